@@ -4,7 +4,7 @@ import { onAbort } from '../platform/runtime/abort.ts';
 import { formatMoney } from './progress.ts';
 
 /** The price of a call in US dollars; undefined if it is not known. */
-export type Price = (usage: Usage, model: string) => number | undefined;
+export type ComputeCost = (usage: Usage, model: string) => number | undefined;
 
 export interface Reservation {
   /** Present if less than the request asks for can be paid. */
@@ -27,11 +27,11 @@ export interface Budget {
 }
 
 /** An answer shorter than this is of no use. */
-const LEAST_OUTPUT = 256;
+const MIN_OUTPUT = 256;
 /** What an answer may have if nobody says otherwise. */
 export const DEFAULT_OUTPUT = 65_536;
 
-export function createBudget(maxCost: number, price: Price, spentBefore = 0): Budget {
+export function createBudget(maxCost: number, price: ComputeCost, spentBefore = 0): Budget {
   let spent = spentBefore;
   let reserved = 0;
   let holders = 0;
@@ -39,7 +39,7 @@ export function createBudget(maxCost: number, price: Price, spentBefore = 0): Bu
   const release = (): void => {
     for (const start of [...waiting]) start();
   };
-  const released = (signal: AbortSignal): Promise<void> =>
+  const waitForRelease = (signal: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
       const unfollow = onAbort(signal, () => {
         waiting.delete(start);
@@ -72,11 +72,11 @@ export function createBudget(maxCost: number, price: Price, spentBefore = 0): Bu
         const affordable = perToken === 0 ? most : Math.floor((left - least) / perToken);
         // Prices may have steps, so that the whole must fit as well.
         if (affordable < most && holders > 0) {
-          await released(signal);
+          await waitForRelease(signal);
           continue;
         }
         const output = Math.min(most, affordable);
-        if (output < Math.min(LEAST_OUTPUT, most)) throw spentError(maxCost, spent);
+        if (output < Math.min(MIN_OUTPUT, most)) throw spentError(maxCost, spent);
         const held = cost(wanted, output);
         reserved += held;
         holders += 1;
@@ -103,7 +103,7 @@ export function unknownPriceError(model: string): AppError {
 function spentError(maxCost: number, spent: number): AppError {
   const message =
     spent === 0
-      ? `--max-cost ${maxCost} is not enough for one row: its prompt and ${LEAST_OUTPUT} tokens of answer cost more`
+      ? `--max-cost ${maxCost} is not enough for one row: its prompt and ${MIN_OUTPUT} tokens of answer cost more`
       : `--max-cost ${maxCost} is used up: ${formatMoney(spent)} spent, and the next row could cost more than is left`;
   return new AppError('limit', message, {
     hint: 'Run the same command with a higher --max-cost: it goes on where it stopped.',

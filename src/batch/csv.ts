@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse';
 import { AppError } from '../core/error.ts';
 import { pipeChunks } from '../platform/files/chunks.ts';
-import { brokenRow, type InputOptions, MAX_LINE_BYTES, parseRowFields, type RawRow, type Row } from './row.ts';
+import { brokenRow, fieldsRow, type InputOptions, MAX_LINE_BYTES, type RawRow, type Row } from './row.ts';
 
 const QUOTE_HINT = 'Check its quotes: after one that is not closed, all that follows is part of the same row.';
 const HEADER_HINT = 'The first line names the columns, for example: id,prompt';
@@ -51,10 +51,10 @@ async function findDelimiter(
   }
   const [line = ''] = head.toString('utf8').split('\n', 1);
   const delimiter = line.includes(';') && !line.includes(',') ? ';' : ',';
-  return { delimiter, chunks: putBack(head, iterator) };
+  return { delimiter, chunks: prependChunk(head, iterator) };
 }
 
-async function* putBack(head: Uint8Array, iterator: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+async function* prependChunk(head: Uint8Array, iterator: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   if (head.length > 0) yield head;
   yield* { [Symbol.asyncIterator]: () => iterator };
 }
@@ -99,7 +99,7 @@ function toRow(record: CsvRecord, columns: readonly string[], index: number): Ro
   }
   const fields = Object.fromEntries(columns.map((column, at) => [column, record[at] ?? '']));
   const { files, ...rest } = fields;
-  return parseRowFields(raw, files ? { ...rest, files: splitPaths(files) } : rest);
+  return fieldsRow(raw, files ? { ...rest, files: splitPaths(files) } : rest);
 }
 
 function splitPaths(files: string): readonly string[] {

@@ -92,7 +92,7 @@ async function compact(
   if (!pathExists(path)) return;
   let dropped = 0;
   let kept = 0;
-  for await (const line of readWholeLines(path)) {
+  for await (const line of readCompleteLines(path)) {
     if (isDropped(line)) dropped += 1;
     else {
       kept += 1;
@@ -101,18 +101,18 @@ async function compact(
   }
   if (kept === 0) await removeFile(path);
   else if (dropped > 0) {
-    await writeAtomic(path, keepLines(path, isDropped), { mode: 0o644 });
+    await writeAtomic(path, filterLines(path, isDropped), { mode: 0o644 });
   }
 }
 
-async function* keepLines(path: string, isDropped: (line: string) => boolean): AsyncGenerator<string, void> {
+async function* filterLines(path: string, isDropped: (line: string) => boolean): AsyncGenerator<string, void> {
   for await (const { lines, isTorn } of readLineBatches(path)) {
     const kept = isTorn ? [] : lines.filter((line) => !isDropped(line));
     if (kept.length > 0) yield `${kept.join('\n')}\n`;
   }
 }
 
-async function* readWholeLines(path: string): AsyncGenerator<string, void> {
+async function* readCompleteLines(path: string): AsyncGenerator<string, void> {
   for await (const { lines, isTorn } of readLineBatches(path)) if (!isTorn) yield* lines;
 }
 

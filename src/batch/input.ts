@@ -1,7 +1,7 @@
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { formatSize } from '../core/text/format.ts';
-import { brokenRow, type InputOptions, MAX_LINE_BYTES, parseJsonRow, type Row, textRow } from './row.ts';
+import { brokenRow, type InputOptions, jsonRow, MAX_LINE_BYTES, type Row, textRow } from './row.ts';
 
 /**
  * The rows of an input, read as the consumer asks for them; nothing is kept. Takes UTF-8, with or without a byte order
@@ -15,7 +15,7 @@ export async function* readRows(chunks: AsyncIterable<Uint8Array>, options: Inpu
     yield* readCsvRows(bytes, options);
     return;
   }
-  const parse = options.format === 'lines' ? toTextRow : parseJsonRow;
+  const parse = options.format === 'lines' ? toTextRow : jsonRow;
   const { maxLineBytes = MAX_LINE_BYTES } = options;
   let index = 0;
   let lineNumber = 0;
@@ -116,17 +116,20 @@ async function* toUtf8(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGe
     }
     head = Buffer.concat([head, chunk]);
     if (head.length < 4) continue;
-    const { bytes, encoding } = removeMark(head);
+    const { bytes, encoding } = removeByteOrderMark(head);
     if (encoding !== undefined) decoder = new TextDecoder(encoding, { fatal: true });
     head = undefined;
     yield decode(bytes, false);
   }
-  if (head !== undefined && head.length > 0) yield removeMark(head).bytes;
+  if (head !== undefined && head.length > 0) yield removeByteOrderMark(head).bytes;
   const end = decode(new Uint8Array(0), true);
   if (end.length > 0) yield end;
 }
 
-function removeMark(head: Uint8Array): { readonly bytes: Uint8Array; readonly encoding?: 'utf-16le' | 'utf-16be' } {
+function removeByteOrderMark(head: Uint8Array): {
+  readonly bytes: Uint8Array;
+  readonly encoding?: 'utf-16le' | 'utf-16be';
+} {
   if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) return { bytes: head.subarray(3) };
   if (head[0] === 0xff && head[1] === 0xfe) return { bytes: head.subarray(2), encoding: 'utf-16le' };
   if (head[0] === 0xfe && head[1] === 0xff) return { bytes: head.subarray(2), encoding: 'utf-16be' };

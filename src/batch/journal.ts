@@ -10,7 +10,7 @@ import { randomId } from '../platform/runtime/random-id.ts';
 import { errorCode, errorReason } from '../platform/runtime/system.ts';
 import { type FailedFile, openFailedFile } from './failed-file.ts';
 import { createIdTable, type IdTable } from './id-table.ts';
-import { type FinishedRow, formatOutputLine, isFailed, parseOutputLine } from './result.ts';
+import { type FinishedRow, formatOutputLine, isFailed, tryParseOutputLine } from './result.ts';
 import type { Row } from './row.ts';
 import {
   checkSameRun,
@@ -174,7 +174,7 @@ async function scanOutput({ output }: RunPaths, marks: IdTable): Promise<Scan> {
     end = batch.end;
     for (const line of batch.lines) {
       lineNumber += 1;
-      const mark = parseOutputLine(line);
+      const mark = tryParseOutputLine(line);
       if (mark === undefined) {
         throw new AppError('usage', `${output}: line ${lineNumber} is not the output of a batch run`, {
           hint: 'Remove the line if you added it; else use another --output-file.',

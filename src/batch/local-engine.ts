@@ -82,21 +82,21 @@ async function runLocally(options: LocalEngineOptions, run: EngineRun): Promise<
         wake();
       });
   };
-  const changed = (): Promise<void> =>
+  const waitForChange = (): Promise<void> =>
     new Promise((resolve) => {
       wake = resolve;
     });
   try {
     while (!halt.signal.aborted) {
       if (inFlight >= throttle.limit) {
-        await changed();
+        await waitForChange();
         continue;
       }
       const next = await run.rows.next();
       if (next.done) break;
       if (!halt.signal.aborted) start(next.value);
     }
-    while (inFlight > 0) await changed();
+    while (inFlight > 0) await waitForChange();
   } finally {
     unfollow();
   }
@@ -188,7 +188,8 @@ function createAsker(
     let failures = 0;
     for (let attempts = 1; ; attempts += 1) {
       const expected = Math.ceil(prepared.tokens * ratio);
-      const reserved = budget && (await stopRun(() => budget.reserve({ ...prepared, tokens: expected }, halted)));
+      const reserved =
+        budget && (await stopRunAtLimit(() => budget.reserve({ ...prepared, tokens: expected }, halted)));
       let permit: Permit | undefined;
       let cost: number | undefined;
       const onCost = (spent: number | undefined): void => {
@@ -209,7 +210,7 @@ function createAsker(
         else permit?.fail();
         if (thrown === halted.reason) throw thrown;
         signal.throwIfAborted();
-        if (isFatal(error, row)) throw new RunStop(toStop(error));
+        if (isFatal(error, row)) throw new RunStop(toStopError(error));
         if (isRefusal) refusals += 1;
         else failures += 1;
         const isOver = isRefusal ? refusals > MAX_REFUSALS : error.retry === undefined || failures > retries;
@@ -226,7 +227,7 @@ function limitOutput(reserved: AskLimits | undefined): AskLimits {
   return maxOutputTokens === undefined ? {} : { maxOutputTokens };
 }
 
-async function stopRun<Result>(work: () => Promise<Result>): Promise<Result> {
+async function stopRunAtLimit<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (thrown) {
@@ -245,7 +246,7 @@ function isFatal({ fault, quota, objection }: AppError, { input }: PendingRow): 
   return input.model === undefined && (quota?.per === 'day' || quota?.per === 'plan' || objection === 'model');
 }
 
-function toStop(error: AppError): AppError {
+function toStopError(error: AppError): AppError {
   if (error.quota?.per !== 'day') return error;
   const [when = ''] = error.hint?.split(' Until then ') ?? [];
   return error.with({ hint: `${when} Run the same command again then: it goes on where it stopped.`.trimStart() });

@@ -29,17 +29,17 @@ export function createPacer(clock: Clock, perMinute: number | undefined): Pacer 
   let paidUntil = Number.NEGATIVE_INFINITY;
   let learnedAt = Number.NEGATIVE_INFINITY;
   const sent = createMinuteCounter(clock);
-  const msFor = (amount: number): number =>
+  const toMs = (amount: number): number =>
     quota === undefined ? 0 : (amount * MINUTE_MS) / (quota.perMinute * quota.share);
   return {
-    waitMs: () => (quota === undefined ? 0 : Math.max(0, paidUntil - clock.now() - burstMs(quota.perMinute))),
+    waitMs: () => (quota === undefined ? 0 : Math.max(0, paidUntil - clock.now() - computeBurstMs(quota.perMinute))),
     take(amount) {
       sent.add(amount);
-      if (quota !== undefined) paidUntil = Math.max(paidUntil, clock.now()) + msFor(amount);
+      if (quota !== undefined) paidUntil = Math.max(paidUntil, clock.now()) + toMs(amount);
     },
     correct(amount) {
       sent.add(amount);
-      if (quota !== undefined) paidUntil += msFor(amount);
+      if (quota !== undefined) paidUntil += toMs(amount);
     },
     learn(limit) {
       const now = clock.now();
@@ -64,7 +64,7 @@ export function createPacer(clock: Clock, perMinute: number | undefined): Pacer 
 }
 
 /** None for small quotas: two requests at once would be a large part of them. */
-function burstMs(perMinute: number): number {
+function computeBurstMs(perMinute: number): number {
   return Math.min(BURST_MS, (perMinute / MINUTE_MS) * BURST_MS * 10);
 }
 

@@ -35,7 +35,7 @@ export function isFailed(result: RowResult): result is AppError {
   return result instanceof AppError;
 }
 
-/** Without a newline. The first three fields are in this order, which `parseOutputLine` relies on. */
+/** Without a newline. The first three fields are in this order, which `tryParseOutputLine` relies on. */
 export function formatOutputLine({ id, index, result }: FinishedRow): string {
   if (isFailed(result)) return JSON.stringify({ id, index, ok: false, error: errorFields(result) });
   const { response, json, model, usage, cost, finishReason, sameAs, ms, attempts } = result;
@@ -54,7 +54,7 @@ export interface OutputMark {
 const BEGINNING = /^\{"id":("(?:[^"\\]|\\.)*"),"index":\d+,"ok":(true|false)[,}]/;
 
 /** What a line of an output says, read from its beginning only if gmn wrote it so. Undefined if it is none. */
-export function parseOutputLine(line: string): OutputMark | undefined {
+export function tryParseOutputLine(line: string): OutputMark | undefined {
   const [, quoted, ok] = BEGINNING.exec(line) ?? [];
   if (quoted !== undefined) return { id: JSON.parse(quoted), ok: ok === 'true' };
   try {

@@ -68,7 +68,7 @@ const SHAPE_HINT =
   'A row is a text in quotes, or an object with "prompt" or "contents". For lines of plain text add --lines, for CSV --input-format csv.';
 
 /** A row of JSON Lines. Never throws: what is wrong with it is its `input`. */
-export function parseJsonRow(raw: RawRow): Row {
+export function jsonRow(raw: RawRow): Row {
   let value: JsonValue;
   try {
     value = JSON.parse(raw.text);
@@ -78,7 +78,7 @@ export function parseJsonRow(raw: RawRow): Row {
   }
   if (typeof value === 'string') return textRow(raw, value);
   return isObject(value)
-    ? parseRowFields(raw, value as JsonObject)
+    ? fieldsRow(raw, value as JsonObject)
     : brokenRow(raw, `line ${raw.lineNumber} is neither a text nor an object`, SHAPE_HINT, raw.text);
 }
 
@@ -89,7 +89,7 @@ export function textRow(raw: RawRow, prompt: string): Row {
 }
 
 /** Checks the types of the known fields. Whether there is anything to ask is decided later: a template may need no prompt. */
-export function parseRowFields(raw: RawRow, fields: JsonObject): Row {
+export function fieldsRow(raw: RawRow, fields: JsonObject): Row {
   const { id: given, prompt, contents, system, files, model, ...rest } = fields;
   const fault = findFieldFault(fields);
   if (fault !== undefined) return brokenRow(raw, `line ${raw.lineNumber}: ${fault}`, SHAPE_HINT, raw.text);

@@ -1,4 +1,4 @@
-import type { Price } from '../../batch/budget.ts';
+import type { ComputeCost } from '../../batch/budget.ts';
 import type { PendingRow } from '../../batch/engine.ts';
 import { formatMoney } from '../../batch/progress.ts';
 import type { Row } from '../../batch/row.ts';
@@ -22,7 +22,7 @@ export async function estimateBatch(
     app,
     price,
     limit,
-  }: { readonly setup: BatchSetup; readonly app: App; readonly price: Price; readonly limit: number | undefined },
+  }: { readonly setup: BatchSetup; readonly app: App; readonly price: ComputeCost; readonly limit: number | undefined },
 ): Promise<Report> {
   const { sample, total: all } = await sampleRows(rows, SAMPLE);
   const total = Math.min(all, limit ?? all);

@@ -1,4 +1,4 @@
-import type { Price } from '../../batch/budget.ts';
+import type { ComputeCost } from '../../batch/budget.ts';
 import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
 import { addUsage, type BilledCall, type UsageDetails } from '../../core/usage.ts';
@@ -10,7 +10,7 @@ export interface Prices {
   /** Of calls that were made. */
   sum(calls: readonly BilledCall[]): number | undefined;
   /** Of one that is to be made. */
-  readonly estimate: Price;
+  readonly estimate: ComputeCost;
 }
 
 interface PriceOptions {

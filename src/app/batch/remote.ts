@@ -1,7 +1,7 @@
 import { formatBatchLine } from '../../api/batches.ts';
-import { DEFAULT_OUTPUT, type Price } from '../../batch/budget.ts';
+import { type ComputeCost, DEFAULT_OUTPUT } from '../../batch/budget.ts';
 import type { RemoteTiming } from '../../batch/remote/jobs.ts';
-import type { PreparedRow, RowCodec } from '../../batch/remote/service.ts';
+import type { PreparedRequest, RowCodec } from '../../batch/remote/service.ts';
 import { DEFAULT_LIMITS, type RemoteLimits } from '../../batch/remote/sharder.ts';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
@@ -94,7 +94,7 @@ export function createRowCodec(setup: BatchSetup, billing: Billing): RowCodec {
   };
 }
 
-function prepareRequest(request: ModelRequest, tokens: number, price: Price): PreparedRow {
+function prepareRequest(request: ModelRequest, tokens: number, price: ComputeCost): PreparedRequest {
   const { model, generationConfig } = request;
   const { maxOutputTokens } = generationConfig;
   const output = typeof maxOutputTokens === 'number' ? maxOutputTokens : DEFAULT_OUTPUT;

@@ -1,6 +1,6 @@
 import { extname, resolve } from 'node:path';
 import { readRows } from '../../batch/input.ts';
-import { type InputFormat, parseRowFields, type Row } from '../../batch/row.ts';
+import { fieldsRow, type InputFormat, type Row } from '../../batch/row.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { readChunks } from '../../platform/files/chunks.ts';
@@ -86,7 +86,7 @@ function eachSource(pattern: string, app: App): Source {
       const { findEachFile } = await import('../../input/each-file.ts');
       let index = 0;
       for await (const file of findEachFile(pattern, { ...app, signal })) {
-        yield parseRowFields({ index, lineNumber: index + 1, text: file }, { id: file, files: [file] });
+        yield fieldsRow({ index, lineNumber: index + 1, text: file }, { id: file, files: [file] });
         index += 1;
       }
       if (index > 0) return;

@@ -21,7 +21,7 @@ export function toKey(runId: string, index: number): string {
   return `${runId}-${index}`;
 }
 
-function parseKey(key: string, runId: string): number | undefined {
+function tryParseKey(key: string, runId: string): number | undefined {
   const index = key.startsWith(`${runId}-`) ? Number(key.slice(runId.length + 1)) : Number.NaN;
   return Number.isSafeInteger(index) ? index : undefined;
 }
@@ -99,7 +99,7 @@ async function download(
   const asked = { model: shard.model, attempts: shard.attempt, ms: clock.now() - (shard.intentAt ?? clock.now()) };
   let window: Promise<void>[] = [];
   for await (const { key, reply } of service.readResults(results, shard.model, signal)) {
-    const index = parseKey(key, runId);
+    const index = tryParseKey(key, runId);
     const id = index === undefined ? undefined : ids.get(index);
     if (index === undefined || id === undefined || !left.has(index)) continue;
     const result = reply instanceof AppError ? reply : await codec.toResult(reply, { ...asked, id });

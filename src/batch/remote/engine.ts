@@ -10,7 +10,7 @@ import { deleteRemote, hasEnded, type RemoteTiming, saveShard, submitShard } fro
 import { isInFlight, type PlanStore, type Shard } from './plan.ts';
 import type { BatchService, RowCodec } from './service.ts';
 import { readShardRows } from './shard-file.ts';
-import { type Budget, budgetError, createSharder, fitsBudget, type RemoteLimits } from './sharder.ts';
+import { budgetError, type CostLimit, createSharder, fitsBudget, type RemoteLimits } from './sharder.ts';
 
 export interface RemoteOptions {
   readonly store: PlanStore;
@@ -20,9 +20,9 @@ export interface RemoteOptions {
   readonly timing: RemoteTiming;
   readonly clock: Clock;
   readonly notify: (message: string) => void;
-  /** Called after every look at the jobs. */
+  /** Called each time all jobs have been polled. */
   readonly onStatus?: (status: RemoteStatus) => void;
-  readonly budget?: Budget | undefined;
+  readonly budget?: CostLimit | undefined;
   /**
    * - `run`: asks rows, and waits for all jobs.
    * - `wait`: reads no rows.
@@ -48,14 +48,14 @@ export function createRemoteEngine(options: RemoteOptions): Engine {
       const stop = new AbortController();
       const signal = AbortSignal.any([run.signal, stop.signal]);
       const shared = createShared(options, { ...run, signal });
-      await forgetCollected(shared);
-      const produced = produce(shared);
-      const watched = watch(shared);
+      await dropCollected(shared);
+      const submitting = submitRows(shared);
+      const watching = watchJobs(shared);
       try {
-        await Promise.all([produced, watched]);
+        await Promise.all([submitting, watching]);
       } catch (thrown) {
         stop.abort(thrown);
-        await Promise.allSettled([produced, watched]);
+        await Promise.allSettled([submitting, watching]);
         // Nothing is in flight, so there is nothing to remember.
         if (options.store.plan.shards.length === 0) await options.store.remove();
         throw thrown;
@@ -74,9 +74,9 @@ interface Shared extends RemoteOptions {
   readonly created: Bell;
   /** Rings when a job is done with. */
   readonly freed: Bell;
-  isProduced: boolean;
-  /** Why the last look at a job failed; reported once. */
-  trouble: string | undefined;
+  hasSubmittedAll: boolean;
+  /** Why a job could not be polled; reported once, until one can be. */
+  lastProblem: string | undefined;
 }
 
 function createShared(options: RemoteOptions, run: EngineRun): Shared {
@@ -93,7 +93,7 @@ function createShared(options: RemoteOptions, run: EngineRun): Shared {
   const created = createBell();
   return {
     ...options,
-    ...{ run, context, created, freed: createBell(), isProduced: false, trouble: undefined },
+    ...{ run, context, created, freed: createBell(), hasSubmittedAll: false, lastProblem: undefined },
     async submit(shard) {
       if (submitting.has(shard.number)) return;
       submitting.add(shard.number);
@@ -125,21 +125,21 @@ function createBell(): Bell {
 }
 
 /** Before anything else: a shard that is asked again may have the same file as the one it comes from. */
-async function forgetCollected(shared: Shared): Promise<void> {
+async function dropCollected(shared: Shared): Promise<void> {
   const { store } = shared;
   await store.prune();
-  for (const shard of store.plan.shards) if (shard.state === 'collected') await forget(shard, shared);
+  for (const shard of store.plan.shards) if (shard.state === 'collected') await dropShard(shard, shared);
 }
 
-async function forget(shard: Shard, { store, context, freed }: Shared): Promise<void> {
+async function dropShard(shard: Shard, { store, context, freed }: Shared): Promise<void> {
   await deleteRemote(shard, context);
   await store.drop(shard.number);
   freed.ring();
 }
 
-async function produce(shared: Shared): Promise<void> {
+async function submitRows(shared: Shared): Promise<void> {
   const { store, run, mode } = shared;
-  for (const shard of store.plan.shards) await goOn(shard, shared);
+  for (const shard of store.plan.shards) await resumeShard(shard, shared);
   if (mode === 'run') {
     const planned = await readPlannedIds(store);
     const waitForRoom = () => shared.freed.wait(run.signal);
@@ -156,12 +156,12 @@ async function produce(shared: Shared): Promise<void> {
     run.signal.throwIfAborted();
     if (!store.plan.isComplete) await store.update((plan) => ({ ...plan, isComplete: true }));
   }
-  shared.isProduced = true;
+  shared.hasSubmittedAll = true;
   shared.created.ring();
 }
 
 /** Takes up a shard where an earlier run left it. */
-async function goOn(shard: Shard, { context, submit, mode }: Shared): Promise<void> {
+async function resumeShard(shard: Shard, { context, submit, mode }: Shared): Promise<void> {
   if (shard.state === 'created' || shard.state === 'collected') return;
   if (shard.state !== 'cancelled') return submit(shard);
   if (mode !== 'run') return;
@@ -179,15 +179,15 @@ async function readPlannedIds(store: PlanStore): Promise<IdTable> {
   return ids;
 }
 
-async function watch(shared: Shared): Promise<void> {
+async function watchJobs(shared: Shared): Promise<void> {
   const { store, timing, mode, onStatus } = shared;
   for (let delayMs = timing.pollMs; ; ) {
-    const sawAll = shared.isProduced;
+    const sawAll = shared.hasSubmittedAll;
     const states = new Map<BatchState, number>();
     let hasChanged = false;
     for (const shard of store.plan.shards) {
       if (shard.state !== 'created') continue;
-      const job = await look(shard, shared);
+      const job = await pollJob(shard, shared);
       if (job === 'later') continue;
       const { state } = job ?? { state: 'unknown' };
       states.set(state, (states.get(state) ?? 0) + 1);
@@ -197,8 +197,8 @@ async function watch(shared: Shared): Promise<void> {
     }
     const active = store.plan.shards.filter(isInFlight);
     onStatus?.({ jobs: active.length, rows: active.reduce((sum, { rows }) => sum + rows, 0), states });
-    throwIfUnpaid(active, shared);
-    if (shared.isProduced && (active.length === 0 || (mode === 'once' && sawAll))) break;
+    throwIfOverBudget(active, shared);
+    if (shared.hasSubmittedAll && (active.length === 0 || (mode === 'once' && sawAll))) break;
     if (hasChanged) delayMs = timing.pollMs;
     await pause(delayMs, shared);
     if (!hasChanged) delayMs = Math.min(delayMs * 1.5, timing.maxPollMs);
@@ -208,18 +208,18 @@ async function watch(shared: Shared): Promise<void> {
 }
 
 /** Undefined if the job is gone; `later` if nobody can say now: a job goes on while this machine is offline. */
-async function look(shard: Shard, shared: Shared): Promise<BatchJob | undefined | 'later'> {
+async function pollJob(shard: Shard, shared: Shared): Promise<BatchJob | undefined | 'later'> {
   const { service, run, mode, notify } = shared;
   try {
     const job = await service.jobs.get(shard.job ?? '', run.signal);
-    shared.trouble = undefined;
+    shared.lastProblem = undefined;
     return job;
   } catch (thrown) {
     run.signal.throwIfAborted();
     const error = AppError.from(thrown);
     if (error.fault !== 'api' || error.retry === undefined || mode === 'once') throw error;
-    if (shared.trouble !== error.message) notify(`${error.message}; the jobs go on, and gmn looks again later`);
-    shared.trouble = error.message;
+    if (shared.lastProblem !== error.message) notify(`${error.message}; the jobs go on, and gmn looks again later`);
+    shared.lastProblem = error.message;
     return 'later';
   }
 }
@@ -234,7 +234,7 @@ async function endShard(shard: Shard, job: BatchJob | undefined, shared: Shared)
   if (job?.state === 'failed' || job?.state === 'expired') notify(`${job.name} has ${job.state}`);
   await collectShard(shard, job, context);
   const after = store.plan.shards.find(({ number }) => number === shard.number);
-  if (after !== undefined) await forget(after, shared);
+  if (after !== undefined) await dropShard(after, shared);
   for (const other of store.plan.shards) {
     if (isRetry(other) && fitsBudget(0, store.plan, shared.budget)) await submit(other);
   }
@@ -246,17 +246,17 @@ function isRetry({ state, attempt }: Shard): boolean {
 }
 
 /** If only rows to ask again are left, nothing that ends can make room for them. */
-function throwIfUnpaid(active: readonly Shard[], { store, budget }: Shared): void {
+function throwIfOverBudget(active: readonly Shard[], { store, budget }: Shared): void {
   const [first] = active;
   if (first === undefined || !active.every(isRetry) || fitsBudget(0, store.plan, budget)) return;
   throw budgetError(first, budget);
 }
 
 /** Until the delay is over. Without jobs, until there is one. */
-async function pause(delayMs: number, { clock, run, store, mode, created, isProduced }: Shared): Promise<void> {
-  if (isProduced && mode === 'once') return;
+async function pause(delayMs: number, { clock, run, store, mode, created, hasSubmittedAll }: Shared): Promise<void> {
+  if (hasSubmittedAll && mode === 'once') return;
   if (store.plan.shards.some(({ state }) => state === 'created')) await clock.sleep(delayMs, run.signal);
-  else if (!isProduced) await created.wait(run.signal);
+  else if (!hasSubmittedAll) await created.wait(run.signal);
 }
 
 function cancelledError(shards: readonly Shard[]): AppError {

@@ -22,7 +22,7 @@ export interface JobContext {
 }
 
 /** A request to create a job is over by then, whatever became of it. */
-const OLD_MS = 15 * 60_000;
+const MAX_REQUEST_MS = 15 * 60_000;
 /** How often a creation that failed and left no job is tried again. */
 const MAX_FAILURES = 3;
 
@@ -37,12 +37,12 @@ export async function saveShard({ store }: Pick<JobContext, 'store'>, shard: Sha
  */
 export async function submitShard(shard: Shard, context: JobContext): Promise<Shard> {
   const { service, clock, timing, signal } = context;
-  const asCreated = (current: Shard, { name }: BatchJob): Promise<Shard> =>
+  const saveCreated = (current: Shard, { name }: BatchJob): Promise<Shard> =>
     saveShard(context, { ...current, state: 'created', job: name });
   let current = shard;
   if (current.state === 'creating') {
     const job = await findJob(current, context);
-    if (job !== undefined) return asCreated(current, job);
+    if (job !== undefined) return saveCreated(current, job);
   }
   let failures = 0;
   for (let waits = 0; ; ) {
@@ -51,7 +51,7 @@ export async function submitShard(shard: Shard, context: JobContext): Promise<Sh
     try {
       const { model, file = '' } = current;
       const displayName = toDisplayName(context.store.plan.runId, current);
-      return await asCreated(current, await service.jobs.create({ model, displayName, fileName: file }, signal));
+      return await saveCreated(current, await service.jobs.create({ model, displayName, fileName: file }, signal));
     } catch (thrown) {
       // The plan says `creating`: the next run looks for the job.
       signal.throwIfAborted();
@@ -65,7 +65,7 @@ export async function submitShard(shard: Shard, context: JobContext): Promise<Sh
         await clock.sleep(Math.min(timing.pollMs * 1.5 ** waits, timing.maxPollMs), signal);
       } else {
         const job = await findJob({ ...current, intentAt: clock.now() }, context);
-        if (job !== undefined) return asCreated(current, job);
+        if (job !== undefined) return saveCreated(current, job);
         failures += 1;
         if (failures >= MAX_FAILURES) {
           await saveShard(context, { ...current, state: 'uploaded' });
@@ -90,7 +90,7 @@ export async function findJob(shard: Shard, context: JobContext): Promise<BatchJ
   const displayName = toDisplayName(store.plan.runId, shard);
   const now = clock.now();
   // The request may have been on its way until a moment ago, whenever it began.
-  const until = now - (shard.intentAt ?? 0) > OLD_MS ? now : now + timing.lagMs;
+  const until = now - (shard.intentAt ?? 0) > MAX_REQUEST_MS ? now : now + timing.lagMs;
   for (;;) {
     const found: BatchJob[] = [];
     for await (const job of service.jobs.list(signal)) if (job.displayName === displayName) found.push(job);

@@ -14,7 +14,7 @@ export interface BatchService {
 }
 
 /** A row as it goes into a shard. */
-export interface PreparedRow {
+export interface PreparedRequest {
   readonly model: string;
   /** One line of the file of requests. */
   line(key: string): string;
@@ -25,7 +25,7 @@ export interface PreparedRow {
 /** Between rows and the service. */
 export interface RowCodec {
   /** An AppError if this row cannot be sent. Throws what ends the run. */
-  prepare(row: PendingRow, signal: AbortSignal): Promise<PreparedRow | AppError>;
+  prepare(row: PendingRow, signal: AbortSignal): Promise<PreparedRequest | AppError>;
   toResult(reply: BatchReply, asked: AskedRow): RowResult | Promise<RowResult>;
 }
 

@@ -5,7 +5,7 @@ import type { RemoteOptions } from './engine.ts';
 import { deleteRemote, findJob, hasEnded, saveShard } from './jobs.ts';
 import type { Shard } from './plan.ts';
 
-export interface Settled {
+export interface SettledCounts {
   /** Jobs by what became of them. */
   readonly cancelled: number;
   readonly collected: number;
@@ -18,7 +18,7 @@ export interface Settled {
 export async function settleRemote(
   options: Omit<RemoteOptions, 'mode'>,
   run: Omit<EngineRun, 'rows'>,
-): Promise<Settled> {
+): Promise<SettledCounts> {
   const { store, limits } = options;
   const { signal, finish, sync } = run;
   const context: CollectContext = {

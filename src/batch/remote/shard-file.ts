@@ -56,7 +56,7 @@ interface BufferedFile {
 }
 
 async function openBuffered(path: string): Promise<BufferedFile> {
-  const file: AppendFile = await checkDisk(path, async () => {
+  const file: AppendFile = await withWriteError(path, async () => {
     await removeFile(path);
     return openAppendFile(path, { now: 0, createMode: 0o600 });
   });
@@ -67,7 +67,7 @@ async function openBuffered(path: string): Promise<BufferedFile> {
     const text = `${waiting.join('\n')}\n`;
     waiting = [];
     size = 0;
-    await checkDisk(path, () => file.append(text));
+    await withWriteError(path, () => file.append(text));
   };
   return {
     async add(line) {
@@ -78,7 +78,7 @@ async function openBuffered(path: string): Promise<BufferedFile> {
     async close() {
       try {
         await flush();
-        await checkDisk(path, () => file.sync());
+        await withWriteError(path, () => file.sync());
       } finally {
         await file.close();
       }
@@ -86,7 +86,7 @@ async function openBuffered(path: string): Promise<BufferedFile> {
   };
 }
 
-async function checkDisk<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+async function withWriteError<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (cause) {

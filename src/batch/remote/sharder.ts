@@ -22,7 +22,7 @@ export interface RemoteLimits {
 export const DEFAULT_LIMITS: RemoteLimits = { rows: 10_000, bytes: 256_000_000, jobs: 50, attempts: 3 };
 
 /** What may be spent, in US dollars, and what has been. */
-export interface Budget {
+export interface CostLimit {
   readonly max: number;
   readonly spent: () => number;
 }
@@ -31,7 +31,7 @@ interface SharderOptions extends Pick<EngineRun, 'finish' | 'signal'> {
   readonly store: PlanStore;
   readonly codec: RowCodec;
   readonly limits: RemoteLimits;
-  readonly budget?: Budget | undefined;
+  readonly budget?: CostLimit | undefined;
   readonly nextNumber: () => number;
   readonly submit: (shard: Shard) => Promise<void>;
   /** Resolves when a job is done with. */
@@ -127,13 +127,13 @@ export function createSharder(options: SharderOptions): Sharder {
 }
 
 /** Whether `cost` can be paid besides what is in flight. */
-export function fitsBudget(cost: number, { shards }: Plan, budget: Budget | undefined): boolean {
+export function fitsBudget(cost: number, { shards }: Plan, budget: CostLimit | undefined): boolean {
   if (budget === undefined) return true;
   const inFlight = shards.filter(isInFlight).reduce((sum, shard) => sum + (shard.cost ?? 0), 0);
   return budget.spent() + inFlight + cost <= budget.max;
 }
 
-export function budgetError({ rows }: Shard, budget: Budget | undefined): AppError {
+export function budgetError({ rows }: Shard, budget: CostLimit | undefined): AppError {
   const [max, spent] = [budget?.max ?? 0, budget?.spent() ?? 0];
   const what = `--max-cost ${max}: $${spent.toFixed(4)} spent, and the next ${plural(rows, 'row')} could cost more than is left`;
   return new AppError('limit', what, {

@@ -6,7 +6,7 @@ import { toBatchPrices } from '../../app/batch/remote.ts';
 import { type BatchOptions, type BatchSetup, openBatch } from '../../app/batch/setup.ts';
 import { openSource, peekRows, type Source, type SourceOptions } from '../../app/batch/source.ts';
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { type Price, unknownPriceError } from '../../batch/budget.ts';
+import { type ComputeCost, unknownPriceError } from '../../batch/budget.ts';
 import { type Journal, openJournal } from '../../batch/journal.ts';
 import { formatMoney } from '../../batch/progress.ts';
 import { isFailed } from '../../batch/result.ts';
@@ -204,7 +204,7 @@ function requireOutput({ outputFile }: BatchCommandOptions, { cwd }: App): strin
   });
 }
 
-function requirePrice(price: Price, model: string): void {
+function requirePrice(price: ComputeCost, model: string): void {
   if (price({ promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 }, model) !== undefined) return;
   throw unknownPriceError(model);
 }
