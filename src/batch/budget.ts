@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { Usage } from '../core/usage.ts';
-import { onAbort } from '../platform/runtime/abort.ts';
+import { createCondition } from './condition.ts';
 import { formatMoney } from './progress.ts';
 
 /** The price of a call in US dollars; undefined if it is not known. */
@@ -35,23 +35,7 @@ export function createBudget(maxCost: number, price: ComputeCost, spentBefore = 
   let spent = spentBefore;
   let reserved = 0;
   let holders = 0;
-  const waiting = new Set<() => void>();
-  const release = (): void => {
-    for (const start of [...waiting]) start();
-  };
-  const waitForRelease = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const unfollow = onAbort(signal, () => {
-        waiting.delete(start);
-        reject(signal.reason);
-      });
-      const start = (): void => {
-        unfollow();
-        waiting.delete(start);
-        resolve();
-      };
-      waiting.add(start);
-    });
+  const settled = createCondition();
   const cost = ({ model, tokens }: Wanted, output: number): number => {
     const usage = { promptTokenCount: tokens, candidatesTokenCount: output, totalTokenCount: tokens + output };
     const found = price(usage, model);
@@ -72,7 +56,7 @@ export function createBudget(maxCost: number, price: ComputeCost, spentBefore = 
         const affordable = perToken === 0 ? most : Math.floor((left - least) / perToken);
         // Prices may have steps, so that the whole must fit as well.
         if (affordable < most && holders > 0) {
-          await waitForRelease(signal);
+          await settled.wait(signal);
           continue;
         }
         const output = Math.min(most, affordable);
@@ -86,7 +70,7 @@ export function createBudget(maxCost: number, price: ComputeCost, spentBefore = 
             reserved -= held;
             holders -= 1;
             spent += actual ?? 0;
-            release();
+            settled.notifyAll();
           },
         };
       }

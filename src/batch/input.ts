@@ -1,7 +1,7 @@
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { formatSize } from '../core/text/format.ts';
-import { brokenRow, type InputOptions, jsonRow, MAX_LINE_BYTES, type Row, textRow } from './row.ts';
+import { brokenRow, type InputOptions, jsonRow, MAX_LINE_BYTES, type RawRow, type Row, textRow } from './row.ts';
 
 /**
  * The rows of an input, read as the consumer asks for them; nothing is kept. Takes UTF-8, with or without a byte order
@@ -15,7 +15,7 @@ export async function* readRows(chunks: AsyncIterable<Uint8Array>, options: Inpu
     yield* readCsvRows(bytes, options);
     return;
   }
-  const parse = options.format === 'lines' ? toTextRow : jsonRow;
+  const toRow = options.format === 'lines' ? (raw: RawRow) => textRow(raw, raw.text) : jsonRow;
   const { maxLineBytes = MAX_LINE_BYTES } = options;
   let index = 0;
   let lineNumber = 0;
@@ -26,17 +26,13 @@ export async function* readRows(chunks: AsyncIterable<Uint8Array>, options: Inpu
       const text = typeof line === 'number' ? undefined : decodeLine(line);
       if (text?.trim() === '') continue;
       index += 1;
-      if (text !== undefined) yield parse({ ...raw, text });
+      if (text !== undefined) yield toRow({ ...raw, text });
       else yield typeof line === 'number' ? tooLongRow(raw, line, maxLineBytes) : notTextRow(raw, line);
     }
   }
 }
 
-function toTextRow(raw: { readonly index: number; readonly lineNumber: number; readonly text: string }): Row {
-  return textRow(raw, raw.text);
-}
-
-function tooLongRow(raw: { index: number; lineNumber: number }, bytes: number, limit: number): Row {
+function tooLongRow(raw: Omit<RawRow, 'text'>, bytes: number, limit: number): Row {
   return brokenRow(
     { ...raw, text: `${bytes} bytes` },
     `line ${raw.lineNumber} is ${formatSize(bytes)} long; at most ${formatSize(limit)} can be sent`,
@@ -44,7 +40,7 @@ function tooLongRow(raw: { index: number; lineNumber: number }, bytes: number, l
   );
 }
 
-function notTextRow(raw: { index: number; lineNumber: number }, line: Uint8Array): Row {
+function notTextRow(raw: Omit<RawRow, 'text'>, line: Uint8Array): Row {
   const decoded = decodeText(line);
   const at = decoded.isText ? 0 : decoded.offset;
   return brokenRow(

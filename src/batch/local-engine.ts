@@ -3,6 +3,7 @@ import type { Clock } from '../core/io.ts';
 import type { Usage } from '../core/usage.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
 import type { Budget } from './budget.ts';
+import { createCondition } from './condition.ts';
 import type { Engine, EngineRun, PendingRow } from './engine.ts';
 import type { RowAnswer, RowResult } from './result.ts';
 import type { Permit, Throttle } from './throttle.ts';
@@ -69,7 +70,7 @@ async function runLocally(options: LocalEngineOptions, run: EngineRun): Promise<
   const runRow = createRowRunner(options, run, halt.signal);
   let failure: unknown;
   let inFlight = 0;
-  let wake = (): void => {};
+  const ended = createCondition();
   const start = (row: PendingRow): void => {
     inFlight += 1;
     runRow(row)
@@ -79,24 +80,20 @@ async function runLocally(options: LocalEngineOptions, run: EngineRun): Promise<
       })
       .finally(() => {
         inFlight -= 1;
-        wake();
+        ended.notifyAll();
       });
   };
-  const waitForChange = (): Promise<void> =>
-    new Promise((resolve) => {
-      wake = resolve;
-    });
   try {
     while (!halt.signal.aborted) {
       if (inFlight >= throttle.limit) {
-        await waitForChange();
+        await ended.wait();
         continue;
       }
       const next = await run.rows.next();
       if (next.done) break;
       if (!halt.signal.aborted) start(next.value);
     }
-    while (inFlight > 0) await waitForChange();
+    while (inFlight > 0) await ended.wait();
   } finally {
     unfollow();
   }
@@ -151,11 +148,8 @@ function createRowRunner(
 }
 
 function copyAnswer({ id, answer }: KnownAnswer): RowAnswer {
-  return { ...answer, usage: {}, ...noCost(answer), sameAs: id, ms: 0, attempts: 0 };
-}
-
-function noCost({ cost }: RowAnswer): { readonly cost?: number } {
-  return cost === undefined ? {} : { cost: 0 };
+  const cost = answer.cost === undefined ? {} : { cost: 0 };
+  return { ...answer, usage: {}, ...cost, sameAs: id, ms: 0, attempts: 0 };
 }
 
 function withTime(result: RowResult, ms: number): RowResult {

@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import { canonicalJson, isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
+import { canonicalJson, isObject, type JsonObject, type JsonValue, toJsonObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { writeAtomic } from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
@@ -52,7 +52,7 @@ export function hashSetting(text: string): string {
 export async function readRunFile({ run, output }: RunPaths): Promise<RunFile | undefined> {
   const state = await readFileState(run);
   if (state.kind === 'absent') return undefined;
-  const value = state.kind === 'text' ? tryParse(state.text) : undefined;
+  const value = state.kind === 'text' ? tryParseJson(state.text) : undefined;
   if (isObject(value) && value.format === FORMAT && value.version === VERSION && typeof value.runId === 'string') {
     const input = toJsonObject(value.input);
     return {
@@ -65,14 +65,6 @@ export async function readRunFile({ run, output }: RunPaths): Promise<RunFile | 
   throw new AppError('usage', `${run} cannot be read: it says what ${output} was made with`, {
     hint: 'Use another --output-file.',
   });
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** On disk when it resolves. Throws AppError `config`. */

@@ -1,5 +1,6 @@
 import { AppError } from '../core/error.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
+import { createCondition } from './condition.ts';
 import type { Engine, PendingRow } from './engine.ts';
 import type { Journal } from './journal.ts';
 import type { FinishedRow } from './result.ts';
@@ -126,14 +127,10 @@ interface Order {
 function createOrder(write: (row: FinishedRow) => Promise<void>): Order {
   const expected: number[] = [];
   const finished = new Map<number, FinishedRow>();
-  let wake = (): void => {};
+  const written = createCondition();
   return {
     async expect(index) {
-      while (expected.length >= WINDOW) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
+      while (expected.length >= WINDOW) await written.wait();
       expected.push(index);
     },
     async finish(row) {
@@ -146,7 +143,7 @@ function createOrder(write: (row: FinishedRow) => Promise<void>): Order {
         finished.delete(first);
         writes.push(write(next));
       }
-      wake();
+      written.notifyAll();
       await Promise.all(writes);
     },
   };

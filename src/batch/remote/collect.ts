@@ -3,7 +3,7 @@ import { AppError, serverError } from '../../core/error.ts';
 import type { EngineRun } from '../engine.ts';
 import { isFailed } from '../result.ts';
 import { type JobContext, saveShard } from './jobs.ts';
-import type { Plan, Shard } from './plan.ts';
+import { replaceShard, type Shard } from './plan.ts';
 import type { RowCodec } from './service.ts';
 import { openShardWriter, readShard, readShardRows } from './shard-file.ts';
 
@@ -149,9 +149,9 @@ async function splitRetries(shard: Shard, retries: ReadonlySet<number>, context:
   const { rows, bytes } = writer;
   const share = cost === undefined ? {} : { cost: (cost * rows) / before };
   const retry: Shard = { number, model, rows, bytes, attempt: attempt + 1, state: 'planned', ...share };
-  await store.update((plan: Plan) => ({
+  await store.update((plan) => ({
     ...plan,
     lastNumber: Math.max(plan.lastNumber, number),
-    shards: [...plan.shards.map((other) => (other.number === shard.number ? shard : other)), retry],
+    shards: [...replaceShard(plan, shard).shards, retry],
   }));
 }

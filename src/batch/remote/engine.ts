@@ -1,8 +1,8 @@
-import { raceWithAbort } from '../../core/async.ts';
 import type { BatchJob, BatchState } from '../../core/batches.ts';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { plural } from '../../core/text/format.ts';
+import { type Condition, createCondition } from '../condition.ts';
 import type { Engine, EngineRun } from '../engine.ts';
 import { createIdTable, type IdTable } from '../id-table.ts';
 import { type CollectContext, collectShard } from './collect.ts';
@@ -70,10 +70,10 @@ interface Shared extends RemoteOptions {
   readonly context: CollectContext;
   /** Creates the job of a shard, unless the other half is about to. */
   readonly submit: (shard: Shard) => Promise<void>;
-  /** Rings when a job was created, and when all rows are in jobs. */
-  readonly created: Bell;
-  /** Rings when a job is done with. */
-  readonly freed: Bell;
+  /** A job was created, or all rows are in jobs. */
+  readonly created: Condition;
+  /** A job is no longer in flight. */
+  readonly freed: Condition;
   hasSubmittedAll: boolean;
   /** Why a job could not be polled; reported once, until one can be. */
   lastProblem: string | undefined;
@@ -90,36 +90,15 @@ function createShared(options: RemoteOptions, run: EngineRun): Shared {
       return lastNumber;
     },
   };
-  const created = createBell();
+  const created = createCondition();
   return {
     ...options,
-    ...{ run, context, created, freed: createBell(), hasSubmittedAll: false, lastProblem: undefined },
+    ...{ run, context, created, freed: createCondition(), hasSubmittedAll: false, lastProblem: undefined },
     async submit(shard) {
       if (submitting.has(shard.number)) return;
       submitting.add(shard.number);
       await submitShard(shard, context);
-      created.ring();
-    },
-  };
-}
-
-/** Wakes who waits for something to happen. */
-interface Bell {
-  ring(): void;
-  /** Resolves with the next ring. Throws the signal's reason. */
-  wait(signal: AbortSignal): Promise<void>;
-}
-
-function createBell(): Bell {
-  const waiting = new Set<() => void>();
-  return {
-    ring() {
-      for (const wake of waiting) wake();
-      waiting.clear();
-    },
-    wait(signal) {
-      const rung = new Promise<void>((resolve) => waiting.add(resolve));
-      return raceWithAbort(rung, signal);
+      created.notifyAll();
     },
   };
 }
@@ -134,7 +113,7 @@ async function dropCollected(shared: Shared): Promise<void> {
 async function dropShard(shard: Shard, { store, context, freed }: Shared): Promise<void> {
   await deleteRemote(shard, context);
   await store.drop(shard.number);
-  freed.ring();
+  freed.notifyAll();
 }
 
 async function submitRows(shared: Shared): Promise<void> {
@@ -157,7 +136,7 @@ async function submitRows(shared: Shared): Promise<void> {
     if (!store.plan.isComplete) await store.update((plan) => ({ ...plan, isComplete: true }));
   }
   shared.hasSubmittedAll = true;
-  shared.created.ring();
+  shared.created.notifyAll();
 }
 
 /** Takes up a shard where an earlier run left it. */
@@ -228,7 +207,7 @@ async function endShard(shard: Shard, job: BatchJob | undefined, shared: Shared)
   const { store, context, notify, submit } = shared;
   if (job?.state === 'cancelled') {
     await saveShard(context, { ...shard, state: 'cancelled' });
-    shared.freed.ring();
+    shared.freed.notifyAll();
     return;
   }
   if (job?.state === 'failed' || job?.state === 'expired') notify(`${job.name} has ${job.state}`);

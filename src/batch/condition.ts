@@ -1,0 +1,34 @@
+import { onAbort } from '../platform/runtime/abort.ts';
+
+/** Lets any number of callers wait until something has changed. */
+export interface Condition {
+  notifyAll(): void;
+  /** Resolves with the next `notifyAll`. Rejects with the signal's reason. */
+  wait(signal?: AbortSignal): Promise<void>;
+}
+
+export function createCondition(): Condition {
+  const waiting = new Set<() => void>();
+  return {
+    notifyAll() {
+      for (const wake of [...waiting]) wake();
+    },
+    async wait(signal) {
+      signal?.throwIfAborted();
+      await new Promise<void>((resolve, reject) => {
+        const unfollow =
+          signal &&
+          onAbort(signal, () => {
+            waiting.delete(wake);
+            reject(signal.reason);
+          });
+        const wake = (): void => {
+          unfollow?.();
+          waiting.delete(wake);
+          resolve();
+        };
+        waiting.add(wake);
+      });
+    },
+  };
+}
