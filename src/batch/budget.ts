@@ -7,9 +7,9 @@ import { formatMoney } from './progress.ts';
 export type ComputeCost = (usage: Usage, model: string) => number | undefined;
 
 export interface Reservation {
-  /** Present if less than the request asks for can be paid. */
+  /** Present if the budget does not cover as much as the request asks for. */
   readonly maxOutputTokens?: number;
-  /** Gives back what was not spent; undefined: nothing was, or nobody knows. */
+  /** Replaces the reservation by the real cost; undefined if nothing was spent, or it is not known. */
   settle(cost: number | undefined): void;
 }
 
@@ -19,16 +19,16 @@ interface Wanted {
   readonly maxOutputTokens: number | undefined;
 }
 
-/** What `--max-cost` leaves. What is in flight is reserved at its worst, so that it is never passed by more than estimates are wrong. */
+/** What `--max-cost` leaves. A request in flight reserves the most it can cost, so only a wrong estimate exceeds the limit. */
 export interface Budget {
-  /** Waits for others to finish if they hold what is left. Throws AppError `limit` if nothing useful can be paid. */
+  /** Waits while other requests have reserved what is left. Throws AppError `limit` if that does not cover a useful answer. */
   reserve(wanted: Wanted, signal: AbortSignal): Promise<Reservation>;
   readonly spent: number;
 }
 
 /** An answer shorter than this is of no use. */
 const MIN_OUTPUT = 256;
-/** What an answer may have if nobody says otherwise. */
+/** The longest answer of a request that sets no limit, in tokens. */
 export const DEFAULT_OUTPUT = 65_536;
 
 export function createBudget(maxCost: number, price: ComputeCost, spentBefore = 0): Budget {
@@ -54,7 +54,6 @@ export function createBudget(maxCost: number, price: ComputeCost, spentBefore = 
         const least = cost(wanted, 0);
         const perToken = (cost(wanted, most) - least) / most;
         const affordable = perToken === 0 ? most : Math.floor((left - least) / perToken);
-        // Prices may have steps, so that the whole must fit as well.
         if (affordable < most && holders > 0) {
           await settled.wait(signal);
           continue;

@@ -38,7 +38,7 @@ export async function* readCsvRows(
 const LINE_FEED = 10;
 const MAX_HEADER_BYTES = 65_536;
 
-/** Excel separates by `;` in countries that write decimals with a comma. The header tells. */
+/** Excel separates by `;` in countries that write decimals with a comma. The header shows which one it is. */
 async function findDelimiter(
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<{ readonly delimiter: string; readonly chunks: AsyncIterable<Uint8Array> }> {
@@ -92,7 +92,7 @@ function toRow(record: CsvRecord, columns: readonly string[], index: number): Ro
     const message = `row ${lineNumber} has ${record.length} fields, the header has ${columns.length}`;
     return brokenRow(raw, message, 'Put fields with commas or line breaks in quotes.', text);
   }
-  // What the parser puts for bytes that are no UTF-8.
+  // The parser decodes bytes that are not UTF-8 to this character.
   if (text.includes('\ufffd')) {
     const hint = 'Convert the input first, for example: iconv -f WINDOWS-1252 -t UTF-8 in.csv';
     return brokenRow(raw, `row ${lineNumber} is not UTF-8`, hint);

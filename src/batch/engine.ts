@@ -1,22 +1,21 @@
 import type { FinishedRow } from './result.ts';
 import type { Row, RowInput } from './row.ts';
 
-/** A row that can be asked, and that the output does not have. */
+/** A readable row without an answer in the output. */
 export interface PendingRow extends Row {
   readonly input: RowInput;
 }
 
 export interface EngineRun {
   /**
-   * The rows to ask, in the order of the input. Reading one is a promise to finish it, unless the run stops. It ends when the
-   * input does, or when the run is to wind down.
+   * The rows to ask, in the order of the input. A row that is read must be finished, unless the run stops. Ends with the
+   * input, or when the run drains.
    */
   readonly rows: AsyncIterator<PendingRow, void>;
-  /** Gives back a row; resolves when it is in the output. Rejects if the output cannot be written. */
+  /** Resolves when the row is in the output. Rejects if the output cannot be written. */
   readonly finish: (row: FinishedRow) => Promise<void>;
-  /** Resolves when all rows that were given back are on disk, so that even a power failure cannot lose them. */
+  /** Resolves when all finished rows are on disk, so that even a power failure cannot lose them. */
   readonly sync: () => Promise<void>;
-  /** Aborts what is in flight. */
   readonly signal: AbortSignal;
 }
 

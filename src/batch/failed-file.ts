@@ -7,18 +7,18 @@ import { removeFile, writeAtomic } from '../platform/files/write.ts';
 import { errorReason } from '../platform/runtime/system.ts';
 import { createIdTable } from './id-table.ts';
 
-/** `<out>.failed.jsonl`: failed rows in input form. It follows from input and output, so that losing it loses nothing. */
+/** `<out>.failed.jsonl`: failed rows in input form. It can be made again from input and output. */
 export interface FailedFile {
   /** Adds a row unless it is there. Never throws: what cannot be written is reported by `close`. */
   add(line: string): void;
   /**
-   * Removes what has an answer by now, with `dropsOthers` also the rows that were not added since it was opened, and the file if
-   * nothing is left. Throws AppError `internal`.
+   * Removes rows that have an answer by now; with `dropsOthers` also those that were not added since it was opened. Removes
+   * an empty file. Throws AppError `internal`.
    */
   close(isAnswered: (id: string) => boolean, dropsOthers: boolean): Promise<void>;
 }
 
-/** Opens it without the rows that have an answer; creates it with the first row. */
+/** Drops the rows that have an answer. The file is created with the first row that is added. */
 export async function openFailedFile(path: string, isAnswered: (id: string) => boolean): Promise<FailedFile> {
   const known = createIdTable();
   const isAnsweredRow = (line: string, isAnsweredId: (id: string) => boolean): boolean => {
@@ -73,17 +73,17 @@ export async function openFailedFile(path: string, isAnswered: (id: string) => b
   };
 }
 
-/** Of lines that an earlier run left, and of those that are added. */
+/** Marks of lines: left by an earlier run, and added by this one. */
 const KEPT = 1;
 const ADDED = 2;
 
-/** A row is there once, however its line is spelled. */
+/** Two lines with the same id are the same row, however they are spelled. */
 function toKey(line: string): string {
   const id = findId(line);
   return id === undefined ? `line ${line}` : `id ${id}`;
 }
 
-/** Rewrites the file without some of its rows, if there are any such. */
+/** Rewrites the file without its dropped rows, if it has any. */
 async function compact(
   path: string,
   isDropped: (line: string) => boolean,

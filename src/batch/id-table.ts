@@ -1,12 +1,12 @@
 import { sha256 } from '../platform/runtime/native.ts';
 
 const FIRST_SLOTS = 16_384;
-/** Of the slots of a level; more makes searching slow. */
+/** The share of a level's slots in use; a fuller level is slow to search. */
 const MAX_FILL = 0.75;
 
 /**
- * What is known of each id, in about 15 bytes, however long the id is: 64 bits of its hash stand for it. That two of ten
- * million ids share them has a chance of one in 300,000.
+ * A mark for each id, in about 15 bytes however long the id is: 64 bits of its hash stand for it. The chance that two of ten
+ * million ids collide is one in 300,000.
  */
 export interface IdTable {
   /** 0 if the id is not there. */

@@ -28,24 +28,23 @@ export interface JournalOptions {
   readonly output: string;
   readonly settings: RunSettings;
   readonly input: RunInput;
-  /** Begins anew; the old output is kept as `<out>.old`. */
+  /** Starts a new output; the old one is kept as `<out>.old`. */
   readonly restarts: boolean;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** What is to be done with a row: ask, or nothing because the output has it. `duplicate`: another row has its id. */
+/** What the output has of a row: nothing yet (`pending`), or its last result. `duplicate`: an earlier row has its id. */
 export type Claim = 'pending' | 'ok' | 'failed' | 'duplicate';
 
 /** The output of a run, which is also the record of what is done. This process is its only writer. */
 export interface Journal {
   readonly paths: RunPaths;
   readonly runId: string;
-  /** Rows of the output by what became of them last, those of earlier runs included. */
+  /** Rows of the output by their last result, those of earlier runs included. */
   readonly counts: { readonly ok: number; readonly failed: number };
-  /** How the output stands with this row; a second row with the same id is a `duplicate`. */
   claim(id: string): Claim;
-  /** The row's last line; undefined if there is none. Does not claim it. */
+  /** The row's last result; undefined if there is none. Does not claim it. */
   find(id: string): 'ok' | 'failed' | undefined;
   /**
    * Adds the line of a row. Resolves when it is in the file, so that no kill of this process can lose it; a power failure
@@ -54,13 +53,13 @@ export interface Journal {
   write(row: FinishedRow): Promise<void>;
   /** Keeps a row that failed in an earlier run in `<out>.failed.jsonl`, if it is not there. */
   keepFailed(row: Row): void;
-  /** The rows that were claimed, by what became of them last. Rows that the input once had do not count. */
+  /** The claimed rows by their last result. Rows that the input no longer has do not count. */
   countClaimed(): { readonly ok: number; readonly failed: number };
-  /** For when all rows of the input were claimed: `<out>.failed.jsonl` will have no others, such as those corrected since. */
+  /** To be called when all rows of the input are claimed: drops all others, such as corrected ones, from `<out>.failed.jsonl`. */
   forgetOthers(): void;
   /** Resolves when everything written so far is on disk. Throws AppError `internal`. */
   sync(): Promise<void>;
-  /** Writes what is waiting, at once; for the end of a process that cannot wait. Never throws. */
+  /** Starts writing the rows that wait, for a process about to end. Never throws. */
   flushNow(): void;
   /** Everything is on disk when it resolves, and the output may be used by others. */
   close(): Promise<void>;
@@ -84,7 +83,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const lock = await acquireLock(paths.lock, {
     clock,
     signal,
-    // One that was killed just now may need a moment to be gone.
+    // A process that was killed just now may still exist for a moment.
     maxWaitMs: LOCK_WAIT_MS,
     isDone: async () => false,
     takesFrom: 'gone',
@@ -118,7 +117,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   }
 }
 
-/** Through a link, to the file it names. Throws AppError `usage` for a directory, or if there is none to write to. */
+/** Follows a symbolic link. Throws AppError `usage` for a directory. */
 function resolveOutput(output: string): string {
   if (isDirectory(output)) {
     throw new AppError('usage', `${output} is a directory`, { hint: 'Name a file: --output-file out.jsonl' });
@@ -152,7 +151,7 @@ async function hasContent(path: string): Promise<boolean> {
   return false;
 }
 
-/** How an output stands, while others may write to it. Throws AppError `usage`. */
+/** Needs no lock: another process may be writing to the output. Throws AppError `usage`. */
 export async function readCounts(paths: RunPaths): Promise<Journal['counts']> {
   return (await scanOutput(paths, createIdTable())).counts;
 }
@@ -163,7 +162,7 @@ interface Scan {
   readonly end: number;
 }
 
-/** Reads the output once. The last line of an id counts. Throws AppError `usage` for a line that is none of ours. */
+/** The last line of an id counts. Throws AppError `usage` for a line that gmn has not written. */
 async function scanOutput({ output }: RunPaths, marks: IdTable): Promise<Scan> {
   const counts = { ok: 0, failed: 0 };
   let end = 0;
@@ -251,7 +250,7 @@ function createJournal({ paths, runId, marks, counts, file, failed, clock }: Jou
     },
     async write(row) {
       const before = marks.get(row.id);
-      // Whoever asks, nothing gets a second answer.
+      // No row gets a second answer, whichever engine asks.
       if (before & OK) return;
       const ok = !isFailed(row.result);
       countMark(counts, before, ok);

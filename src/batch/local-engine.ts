@@ -21,9 +21,9 @@ export interface PreparedRow {
 }
 
 export interface AskLimits {
-  /** Less than the request itself asks for, as not more can be paid. */
+  /** Less than the request asks for: the budget covers no more. */
   readonly maxOutputTokens?: number;
-  /** Gets what the attempt has cost, also one that failed; undefined if that is not known. */
+  /** Gets the cost of the attempt, even of one that failed; undefined if it is not known. */
   readonly onCost?: (cost: number | undefined) => void;
 }
 
@@ -39,7 +39,6 @@ export interface LocalEngineOptions {
   readonly retries: number;
   /** The first delay; it doubles with each retry. */
   readonly baseMs: number;
-  /** Absent: money does not matter. */
   readonly budget?: Budget | undefined;
   /** Asks rows with the same request once. */
   readonly dedupes?: boolean;
@@ -48,22 +47,22 @@ export interface LocalEngineOptions {
 /** How often a row may be refused for lack of room before it fails; each time, all rows slow down. */
 const MAX_REFUSALS = 10;
 
-/** After so many rows in a row that failed for reasons of the service, and none that was answered, the run stops. */
+/** After so many failures of the service without one answer in between, the run stops. */
 const MAX_FAILURES_IN_A_ROW = 25;
 
-/** Of answers, for rows with the same request. */
+/** The size of the cache of answers for `--dedupe`. */
 const DEDUPE_BYTES = 16_000_000;
-/** What an answer takes besides its text, as measured: its key, its counts, its place in the map. */
+/** What a cached answer takes besides its text, as measured. */
 const BYTES_PER_ANSWER = 800;
 
-/** Asks the rows one by one from here, many at once, as the throttle allows. */
+/** Sends one request per row, as many at once as the throttle allows. */
 export function createLocalEngine(options: LocalEngineOptions): Engine {
   return { run: (run) => runLocally(options, run) };
 }
 
 async function runLocally(options: LocalEngineOptions, run: EngineRun): Promise<void> {
   const { throttle } = options;
-  /** Aborts with `run.signal`, and when nothing new is to be sent; what is in flight is finished then. */
+  /** Aborts with `run.signal`, or alone after a failure: then nothing new is sent, and what is in flight finishes. */
   const halt = createAbortable();
   const unfollow = onAbort(run.signal, () => halt.abort(run.signal.reason));
   if (run.signal.aborted) halt.abort(run.signal.reason);
@@ -126,7 +125,7 @@ function createRowRunner(
       if (thrown instanceof RunStop) throw thrown.reason;
       if (thrown === halted.reason) throw thrown;
       const error = AppError.from(thrown);
-      // A fault of gmn's own, not of the row.
+      // A bug in gmn, not a fault of the row.
       if (error.fault === 'internal' && error.cause !== undefined) throw error;
       return error;
     }
@@ -171,7 +170,7 @@ function createAsker(
   { signal, halted }: { readonly signal: AbortSignal; readonly halted: AbortSignal },
 ) {
   const { throttle, clock, random, retries, baseMs, budget } = options;
-  /** How many tokens the server counts for one of our estimate. */
+  /** The server's token counts divided by our estimates. */
   let ratio = 1;
   const learnRatio = (expected: number, { promptTokenCount }: Usage): void => {
     if (promptTokenCount !== undefined && expected > 0) ratio += 0.05 * (promptTokenCount / expected - ratio);
@@ -229,12 +228,12 @@ async function stopRunAtLimit<Result>(work: () => Promise<Result>): Promise<Resu
   }
 }
 
-/** No room right now, for anybody. */
+/** Whether the service lacks capacity for all requests, not only for this one. */
 function isRefused({ status, quota }: AppError): boolean {
   return quota?.per === 'minute' || (quota === undefined && (status === 429 || status === 503));
 }
 
-/** What every other row would be answered with, too. */
+/** Whether every other row would fail in the same way. */
 function isFatal({ fault, quota, objection }: AppError, { input }: PendingRow): boolean {
   if (fault === 'auth' || fault === 'config') return true;
   return input.model === undefined && (quota?.per === 'day' || quota?.per === 'plan' || objection === 'model');
@@ -251,7 +250,7 @@ interface KnownAnswer {
   readonly answer: RowAnswer;
 }
 
-/** The answers to requests, the oldest forgotten when they are too large together. Failures are not kept. */
+/** The answers to requests; drops the oldest when they are too large together. Failures are not cached. */
 function createAnswerCache(maxBytes: number) {
   const known = new Map<string, { readonly id: string; readonly result: Promise<RowResult>; bytes: number }>();
   let total = 0;
@@ -264,7 +263,7 @@ function createAnswerCache(maxBytes: number) {
         : { id: entry.id, answer };
     },
     async add(key: string, id: string, asking: Promise<RowResult>): Promise<RowResult> {
-      // Who waits for it must not fail because of it.
+      // Rows that wait for this answer must not fail with it: they are asked on their own.
       const entry = { id, result: asking.catch((thrown: unknown) => AppError.from(thrown)), bytes: 0 };
       known.set(key, entry);
       const result = await asking;

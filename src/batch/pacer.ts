@@ -1,9 +1,9 @@
 import type { Clock } from '../core/io.ts';
 
 const MINUTE_MS = 60_000;
-/** Of a quota that the server named: a window that begins elsewhere must not overflow. */
+/** The share of a learned quota that is used, since the server's window may begin at another moment. */
 const SHARE = 0.97;
-/** How much may be sent at once after a silence, as a time at the full rate. */
+/** How much may be sent at once after a pause, as a time at the full rate. */
 const BURST_MS = 1000;
 
 /** Spaces requests, or their tokens, so that a quota per minute is used evenly. */
@@ -11,21 +11,21 @@ export interface Pacer {
   /** How long to wait before more may be sent; 0 without a quota. */
   waitMs(): number;
   take(amount: number): void;
-  /** Adds to what was taken, once the real amount is known. */
+  /** Adds the difference once the real amount is known. */
   correct(amount: number): void;
   /**
-   * Learns from a refusal: the quota if the server named it, else what was sent in the last minute. A quota that is known, and
-   * yet refused, is shared with others: less of it is used for a while. False if nothing can be learned.
+   * Learns the quota from a refusal: the one the server named, else what was sent in the last minute. A refusal within a known
+   * quota means that others use it, too: a smaller share is used for a while. False if nothing can be learned.
    */
   learn(limit: number | undefined): boolean;
   /** Called with every success: uses more of the quota again. */
   recover(): void;
 }
 
-/** `perMinute`: what the user allows, which is used fully, and never exceeded. */
+/** `perMinute`: the user's limit, which is used fully. */
 export function createPacer(clock: Clock, perMinute: number | undefined): Pacer {
   let quota = perMinute === undefined ? undefined : { perMinute, share: 1, most: 1 };
-  /** When what was taken so far is paid for. */
+  /** When all that was taken so far fits the rate. */
   let paidUntil = Number.NEGATIVE_INFINITY;
   let learnedAt = Number.NEGATIVE_INFINITY;
   const sent = createMinuteCounter(clock);
@@ -63,14 +63,14 @@ export function createPacer(clock: Clock, perMinute: number | undefined): Pacer 
   };
 }
 
-/** None for small quotas: two requests at once would be a large part of them. */
+/** Next to nothing for small quotas, of which two requests at once would be a large part. */
 function computeBurstMs(perMinute: number): number {
   return Math.min(BURST_MS, (perMinute / MINUTE_MS) * BURST_MS * 10);
 }
 
 const SLOTS = 60;
 
-/** How much was added in the last minute, to a second. */
+/** Sums up the last minute, with a resolution of one second. */
 function createMinuteCounter(clock: Clock): { add(amount: number): void; total(): number } {
   const amounts = new Float64Array(SLOTS);
   const seconds = new Float64Array(SLOTS);

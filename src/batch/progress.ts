@@ -1,7 +1,7 @@
 import { formatCount, formatDuration } from '../core/text/format.ts';
 
 export interface ProgressState {
-  /** Rows of the output, of earlier runs, too. */
+  /** Rows of the output, those of earlier runs included. */
   readonly ok: number;
   readonly failed: number;
   /** Rows of the input, if that is known. */
@@ -10,9 +10,9 @@ export interface ProgressState {
   readonly rate: number | undefined;
   /** In US dollars; undefined if it is not known. */
   readonly cost: number | undefined;
-  /** Until when the server asked to wait. */
+  /** How long the server asked to wait. */
   readonly pausedMs?: number;
-  /** What waits elsewhere: `10,000 in 2 jobs`. */
+  /** Rows at the service: `10,000 in 2 jobs`. */
   readonly inFlight?: string;
 }
 
@@ -34,7 +34,7 @@ export function formatProgress({ ok, failed, total, rate, cost, pausedMs = 0, in
   ].join(' · ');
 }
 
-/** Rounded down, so that 100 % means all. */
+/** Rounded down, so that only all rows are 100 %. */
 function formatShare(part: number, whole: number): string {
   return `${Math.floor((1000 * part) / whole) / 10} %`;
 }
@@ -47,7 +47,7 @@ export function formatMoney(dollars: number): string {
   return dollars < 0.01 && dollars > 0 ? `$${dollars.toPrecision(2)}` : `$${dollars.toFixed(2)}`;
 }
 
-/** Rows per second, of late: the last rows count most. */
+/** Rows per second over the last ten seconds. */
 export function createRateMeter(now: () => number): { add(): void; rate(): number | undefined } {
   const SLOTS = 10;
   const SLOT_MS = 1000;

@@ -4,7 +4,6 @@ import type { Usage } from '../core/usage.ts';
 import { errorFields } from '../render/json-parts.ts';
 import type { Row } from './row.ts';
 
-/** What became of a row. */
 export type RowResult = RowAnswer | AppError;
 
 export interface RowAnswer {
@@ -24,10 +23,10 @@ export interface RowAnswer {
   readonly attempts: number;
 }
 
-/** A row with what became of it: one line of the output. */
+/** One line of the output. */
 export interface FinishedRow extends Pick<Row, 'id' | 'index'> {
   readonly result: RowResult;
-  /** `Row.line`, if it is at hand; kept in `<out>.failed.jsonl` if the row failed. */
+  /** `Row.line`, if it is known; goes to `<out>.failed.jsonl` if the row failed. */
   readonly line?: string | undefined;
 }
 
@@ -53,7 +52,7 @@ export interface OutputMark {
 
 const BEGINNING = /^\{"id":("(?:[^"\\]|\\.)*"),"index":\d+,"ok":(true|false)[,}]/;
 
-/** What a line of an output says, read from its beginning only if gmn wrote it so. Undefined if it is none. */
+/** Reads only the beginning of a line in gmn's own format, since lines may be long. Undefined if it is no output line. */
 export function tryParseOutputLine(line: string): OutputMark | undefined {
   const [, quoted, ok] = BEGINNING.exec(line) ?? [];
   if (quoted !== undefined) return { id: JSON.parse(quoted), ok: ok === 'true' };

@@ -7,9 +7,9 @@ export type InputFormat = 'jsonl' | 'csv' | 'tsv' | 'lines';
 
 export interface InputOptions {
   readonly format: InputFormat;
-  /** As the user knows the input, for messages. */
+  /** The name of the input in messages. */
   readonly name: string;
-  /** Whether every row must bring a prompt or files, as neither a template nor `-p` does. */
+  /** Whether every row needs a prompt or files of its own, because there is neither a template nor `-p`. */
   readonly isPromptNeeded?: boolean;
   /** A longer line is a failed row: more could not be sent anyway. */
   readonly maxLineBytes?: number;
@@ -17,7 +17,7 @@ export interface InputOptions {
 
 export const MAX_LINE_BYTES = 32_000_000;
 
-/** What a row asks for. Rows are data: nothing in them is run, expanded or trusted. */
+/** Rows are data: nothing in them is run, expanded or trusted. */
 export interface RowInput {
   readonly prompt?: string;
   /** A conversation as the API takes it, in place of `prompt`; the last one is the user's. */
@@ -30,7 +30,6 @@ export interface RowInput {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** One row of the input, in the order of the input. */
 export interface Row {
   /** From 0. Broken rows count, empty lines do not. */
   readonly index: number;
@@ -40,18 +39,18 @@ export interface Row {
   readonly input: RowInput | AppError;
   /**
    * The row in input form, with its id, as one line for `<out>.failed.jsonl`: running that file asks for the same row. A
-   * broken line is there as it came, a CSV record as the list of its fields. Undefined if there is no such line: it is too
-   * long, not text, or a record without an end.
+   * broken line is unchanged, a broken CSV record is the list of its fields. Undefined if the line is too long or not text,
+   * or a CSV record has no end.
    */
   readonly line: string | undefined;
 }
 
-/** A row before its id is known to be unique. */
+/** A row before it is parsed. */
 export interface RawRow {
   readonly index: number;
   /** From 1; for CSV and files, the number of the row. */
   readonly lineNumber: number;
-  /** Identifies the text of the row, for an id of its own. */
+  /** What the id is made from, if the row has none. */
   readonly text: string;
 }
 
@@ -59,7 +58,7 @@ export function createRowId({ lineNumber, text }: Omit<RawRow, 'index'>): string
   return `${lineNumber}-${sha256(text).slice(0, 12)}`;
 }
 
-/** A failed row. `line`: see `Row`; it must be one that is not asked as it is. */
+/** A row that fails without being asked. `line`: see `Row`. */
 export function brokenRow(raw: RawRow, message: string, hint: string, line?: string): Row {
   return { index: raw.index, id: createRowId(raw), input: new AppError('usage', message, { hint }), line };
 }
@@ -82,7 +81,6 @@ export function jsonRow(raw: RawRow): Row {
     : brokenRow(raw, `line ${raw.lineNumber} is neither a text nor an object`, SHAPE_HINT, raw.text);
 }
 
-/** A row that is nothing but its prompt. */
 export function textRow(raw: RawRow, prompt: string): Row {
   const id = createRowId(raw);
   return { index: raw.index, id, input: { prompt, params: {} }, line: JSON.stringify({ id, prompt }) };
@@ -142,7 +140,7 @@ function isPart(part: unknown): boolean {
   return isObject(part) && (part.text === undefined || typeof part.text === 'string');
 }
 
-/** That is for gmn itself to add: it would be read wherever it is, and sent. */
+/** Only gmn itself may add `localFile`: the file it names would be read and sent, wherever it is. */
 function namesLocalFile(contents: JsonValue | undefined): boolean {
   const parts = filterObjects(contents).flatMap((content) => filterObjects(content.parts));
   return parts.some((part) => Object.hasOwn(part, 'localFile'));

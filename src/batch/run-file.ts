@@ -11,9 +11,7 @@ const VERSION = 1;
 export function toRunPaths(output: string) {
   return {
     output,
-    /** What the rows were asked with. */
     run: `${output}.run.json`,
-    /** Failed rows, in input form. */
     failed: `${output}.failed.jsonl`,
     lock: `${output}.lock`,
     /** The last output that `--restart` replaced. */
@@ -24,8 +22,8 @@ export function toRunPaths(output: string) {
 export type RunPaths = ReturnType<typeof toRunPaths>;
 
 /**
- * Everything that changes what a row is answered with, by the name of the flag it comes from; long values as their hash.
- * The engine, the speed and how much of the input is run are no part of it: these may change from run to run.
+ * Everything that the answers depend on, by the name of the flag it comes from; long values as their hash. The engine, the
+ * speed and the share of the input are not part of it: they may change from run to run.
  */
 export type RunSettings = JsonObject;
 
@@ -43,7 +41,6 @@ export interface RunFile {
   readonly input: RunInput;
 }
 
-/** A long text as a setting. */
 export function hashSetting(text: string): string {
   return `sha256:${sha256(text).slice(0, 32)}`;
 }

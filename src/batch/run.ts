@@ -14,9 +14,9 @@ export interface RunOptions {
   readonly retriesFailed: boolean;
   /** Writes the rows in the order of the input. */
   readonly isOrdered: boolean;
-  /** How many rows of the input to look at; absent: all. */
+  /** How many rows of the input to read; absent: all. */
   readonly limit?: number | undefined;
-  /** Once aborted, no further row is begun; what is in flight is finished. */
+  /** Once it aborts, no further row is begun; what is in flight is finished. */
   readonly drainSignal: AbortSignal;
   readonly signal: AbortSignal;
   readonly onSeen?: (row: Row, isPending: boolean) => void;
@@ -24,20 +24,20 @@ export interface RunOptions {
 }
 
 export interface RunCounts {
-  /** Rows of the input that were looked at. */
+  /** Rows of the input that were read. */
   readonly seen: number;
   /** Of these, rows that the output already had. */
   readonly skipped: number;
   /** Of these, rows that can only be asked when the input is corrected: unreadable ones, and those with the id of another. */
   readonly unreadable: number;
-  /** False if the run was told to end before the input did. */
+  /** False if the run was drained before the end of the input. */
   readonly isComplete: boolean;
 }
 
 /**
- * Passes every row that the output does not have to the engine, and its results to the output. A row that cannot be read, and
- * one with an id that another row has, is a failed row. Throws what the engine and the journal throw; the output is then as
- * far as it came.
+ * Passes every row that the output does not have to the engine, and its results to the output. A row that cannot be read, or
+ * has the id of another row, is a failed row. Throws what the engine and the journal throw; the output keeps what was
+ * written before.
  */
 export async function runRows(options: RunOptions): Promise<RunCounts> {
   const { rows, journal, engine, retriesFailed, drainSignal, signal, limit = Number.POSITIVE_INFINITY } = options;
@@ -73,7 +73,7 @@ export async function runRows(options: RunOptions): Promise<RunCounts> {
         else await finish({ id: row.id, index: row.index, line: row.line, result: row.input as AppError });
       }
     } catch (thrown) {
-      // The input was being waited for when the run was told to end.
+      // The run was drained while it waited for input.
       if (!drainSignal.aborted) throw thrown;
       isComplete = false;
     }
@@ -83,7 +83,7 @@ export async function runRows(options: RunOptions): Promise<RunCounts> {
   try {
     await engine.run({ rows: pending, finish, sync: journal.sync, signal });
   } finally {
-    // A stopped engine leaves the input where it is.
+    // An engine that stops does not read the input to its end.
     await pending.return();
   }
   return { seen, skipped, unreadable, isComplete };
@@ -114,11 +114,11 @@ function replaceId(line: string | undefined, id: string): string | undefined {
   return isObject(fields) ? JSON.stringify({ ...fields, id }) : line;
 }
 
-/** How many rows may wait for an earlier one. They are asked again if the process is killed, so not too many. */
+/** How many finished rows may wait for an earlier one: if the process is killed, they are asked again. */
 const WINDOW = 256;
 
 interface Order {
-  /** Called for each row in the order of the input, before it is begun; waits while too many wait for the first. */
+  /** Called for each row in the order of the input, before it is begun. Waits while too many rows wait for the first. */
   expect(index: number): Promise<void>;
   /** Resolves when the row is written, or at once if it has to wait for an earlier one. */
   finish(row: FinishedRow): Promise<void>;

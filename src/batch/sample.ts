@@ -1,8 +1,8 @@
 import type { Row } from './row.ts';
 
 /**
- * `count` rows of the input, each as likely as any other, in the order of the input; `total` is how many there are. The same for the
- * same input. Reads all of it, and keeps only the sample.
+ * `count` random rows, in the order of the input; `total` is how many rows there are. The same for the same input. Reads all
+ * of it, and keeps only the sample in memory.
  */
 export async function sampleRows(
   rows: AsyncIterable<Row>,

@@ -16,33 +16,33 @@ export interface ThrottleOptions {
   readonly baseMs: number;
 }
 
-/** A request that is on its way. One of these must be called, once. */
+/** Permission to send one request. Exactly one of these must be called, once. */
 export interface Permit {
-  /** It was answered, and counted as this many tokens of the prompt. */
+  /** `tokens`: how many the server counted for the prompt. */
   succeed(tokens: number | undefined): void;
-  /** The server had no room: everybody slows down. */
+  /** The server has refused it for lack of capacity: all requests slow down. */
   refuse(error: AppError): void;
-  /** It failed for a reason of its own. */
+  /** For a failure that says nothing about the server's capacity. */
   fail(): void;
 }
 
 /** Shared by all requests of a run: what one of them learns of the server's limits holds for all. */
 export interface Throttle {
-  /** Resolves when the request may be sent. `tokens`: what it is expected to count. Rejects with the signal's reason. */
+  /** Resolves when the request may be sent. `tokens`: an estimate for its prompt. Rejects with the signal's reason. */
   acquire(tokens: number, signal: AbortSignal): Promise<Permit>;
-  /** How many requests at once are possible now. */
+  /** How many requests may be in flight now. */
   readonly limit: number;
   /** Until when nothing is sent, in milliseconds since the epoch. */
   readonly pausedUntil: number;
 }
 
 const FIRST_LIMIT = 4;
-/** What is left of the limit after a refusal. */
+/** A refusal multiplies the limit by this. */
 const BACK_OFF = 0.7;
 const MAX_PAUSE_MS = 60_000;
 /**
- * After the time that a server names, only the oldest requests of its minute are forgotten. What was sent in a burst is
- * forgotten in one, so a little later there is room for all.
+ * After the time that a server names, only the oldest requests leave its window of a minute. What was sent in a burst leaves
+ * it in a burst, so a little later there is room for all.
  */
 const DRAIN_MS = 3000;
 
@@ -51,7 +51,7 @@ interface Waiting {
   readonly start: (permit: Permit) => void;
 }
 
-/** How many at once: grows by one with every answer, and after a refusal, which takes 30 %, by one per round of answers. */
+/** The concurrency limit: grows by one with every answer; after a refusal, which takes 30 %, by one per round of answers. */
 function createLimit(most: number) {
   let limit = Math.min(FIRST_LIMIT, most);
   /** Up to here the limit doubles in a round; beyond, it grows by one. */
@@ -79,7 +79,7 @@ export function createThrottle({ clock, random, maxConcurrency, rpm, tpm, baseMs
   let inFlight = 0;
   let pausedUntil = 0;
   let refusalsInARow = 0;
-  /** Requests that were sent before the last slow-down say nothing about the new speed. */
+  /** Refusals of requests that were sent before this say nothing about the new speed. */
   let slowedAt = Number.NEGATIVE_INFINITY;
   const queue: Waiting[] = [];
 
@@ -89,7 +89,7 @@ export function createThrottle({ clock, random, maxConcurrency, rpm, tpm, baseMs
     if (sentAt >= slowedAt) {
       refusalsInARow += 1;
       slowedAt = now;
-      // A quota is kept by the pacer; less at once would not help.
+      // The pacer keeps a quota; fewer requests at once would not help.
       if (!(quota?.per === 'minute' && pacer.learn(quota.limit))) limit.shrink();
     }
     const named = quota?.waitMs ?? retry?.afterMs;
@@ -115,7 +115,7 @@ export function createThrottle({ clock, random, maxConcurrency, rpm, tpm, baseMs
         leave();
       },
       refuse(error) {
-        // What is refused does not count.
+        // A refused request uses no tokens of the quota.
         tokenPacer.correct(-expected);
         slowDown(error, sentAt);
         leave();
@@ -172,7 +172,7 @@ export function createThrottle({ clock, random, maxConcurrency, rpm, tpm, baseMs
   };
 }
 
-/** Calls `action` after the given time; while one call is due, others are not needed. */
+/** Calls `action` after the given time, unless a call is already due. */
 function createAlarm(clock: Clock, action: () => void): (ms: number) => void {
   const never = new AbortController().signal;
   let isSet = false;

@@ -26,15 +26,15 @@ function tryParseKey(key: string, runId: string): number | undefined {
   return Number.isSafeInteger(index) ? index : undefined;
 }
 
-/** So many rows are given back at a time. */
+/** How many rows are written to the output at a time. */
 const WINDOW = 256;
 /** How often a download is begun anew after a lost connection. */
 const MAX_DOWNLOADS = 5;
 
 /**
- * Puts the results of a job that has ended into the output. Rows without an answer go into a new shard, unless they have had
- * their tries; `leave` keeps them out of the output, for another engine. What was collected before a crash is collected again and
- * changes nothing. The shard is `collected` when this resolves.
+ * Puts the results of a job that has ended into the output. Rows without an answer go into a new shard, unless they have used
+ * up their attempts; `leave` keeps them out of the output, for another engine. Collecting again after a crash changes
+ * nothing. The shard is `collected` when this resolves.
  */
 export async function collectShard(
   shard: Shard,
@@ -53,7 +53,7 @@ export async function collectShard(
       await finish({ ...row, result: left.get(row.index) ?? why });
     }
   }
-  // What is deleted at the service must be on disk here.
+  // The results are deleted at the service next.
   await context.sync();
   const results = job?.results !== undefined && 'fileName' in job.results ? job.results.fileName : undefined;
   const collected: Shard = { ...shard, state: 'collected', ...(results === undefined ? {} : { results }) };
@@ -117,7 +117,6 @@ async function download(
   await Promise.all(window);
 }
 
-/** A row that the job says nothing about may be asked again, too. */
 function canRetry(error: AppError | undefined, attempt: number, maxAttempts: number): boolean {
   return attempt < maxAttempts && (error === undefined || error.retry !== undefined);
 }
@@ -133,7 +132,7 @@ function endingError(job: BatchJob | undefined): AppError {
   return serverError('api', what, { hint: 'Ask again: --retry-failed' });
 }
 
-/** The rows to ask again become a shard of their own, in one step with the end of this one. */
+/** Moves the rows to ask again into a new shard, in the same write of the plan that marks this one as collected. */
 async function splitRetries(shard: Shard, retries: ReadonlySet<number>, context: CollectContext): Promise<void> {
   const { store } = context;
   const number = context.nextNumber();

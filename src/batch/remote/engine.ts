@@ -32,7 +32,7 @@ export interface RemoteOptions {
 }
 
 export interface RemoteStatus {
-  /** In flight, and the rows in them. */
+  /** Jobs in flight, and the rows in them. */
   readonly jobs: number;
   readonly rows: number;
   readonly states: ReadonlyMap<BatchState, number>;
@@ -40,7 +40,7 @@ export interface RemoteStatus {
 
 /**
  * The Batch API as an engine. Rows are written to shards beside the output, which become jobs; their results are collected
- * as they end. Everything it must know after a crash is in the plan before the step that needs it.
+ * as they end. The plan is written before every step that a crash could leave half done.
  */
 export function createRemoteEngine(options: RemoteOptions): Engine {
   return {
@@ -56,7 +56,6 @@ export function createRemoteEngine(options: RemoteOptions): Engine {
       } catch (thrown) {
         stop.abort(thrown);
         await Promise.allSettled([submitting, watching]);
-        // Nothing is in flight, so there is nothing to remember.
         if (options.store.plan.shards.length === 0) await options.store.remove();
         throw thrown;
       }
@@ -64,11 +63,11 @@ export function createRemoteEngine(options: RemoteOptions): Engine {
   };
 }
 
-/** What the two halves share: one fills shards and creates jobs, the other collects them. */
+/** Shared by `submitRows`, which fills shards and creates jobs, and `watchJobs`, which collects them. */
 interface Shared extends RemoteOptions {
   readonly run: EngineRun;
   readonly context: CollectContext;
-  /** Creates the job of a shard, unless the other half is about to. */
+  /** Creates the job of a shard, unless this is already being done. */
   readonly submit: (shard: Shard) => Promise<void>;
   /** A job was created, or all rows are in jobs. */
   readonly created: Condition;
@@ -103,7 +102,7 @@ function createShared(options: RemoteOptions, run: EngineRun): Shared {
   };
 }
 
-/** Before anything else: a shard that is asked again may have the same file as the one it comes from. */
+/** Must come first: a shard that is asked again may have the same file as the one it comes from. */
 async function dropCollected(shared: Shared): Promise<void> {
   const { store } = shared;
   await store.prune();
@@ -131,7 +130,7 @@ async function submitRows(shared: Shared): Promise<void> {
     } finally {
       await sharder.close();
     }
-    // Told to stop, the rows end before the input does.
+    // When the run stops, the rows end before the input does.
     run.signal.throwIfAborted();
     if (!store.plan.isComplete) await store.update((plan) => ({ ...plan, isComplete: true }));
   }
@@ -139,14 +138,14 @@ async function submitRows(shared: Shared): Promise<void> {
   shared.created.notifyAll();
 }
 
-/** Takes up a shard where an earlier run left it. */
+/** Continues a shard where an earlier run left it. */
 async function resumeShard(shard: Shard, { context, submit, mode }: Shared): Promise<void> {
   if (shard.state === 'created' || shard.state === 'collected') return;
   if (shard.state !== 'cancelled') return submit(shard);
   if (mode !== 'run') return;
   await deleteRemote(shard, context);
   const { job: _job, ...rest } = shard;
-  // Another name than that of the job which was cancelled.
+  // A new attempt gives the job another name than the cancelled one has.
   await submit(await saveShard(context, { ...rest, state: 'planned', attempt: shard.attempt + 1 }));
 }
 
@@ -186,7 +185,7 @@ async function watchJobs(shared: Shared): Promise<void> {
   if (cancelled.length > 0) throw cancelledError(cancelled);
 }
 
-/** Undefined if the job is gone; `later` if nobody can say now: a job goes on while this machine is offline. */
+/** Undefined if the job is gone; `later` if the service cannot be reached: jobs go on while this machine is offline. */
 async function pollJob(shard: Shard, shared: Shared): Promise<BatchJob | undefined | 'later'> {
   const { service, run, mode, notify } = shared;
   try {
@@ -224,14 +223,14 @@ function isRetry({ state, attempt }: Shard): boolean {
   return state === 'planned' && attempt > 1;
 }
 
-/** If only rows to ask again are left, nothing that ends can make room for them. */
+/** Throws if only retries are left and the budget does not cover them: no other job will end and free some of it. */
 function throwIfOverBudget(active: readonly Shard[], { store, budget }: Shared): void {
   const [first] = active;
   if (first === undefined || !active.every(isRetry) || fitsBudget(0, store.plan, budget)) return;
   throw budgetError(first, budget);
 }
 
-/** Until the delay is over. Without jobs, until there is one. */
+/** Waits for the delay, or without any job until there is one. */
 async function pause(delayMs: number, { clock, run, store, mode, created, hasSubmittedAll }: Shared): Promise<void> {
   if (hasSubmittedAll && mode === 'once') return;
   if (store.plan.shards.some(({ state }) => state === 'created')) await clock.sleep(delayMs, run.signal);

@@ -5,10 +5,10 @@ import { type PlanStore, replaceShard, type Shard, toDisplayName } from './plan.
 import type { BatchService } from './service.ts';
 
 export interface RemoteTiming {
-  /** The first delay between two looks at the jobs. */
+  /** The first delay between two polls of the jobs. */
   readonly pollMs: number;
   readonly maxPollMs: number;
-  /** How long a new job may be missing in the list. */
+  /** How long a new job may be missing from the list. */
   readonly lagMs: number;
 }
 
@@ -21,7 +21,7 @@ export interface JobContext {
   readonly notify: (message: string) => void;
 }
 
-/** A request to create a job is over by then, whatever became of it. */
+/** A request to create a job has ended by then, with whatever result. */
 const MAX_REQUEST_MS = 15 * 60_000;
 /** How often a creation that failed and left no job is tried again. */
 const MAX_FAILURES = 3;
@@ -32,8 +32,8 @@ export async function saveShard({ store }: Pick<JobContext, 'store'>, shard: Sha
 }
 
 /**
- * Brings a shard to `created`, from wherever an earlier run left it. No shard gets two jobs: what is about to be created is
- * written down first, and looked up after anything that leaves doubt. Throws AppError.
+ * Brings a shard to `created`, from whichever state an earlier run left it in. No shard gets two jobs: the plan says which
+ * one is about to be created, and after a failure that leaves doubt gmn looks for it in the list. Throws AppError.
  */
 export async function submitShard(shard: Shard, context: JobContext): Promise<Shard> {
   const { service, clock, timing, signal } = context;
@@ -76,7 +76,7 @@ export async function submitShard(shard: Shard, context: JobContext): Promise<Sh
   }
 }
 
-/** Also of what was uploaded before: the service keeps files for two days only, and has nothing to do if it is there. */
+/** Uploads again what an earlier run uploaded: the service keeps files for two days only. Sends nothing if the file is there. */
 async function upload(shard: Shard, context: JobContext): Promise<Shard> {
   const { store, service, signal } = context;
   const name = `${toDisplayName(store.plan.runId, { ...shard, attempt: 1 })}.jsonl`;
@@ -84,12 +84,12 @@ async function upload(shard: Shard, context: JobContext): Promise<Shard> {
   return saveShard(context, { ...shard, state: 'uploaded', file });
 }
 
-/** The job that an earlier request may have created. Looks until the list must have it. */
+/** The job that an earlier request may have created. Repeats until the list must contain it. */
 export async function findJob(shard: Shard, context: JobContext): Promise<BatchJob | undefined> {
   const { service, clock, timing, signal, store } = context;
   const displayName = toDisplayName(store.plan.runId, shard);
   const now = clock.now();
-  // The request may have been on its way until a moment ago, whenever it began.
+  // An earlier process may have ended just now, with its request still in flight.
   const until = now - (shard.intentAt ?? 0) > MAX_REQUEST_MS ? now : now + timing.lagMs;
   for (;;) {
     const found: BatchJob[] = [];

@@ -52,11 +52,10 @@ export interface Plan {
   readonly lastNumber: number;
   /** What is needed to finish rows without the command line they were asked with. */
   readonly settings: JsonObject;
-  /** Those that are not done with. */
   readonly shards: readonly Shard[];
 }
 
-/** What the rows in flight at the service are, in `<out>.batch`. */
+/** `<out>.batch`: the directory that says which rows are in flight at the service. */
 export interface PlanStore {
   readonly directory: string;
   readonly plan: Plan;
@@ -82,7 +81,7 @@ export function toDisplayName(runId: string, { number, attempt }: Pick<Shard, 'n
 }
 
 /**
- * Reads the plan beside an output. `fresh` is used if there is none; without it, that is undefined. Throws AppError `usage`
+ * Reads the plan beside an output. If there is none, creates one from `fresh`, or returns undefined. Throws AppError `usage`
  * if it cannot be read, or belongs to another run.
  */
 export function openPlan(output: string, fresh: Pick<Plan, 'runId' | 'settings'>): Promise<PlanStore>;
@@ -119,7 +118,7 @@ export async function openPlan(
     writing = written;
     return written;
   };
-  // Before any file of a shard, so that whoever comes after a crash knows that the directory is ours.
+  // Written before any shard, so that after a crash the directory is known to be gmn's.
   if (before === undefined) await update((unchanged) => unchanged);
   return {
     directory,
@@ -141,7 +140,7 @@ export async function openPlan(
     async remove() {
       await writing.catch(() => {});
       await removeFiles(directory, (name) => name.endsWith('.jsonl'));
-      // Last: what is left without a plan is in nobody's way.
+      // The plan last: without it, files that are left behind do no harm.
       await removeFiles(directory, () => true);
       await removeEmptyDirectory(directory);
     },

@@ -9,7 +9,7 @@ export interface BatchService {
   /** Uploads a file of requests, unless the service has it; gives its name, `files/<id>`. */
   upload(path: string, name: string, signal: AbortSignal): Promise<string>;
   deleteFile(name: string, signal: AbortSignal): Promise<void>;
-  /** As they arrive. Lines that nobody can read are left out. */
+  /** Yields results as they arrive, and skips lines that cannot be parsed. */
   readResults(results: BatchResults, model: string, signal: AbortSignal): AsyncGenerator<BatchResult, void>;
 }
 
@@ -22,7 +22,7 @@ export interface PreparedRequest {
   readonly cost?: number | undefined;
 }
 
-/** Between rows and the service. */
+/** Converts rows to requests, and replies to results. */
 export interface RowCodec {
   /** An AppError if this row cannot be sent. Throws what ends the run. */
   prepare(row: PendingRow, signal: AbortSignal): Promise<PreparedRequest | AppError>;

@@ -6,14 +6,14 @@ import { deleteRemote, findJob, hasEnded, saveShard } from './jobs.ts';
 import type { Shard } from './plan.ts';
 
 export interface SettledCounts {
-  /** Jobs by what became of them. */
+  /** Numbers of jobs. */
   readonly cancelled: number;
   readonly collected: number;
 }
 
 /**
- * Ends everything that is in flight at the service: what is complete is collected, the rest is cancelled and left for
- * another run or engine. The plan is gone when this resolves. Throws AppError; the plan then has what is left.
+ * Ends all jobs: those that are complete are collected, the others cancelled, and their rows left for another run or engine.
+ * The plan is gone when this resolves. Throws AppError; the plan then has the jobs that are left.
  */
 export async function settleRemote(
   options: Omit<RemoteOptions, 'mode'>,
@@ -48,7 +48,7 @@ async function findCreated(shard: Shard, context: CollectContext): Promise<Shard
   return found === undefined ? shard : saveShard(context, { ...shard, state: 'created', job: found.name });
 }
 
-/** The job after it has ended; undefined if it is gone. One that is complete is not cancelled. */
+/** Cancels a job that has not ended, and waits for its end. Undefined if it is gone. */
 async function endJob(name: string, { service, clock, timing, signal }: CollectContext): Promise<BatchJob | undefined> {
   let job = await service.jobs.get(name, signal);
   if (job === undefined || hasEnded(job)) return job;

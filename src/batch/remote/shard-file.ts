@@ -7,7 +7,7 @@ import { errorReason } from '../../platform/runtime/system.ts';
 import type { Row } from '../row.ts';
 import type { PlanStore } from './plan.ts';
 
-/** A row of a shard: what is needed to finish it. */
+/** What is needed to finish a row. */
 export type ShardRow = Pick<Row, 'id' | 'index' | 'line'>;
 
 export interface ShardWriter {
@@ -22,8 +22,8 @@ export interface ShardWriter {
 const BUFFER_CHARACTERS = 262_144;
 
 /**
- * Two files: the requests, as they are uploaded, and the rows they are for, line by line. Files of that number that the plan
- * does not have are replaced.
+ * Writes two files: the requests, as they are uploaded, and in the same order the rows they belong to. Replaces files of
+ * that number, which a crash may have left.
  */
 export async function openShardWriter(store: PlanStore, number: number): Promise<ShardWriter> {
   const requests = await openBuffered(store.requestsPath(number));
@@ -107,7 +107,7 @@ export async function* readShardRows(store: PlanStore, number: number): AsyncGen
   }
 }
 
-/** The lines of the requests, with the rows they are for. */
+/** The requests, each with the row it belongs to. */
 export async function* readShard(
   store: PlanStore,
   number: number,

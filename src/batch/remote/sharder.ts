@@ -18,10 +18,10 @@ export interface RemoteLimits {
   readonly attempts: number;
 }
 
-/** The service takes files of 2 GB, and 100 jobs at a time; less of both leaves room for others. */
+/** The service takes files of 2 GB, and 100 jobs at a time; lower limits leave room for other programs. */
 export const DEFAULT_LIMITS: RemoteLimits = { rows: 10_000, bytes: 256_000_000, jobs: 50, attempts: 3 };
 
-/** What may be spent, in US dollars, and what has been. */
+/** In US dollars. */
 export interface CostLimit {
   readonly max: number;
   readonly spent: () => number;
@@ -34,7 +34,7 @@ interface SharderOptions extends Pick<EngineRun, 'finish' | 'signal'> {
   readonly budget?: CostLimit | undefined;
   readonly nextNumber: () => number;
   readonly submit: (shard: Shard) => Promise<void>;
-  /** Resolves when a job is done with. */
+  /** Resolves when a job is no longer in flight. */
   readonly waitForRoom: () => Promise<void>;
 }
 
@@ -42,9 +42,9 @@ interface SharderOptions extends Pick<EngineRun, 'finish' | 'signal'> {
 interface Sharder {
   /** Waits while too many jobs are in flight. */
   add(row: PendingRow): Promise<void>;
-  /** Submits the shards that are not full, too. */
+  /** Submits the shards that are not full. */
   finish(): Promise<void>;
-  /** Closes what is open; rows that are in no job are asked by the next run. */
+  /** Closes the open files; rows that are in no job are asked by the next run. */
   close(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ interface OpenShard {
   cost: number | undefined;
 }
 
-/** Rows may name models; so many shards are filled at a time. */
+/** How many shards are filled at a time: each model that rows name has one. */
 const MAX_OPEN = 16;
 
 export function createSharder(options: SharderOptions): Sharder {
@@ -73,7 +73,7 @@ export function createSharder(options: SharderOptions): Sharder {
       ...(cost === undefined ? {} : { cost }),
     };
     while (store.plan.shards.filter(isInFlight).length >= limits.jobs) await options.waitForRoom();
-    // Most rows cost less than they might, so what is in flight may make room.
+    // Most rows cost less than their maximum, so jobs that end may free some of the budget.
     while (!fitsBudget(cost ?? 0, store.plan, options.budget)) {
       if (!store.plan.shards.some(isInFlight)) throw budgetError(sealed, options.budget);
       await options.waitForRoom();
@@ -126,7 +126,7 @@ export function createSharder(options: SharderOptions): Sharder {
   };
 }
 
-/** Whether `cost` can be paid besides what is in flight. */
+/** Whether the budget covers `cost` besides all that is in flight. */
 export function fitsBudget(cost: number, { shards }: Plan, budget: CostLimit | undefined): boolean {
   if (budget === undefined) return true;
   const inFlight = shards.filter(isInFlight).reduce((sum, shard) => sum + (shard.cost ?? 0), 0);
