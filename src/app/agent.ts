@@ -57,7 +57,7 @@ export async function* openAgent(
   yield* toNotices(notices);
   const service = await openServiceIfWanted(options, opened, tools.length > 0);
   const { text, start, prompt, contextText } = yield* readSystemInstruction(options, app, tools);
-  const redaction = lazyRedaction(app, prompt);
+  const redaction = createLazyRedaction(app, prompt);
   const instruction = addServerInstructions(text, context.remote);
   const system = await redaction.redact(instruction);
   if (system !== instruction) yield { type: 'notice', message: REDACTED_NOTICE };
@@ -121,11 +121,11 @@ function findNestedContext(
 }
 
 /** Reads the credentials only once a value could hold one. A text that begins with `prompt` is looked at after that. */
-export function lazyRedaction(app: App, prompt = ''): Redaction {
+export function createLazyRedaction(app: App, prompt = ''): Redaction {
   let opened: Redaction | undefined;
   return {
     async redact(value) {
-      if (!mayHoldSecret(value, { prompt, left: MAX_LOOK })) return value;
+      if (!mayHoldSecret(value, { prompt, left: MAX_INSPECTED })) return value;
       opened ??= (await import('./redaction.ts')).createRedaction(app);
       return opened.redact(value);
     },
@@ -134,7 +134,7 @@ export function lazyRedaction(app: App, prompt = ''): Redaction {
 }
 
 /** Characters and fields; with more of them, looking here would take longer than reading the credentials. */
-const MAX_LOOK = 100_000;
+const MAX_INSPECTED = 100_000;
 
 interface Look {
   readonly prompt: string;

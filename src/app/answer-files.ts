@@ -59,7 +59,7 @@ export function openAnswerFiles(options: AnswerFileOptions, context: AnswerFiles
     return text;
   }
 
-  function takeWords(): TurnEvent[] {
+  function takeHeldNotices(): TurnEvent[] {
     const message = takeHeldText().trim();
     return message === '' ? [] : [{ type: 'notice', message }];
   }
@@ -75,17 +75,17 @@ export function openAnswerFiles(options: AnswerFileOptions, context: AnswerFiles
 
   async function write(file: AnswerFile, mayUseName: boolean): Promise<readonly TurnEvent[]> {
     if (named === undefined || isNamedUsed || !mayUseName)
-      return [toEvent(file, await saveUnderFreeName(file, stemFor(file), app.cwd))];
+      return [toEvent(file, await saveUnderFreeName(file, chooseStem(file), app.cwd))];
     isNamedUsed = true;
     const { mimeType, bytes } = toFileContent(file);
     const size = await (await openOutputFile(named, app.cwd)).write(bytes);
     const path = resolve(app.cwd, named);
-    const notices = findMisnomer(named, mimeType).map((message) => ({ type: 'notice', message }) as const);
+    const notices = findExtensionNotices(named, mimeType).map((message) => ({ type: 'notice', message }) as const);
     return [...notices, toEvent(file, { path, name: named, mimeType, bytes: size, isNamed: true })];
   }
 
   /** Later files of an answer that has a named one are named after it. */
-  function stemFor({ mimeType }: AnswerFile): string {
+  function chooseStem({ mimeType }: AnswerFile): string {
     if (named !== undefined && isForFiles) return named.slice(0, named.length - extname(named).length);
     return toFileStem(context.prompt) || (mimeType.startsWith('image/') ? 'gmn-image' : 'gmn-answer');
   }
@@ -108,7 +108,7 @@ export function openAnswerFiles(options: AnswerFileOptions, context: AnswerFiles
     },
     async finish() {
       if (isPicture && !hasFiles) throw noPictureError(takeHeldText());
-      const events: TurnEvent[] = takeWords();
+      const events: TurnEvent[] = takeHeldNotices();
       const [first, ...others] = held.splice(0);
       if (first === undefined) return events;
       const isAlone = isPicture || !hasText;
@@ -120,7 +120,7 @@ export function openAnswerFiles(options: AnswerFileOptions, context: AnswerFiles
       return events;
     },
     async rescue() {
-      const events: TurnEvent[] = takeWords();
+      const events: TurnEvent[] = takeHeldNotices();
       // The failure itself may be that nothing can be written.
       for (const file of held.splice(0)) events.push(...(await save(file, false).catch(() => [])));
       return events;
@@ -132,7 +132,7 @@ export function openAnswerFiles(options: AnswerFileOptions, context: AnswerFiles
 async function saveUnderFreeName(file: AnswerFile, stem: string, cwd: string): Promise<SavedFile> {
   const { mimeType, bytes } = toFileContent(file);
   for (let count = 1; ; count += 1) {
-    const name = `${stem}${count === 1 ? '' : `-${count}`}${extensionFor(mimeType)}`;
+    const name = `${stem}${count === 1 ? '' : `-${count}`}${toExtension(mimeType)}`;
     const path = resolve(cwd, name);
     const made = await createOutputFile(path, name, bytes);
     if (made === 'created') return { path, name, mimeType, bytes: bytes.length };
@@ -179,11 +179,11 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 const MEDIA_NAME = /\.(?:png|jpe?g|webp|gif|hei[cf]|avif|svg|wav|mp3|ogg|flac|aac|mp4|pcm)$/i;
 
 /** Only what gmn knows becomes a part of the name: the type is the server's word. */
-function extensionFor(mimeType: string): string {
+function toExtension(mimeType: string): string {
   return EXTENSIONS[mimeType] ?? '.bin';
 }
 
-function findMisnomer(name: string, mimeType: string): readonly string[] {
+function findExtensionNotices(name: string, mimeType: string): readonly string[] {
   const extension = extname(name).toLowerCase();
   const right = EXTENSIONS[mimeType];
   const isRight = right === undefined || extension === right || (right === '.jpg' && extension === '.jpeg');

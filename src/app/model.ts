@@ -114,7 +114,7 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
           ...app,
           ...(options.auth === undefined ? {} : { flag: options.auth }),
           settings,
-          notify: notices.say,
+          notify: notices.notify,
           isRehearsal: options.dryRun ?? false,
         });
     const address = demo && { baseUrl: new URL(demo.url) };
@@ -215,7 +215,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   // Before anything is sent: what a flag asks for may be impossible with one of them.
   for (const { id } of others) toConfig(id);
   const ids = new Set(others.map(({ id }) => id).filter((id) => id !== modelId));
-  const alternatives = [...ids].map((id) => substituteFor(modelId, id, toConfig));
+  const alternatives = [...ids].map((id) => createSubstitute(modelId, id, toConfig));
   const retries = chooseRetries(options, settings);
   const { endsAt, requestTimeoutMs, pause, onCall, budget } = limits;
   const target = {
@@ -293,12 +293,12 @@ function createFallback(
   return {
     from,
     choose,
-    ...substituteFor(from, to, toConfig),
+    ...createSubstitute(from, to, toConfig),
     remember: () => cache(to),
   };
 }
 
-function substituteFor(from: string, to: string, toConfig: (id: string) => JsonObject): Substitute {
+function createSubstitute(from: string, to: string, toConfig: (id: string) => JsonObject): Substitute {
   return {
     to,
     generationConfig(sent) {
@@ -368,7 +368,7 @@ function hasLocalFile({ contents }: ModelRequest): boolean {
 }
 
 interface NoticeCollector {
-  readonly say: (message: string) => void;
+  readonly notify: (message: string) => void;
   readonly take: () => readonly string[];
 }
 
@@ -378,7 +378,7 @@ function createNoticeCollector(options: ModelOptions, { io }: App): NoticeCollec
   const kept: string[] = [];
   return {
     take: () => kept.splice(0),
-    say(message: string): void {
+    notify(message: string): void {
       if (isSeen()) io.err.write(`gmn: ${message}\n`).catch(() => {});
       else kept.push(message);
     },

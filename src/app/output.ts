@@ -31,7 +31,7 @@ export function openOutput(options: OutputContext, app: App): Output {
       try {
         const file = options.outputFile === undefined ? undefined : await openOutputFile(options.outputFile, app.cwd);
         const clipboard = options.copy ? openClipboard(app) : undefined;
-        for await (const event of holdBack(run, options, { file, name: options.outputFile ?? '', clipboard })) {
+        for await (const event of routeEvents(run, options, { file, name: options.outputFile ?? '', clipboard })) {
           // Print what has arrived first: the error belongs below it.
           if (event.type === 'failure') await pages?.abandon();
           yield event;
@@ -51,13 +51,13 @@ interface Targets {
   readonly clipboard: Clipboard | undefined;
 }
 
-async function* holdBack(
+async function* routeEvents(
   run: AsyncIterable<TurnEvent>,
   options: OutputContext,
   targets: Targets,
 ): AsyncGenerator<TurnEvent, void> {
   const isText = (options.outputFormat ?? 'text') === 'text';
-  const isHeld = isText && (isExtract(options) || options.noStream === true);
+  const isHeld = isText && (wantsExtract(options) || options.noStream === true);
   let whole = '';
   let last = '';
   let isFileTaken = false;
@@ -69,7 +69,8 @@ async function* holdBack(
       last += event.delta;
     }
     // Show the text that arrived before the failure; with -x show nothing, since the code may be incomplete.
-    if (event.type === 'failure' && isHeld && !isExtract(options) && whole !== '') yield { type: 'text', delta: whole };
+    if (event.type === 'failure' && isHeld && !wantsExtract(options) && whole !== '')
+      yield { type: 'text', delta: whole };
     if (event.type === 'end') {
       const free = isFileTaken ? { ...targets, file: undefined } : targets;
       yield* finishOutput(event, { whole, last, isHeld }, { options, targets: free });
@@ -91,9 +92,9 @@ async function* finishOutput(
   { options, targets }: { readonly options: OutputContext; readonly targets: Targets },
 ): AsyncGenerator<TurnEvent, void> {
   try {
-    const code = isExtract(options) ? requireBlock(last, options, isHeld) : undefined;
+    const code = wantsExtract(options) ? requireBlock(last, options, isHeld) : undefined;
     if (isHeld && (code ?? whole) !== '') yield { type: 'text', delta: code ?? whole };
-    const notices = await deliver(code ?? whole, targets);
+    const notices = await writeTargets(code ?? whole, targets);
     const extracted = code === undefined || isHeld ? {} : { extracted: code };
     yield { ...end, ...extracted, ...(notices.length === 0 ? {} : { notices }) };
   } catch (thrown) {
@@ -102,7 +103,7 @@ async function* finishOutput(
   }
 }
 
-function isExtract({ extract, extractLast }: OutputContext): boolean {
+function wantsExtract({ extract, extractLast }: OutputContext): boolean {
   return Boolean(extract || extractLast);
 }
 
@@ -117,7 +118,7 @@ function requireBlock(text: string, { extractLast }: OutputContext, isHeld: bool
 }
 
 /** Writes the same bytes that a pipe would get. */
-async function deliver(answer: string, { file, name, clipboard }: Targets): Promise<readonly string[]> {
+async function writeTargets(answer: string, { file, name, clipboard }: Targets): Promise<readonly string[]> {
   const notices: string[] = [];
   if (file !== undefined) {
     const size = await file.write(answer.endsWith('\n') ? answer : `${answer}\n`);

@@ -13,9 +13,9 @@ export function createRedaction(app: Pick<App, 'homes' | 'settings'>): Redaction
   let hasWithheld = false;
   return {
     async redact(value) {
-      const told = await redactIn(value, await readSecrets(app), nextTurn);
-      hasWithheld ||= told !== value;
-      return told;
+      const redacted = await redactIn(value, await readSecrets(app), nextTurn);
+      hasWithheld ||= redacted !== value;
+      return redacted;
     },
     writesMark: (args) => hasWithheld && JSON.stringify(args).includes(MARK),
   };

@@ -15,7 +15,7 @@ import { createRunRecords, NOT_SAVED, type SaveResult } from '../session/one-sho
 import type { LocalSession } from '../session/open-session.ts';
 import { parseRetention } from '../session/prune.ts';
 import { type LocalStore, type StoreOptions, sessionStore } from '../session/store.ts';
-import { lazyRedaction } from './agent.ts';
+import { createLazyRedaction } from './agent.ts';
 
 export interface SessionOptions {
   readonly resume?: string;
@@ -75,7 +75,7 @@ export async function openSessionHistory(
     const { start } = session.setup;
     return { history, start, pictureModel, notices: early, save: async () => NOT_SAVED, close: async () => {} };
   }
-  const saving = pace === 'as-it-goes' ? saveEachStep(session) : saveAtEnd(session, app);
+  const saving = pace === 'as-it-goes' ? createStepSaver(session) : createEndSaver(session, app);
   return {
     ...saving,
     get sessionId() {
@@ -101,7 +101,7 @@ interface Saver extends Pick<PromptHistory, 'history' | 'sessionId' | 'isResumab
 }
 
 /** As in a chat: every step is written before the next, and a prompt without any reply is removed. */
-function saveEachStep(session: LocalSession): Saver {
+function createStepSaver(session: LocalSession): Saver {
   const before = session.contents.length;
   return {
     history: session,
@@ -117,7 +117,7 @@ function saveEachStep(session: LocalSession): Saver {
   };
 }
 
-function saveAtEnd(session: LocalSession, { clock }: App): Saver {
+function createEndSaver(session: LocalSession, { clock }: App): Saver {
   const run = createRunRecords(clock, session);
   return {
     history: run,
@@ -142,7 +142,7 @@ async function openSession(
   const store = openStore(app, report, { durability });
   const { cwd } = app;
   const { sessionId: id } = options;
-  const name = await lazyRedaction(app).redact(options.sessionName);
+  const name = await createLazyRedaction(app).redact(options.sessionName);
   if (isContinued(options)) {
     const summary = await findContinued(options, app, store);
     const { model = '' } = summary;
@@ -193,7 +193,7 @@ function createNoStore(): LocalStore {
   };
 }
 
-export function sessionsDirectory(app: Pick<App, 'homes'>): string {
+export function toSessionsDirectory(app: Pick<App, 'homes'>): string {
   return join(app.homes().gmn, 'sessions');
 }
 
@@ -272,7 +272,7 @@ export async function pruneExpired(app: App): Promise<void> {
   const limit = createDeadline(app.signal, PRUNE_LIMIT_MS, () => new AppError('limit', 'tidying took too long'));
   try {
     // Mark it first, so that runs started meanwhile do not prune too.
-    await touchFile(join(sessionsDirectory(app), '.pruned'), app.clock.now());
+    await touchFile(join(toSessionsDirectory(app), '.pruned'), app.clock.now());
     (await import('../session/usage-report.ts')).rotateUsage(app.homes().gmn, app.clock.now());
     await openStore(app, () => {}).prune(await readExpiry(app), limit.signal);
   } catch {

@@ -72,21 +72,21 @@ export function listPlaceholders({ body }: Pick<Template, 'body'>): readonly str
  * Fills every placeholder once, so that inserted text is never read as a template. Positional arguments without a
  * placeholder are appended. Throws AppError `usage` for a parameter without a value or a placeholder.
  */
-export function fillTemplate(template: Template, filling: TemplateValues): Promise<string> {
-  return template.kind === 'markdown' ? fillMarkdown(template, filling) : fillCommand(template, filling);
+export function fillTemplate(template: Template, values: TemplateValues): Promise<string> {
+  return template.kind === 'markdown' ? fillMarkdown(template, values) : fillCommand(template, values);
 }
 
-async function fillMarkdown({ body, name, defaults }: Template, filling: TemplateValues): Promise<string> {
+async function fillMarkdown({ body, name, defaults }: Template, values: TemplateValues): Promise<string> {
   const places = listPlaceholders({ body });
-  const params = parseParams(filling.params);
+  const params = parseParams(values.params);
   const stray = [...params.keys()].find((key) => !places.includes(key) || key === 'stdin');
   if (stray !== undefined) throw unknownParamError(name, stray, places);
-  const { words } = filling;
-  const values = new Map([...defaults, ...params, ...(words === undefined ? [] : [['prompt', words] as const])]);
-  if (places.includes('stdin')) values.set('stdin', await filling.stdin());
-  const missing = places.find((place) => !values.has(place));
-  if (missing !== undefined) throw missingValueError(name, missing, filling.entry);
-  const text = body.replace(PLACEHOLDERS.markdown, (_, place: string) => values.get(place) ?? '');
+  const { words } = values;
+  const texts = new Map([...defaults, ...params, ...(words === undefined ? [] : [['prompt', words] as const])]);
+  if (places.includes('stdin')) texts.set('stdin', await values.stdin());
+  const missing = places.find((place) => !texts.has(place));
+  if (missing !== undefined) throw missingValueError(name, missing, values.entry);
+  const text = body.replace(PLACEHOLDERS.markdown, (_, place: string) => texts.get(place) ?? '');
   return places.includes('prompt') ? text : appendArguments(text, words);
 }
 
@@ -94,20 +94,20 @@ async function fillMarkdown({ body, name, defaults }: Template, filling: Templat
  * As the official CLI does, files are read before the first command runs. Without `{{args}}`, a slash command is
  * followed by the whole text that called it.
  */
-async function fillCommand({ body, name }: Template, filling: TemplateValues): Promise<string> {
-  const [stray] = parseParams(filling.params).keys();
+async function fillCommand({ body, name }: Template, values: TemplateValues): Promise<string> {
+  const [stray] = parseParams(values.params).keys();
   if (stray !== undefined) throw unknownParamError(name, stray, []);
-  const { words = '' } = filling;
+  const { words = '' } = values;
   const pieces = splitCommand(body, name);
   const texts = new Map<CommandPiece, string>();
-  for (const piece of pieces) if (piece.kind === 'file') texts.set(piece, await filling.read(piece.text.trim()));
+  for (const piece of pieces) if (piece.kind === 'file') texts.set(piece, await values.read(piece.text.trim()));
   for (const piece of pieces) {
     if (piece.kind !== 'command') continue;
-    texts.set(piece, await filling.run(insertArguments(piece.text, () => filling.quote(words), name).trim()));
+    texts.set(piece, await values.run(insertArguments(piece.text, () => values.quote(words), name).trim()));
   }
   const text = pieces.map((piece) => texts.get(piece) ?? (piece.kind === 'args' ? words : piece.text)).join('');
   if (body.includes(ARGS_PLACEHOLDER)) return text;
-  return appendArguments(text, filling.words === undefined ? undefined : (filling.entry ?? filling.words));
+  return appendArguments(text, values.words === undefined ? undefined : (values.entry ?? values.words));
 }
 
 interface CommandPiece {

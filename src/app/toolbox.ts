@@ -74,7 +74,8 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   const { app } = context;
   const settings = await app.settings();
   const { mode, notices: modeNotices } = chooseMode(options, settings);
-  const workspace = context.workspace ?? (await openOwnWorkspace(options, app, (roots) => lazyJournal(app, roots)));
+  const workspace =
+    context.workspace ?? (await openOwnWorkspace(options, app, (roots) => createLazyJournal(app, roots)));
   const wanted = options.tools ?? 'none';
   const others = await loadOtherTools(workspace, { ...options, tools: wanted }, context);
   const denials = createDenialLog();
@@ -93,7 +94,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
     approve: createApprove(options, mode, { ...context, workspace, onDenied: denials.add }),
     outputs: { keep: workspace.keep, allow: workspace.allowStored },
     takeDenials: denials.take,
-    notices: [...modeNotices, ...left.notices, ...notices, ...missingNotices(options, context.remote)],
+    notices: [...modeNotices, ...left.notices, ...notices, ...formatMissingTools(options, context.remote)],
   };
 }
 
@@ -113,12 +114,12 @@ function reportFailedWrites(tool: Tool, report: (notice: string) => void): Tool 
 
 /** Reports each denial once, since a model often repeats a denied call. */
 function createDenialLog() {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const pending: string[] = [];
   return {
     add: (notice: string): void => {
-      if (!told.has(notice)) pending.push(notice);
-      told.add(notice);
+      if (!reported.has(notice)) pending.push(notice);
+      reported.add(notice);
     },
     take: (): readonly string[] => pending.splice(0),
   };
@@ -128,7 +129,7 @@ function createDenialLog() {
 export async function openOwnWorkspace(
   options: ToolOptions,
   app: App,
-  journalOf: (roots: readonly string[]) => Journal,
+  openJournal: (roots: readonly string[]) => Journal,
 ): Promise<Workspace> {
   const roots = [app.cwd, ...splitList(options.includeDirectories ?? [])];
   return openWorkspace({
@@ -136,11 +137,11 @@ export async function openOwnWorkspace(
     denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
     protectedNames: listContextNames(await app.settings()),
     outputs: createOutputStore(`${app.homes().gmn}/output`, app.clock.now),
-    journal: journalOf(roots.map((root) => realPath(root) ?? root)),
+    journal: openJournal(roots.map((root) => realPath(root) ?? root)),
   });
 }
 
-function lazyJournal(app: App, roots: readonly string[]): Journal {
+function createLazyJournal(app: App, roots: readonly string[]): Journal {
   const journal = loadOnce(async () =>
     (await import('./undo-store.ts')).openUndoStore(app).createJournal(randomId(), roots),
   );
@@ -242,7 +243,7 @@ function dropRiskyTools(tools: readonly Tool[], { roots }: Workspace, app: App, 
 }
 
 /** The `--allowed-tools` that name built-in tools; those of MCP tools are checked where their server is known. */
-function builtinAllowedNames({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
+function listAllowedBuiltins({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
   const isRemote = (name: string): boolean =>
     name.includes('__') || isOffered(name, remote) || findMissingOwners(name, remote).length > 0;
   return splitList(allowedTools).filter((name) => !isRemote(name));
@@ -257,16 +258,16 @@ function findMissingOwners(name: string, remote: ToolboxContext['remote']): read
   return isBuiltinName(name) || isOffered(name, remote) ? [] : (remote?.findOwners(name) ?? []);
 }
 
-function missingNotices({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
+function formatMissingTools({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
   return splitList(allowedTools)
     .filter((name) => !name.includes('__'))
     .flatMap((name) => {
-      const findOwners = findMissingOwners(name, remote).map(sanitize);
-      if (findOwners.length === 0) return [];
+      const owners = findMissingOwners(name, remote).map(sanitize);
+      if (owners.length === 0) return [];
       const which =
-        findOwners.length === 1
-          ? `the MCP server ${findOwners[0]} may have it, but does not offer it`
-          : `one of the MCP servers ${findOwners.join(', ')} may have it, but none of them offers it`;
+        owners.length === 1
+          ? `the MCP server ${owners[0]} may have it, but does not offer it`
+          : `one of the MCP servers ${owners.join(', ')} may have it, but none of them offers it`;
       return [`--allowed-tools ${sanitize(name)}: there is no such tool now; ${which}`];
     });
 }
@@ -285,7 +286,7 @@ function createApprove(
 ): Approve {
   const policy = approvalPolicy({
     mode,
-    allowedTools: translateNames(builtinAllowedNames(options, remote)),
+    allowedTools: translateNames(listAllowedBuiltins(options, remote)),
     isTrusted: remote?.isTrusted ?? (() => false),
     ...(remembered === undefined ? {} : { remembered }),
   });

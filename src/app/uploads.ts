@@ -28,7 +28,7 @@ export interface Uploads {
    */
   provide(source: UploadSource, mimeType: string, need: FileNeed): AsyncGenerator<UploadEvent, RemoteFile>;
   /** Looks which of the provided contents the service still has. True if one is gone, which is then uploaded again. Throws AppError. */
-  forgetGone(signal: AbortSignal): Promise<boolean>;
+  dropMissing(signal: AbortSignal): Promise<boolean>;
 }
 
 export interface FileNeed {
@@ -56,7 +56,7 @@ interface UploadOptions {
 const MIN_LIFE_MS = 10 * 60_000;
 
 /** How long what is known of an upload is kept. */
-const LEDGER_MS = 7 * DAY_MS;
+const CACHE_MS = 7 * DAY_MS;
 
 /** Throws AppError `auth` if the backend keeps no files. */
 export async function openUploads(
@@ -69,15 +69,15 @@ export async function openUploads(
   const ready = new Map<string, RemoteFile>();
   /** Contents that are being made ready, for as long as that takes. */
   const running = new Map<string, Promise<void>>();
-  let hasTold = false;
+  let hasReported = false;
 
-  const lives: Lives = ({ expiresAt = Number.POSITIVE_INFINITY }, minLifeMs = MIN_LIFE_MS) =>
+  const livesLongEnough: LifeCheck = ({ expiresAt = Number.POSITIVE_INFINITY }, minLifeMs = MIN_LIFE_MS) =>
     expiresAt - app.clock.now() > minLifeMs;
 
   async function* send(
     source: UploadSource,
     mimeType: string,
-    { ledger, signal, minLifeMs }: FileNeed & { readonly ledger: Ledger },
+    { cache, signal, minLifeMs }: FileNeed & { readonly cache: UploadCache },
   ): AsyncGenerator<UploadEvent, RemoteFile> {
     const { name } = source;
     yield { type: 'wait', what: `the upload of ${name}` };
@@ -86,14 +86,14 @@ export async function openUploads(
       await source.open?.(signal);
       const file = await client.upload(await guardSource(source, app), {
         ...{ mimeType, signal, displayName: name },
-        onProgress: showProgress(app, source.bytes),
-        address: ledger.read()?.address,
-        onAddress: (address) => ledger.write({ address }),
-        isEnough: (file) => lives(file, minLifeMs),
+        onProgress: createProgressReporter(app, source.bytes),
+        address: cache.read()?.address,
+        onAddress: (address) => cache.write({ address }),
+        isEnough: (file) => livesLongEnough(file, minLifeMs),
       });
-      await ledger.write({ name: file.name });
-      if (!hasTold) yield { type: 'notice', message: `uploaded ${name}: Google keeps it for ${RETENTION}` };
-      hasTold = true;
+      await cache.write({ name: file.name });
+      if (!hasReported) yield { type: 'notice', message: `uploaded ${name}: Google keeps it for ${RETENTION}` };
+      hasReported = true;
       return file;
     } finally {
       resume?.();
@@ -108,13 +108,13 @@ export async function openUploads(
     const { name } = source;
     const { signal } = need;
     const owner = `${opened.backend}\n${client.endpoint}\n${opened.account()}`;
-    const ledger = isRemembered ? openLedger(app, owner, source.sha256) : NO_LEDGER;
+    const cache = isRemembered ? openUploadCache(app, owner, source.sha256) : NO_CACHE;
     yield { type: 'wait', what: `the service about ${name}` };
-    const lock = await ledger.lock(signal);
+    const lock = await cache.lock(signal);
     try {
-      const known = ledger.read()?.name ?? toOwnName(source.sha256);
-      const kept = await findKept(source, known, { client, lives, ...need });
-      const file = kept ?? (yield* send(source, mimeType, { ledger, ...need }));
+      const known = cache.read()?.name ?? toOwnName(source.sha256);
+      const kept = await findKept(source, known, { client, livesLongEnough, ...need });
+      const file = kept ?? (yield* send(source, mimeType, { cache, ...need }));
       if (file.state === 'ACTIVE') return file;
       yield { type: 'wait', what: `the service to process ${name}` };
       return await client.waitUntilActive(file, signal);
@@ -130,7 +130,7 @@ export async function openUploads(
       // Many rows of a batch may want the same content at once.
       while (running.has(hash)) await running.get(hash);
       const known = ready.get(hash);
-      if (known !== undefined && lives(known, need.minLifeMs)) return known;
+      if (known !== undefined && livesLongEnough(known, need.minLifeMs)) return known;
       let end = (): void => {};
       running.set(hash, new Promise((resolve) => (end = resolve)));
       try {
@@ -142,7 +142,7 @@ export async function openUploads(
         end();
       }
     },
-    async forgetGone(signal) {
+    async dropMissing(signal) {
       const found = await Promise.all(
         [...ready].map(async ([hash, { name }]) => ((await client.get(name, signal)) === undefined ? [hash] : [])),
       );
@@ -152,20 +152,25 @@ export async function openUploads(
   };
 }
 
-type Lives = (file: RemoteFile, minLifeMs?: number) => boolean;
+type LifeCheck = (file: RemoteFile, minLifeMs?: number) => boolean;
 
 /** The content, if the service has it and keeps it long enough. */
 async function findKept(
   source: UploadSource,
   name: string,
-  { client, lives, signal, minLifeMs }: FileNeed & { readonly client: FilesClient; readonly lives: Lives },
+  {
+    client,
+    livesLongEnough,
+    signal,
+    minLifeMs,
+  }: FileNeed & { readonly client: FilesClient; readonly livesLongEnough: LifeCheck },
 ): Promise<RemoteFile | undefined> {
   const file = await client.get(name, signal);
   if (file === undefined || !isSameContent(file, source)) return undefined;
   const isActive = file.state === 'ACTIVE';
-  if (file.state === 'PROCESSING' || (isActive && lives(file, minLifeMs))) return file;
+  if (file.state === 'PROCESSING' || (isActive && livesLongEnough(file, minLifeMs))) return file;
   // One that is good for a while may be in use by a batch: the new one gets a place beside it.
-  if (!isActive || !lives(file)) await client.delete(file.name, signal);
+  if (!isActive || !livesLongEnough(file)) await client.delete(file.name, signal);
   return undefined;
 }
 
@@ -200,7 +205,7 @@ export async function* streamWithFiles(
   } catch (thrown) {
     // Google answers so for a file that does not exist, and for a key that may do nothing.
     if (!(thrown instanceof AppError) || thrown.status !== 403) throw thrown;
-    const isGone = await (await open()).forgetGone(signal).catch(() => false);
+    const isGone = await (await open()).dropMissing(signal).catch(() => false);
     if (!isGone) throw thrown;
   }
   return yield* model.stream(yield* provideFiles(request, open, { signal }), signal);
@@ -263,32 +268,32 @@ export function noFilesError(backend: string): AppError {
   });
 }
 
-interface LedgerEntry {
+interface CachedUpload {
   /** Where the upload can be resumed. Whoever knows it can write there: a secret. */
   readonly address?: string | undefined;
   /** Under which name the content was kept. */
   readonly name?: string | undefined;
 }
 
-interface Ledger {
+interface UploadCache {
   /** Undefined if nothing is known. */
-  read(): LedgerEntry | undefined;
+  read(): CachedUpload | undefined;
   /** Never throws: without it the next run uploads from the beginning. */
-  write(entry: LedgerEntry): Promise<void>;
+  write(entry: CachedUpload): Promise<void>;
   /** Waits while another process uploads the same content. Rejects with the signal's reason. */
   lock(signal: AbortSignal): Promise<Lock | undefined>;
 }
 
-const NO_LEDGER: Ledger = { read: () => undefined, write: async () => {}, lock: async () => undefined };
+const NO_CACHE: UploadCache = { read: () => undefined, write: async () => {}, lock: async () => undefined };
 
 /** What is known about one content of one account: a private file of its own. */
-function openLedger(app: App, owner: string, hash: string): Ledger {
+function openUploadCache(app: App, owner: string, hash: string): UploadCache {
   const directory = join(app.homes().gmn, 'uploads', sha256(owner).slice(0, 32));
   const path = join(directory, `${hash}.json`);
   const isOld = (file: string): boolean =>
-    app.clock.now() - (readModifiedTime(join(directory, file)) ?? Number.POSITIVE_INFINITY) > LEDGER_MS;
+    app.clock.now() - (readModifiedTime(join(directory, file)) ?? Number.POSITIVE_INFINITY) > CACHE_MS;
   return {
-    read: () => readCache(path, parseEntry),
+    read: () => readCache(path, toCachedUpload),
     async write(entry) {
       if (entry.address === undefined && entry.name === undefined) return tryRemoveSync(path);
       await writeCache(path, entry);
@@ -308,7 +313,7 @@ function openLedger(app: App, owner: string, hash: string): Ledger {
   };
 }
 
-function parseEntry(value: unknown): LedgerEntry | undefined {
+function toCachedUpload(value: unknown): CachedUpload | undefined {
   if (!isObject(value)) return undefined;
   const { address, name } = value;
   return {
@@ -322,7 +327,7 @@ const BAR_CELLS = 20;
 const RATE_MS = 5000;
 
 /** Draws how far an upload is, beside what is awaited: `████░░░░ 42 % of 1.2 GB · 12.3 MB/s · 1 min 5 s left`. */
-function showProgress({ io, clock }: App, total: number): (bytes: number) => void {
+function createProgressReporter({ io, clock }: App, total: number): (bytes: number) => void {
   let marks: readonly { readonly at: number; readonly bytes: number }[] = [];
   return (bytes) => {
     if (!io.err.isTerminal) return;
@@ -331,7 +336,7 @@ function showProgress({ io, clock }: App, total: number): (bytes: number) => voi
     if (first === undefined || bytes < first.bytes) marks = [{ at, bytes }];
     else marks = [...marks.filter((mark, index) => index === 0 || at - mark.at < RATE_MS), { at, bytes }];
     while (marks.length > 2 && at - (marks[1]?.at ?? at) >= RATE_MS) marks = marks.slice(1);
-    noteProgress(io.err, formatProgress(bytes, total, toRate(marks)));
+    noteProgress(io.err, formatUploadProgress(bytes, total, toRate(marks)));
   };
 }
 
@@ -343,7 +348,7 @@ function toRate(marks: readonly { readonly at: number; readonly bytes: number }[
   return ((last.bytes - first.bytes) * 1000) / (last.at - first.at);
 }
 
-export function formatProgress(bytes: number, total: number, rate: number | undefined): string {
+export function formatUploadProgress(bytes: number, total: number, rate: number | undefined): string {
   const share = total === 0 ? 1 : bytes / total;
   const cells = Math.floor(share * BAR_CELLS);
   const bar = `${'█'.repeat(cells)}${'░'.repeat(BAR_CELLS - cells)}`;

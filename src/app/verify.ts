@@ -83,7 +83,7 @@ const HINT = 'What the model changed is kept: gmn undo takes it back. To let it 
  */
 export function verifyTurn(run: RunTurn, verification: Verification): RunTurn {
   const { command, app, maxVerify = MAX_FAILURES, isLastOnly = false } = verification;
-  return async function* verified(agent, turn) {
+  return async function* runVerifiedTurn(agent, turn) {
     let { prompt } = turn;
     let usage = NO_USAGE;
     let repliesBefore = turn.repliesBefore ?? 0;
@@ -97,12 +97,12 @@ export function verifyTurn(run: RunTurn, verification: Verification): RunTurn {
     for (let failures = 0; ; failures += 1) {
       const round = failures === 0 ? turn : { ...turn, tokensBefore: undefined };
       const events = run(counted, { ...round, prompt, repliesBefore });
-      const { end, held, last } = yield* passRound(events, { isFirst: failures === 0, isHeld: isLastOnly });
+      const { end, held, last } = yield* passEvents(events, { isFirst: failures === 0, isHeld: isLastOnly });
       usage = addUsage(usage, end.usage);
       yield { type: 'wait', what: `verify: ${sanitize(command)}` };
       const startedMs = app.clock.now();
       const result = await runVerification(verification, turn.signal);
-      const printed = keepEnd(result);
+      const printed = takeLastBytes(result);
       const output = (await agent.redaction?.redact(printed)) ?? printed;
       const exit = { code: result.exitCode, signal: result.signal };
       yield { type: 'verify', command, exit, output, elapsedMs: app.clock.now() - startedMs };
@@ -128,7 +128,7 @@ interface Round {
   readonly last: string;
 }
 
-async function* passRound(
+async function* passEvents(
   events: AsyncGenerator<TurnEvent, void>,
   { isFirst, isHeld }: { readonly isFirst: boolean; readonly isHeld: boolean },
 ): AsyncGenerator<TurnEvent, Round> {
@@ -170,7 +170,7 @@ async function runVerification(
   }
 }
 
-function keepEnd({ head, tail, omitted }: ShellResult): string {
+function takeLastBytes({ head, tail, omitted }: ShellResult): string {
   const text = omitted === 0 ? head + tail : tail;
   const bytes = Buffer.from(text.trimEnd());
   if (bytes.length <= OUTPUT_BYTES) return bytes.toString();

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { lazyRedaction } from '../app/agent.ts';
+import { createLazyRedaction } from '../app/agent.ts';
 import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelOptions, openModel } from '../app/model.ts';
 import { openQueries } from '../app/queries.ts';
 import type { PrintOptions } from '../app/report.ts';
@@ -49,7 +49,7 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
     const report = options.quiet ? undefined : createStderr(app.io.err);
     for (const notice of [...(app.notices ?? []), ...opened.notices]) await report?.notice(notice);
     const queries = await openQueries(opened, app);
-    const redaction = lazyRedaction(app);
+    const redaction = createLazyRedaction(app);
     const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
     const embed = async (batch: readonly InputText[]): Promise<readonly JsonObject[]> => {
       const deadline = createDeadline(signal, timeoutMs, () => deadlineError(timeoutMs));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatProgress } from '../../src/app/uploads.ts';
+import { formatUploadProgress } from '../../src/app/uploads.ts';
 
 test.for([
   [0, 1_000_000_000, undefined, '░░░░░░░░░░░░░░░░░░░░ 0 % of 1.0 GB'],
@@ -8,5 +8,5 @@ test.for([
   [5, 1000, 0, '░░░░░░░░░░░░░░░░░░░░ 0 % of 1.0 kB · 0 B/s'],
   [0, 0, undefined, '████████████████████ 100 % of 0 B'],
 ] as const)('%d of %d bytes', ([bytes, total, rate, text]) => {
-  expect(formatProgress(bytes, total, rate)).toBe(text);
+  expect(formatUploadProgress(bytes, total, rate)).toBe(text);
 });

@@ -47,8 +47,8 @@ export async function estimateBatch(
     price({ promptTokenCount: input, candidatesTokenCount: output, totalTokenCount: input + output }, modelId);
   const mean = counts.length === 0 ? 0 : Math.round(tokens / Math.max(1, asked));
   // Prices may have steps by the length of a prompt, so one row is priced and multiplied.
-  const inputCost = scale(toCost(mean, 0), asked);
-  const outputCost = scale(difference(toCost(mean, 100), toCost(mean, 0)), asked);
+  const inputCost = multiplyCost(toCost(mean, 0), asked);
+  const outputCost = multiplyCost(subtractCosts(toCost(mean, 100), toCost(mean, 0)), asked);
   const json = {
     rows: total,
     sampled: sample.length,
@@ -69,11 +69,11 @@ export async function estimateBatch(
   return { text: `${lines.join('\n')}\n`, json, notices: [] };
 }
 
-function scale(cost: number | undefined, times: number): number | undefined {
+function multiplyCost(cost: number | undefined, times: number): number | undefined {
   return cost === undefined ? undefined : cost * times;
 }
 
-function difference(left: number | undefined, right: number | undefined): number | undefined {
+function subtractCosts(left: number | undefined, right: number | undefined): number | undefined {
   return left === undefined || right === undefined ? undefined : left - right;
 }
 

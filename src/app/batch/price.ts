@@ -19,7 +19,7 @@ interface PriceOptions {
   readonly demo?: boolean | undefined;
 }
 
-export async function openPrices(app: App, { serviceTier, demo }: PriceOptions = {}): Promise<Prices> {
+export async function createPrices(app: App, { serviceTier, demo }: PriceOptions = {}): Promise<Prices> {
   const overrides = readSetting((await app.settings()).document ?? {}, 'prices');
   return {
     sum: (calls) => (calls.length === 0 || demo ? undefined : sumCosts(calls, overrides)),
@@ -37,7 +37,7 @@ export interface BilledCalls {
 /** Prices have steps at these lengths of a prompt. */
 const STEPS = [128_000, 200_000];
 
-export function collectCalls({ demo }: Pick<PriceOptions, 'demo'> = {}): BilledCalls {
+export function createBilledCalls({ demo }: Pick<PriceOptions, 'demo'> = {}): BilledCalls {
   const sums = new Map<string, BilledCall>();
   return {
     add(call) {

@@ -9,7 +9,7 @@ export interface ProgressLine {
   /** Called for every finished row. */
   add(): void;
   /** Writes a line of its own, above the progress. */
-  say(message: string): void;
+  notify(message: string): void;
   end(): void;
 }
 
@@ -35,7 +35,7 @@ export function openProgressLine(
   const stop = isQuiet ? () => {} : callEvery(isLive ? REDRAW_MS : LINE_MS, draw);
   return {
     add: meter.add,
-    say(message) {
+    notify(message) {
       if (isQuiet) return;
       write(`${erase()}gmn: ${message}\n`);
       isDrawn = false;

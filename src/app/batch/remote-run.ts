@@ -11,8 +11,8 @@ import { realPath } from '../../platform/files/path.ts';
 import { chooseRetries, type ModelOptions, openModel } from '../model.ts';
 import { openAnswerFormat } from '../output-schema.ts';
 import type { PrintOptions, Report } from '../report.ts';
-import { collectCalls, openPrices } from './price.ts';
-import { createAnswerCodec, toBatchPrices, toLimits, toTiming } from './remote.ts';
+import { createBilledCalls, createPrices } from './price.ts';
+import { createAnswerCodec, toBatchPrices, toRemoteLimits, toRemoteTiming } from './remote.ts';
 import { openBatchService } from './remote-service.ts';
 
 export interface RemoteRunOptions extends Pick<ModelOptions, 'auth' | 'backend' | 'retries'>, PrintOptions {
@@ -67,12 +67,12 @@ export async function withRemoteRun<Result>(
   try {
     const { settings, input } = run;
     const { clock, signal } = app;
-    const calls = collectCalls();
+    const calls = createBilledCalls();
     const journal = await openJournal({ output, settings, input, restarts: false, clock, signal });
     try {
       const { schema } = store.plan.settings;
       const format = schema === undefined ? undefined : await openAnswerFormat(JSON.stringify(schema), app);
-      const prices = toBatchPrices(await openPrices(app));
+      const prices = toBatchPrices(await createPrices(app));
       const codec = createAnswerCodec(format?.schema, { prices, onCall: calls.add, clock });
       return await work({
         journal,
@@ -80,8 +80,8 @@ export async function withRemoteRun<Result>(
         options: {
           ...{ store, service, clock },
           codec: { ...codec, prepare: refuseRows },
-          limits: toLimits({}),
-          timing: toTiming(opened.retryBaseMs, false),
+          limits: toRemoteLimits({}),
+          timing: toRemoteTiming(opened.retryBaseMs, false),
           notify: (message) => {
             if (!options.quiet && !options.json) void app.io.err.write(`gmn: ${message}\n`);
           },

@@ -33,14 +33,14 @@ const MAX_POLL_DELAYS = 300;
 /** The list of jobs may lag by 30 s; a request that was on its way may have arrived a little later. */
 const LAG_DELAYS = 35;
 /** The offline model needs no time, so that nobody should have to wait for it. */
-const DEMO_HASTE = 20;
+const DEMO_SPEEDUP = 20;
 
-export function toTiming(retryBaseMs: number, isDemo: boolean): RemoteTiming {
-  const unit = isDemo ? retryBaseMs / DEMO_HASTE : retryBaseMs;
+export function toRemoteTiming(retryBaseMs: number, isDemo: boolean): RemoteTiming {
+  const unit = isDemo ? retryBaseMs / DEMO_SPEEDUP : retryBaseMs;
   return { pollMs: POLL_DELAYS * unit, maxPollMs: MAX_POLL_DELAYS * unit, lagMs: LAG_DELAYS * unit };
 }
 
-export function toLimits(options: { readonly shardRows?: number; readonly concurrency?: number }): RemoteLimits {
+export function toRemoteLimits(options: { readonly shardRows?: number; readonly concurrency?: number }): RemoteLimits {
   const { shardRows: rows = DEFAULT_LIMITS.rows, concurrency: jobs = DEFAULT_LIMITS.jobs } = options;
   return { ...DEFAULT_LIMITS, rows, jobs };
 }

@@ -30,7 +30,7 @@ export interface RequestParts {
   /** With the model, the instruction and the answer's format that a row has if it names no other. */
   readonly agent: Agent;
   /** The agent for a row that names a model. Throws AppError `usage` if it cannot be asked. */
-  readonly agentFor: (model: string) => Promise<Agent>;
+  readonly chooseAgent: (model: string) => Promise<Agent>;
   readonly format: AnswerFormat;
   readonly isJson: boolean;
   readonly template: Template | undefined;
@@ -89,7 +89,7 @@ export async function createRequests(parts: RequestParts) {
   };
 
   const toRequest = async ({ input }: Pick<PendingRow, 'input'>): Promise<RowRequest> => {
-    const chosen = input.model === undefined ? parts.agent : await parts.agentFor(input.model);
+    const chosen = input.model === undefined ? parts.agent : await parts.chooseAgent(input.model);
     const agent = input.system === undefined ? chosen : withSystem(chosen, input.system);
     const added = await toParts(input);
     const { role = 'user', parts: own = [] } = input.contents?.at(-1) ?? {};
@@ -124,7 +124,7 @@ function createAsk(parts: RequestParts) {
     calls: BilledCall[],
     signal: AbortSignal,
   ): Promise<AttemptAnswer> => {
-    const model = noteReplies(agent.model, (reply) => calls.push(toBilledCall(reply, parts.backend, app.clock.now())));
+    const model = tapReplies(agent.model, (reply) => calls.push(toBilledCall(reply, parts.backend, app.clock.now())));
     const history = createMemoryHistory({ earlier: contents.slice(0, -1) });
     const prompt = contents.at(-1) as Content;
     const text: string[] = [];
@@ -169,12 +169,12 @@ async function toPromptText(input: RowInput, parts: RequestParts): Promise<strin
       hint: 'Use -p for words before its last question, or give the row a "prompt" instead.',
     });
   }
-  const own = template === undefined ? input.prompt : await fillRow(input, template, parts.params);
+  const own = template === undefined ? input.prompt : await fillRowTemplate(input, template, parts.params);
   return words === undefined || own === undefined ? (own ?? words) : `${words}\n\n${own}`;
 }
 
 /** Fields of the row are parameters of the template; those it has no place for are only data. */
-function fillRow({ prompt, params }: RowInput, template: Template, flags: readonly string[]): Promise<string> {
+function fillRowTemplate({ prompt, params }: RowInput, template: Template, flags: readonly string[]): Promise<string> {
   const places = template.kind === 'markdown' ? listPlaceholders(template) : [];
   const own = Object.entries(params).filter(([name]) => places.includes(name) && name !== 'prompt');
   const given = flags.filter((flag) => !own.some(([name]) => flag.startsWith(`${name}=`)));
@@ -209,7 +209,7 @@ function unsafeTemplateError({ name }: Template): AppError {
   );
 }
 
-function noteReplies(model: Model, onReply: (reply: Reply) => void): Model {
+function tapReplies(model: Model, onReply: (reply: Reply) => void): Model {
   return {
     async *stream(request, signal) {
       const reply = yield* model.stream(request, signal);

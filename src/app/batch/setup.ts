@@ -100,7 +100,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       signal: context.signal,
     });
     const others = new Map<string, Promise<Agent>>();
-    const agentFor = (model: string): Promise<Agent> => {
+    const chooseAgent = (model: string): Promise<Agent> => {
       const known = others.get(model);
       if (known !== undefined) return known;
       if (others.size >= MAX_MODELS) {
@@ -113,7 +113,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       return opening;
     };
     const requests = await createRequests({
-      ...{ app, agent, agentFor, format, template, attachments, fileSupport },
+      ...{ app, agent, chooseAgent, format, template, attachments, fileSupport },
       isJson: options.outputSchema !== undefined,
       params: options.param ?? [],
       words: options.prompt,
@@ -128,11 +128,14 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       format,
       settings: {
         '-m': opened.modelId,
-        ...hashed('the system instruction', textOf(agent.request.systemInstruction)),
-        ...hashed('-p', options.prompt),
-        ...hashed('--template', template?.body),
+        ...toHashedSetting('the system instruction', serializeParts(agent.request.systemInstruction)),
+        ...toHashedSetting('-p', options.prompt),
+        ...toHashedSetting('--template', template?.body),
         ...(options.param === undefined ? {} : { '--param': options.param }),
-        ...hashed('the files of -f', attachments.length === 0 ? undefined : JSON.stringify(attachments.map(identify))),
+        ...toHashedSetting(
+          'the files of -f',
+          attachments.length === 0 ? undefined : JSON.stringify(attachments.map(toFileIdentity)),
+        ),
         ...(options.serviceTier === undefined ? {} : { '--service-tier': options.serviceTier }),
         ...describeConfig(agent.request.generationConfig),
       },
@@ -172,7 +175,7 @@ function requireTextModel({ modelId }: OpenedModel): void {
   });
 }
 
-function hashed(name: string, text: string | undefined): RunSettings {
+function toHashedSetting(name: string, text: string | undefined): RunSettings {
   return text === undefined ? {} : { [name]: hashSetting(text) };
 }
 
@@ -182,12 +185,12 @@ function describeConfig({ responseJsonSchema, responseMimeType: _, ...config }: 
   return { ...config, '--output-schema': hashSetting(canonicalJson(responseJsonSchema)) };
 }
 
-function textOf(content: Content | undefined): string | undefined {
+function serializeParts(content: Content | undefined): string | undefined {
   return content && JSON.stringify(content.parts);
 }
 
 /** What tells an attachment from another one. */
-function identify(item: AttachedItem): unknown {
+function toFileIdentity(item: AttachedItem): unknown {
   return 'isUploaded' in item ? { name: item.name, sha256: item.part?.localFile?.sha256 } : item;
 }
 

@@ -18,7 +18,7 @@ import { createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { appendUsage } from '../../session/usage-log.ts';
 import { fetchBytes } from '../../tools/web-page.ts';
-import { lazyRedaction, openAgent } from '../agent.ts';
+import { createLazyRedaction, openAgent } from '../agent.ts';
 import type { Budget } from '../budget.ts';
 import { deadlineError, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
 import { createModelsReport } from '../models-report.ts';
@@ -64,13 +64,13 @@ export function createEngine(options: EngineOptions): Engine {
     },
     countTokens: (text, signal) =>
       withModel(options, PLAIN_BUILT_IN, async (opened) => {
-        const contents = [{ role: 'user', parts: [{ text: await lazyRedaction(app).redact(text) }] }] as const;
+        const contents = [{ role: 'user', parts: [{ text: await createLazyRedaction(app).redact(text) }] }] as const;
         return countTokens(opened, { model: opened.modelId, contents, generationConfig: {} }, { app, signal });
       }),
     embed: (given, signal) =>
       withModel(options, undefined, async (opened) => {
         const queries = await openQueries(opened, app);
-        const text = await lazyRedaction(app).redact(given);
+        const text = await createLazyRedaction(app).redact(given);
         return { model: EMBEDDING_MODEL, values: await queries.embed({ model: EMBEDDING_MODEL, text }, signal) };
       }),
     fetchBytes: (url, signal) => fetchBytes(url, sendPinned, signal),
@@ -125,7 +125,7 @@ async function* addSessionEvents(
   }
 }
 
-interface Turn extends Pick<OpenHistory, 'history' | 'start' | 'keepStart' | 'close'> {
+interface EngineTurn extends Pick<OpenHistory, 'history' | 'start' | 'keepStart' | 'close'> {
   readonly refused: string[];
   readonly calls: BilledCall[];
   readonly budget: () => Promise<Budget | undefined>;
@@ -134,7 +134,7 @@ interface Turn extends Pick<OpenHistory, 'history' | 'start' | 'keepStart' | 'cl
 async function* runEngineTurn(
   options: EngineOptions,
   request: TurnRequest,
-  { history, refused, close, calls, budget, ...session }: Turn,
+  { history, refused, close, calls, budget, ...session }: EngineTurn,
 ): AsyncGenerator<TurnEvent, void> {
   const { timeoutMs = DEFAULT_TURN_MS } = request;
   const deadline = createDeadline(request.signal, timeoutMs, () => deadlineError(timeoutMs));
@@ -181,7 +181,7 @@ async function closeTurn(deadline: Deadline, opened: OpenedModel | undefined, cl
   close();
 }
 
-interface TurnContext extends Pick<Turn, 'refused' | 'start'> {
+interface TurnContext extends Pick<EngineTurn, 'refused' | 'start'> {
   readonly app: App;
   readonly opened: OpenedModel;
   readonly background: BackgroundHolder;

@@ -29,7 +29,7 @@ export async function readOAuthFlag({ oauth }: TransportOptions, cwd: string): P
  * An address gets a type only if `--transport` names one, so that otherwise both are tried; anything else is a program
  * and its arguments. `more` are further keys of the entry. Throws AppError `usage`.
  */
-export function makeDefinition(
+export function createDefinition(
   [commandOrUrl = '', ...args]: readonly string[],
   { transport, env = [], header = [] }: TransportOptions,
   more: JsonObject = {},

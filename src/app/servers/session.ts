@@ -86,13 +86,13 @@ export function withTimeout<Server extends NamedServer>(server: Server, timeout:
   return { ...server, limitMs, definition: { ...server.definition, timeoutMs: limitMs } };
 }
 
-export type TakeTurn = <Value>(server: NamedServer, work: () => Promise<Value>) => Promise<Value>;
+export type LimitStarts = <Value>(server: NamedServer, work: () => Promise<Value>) => Promise<Value>;
 
 /**
  * Limits how many programs start at once: each keeps a core busy while it loads, and all of them would be late. Remote
  * servers do not wait.
  */
-export function createProgramTurns(atOnce = maxProgramsAtOnce()): TakeTurn {
+export function createStartLimiter(atOnce = maxProgramsAtOnce()): LimitStarts {
   let free = atOnce;
   const waiting: (() => void)[] = [];
   return async (server, work) => {
@@ -122,10 +122,10 @@ export async function inspectServers<Value>(
 ): Promise<{ readonly inspections: readonly Inspection<Value>[]; readonly notices: readonly string[] }> {
   const roster = await readRoster(options, app);
   const servers = name === undefined ? listReadyServers(roster) : [requireReadyServer(roster, name)];
-  const takeTurn = createProgramTurns();
+  const limitStarts = createStartLimiter();
   const inspections = await Promise.all(
     servers.map((server) =>
-      takeTurn(server, () =>
+      limitStarts(server, () =>
         inspectServer(withTimeout(server, options.timeout), { context: app, signal: app.signal }, (connection) =>
           use(connection, server),
         ),

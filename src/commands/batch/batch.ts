@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { estimateBatch } from '../../app/batch/estimate.ts';
-import { collectCalls, openPrices } from '../../app/batch/price.ts';
+import { createBilledCalls, createPrices } from '../../app/batch/price.ts';
 import { openProgressLine, type ProgressLine } from '../../app/batch/progress-line.ts';
 import { toBatchPrices } from '../../app/batch/remote.ts';
 import { type BatchOptions, type BatchSetup, openBatch } from '../../app/batch/setup.ts';
@@ -43,8 +43,8 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   const output = requireOutput(options, app);
   keepHeapSmall();
   const stop = createAbortable();
-  const prices = await openPrices(app, options);
-  const calls = collectCalls(options);
+  const prices = await createPrices(app, options);
+  const calls = createBilledCalls(options);
   let cost: number | undefined;
   const onCall = (call: BilledCall): void => {
     calls.add(call);
@@ -54,7 +54,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   const reported = new Set<string>();
   let line: ProgressLine | undefined;
   const onNotice = (message: string): void => {
-    if (!reported.has(message) && reported.size < MAX_NOTICES) line?.say(message);
+    if (!reported.has(message) && reported.size < MAX_NOTICES) line?.notify(message);
     reported.add(message);
   };
   const setup = await openBatch(options, app, { prices, onCall, onNotice, signal: app.signal });
@@ -83,7 +83,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
       const begunAt = app.clock.now();
       let counts: RunCounts | undefined;
       try {
-        const notify = (message: string): void => line?.say(message);
+        const notify = (message: string): void => line?.notify(message);
         opened = await openEngine(options, { app, setup, journal, prices, onCall, notify });
         counts = await runRows({
           ...{ rows, journal, engine: opened.engine, limit: options.limit },
@@ -132,7 +132,7 @@ const MAX_NOTICES = 100;
  */
 function windDown({ reason }: AbortSignal, stop: (reason: unknown) => void, line: ProgressLine | undefined): void {
   if (line === undefined || AppError.from(reason).fault !== 'interrupted') stop(reason);
-  else line.say('finishing what is in flight; Ctrl+C again to stop at once');
+  else line.notify('finishing what is in flight; Ctrl+C again to stop at once');
 }
 
 /** Batch jobs go on at the service after gmn is stopped. */
@@ -175,7 +175,7 @@ async function countTotal(
 }
 
 async function runEstimate(options: BatchCommandOptions, app: App, source: Source): Promise<number> {
-  const usual = await openPrices(app, options);
+  const usual = await createPrices(app, options);
   const prices = options.engine === 'api' ? toBatchPrices(usual) : usual;
   const reported = new Set<string>();
   const setup = await openBatch(options, app, {

@@ -1,5 +1,11 @@
 import type { Prices } from '../../app/batch/price.ts';
-import { createRowCodec, toBatchPrices, toLimits, toPlanSettings, toTiming } from '../../app/batch/remote.ts';
+import {
+  createRowCodec,
+  toBatchPrices,
+  toPlanSettings,
+  toRemoteLimits,
+  toRemoteTiming,
+} from '../../app/batch/remote.ts';
 import { openBatchService } from '../../app/batch/remote-service.ts';
 import type { BatchOptions, BatchSetup } from '../../app/batch/setup.ts';
 import { createBudget } from '../../batch/budget.ts';
@@ -159,8 +165,8 @@ function toRemoteOptions(
     ...parts,
     ...{ clock: app.clock, notify },
     codec: createRowCodec(setup, { prices: toBatchPrices(prices), onCall, clock: app.clock }),
-    limits: toLimits(options),
-    timing: toTiming(setup.opened.retryBaseMs, options.demo ?? false),
+    limits: toRemoteLimits(options),
+    timing: toRemoteTiming(setup.opened.retryBaseMs, options.demo ?? false),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { RunTurn } from '../../agent/agent.ts';
 import { runTurn } from '../../agent/turn.ts';
-import { lazyRedaction } from '../../app/agent.ts';
+import { createLazyRedaction } from '../../app/agent.ts';
 import { pruneIfDue } from '../../app/history.ts';
 import { checkSessionFlags, findContinued, openStore, type SessionOptions } from '../../app/sessions.ts';
 import { openOwnWorkspace } from '../../app/toolbox.ts';
@@ -204,7 +204,7 @@ interface ChatSession {
 async function openChatSession(options: ChatOptions, app: App, store: SessionStore): Promise<ChatSession> {
   const { cwd, homes } = app;
   const { resume, sessionId: id } = options;
-  const name = await lazyRedaction(app).redact(options.sessionName);
+  const name = await createLazyRedaction(app).redact(options.sessionName);
   if (resume !== undefined || options.continue) {
     const summary = await findContinued(options, app, store);
     const session = options.fork

@@ -1,5 +1,5 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { makeDefinition, readOAuthFlag, type TransportOptions } from '../../app/servers/definition.ts';
+import { createDefinition, readOAuthFlag, type TransportOptions } from '../../app/servers/definition.ts';
 import {
   definesServer,
   listWritableFiles,
@@ -39,7 +39,7 @@ export async function run(options: McpAddOptions, app: App): Promise<number> {
       hint: `Example: gmn mcp add ${name} npx -y some-server`,
     });
   }
-  const { entry } = makeDefinition(words, options, {
+  const { entry } = createDefinition(words, options, {
     ...(await readOAuthFlag(options, app.cwd)),
     ...toCommonKeys(options),
   });

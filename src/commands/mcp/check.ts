@@ -1,5 +1,5 @@
 import type { ServerEntry } from '../../app/servers/roster.ts';
-import { createProgramTurns, inspectServer, type TakeTurn, withTimeout } from '../../app/servers/session.ts';
+import { createStartLimiter, inspectServer, type LimitStarts, withTimeout } from '../../app/servers/session.ts';
 import {
   describeEntry,
   formatChangedHint,
@@ -41,7 +41,7 @@ type CheckContext = ClientContext & Pick<App, 'signal'>;
 interface CheckOptions {
   /** In milliseconds; overrides the servers' own. 0 means no limit. */
   readonly timeout?: number;
-  readonly takeTurn?: TakeTurn;
+  readonly limitStarts?: LimitStarts;
   readonly onWait?: (names: readonly string[]) => void;
 }
 
@@ -49,7 +49,7 @@ interface CheckOptions {
 export async function checkServers(
   entries: readonly ServerEntry[],
   app: CheckContext,
-  { timeout, takeTurn = createProgramTurns(), onWait = () => {} }: CheckOptions = {},
+  { timeout, limitStarts = createStartLimiter(), onWait = () => {} }: CheckOptions = {},
 ): Promise<CheckResult> {
   const starting = new Set<ServerEntry>();
   const checkConnected = async (entry: ServerEntry, server: ConfiguredServer): Promise<ServerCheck> => {
@@ -64,7 +64,7 @@ export async function checkServers(
     entries.map((entry) => {
       const { state } = entry;
       if (state.kind !== 'ready') return describeUnused(entry);
-      return takeTurn(state.server, () => checkConnected(entry, state.server));
+      return limitStarts(state.server, () => checkConnected(entry, state.server));
     }),
   );
   app.signal.throwIfAborted();

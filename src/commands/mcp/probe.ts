@@ -1,5 +1,5 @@
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
-import { makeDefinition, readOAuthFlag, type TransportOptions } from '../../app/servers/definition.ts';
+import { createDefinition, readOAuthFlag, type TransportOptions } from '../../app/servers/definition.ts';
 import { openProgress } from '../../app/servers/progress.ts';
 import { createSignInPrompt } from '../../app/servers/sign-in.ts';
 import { formatFirstLine, sanitizeLines } from '../../app/servers/view.ts';
@@ -24,7 +24,7 @@ interface McpProbeOptions extends PrintOptions, TransportOptions {
  */
 export async function run(options: McpProbeOptions, app: App): Promise<number> {
   const [first = ''] = options.args;
-  const { definition } = makeDefinition(options.args, options, await readOAuthFlag(options, app.cwd));
+  const { definition } = createDefinition(options.args, options, await readOAuthFlag(options, app.cwd));
   const calls = await readCalls(options.calls, app.cwd);
   const progress = openProgress(first, { quiet: options.quiet === true || options.json === true }, app);
   const elicit = options.json ? {} : createTerminalElicit(app, progress.pause);

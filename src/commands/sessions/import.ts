@@ -1,6 +1,6 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
-import { openStore, sessionsDirectory, toSessionJson } from '../../app/sessions.ts';
+import { openStore, toSessionJson, toSessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
@@ -42,7 +42,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
       cwd: cwd ?? app.cwd,
       by: 'chat',
       at: session.startedAt,
-      ...(findIdProblem(sessionsDirectory(app), session.id) === undefined ? { id: session.id } : {}),
+      ...(findIdProblem(toSessionsDirectory(app), session.id) === undefined ? { id: session.id } : {}),
     }));
   await copy.appendAll(session.records.slice(earlier?.length ?? 0));
   // Its retention starts now, however old the original is.

@@ -1,7 +1,7 @@
 import { pruneIfDue } from '../../app/history.ts';
 import { printPaged } from '../../app/output.ts';
 import { formatTable, type PrintOptions } from '../../app/report.ts';
-import { formatName, openStore, sessionsDirectory, toSessionJson } from '../../app/sessions.ts';
+import { formatName, openStore, toSessionJson, toSessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { type SessionStore, type SessionSummary, SOURCE_LABELS } from '../../core/session.ts';
@@ -44,7 +44,7 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   const here = realPath(app.cwd) ?? app.cwd;
   const store = openStore(app, () => {});
   const all = (await store.list()).map((session, index) => ({ number: index + 1, session }));
-  if (all.length === 0) checkReadable(sessionsDirectory(app));
+  if (all.length === 0) checkReadable(toSessionsDirectory(app));
   const wanted = all.filter(
     ({ session }) => options.from === undefined || SOURCE_LABELS[session.source] === options.from,
   );

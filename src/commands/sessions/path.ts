@@ -1,9 +1,9 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { sessionsDirectory } from '../../app/sessions.ts';
+import { toSessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 
 export async function run(options: PrintOptions, app: App): Promise<number> {
-  const path = sessionsDirectory(app);
+  const path = toSessionsDirectory(app);
   await printReport({ text: `${path}\n`, json: { path }, notices: [] }, options, app);
   return 0;
 }

@@ -1,5 +1,5 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { openStore, readExpiry, sessionsDirectory } from '../../app/sessions.ts';
+import { openStore, readExpiry, toSessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
@@ -22,7 +22,7 @@ export async function run(options: PruneOptions, app: App): Promise<number> {
   const before =
     options.olderThan === undefined ? await readExpiry(app) : app.clock.now() - parseOlderThan(options.olderThan);
   const gone = await (options.dryRun ? findExpired(before, app) : openStore(app, () => {}).prune(before, app.signal));
-  if (gone.length === 0) checkReadable(sessionsDirectory(app));
+  if (gone.length === 0) checkReadable(toSessionsDirectory(app));
   const verb = options.dryRun ? 'would delete' : 'deleted';
   const formatLine = ({ id, title, updatedAt }: SessionSummary): string =>
     `${verb} ${shortId(id)}  ${formatAge(updatedAt, app.clock.now())}  "${sanitize(title)}"\n`;
@@ -39,7 +39,7 @@ export async function run(options: PruneOptions, app: App): Promise<number> {
 }
 
 function findExpired(before: number | undefined, app: App): readonly SessionSummary[] {
-  return before === undefined ? [] : listExpired(sessionsDirectory(app), before);
+  return before === undefined ? [] : listExpired(toSessionsDirectory(app), before);
 }
 
 function parseOlderThan(text: string): number {

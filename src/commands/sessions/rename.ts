@@ -1,4 +1,4 @@
-import { lazyRedaction } from '../../app/agent.ts';
+import { createLazyRedaction } from '../../app/agent.ts';
 import { printReport } from '../../app/report.ts';
 import { openStore, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
@@ -15,7 +15,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
   }
   const store = openStore(app, () => {});
   const found = await store.find(reference);
-  await store.rename(found, await lazyRedaction(app).redact(words.join(' ')));
+  await store.rename(found, await createLazyRedaction(app).redact(words.join(' ')));
   const renamed = await store.find(found.id);
   await printReport(
     {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createProgramTurns } from '../../../src/app/servers/session.ts';
+import { createStartLimiter } from '../../../src/app/servers/session.ts';
 import { checkServers } from '../../../src/commands/mcp/check.ts';
 import { listConfiguredServers } from '../../../src/mcp/client/servers.ts';
 import { surroundings } from '../../mcp/client/support.ts';
@@ -56,7 +56,7 @@ test('no more programs are started at once than the machine carries, and every o
   const checked = await checkServers(
     entries,
     { ...around.context, signal: new AbortController().signal },
-    { takeTurn: createProgramTurns(3), onWait: (waiting) => waited.push(waiting) },
+    { limitStarts: createStartLimiter(3), onWait: (waiting) => waited.push(waiting) },
   );
   expect(checked.servers.map(({ name, ok }) => [name, ok])).toEqual(names.map((name) => [name, true]));
   let running = 0;
