@@ -112,15 +112,15 @@ function shortenContent(
 }
 
 /** The tool that pointers name. */
-export const READER = 'read_file';
+export const READ_TOOL = 'read_file';
 
 function shortenResponse({ functionResponse }: ResponsePart, { head, tail, path }: ShortenedOutput): ResponsePart {
   const { text, rest } = splitOutput(functionResponse.response);
-  const way = path === undefined ? 'call the tool again if you need it' : `${READER} ${path} shows all of it`;
+  const advice = path === undefined ? 'call the tool again if you need it' : `${READ_TOOL} ${path} shows all of it`;
   const mark = (left: number): string =>
     head + tail === 0
-      ? `[This result of ${text.length} characters was taken out to make room; ${way}.]`
-      : `[… ${left} characters are left out here to make room; ${way} …]`;
+      ? `[This result of ${text.length} characters was taken out to make room; ${advice}.]`
+      : `[… ${left} characters are left out here to make room; ${advice} …]`;
   return {
     functionResponse: { ...functionResponse, response: { ...rest, output: cutMiddle(text, { head, tail }, mark) } },
   };
@@ -172,6 +172,6 @@ export async function prepareEstimates(contents: readonly StoredContent[], pause
   }
 }
 
-export function isAnswer(content: StoredContent): boolean {
+export function isToolResult(content: StoredContent): boolean {
   return content.role === 'user' && !isPrompt(content);
 }

@@ -8,10 +8,10 @@ import type { Agent, CompactionPolicy, Turn } from './agent.ts';
 import {
   applyCompactions,
   estimateContent,
-  isAnswer,
+  isToolResult,
   mergeCompactions,
   prepareEstimates,
-  READER,
+  READ_TOOL,
   splitOutput,
 } from './compacted.ts';
 import { writeSummary } from './summary.ts';
@@ -49,8 +49,8 @@ const SHARES = {
   newOutput: 0.6,
   /** The last steps, which no summary replaces. */
   tail: 0.3,
-  /** The exchange before the one that goes on, which is kept with it if both are no more than this. */
-  exchange: 0.5,
+  /** The current turn and the one before it, which is kept whole if both are no more than this. */
+  lastTurns: 0.5,
   prompt: 0.2,
   summary: 0.1,
   /** Pointers are made only if they free this much. */
@@ -75,7 +75,7 @@ export function createMakeRoom(agent: Agent, { history, signal }: Turn, config: 
   const fixed = estimateTokens(JSON.stringify(config));
   /** The size at which a summary was last tried in vain. */
   let failedTokens = 0;
-  let isCrampedReported = false;
+  let isFullReported = false;
 
   /** Undefined if there is no need, or the window is not known. */
   function measureRoom(next: NextRequest): Measured | undefined {
@@ -84,8 +84,8 @@ export function createMakeRoom(agent: Agent, { history, signal }: Turn, config: 
       contents.reduce((total, content) => total + estimateContent(content), fixed);
     const sent = applyCompactions(next.contents, next.compactions);
     if (refusal !== undefined) {
-      const told = refusal.windowTokens ?? Number.POSITIVE_INFINITY;
-      policy.windowTokens = Math.min(policy.windowTokens ?? sum(sent), told);
+      const limit = refusal.windowTokens ?? Number.POSITIVE_INFINITY;
+      policy.windowTokens = Math.min(policy.windowTokens ?? sum(sent), limit);
     }
     const { windowTokens: window, threshold } = policy;
     if (window === undefined) return undefined;
@@ -138,9 +138,9 @@ export function createMakeRoom(agent: Agent, { history, signal }: Turn, config: 
     const after = size(view());
     if (made.length > 0) yield { type: 'notice', message: formatRoomNotice(made, { before, after, next }) };
     const isRefused = next.refusal !== undefined && made.length === 0;
-    if (after >= full * NOTICE_SHARE && !isCrampedReported && !isRefused) {
-      isCrampedReported = true;
-      yield { type: 'notice', message: formatCramped(after / full) };
+    if (after >= full * NOTICE_SHARE && !isFullReported && !isRefused) {
+      isFullReported = true;
+      yield { type: 'notice', message: formatFullNotice(after / full) };
     }
     return { made, usage };
   };
@@ -269,7 +269,7 @@ async function keepOutputs(
   { agent, history }: { readonly agent: Agent; readonly history: Turn['history'] },
 ): Promise<readonly ShortenedOutput[]> {
   const kept: ShortenedOutput[] = [];
-  const canRead = agent.tools.some(({ name }) => name === READER);
+  const canRead = agent.tools.some(({ name }) => name === READ_TOOL);
   for (const plan of plans) {
     const part = contents[plan.content]?.parts[plan.part];
     if (part === undefined || !isResponse(part)) continue;
@@ -304,13 +304,13 @@ function findCut(
   let end: number | undefined;
   for (let index = contents.length - 1; index > start; index -= 1) {
     const [content, view] = [contents[index], sent[index - shift]];
-    if (content === undefined || view === undefined || (end !== undefined && used > room * SHARES.exchange)) break;
+    if (content === undefined || view === undefined || (end !== undefined && used > room * SHARES.lastTurns)) break;
     used += estimate(view);
-    // A result stays with its call. Best is a whole exchange, which begins with a prompt.
-    if (isAnswer(content)) continue;
+    // A result stays with its call. A whole turn is best, which begins with a prompt.
+    if (isToolResult(content)) continue;
     const isBeginning = isPrompt(content);
     if (isBeginning) prompts += 1;
-    const most = isBeginning && prompts <= 2 ? SHARES.exchange : SHARES.tail;
+    const most = isBeginning && prompts <= 2 ? SHARES.lastTurns : SHARES.tail;
     const isBetter = isBeginning || end === undefined || !isPrompt(contents[end] ?? content);
     if (end === undefined || (isBetter && used <= room * most)) end = index;
   }
@@ -361,6 +361,6 @@ function formatRoomNotice(
   return `made room in the model's window: ${what.join(', ')}; about ${Math.round(before)} tokens before, ${Math.round(after)} now`;
 }
 
-function formatCramped(share: number): string {
+function formatFullNotice(share: number): string {
   return `${Math.round(share * 100)} % of the model's window is full, and no more room could be made: begin a new session soon`;
 }

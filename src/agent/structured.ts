@@ -9,7 +9,7 @@ import { runTurn } from './turn.ts';
 export interface AnswerSchema {
   /** In the form the API accepts. */
   readonly schema: JsonObject;
-  readonly fault: (answer: unknown) => string | undefined;
+  readonly findFault: (answer: unknown) => string | undefined;
 }
 
 export function structuredAgent(agent: Agent, { schema }: AnswerSchema): Agent {
@@ -90,7 +90,7 @@ async function* holdText(
 }
 
 /** The value of an answer that is complete. Throws AppError `api`, with the answer, if it does not match. */
-export function parseAnswer(text: string, wanted: Pick<AnswerSchema, 'fault'>): JsonValue {
+export function parseAnswer(text: string, wanted: Pick<AnswerSchema, 'findFault'>): JsonValue {
   const { json, fault } = checkAnswer(text, wanted);
   if (fault !== undefined) throw schemaError(fault, text);
   return JSON.parse(json);
@@ -99,12 +99,12 @@ export function parseAnswer(text: string, wanted: Pick<AnswerSchema, 'fault'>): 
 /** Extracts and checks the JSON; without a schema a model often wraps it in a code block. */
 function checkAnswer(
   text: string,
-  { fault }: Pick<AnswerSchema, 'fault'>,
+  { findFault }: Pick<AnswerSchema, 'findFault'>,
 ): { readonly json: string; readonly fault?: string } {
   const fenced = /^```\w*\n([\s\S]*)\n```$/.exec(text.trim())?.[1];
   const json = (fenced ?? text).trim();
   const value = tryParseJson(json);
-  const found = value === undefined ? 'it is not JSON' : fault(value);
+  const found = value === undefined ? 'it is not JSON' : findFault(value);
   return found === undefined ? { json } : { json, fault: found };
 }
 

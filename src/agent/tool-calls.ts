@@ -31,7 +31,7 @@ type Events = AsyncGenerator<TurnEvent, void>;
  * others one by one. However it ends, every call then has its result in the history. Throws the signal's reason;
  * AppError `limit` if the model keeps repeating a call, `interrupted` if the user stops the turn.
  */
-export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: readonly ReplyCall[]) => Events {
+export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (calls: readonly ReplyCall[]) => Events {
   const repeats = createRepeatGuard();
   let count = 0;
   const record = async (slot: Slot): Promise<ToolResult> => {
@@ -63,7 +63,7 @@ export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: r
     const { tool, call, decision, outcome } = slot;
     if (agent.findNestedContext === undefined || tool === undefined || outcome === undefined) return;
     const args = (decision?.kind === 'run' ? decision.args : undefined) ?? call.args;
-    const added = await addNestedContext(agent, { tool, args, outcome }, await listSent(history));
+    const added = await addNestedContext(agent, { tool, args, outcome }, await readSent(history));
     slot.outcome = added.outcome;
     yield* toNotices(added.notices);
   }
@@ -107,7 +107,7 @@ export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: r
 }
 
 /** What the model was sent of it; context files that a summary has replaced are to be sent again. */
-async function listSent(history: History): Promise<readonly StoredContent[]> {
+async function readSent(history: History): Promise<readonly StoredContent[]> {
   const { contents, compactions = [] } = history;
   return compactions.length === 0 ? contents : (await import('./compacted.ts')).listSent(history);
 }

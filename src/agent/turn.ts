@@ -23,7 +23,7 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   const redacted = (await agent.redaction?.redact(given)) ?? given;
   if (redacted !== given) yield { type: 'notice', message: REDACTED_NOTICE };
   await turn.history.append({ kind: 'prompt', content: redacted.prompt });
-  const ask = askModel(agent, turn, redacted);
+  const ask = createAsk(agent, turn, redacted);
   let answer: RunCalls | undefined;
   let usage = NO_USAGE;
   for (let step = turn.repliesBefore ?? 0; step < agent.maxTurns; step += 1) {
@@ -36,7 +36,7 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
       yield { type: 'end', finishReason, usage, model, ...sources, ...(serviceTier ? { serviceTier } : {}) };
       return;
     }
-    answer ??= (await import('./tool-calls.ts')).runToolCalls(agent, turn);
+    answer ??= (await import('./tool-calls.ts')).createToolCallRunner(agent, turn);
     for await (const event of answer(calls)) {
       if (event.type === 'answer') usage = addUsage(usage, event.outcome.usage ?? NO_USAGE);
       yield event;
@@ -47,18 +47,18 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   });
 }
 
-interface Surroundings {
+interface PreparedTurn {
   /** The conversation before the turn: it may be from a time when a value in it was not yet a credential. */
   readonly earlier: readonly StoredContent[];
   readonly compacted: readonly Compaction[];
   readonly config: Omit<Agent['request'], 'model'>;
 }
 
-function takeConfig({ request: { model: _, ...config }, tools }: Agent): Pick<Surroundings, 'config'> {
+function takeConfig({ request: { model: _, ...config }, tools }: Agent): Pick<PreparedTurn, 'config'> {
   return { config: { ...config, ...declareTools(tools, config.tools) } };
 }
 
-type RunCalls = ReturnType<typeof import('./tool-calls.ts').runToolCalls>;
+type RunCalls = ReturnType<typeof import('./tool-calls.ts').createToolCallRunner>;
 
 interface PartialReply {
   /** The text in pieces; undefined once it exceeds the history's limit. */
@@ -73,7 +73,7 @@ type TextEvent = Extract<ReplyEvent, { type: 'text' }>;
 /** What a stream that is closed early returns; never used. */
 const NO_REPLY: Reply = { finishReason: '', usage: NO_USAGE, model: '' };
 
-interface RoomyReply extends Reply {
+interface RecordedReply extends Reply {
   /** What making room before it has cost. */
   readonly roomUsage: Usage;
 }
@@ -84,14 +84,11 @@ interface RoomyReply extends Reply {
  * the signatures or the length before any text, the request is sent once more without them, or with more room. Throws
  * what the model throws.
  */
-function askModel(
-  agent: Agent,
-  turn: Turn,
-  { config, ...surroundings }: Surroundings,
-): () => AsyncGenerator<TurnEvent, RoomyReply> {
+function createAsk(agent: Agent, turn: Turn, prepared: PreparedTurn): () => AsyncGenerator<TurnEvent, RecordedReply> {
   const { history, signal } = turn;
   const { model } = agent.request;
-  const conversation = trackConversation(agent, turn, { config, ...surroundings });
+  const { config } = prepared;
+  const conversation = trackConversation(agent, turn, prepared);
   const limit = history.replyLimit;
   const keepLimit = agent.tools.length > 0 ? Number.POSITIVE_INFINITY : limit;
   let hasBegun = false;
@@ -120,7 +117,7 @@ function askModel(
     return reply.calls && last !== '' && last !== '\n' ? [{ type: 'text', delta: '\n' }, ...files] : files;
   }
 
-  return async function* ask(): AsyncGenerator<TurnEvent, RoomyReply> {
+  return async function* ask(): AsyncGenerator<TurnEvent, RecordedReply> {
     let { usage: roomUsage } = yield* conversation.makeRoom();
     const refusals: AppError[] = [];
     for (;;) {
@@ -137,7 +134,7 @@ function askModel(
         }
         reply = step.value;
       } catch (thrown) {
-        if (partial.last !== '' || !isCurable(thrown, refusals)) throw thrown;
+        if (partial.last !== '' || !isRepairable(thrown, refusals)) throw thrown;
         refusals.push(thrown);
       } finally {
         // The consumer may have stopped, and an open stream would keep its connection.
@@ -163,7 +160,7 @@ function askModel(
 }
 
 /** Each of these is cured once at most. */
-function isCurable(thrown: unknown, before: readonly AppError[]): thrown is AppError {
+function isRepairable(thrown: unknown, before: readonly AppError[]): thrown is AppError {
   if (!(thrown instanceof AppError) || before.some(({ objection }) => objection === thrown.objection)) return false;
   return thrown.objection === 'signature' || thrown.objection === 'length';
 }
@@ -179,7 +176,7 @@ interface Conversation {
 const NO_ROOM_MADE: Room = { made: [], usage: NO_USAGE };
 
 /** The conversation as it is sent. What makes room is loaded only for a long one. */
-function trackConversation(agent: Agent, turn: Turn, { earlier, compacted, config }: Surroundings): Conversation {
+function trackConversation(agent: Agent, turn: Turn, { earlier, compacted, config }: PreparedTurn): Conversation {
   const { history, tokensBefore } = turn;
   let counted: CountedRequest | undefined;
   let makeRoom: MakeRoom | undefined;
@@ -244,17 +241,17 @@ function createLengthCheck({ compaction }: Agent, config: object): MayExceed {
 }
 
 function countCharacters({ parts }: StoredContent): number {
-  return parts.reduce((sum, part) => sum + ('inlineData' in part ? MEDIA_TOKENS : countIn(part)), 0);
+  return parts.reduce((sum, part) => sum + ('inlineData' in part ? MEDIA_TOKENS : countValue(part)), 0);
 }
 
 /** Quotes and the like beside a value. */
 const PUNCTUATION = 4;
 
 /** About the length of the value's JSON, without writing it: it may be megabytes. */
-function countIn(value: unknown): number {
+function countValue(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return PUNCTUATION;
-  return Object.entries(value).reduce((sum, [key, item]) => sum + key.length + countIn(item) + PUNCTUATION, 0);
+  return Object.entries(value).reduce((sum, [key, item]) => sum + key.length + countValue(item) + PUNCTUATION, 0);
 }
 
 const UNSIGNED_NOTICE: TurnEvent = {

@@ -46,7 +46,7 @@ async function readSchema(value: string, cwd: string): Promise<AnswerSchema & { 
   const document = parseSchema(isLiteral ? value : await readSchemaFile(value, cwd), name);
   const { Validator } = await import('@cfworker/json-schema');
   const validator = new Validator(document, findDraft(document));
-  return { document, schema: toApiObject(document), fault: (answer) => findMismatch(validator, answer) };
+  return { document, schema: toApiObject(document), findFault: (answer) => findMismatch(validator, answer) };
 }
 
 async function readSchemaFile(name: string, cwd: string): Promise<string> {
