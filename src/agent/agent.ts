@@ -32,9 +32,9 @@ export interface Agent {
   }>;
   /** When to make room in the model's window. Absent: never. */
   readonly compaction?: CompactionPolicy;
-  /** Absent: nothing reads files. */
+  /** Absent: no tool reads files. */
   readonly outputs?: OutputFiles;
-  /** Called with the tokens of a summary. */
+  /** Called after room was made, with the tokens of the summary. */
   readonly onCompaction?: (usage: Usage) => void;
   /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
   readonly redaction?: Redaction;

@@ -59,7 +59,7 @@ export function describeCompactions(compactions: readonly Compaction[]): string 
 
 const ACKNOWLEDGEMENT: StoredContent = { role: 'model', parts: [{ text: 'I will continue from there.' }] };
 
-/** In front of a reply that goes on with the prompt, that prompt; otherwise a reply, so that a prompt can follow. */
+/** Followed by the prompt if a reply to it comes next; otherwise by a reply, so that roles alternate. */
 function toSummaryContents(
   { text, prompt, promptLimit }: ConversationSummary,
   contents: readonly StoredContent[],
@@ -75,7 +75,7 @@ function toSummaryContents(
   return next?.role === 'model' ? [summary] : [summary, ACKNOWLEDGEMENT];
 }
 
-/** The user's own words come last in a prompt, after files, so more of its end is kept. */
+/** The user's own text comes last in a prompt, after files, so more of its end is kept. */
 const PROMPT_HEAD_SHARE = 0.2;
 
 function cutPrompt({ parts }: StoredContent, limit: number): string {
@@ -84,7 +84,7 @@ function cutPrompt({ parts }: StoredContent, limit: number): string {
   return cutMiddle(text, { head, tail: limit - head }, (left) => `[… ${left} characters are left out here …]`);
 }
 
-/** The first and the last characters of a text, whole ones, with a mark in between. */
+/** The first and the last characters of a text, with a mark in between. Cuts no character in half. */
 export function cutMiddle(
   text: string,
   { head, tail }: { readonly head: number; readonly tail: number },
@@ -126,20 +126,20 @@ function shortenResponse({ functionResponse }: ResponsePart, { head, tail, path 
   };
 }
 
-/** What stands beside an output and stays, such as an exit code. */
+/** Fields beside the output, such as an exit code, are kept if they are no longer than this as JSON. */
 const MAX_REST_LENGTH = 1000;
 
-/** The part of a tool's response that may be shortened, as text, and what stays beside it. */
+/** The part of a tool's response that may be shortened, as text, and the fields that are kept. */
 export function splitOutput(response: JsonObject): { readonly text: string; readonly rest: JsonObject } {
   const { output, [CONTEXT_FIELD]: context, ...rest } = response;
-  // Instructions for a directory hold as long as the result is there.
+  // Instructions for a directory are valid as long as the result is in the conversation.
   const kept = context === undefined ? {} : { [CONTEXT_FIELD]: context };
   if (typeof output === 'string' && JSON.stringify(rest).length <= MAX_REST_LENGTH)
     return { text: output, rest: { ...rest, ...kept } };
   return { text: JSON.stringify(output === undefined ? rest : { output, ...rest }, undefined, 1), rest: kept };
 }
 
-/** Parts never change, so each is looked at once: they may be megabytes, and the status line asks at every key. */
+/** Parts never change, so each is measured once: it may be megabytes, and the status line asks at every key. */
 const estimates = new WeakMap<Part, number>();
 
 /** In tokens; thoughts are not sent. */
@@ -161,7 +161,7 @@ export function estimateContent({ parts }: StoredContent): number {
 
 const SLICE_TOKENS = 500_000;
 
-/** Looks at a long conversation in slices, with a pause between them, so that later estimates take no time. */
+/** Measures a long conversation in slices, with a pause between them, so that later estimates take no time. */
 export async function prepareEstimates(contents: readonly StoredContent[], pause: () => Promise<void>): Promise<void> {
   let tokens = 0;
   for (const content of contents) {

@@ -16,7 +16,7 @@ import {
 } from './compacted.ts';
 import { writeSummary } from './summary.ts';
 
-/** What the server counted for a request that was sent. */
+/** The server's token count of an earlier request. */
 export interface CountedRequest {
   readonly tokens: number;
   readonly sent: readonly StoredContent[];
@@ -32,18 +32,18 @@ interface NextRequest {
 }
 
 export interface Room {
-  /** Those that were made, already in the history. */
+  /** Already in the history. */
   readonly made: readonly Compaction[];
   readonly usage: Usage;
 }
 
 export type MakeRoom = (next: NextRequest) => AsyncGenerator<TurnEvent, Room>;
 
-/** Shares of the room: what the limit leaves beside the system instruction and the tools. */
+/** Shares of what the limit leaves beside the system instruction and the tools. */
 const SHARES = {
-  /** A compaction goes down to this, so that the next one is far away: each costs the service's cache. */
+  /** A compaction goes down to this, so that the next one is far away: each invalidates the service's cache. */
   target: 0.7,
-  /** Results that the model has seen, the newest. */
+  /** The newest results that the model has seen. */
   seenOutput: 0.2,
   /** Results that it has not seen yet. */
   newOutput: 0.6,
@@ -66,14 +66,14 @@ const NOTICE_SHARE = 0.8;
 const FULL_SHARE = 0.9;
 
 /**
- * Makes room in the model's window before a request that would exceed the agent's share of it: old tool output becomes
- * pointers first, then the oldest contents a summary. Both are in the history before anything is sent. If no summary can
- * be made, a notice says so and the conversation goes on as it is. Throws only the signal's reason.
+ * Makes room in the model's window before a request that would exceed the agent's share of it: first pointers replace old
+ * tool results, then a summary the oldest contents. Both are in the history before anything is sent. If no summary can be
+ * made, a notice says so and the conversation goes on as it is. Throws only the signal's reason.
  */
 export function createMakeRoom(agent: Agent, { history, signal }: Turn, config: object): MakeRoom {
   const policy: CompactionPolicy = agent.compaction ?? { threshold: 1, windowTokens: undefined };
   const fixed = estimateTokens(JSON.stringify(config));
-  /** The size at which a summary was last tried in vain. */
+  /** No summary is tried below this size after one has failed. */
   let failedTokens = 0;
   let isFullReported = false;
 
@@ -156,14 +156,14 @@ interface Measured extends RoomScope {
 type Estimate = (content: StoredContent) => number;
 
 /**
- * The ratio of the server's count to the estimate. Attachments, which may count for anything, must not falsify it; a count
- * below the lower one is not believed.
+ * Limits of the ratio of the server's count to the estimate, which attachments can distort. A count below the lower limit is
+ * ignored.
  */
 const SCALES = { least: 0.3, most: 2 } as const;
-/** A refused request has at least so many times the tokens of the window. */
+/** A refused request is assumed to have so many times the tokens of the window. */
 const OVERFLOW = 1.05;
 
-/** Tokens of a request: what the server counted for an earlier one, plus the difference, estimated rather too high. */
+/** Measures requests: the server's count of an earlier one plus the difference, which is estimated rather too high. */
 function createMeasure(
   counted: CountedRequest | undefined,
   sum: (contents: readonly StoredContent[]) => number,
@@ -284,9 +284,9 @@ type Place = Omit<ConversationSummary, 'text'>;
 
 interface Cut {
   readonly place: Place;
-  /** What the summary replaces, as it is sent now. */
+  /** What the summary replaces, as it would be sent now. */
   readonly older: readonly StoredContent[];
-  /** Tokens of that, without the prompt that is sent again. */
+  /** Tokens of `older`, without the prompt that is sent again. */
   readonly freed: number;
 }
 
@@ -334,7 +334,7 @@ function findPromptLimit(tailTokens: number, { room, limit, window }: Measured):
   return Math.max(room * SHARES.prompt, window * FULL_SHARE - fixed - tailTokens - room * SHARES.summary);
 }
 
-/** From which size on to summarise: a summary that frees little costs more than that, unless nothing else helps. */
+/** From which size on to summarise: one that frees little is worth its price only if nothing else helps. */
 function findTarget({ freed }: Cut, { room, limit, window }: Measured): number {
   return freed >= room * SHARES.batch ? limit - room * (1 - SHARES.target) : window * FULL_SHARE;
 }

@@ -70,7 +70,7 @@ function runEdited(tool: Tool, args: JsonObject, signal: AbortSignal): Decision 
   return { kind: 'run', run: async () => noteEditedArgs(await tool.invoke(args, signal), args), args };
 }
 
-/** The calls up to the first that is not a write: they can be approved together. */
+/** The writes up to the first other call: they can be approved together. */
 function findFollowingWrites(questions: readonly PendingDecision[]): readonly PendingCall[] {
   const pending: PendingCall[] = [];
   for (const question of questions) {

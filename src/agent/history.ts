@@ -159,8 +159,7 @@ function toResponseObject(response: unknown): JsonObject {
 
 /**
  * In the current tool loop the API requires a signature on the first call of every content. Older contents get one, too:
- * they had it when their loop was the current one, and what was sent once must not change, or the service's cache of it
- * is lost.
+ * they had it when their loop was the current one, and a change would invalidate the service's cache.
  */
 function addSignatures(turns: readonly Turn[]): readonly Content[] {
   return turns.map((turn) => {

@@ -13,8 +13,8 @@ interface FinishedCall {
 }
 
 /**
- * The result of a call with the context files of the directory that it went into, except those that `contents` has
- * already. They come with a result because a system instruction that changes would cost the service's cache.
+ * Adds to the result of a call the context files of the directory that it used, except those that `contents` already has. They
+ * come with a result because a changed system instruction would invalidate the service's cache.
  */
 export async function addNestedContext(
   { findNestedContext, redaction }: Pick<Agent, 'findNestedContext' | 'redaction'>,

@@ -51,20 +51,20 @@ export async function* writeSummary(
     if (!step.done) await stream.return({ finishReason: '', usage: {}, model });
   }
   if (text.trim() === '') throw new AppError('api', 'the model wrote no summary');
-  // Four characters are a token at most.
+  // A token is about four characters; three leave a margin.
   const most = Math.floor(outputTokens * 3);
   const fitting = cutMiddle(text.trim(), { head: Math.floor(most / 2), tail: Math.floor(most / 2) }, () => '[…]');
   return { text: fitting, usage: step.value.usage };
 }
 
-/** Without what an answer of a special form needs, and without a limit that would cut the summary. */
+/** Without the fields for structured answers, and without limits that would cut the summary. */
 function toPlainConfig(config: JsonObject): JsonObject {
   const { responseMimeType: _, responseSchema: __, responseJsonSchema: ___, ...rest } = config;
   const { maxOutputTokens: ____, stopSequences: _____, candidateCount: ______, ...plain } = rest;
   return plain;
 }
 
-/** How many characters of a text, of a call's arguments and of a result are in the record. */
+/** How many characters of a text, of a call's arguments and of a result the record contains. */
 const LIMITS = [20_000, 4000, 2000] as const;
 
 /** Each entry is cut, more and more until all of them fit; in the end the middle of the record is missing. */

@@ -58,7 +58,7 @@ export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (
     }
   }
 
-  /** One call after the other: what goes along with a result must be in the history before the next one is looked at. */
+  /** One call after the other: context files of one result must be in the history before the next result is checked. */
   async function* addContext(slot: Slot): Events {
     const { tool, call, decision, outcome } = slot;
     if (agent.findNestedContext === undefined || tool === undefined || outcome === undefined) return;
@@ -106,7 +106,7 @@ export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (
   };
 }
 
-/** What the model was sent of it; context files that a summary has replaced are to be sent again. */
+/** Without what a summary has replaced: context files in there are sent again. */
 async function readSent(history: History): Promise<readonly StoredContent[]> {
   const { contents, compactions = [] } = history;
   return compactions.length === 0 ? contents : (await import('./compacted.ts')).listSent(history);

@@ -74,7 +74,7 @@ type TextEvent = Extract<ReplyEvent, { type: 'text' }>;
 const NO_REPLY: Reply = { finishReason: '', usage: NO_USAGE, model: '' };
 
 interface RecordedReply extends Reply {
-  /** What making room before it has cost. */
+  /** The tokens of a summary that was made before it. */
   readonly roomUsage: Usage;
 }
 
@@ -95,7 +95,7 @@ function createAsk(agent: Agent, turn: Turn, prepared: PreparedTurn): () => Asyn
   let unsignedCount = 0;
 
   async function openStream(sent: readonly StoredContent[]): Promise<AsyncGenerator<ReplyEvent, Reply>> {
-    // A summary stands for contents that it counts.
+    // Contents that a summary replaces are not sent.
     const distrusted = Math.max(0, unsignedCount - (history.contents.length - sent.length));
     const contents = await prepareContents(sent, { origin: agent.origin, distrusted });
     return agent.model.stream({ ...config, model, contents, ...(keepLimit > 0 ? { keepLimit } : {}) }, signal);
@@ -159,7 +159,7 @@ function createAsk(agent: Agent, turn: Turn, prepared: PreparedTurn): () => Asyn
   };
 }
 
-/** Each of these is cured once at most. */
+/** Each kind of objection is repaired once. */
 function isRepairable(thrown: unknown, before: readonly AppError[]): thrown is AppError {
   if (!(thrown instanceof AppError) || before.some(({ objection }) => objection === thrown.objection)) return false;
   return thrown.objection === 'signature' || thrown.objection === 'length';
@@ -175,7 +175,7 @@ interface Conversation {
 
 const NO_ROOM_MADE: Room = { made: [], usage: NO_USAGE };
 
-/** The conversation as it is sent. What makes room is loaded only for a long one. */
+/** The conversation as it is sent. The code that makes room is loaded only for a long one. */
 function trackConversation(agent: Agent, turn: Turn, { earlier, compacted, config }: PreparedTurn): Conversation {
   const { history, tokensBefore } = turn;
   let counted: CountedRequest | undefined;
