@@ -29,7 +29,7 @@ function readStart(cwd: string, now: number): SessionStart {
   return { date: new Date(now).toDateString(), ...(branch === undefined ? {} : { branch }) };
 }
 
-/** The letters are limited because the name is part of a prompt, and whoever made the repository chose it. */
+/** The characters are limited because the author of the repository chose the name, and it becomes part of the prompt. */
 const BRANCH = /^ref: refs\/heads\/([\p{L}\p{N}._/+@#=-]{1,200})\s*$/u;
 
 /** From `.git/HEAD`; undefined if HEAD is detached or there is no repository. git itself is not started. */
@@ -39,7 +39,6 @@ function readBranch(cwd: string): string | undefined {
     const head = git === undefined ? undefined : readSmallFile(join(git, 'HEAD'));
     return head === undefined ? undefined : BRANCH.exec(head)?.[1];
   } catch {
-    // The branch is only useful, not needed.
     return undefined;
   }
 }

@@ -27,7 +27,7 @@ export interface AgentOptions extends ToolOptions, ServiceOptions {
 export interface OpenedAgent extends Agent, Pick<Toolbox, 'chosen' | 'takeDenials'> {
   /** The part of the system instruction that comes from context files. */
   readonly contextText?: string;
-  /** What the agent prompt says of the beginning; undefined if there is no agent prompt. */
+  /** The facts about the start of the session in the agent prompt; undefined if there is none. */
   readonly start?: SessionStart;
 }
 
@@ -87,7 +87,7 @@ export async function* openAgent(
   };
 }
 
-/** The official CLI compresses at 0.5; a request that is sent again is cheap, what is forgotten is not. */
+/** The official CLI compresses at 0.5; sending a long conversation again costs less than losing parts of it. */
 const COMPRESSION_THRESHOLD = 0.7;
 
 /** Empty if it is turned off. */
@@ -112,7 +112,7 @@ function findNestedContext(
   return async (path, isSent) => {
     const { readNestedContext } = await import('../config/nested-context.ts');
     const question = { env, cwd, homes: homes(), settings: await settings(), roots };
-    // A list of trusted folders that is broken by now must not end the turn.
+    // A list of trusted folders that has become invalid must not end the turn.
     return readNestedContext(question, path, isSent).catch((thrown: unknown) => ({
       files: [],
       notices: [AppError.from(thrown).message],
@@ -120,7 +120,7 @@ function findNestedContext(
   };
 }
 
-/** Reads the credentials only once a value could hold one. A text that begins with `prompt` is looked at after that. */
+/** Reads the credentials only when a value could hold one. `prompt` is known to hold none: it is skipped at the start of texts. */
 export function createLazyRedaction(app: App, prompt = ''): Redaction {
   let opened: Redaction | undefined;
   return {
@@ -133,7 +133,7 @@ export function createLazyRedaction(app: App, prompt = ''): Redaction {
   };
 }
 
-/** Characters and fields; with more of them, looking here would take longer than reading the credentials. */
+/** Characters and fields; inspecting more of them would take longer than reading the credentials. */
 const MAX_INSPECTED = 100_000;
 
 interface Look {

@@ -12,27 +12,27 @@ export interface AnswerFileOptions {
 
 interface AnswerFilesContext {
   readonly app: Pick<App, 'cwd' | 'signal'>;
-  /** The words that files without a name of their own are named after. */
+  /** Files without a name of their own are named after it. */
   readonly prompt: string;
-  /** The bytes may go to stdout, which nothing else uses then. */
+  /** Whether the bytes may go to stdout, which nothing else uses then. */
   readonly canPipe: boolean;
-  /** The picture is what the user wants: it goes to the named file, and to stdout, even if there is text. */
+  /** Whether the user asked for a picture: then it, and not the text, goes to the named file or to stdout. */
   readonly isPicture: boolean;
 }
 
 export interface AnswerFiles {
-  /** Text of the answer on its way to the user. The events to show. */
+  /** Passes text of the answer on, or holds it back. Returns the events to show. */
   takeText(event: TextEvent): readonly TurnEvent[];
-  /** Saves a file, unless it may still go to stdout. The events to show. Throws AppError `usage`. */
+  /** Saves a file, unless it may still go to stdout. Returns the events to show. Throws AppError `usage`. */
   add(file: AnswerFile): Promise<readonly TurnEvent[]>;
   /**
-   * Saves what is left. The events to show before the end. Throws AppError `usage`, and `api` if a picture was wanted and
-   * none came.
+   * Saves what is left. Returns the events to show before the end. Throws AppError `usage`, and `api` if a picture was wanted
+   * and none came.
    */
   finish(): Promise<readonly TurnEvent[]>;
-  /** Saves what is left of a run that failed, as far as it can. The events to show before the failure. Never throws. */
+  /** Like `finish`, for a run that failed: saves as much as it can. Never throws. */
   rescue(): Promise<readonly TurnEvent[]>;
-  /** Whether one could not be saved. */
+  /** Whether a file could not be saved. */
   hasLost(): boolean;
 }
 
@@ -43,14 +43,14 @@ export function openAnswerFiles(options: AnswerFileOptions, context: AnswerFiles
   const { app, canPipe, isPicture } = context;
   const named = options.outputFile;
   const isWaiting = canPipe && named === undefined;
-  /** Whether the named file is for them: else the text goes there. */
+  /** Whether the named file is for pictures and the like, not for the text. */
   const isForFiles = named !== undefined && (isPicture || MEDIA_NAME.test(named));
   const held: AnswerFile[] = [];
   let isNamedUsed = false;
   let hasText = false;
   let hasFiles = false;
   let hasLost = false;
-  /** Kept from stdout, where the picture goes. */
+  /** Text that does not go to stdout, because a picture does. */
   let heldText = '';
 
   function takeHeldText(): string {
@@ -99,7 +99,7 @@ export function openAnswerFiles(options: AnswerFileOptions, context: AnswerFiles
     },
     async add(file) {
       hasFiles = true;
-      // Until the end nobody knows whether the answer has text, too.
+      // Whether the answer also has text is known only at its end.
       if (isWaiting || (named !== undefined && !isForFiles && !isNamedUsed)) {
         held.push(file);
         return [];
@@ -178,7 +178,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 
 const MEDIA_NAME = /\.(?:png|jpe?g|webp|gif|hei[cf]|avif|svg|wav|mp3|ogg|flac|aac|mp4|pcm)$/i;
 
-/** Only what gmn knows becomes a part of the name: the type is the server's word. */
+/** From a fixed list: the type comes from the server, and must not decide about a file name. */
 function toExtension(mimeType: string): string {
   return EXTENSIONS[mimeType] ?? '.bin';
 }
@@ -207,7 +207,7 @@ export function toFileStem(text: string): string {
     if (longer.length > MAX_STEM) break;
     stem = longer;
   }
-  // A device on Windows, whatever its extension.
+  // On Windows these are devices, with any extension.
   return /^(?:con|prn|aux|nul|com\d|lpt\d)$/.test(stem) ? `${stem}-1` : stem;
 }
 
@@ -216,7 +216,7 @@ interface FileContent {
   readonly bytes: Uint8Array;
 }
 
-/** Raw samples become a WAV file: nothing plays them without their rate. */
+/** Raw samples become a WAV file, since players need their rate. */
 function toFileContent({ mimeType, data }: AnswerFile): FileContent {
   const bytes = Buffer.from(data, 'base64');
   const [type = '', ...parameters] = mimeType

@@ -21,18 +21,18 @@ export interface Budget {
 }
 
 interface ModelChoice {
-  /** All that may answer: the one asked, and those in its place. */
+  /** The requested model, and its substitutes. */
   readonly models: readonly string[];
   readonly backend: Backend;
 }
 
 interface BudgetOptions {
   readonly maxCost: number;
-  /** The next step of whoever runs out. */
+  /** What to do when the budget is used up. */
   readonly hint: string;
 }
 
-/** The budget of `--max-cost`, for all models opened with it. Throws AppError `usage` if it is not a sum to spend. */
+/** The budget of `--max-cost`, for all models opened with it. Throws AppError `usage` if it is not positive. */
 export async function openBudget(
   { maxCost, hint }: BudgetOptions,
   app: Pick<App, 'settings' | 'clock'>,
@@ -62,7 +62,7 @@ interface Account {
   readonly limit: number;
   readonly spent: number;
   readonly left: number;
-  /** Sets an amount aside for a call in flight; the result replaces it by what the call cost. */
+  /** Reserves an amount for a call in flight. The returned function replaces it by the cost of the call. */
   reserve(amount: number): (cost: number) => void;
 }
 
@@ -128,7 +128,7 @@ interface AdmittedCall {
   settle(reply: Reply | undefined, hasBegun: boolean): void;
 }
 
-/** Sets aside what the call may cost at most. Throws AppError `limit` if that leaves no room for an answer. */
+/** Reserves the most that the call can cost. Throws AppError `limit` if that leaves no room for an answer. */
 function admitCall(
   asked: ModelRequest,
   { models, backend, account, overrides, hint, now }: LimitedCalls,
@@ -160,7 +160,7 @@ function admitCall(
       const usage = { ...reply.usage, ...reply.details };
       const price = (id: string): number | undefined =>
         computeCost(usage, { ...context, at: now(), model: id, serviceTier: served, promptTokens: length });
-      // A name that has no price of its own is billed as the model that was asked for, and counts without fail.
+      // A reply may name a model without a price: it is billed as the requested one, else as estimated.
       settle(price(model) ?? price(asked.model) ?? estimate(Number.isFinite(output) ? output : 0));
     },
   };
@@ -192,7 +192,7 @@ function noPriceError(model: string, backend: Backend): AppError {
   });
 }
 
-/** Bytes of base64 per token of sound, video and documents; rather too many tokens than too few. */
+/** Bytes of base64 per token of sound, video and documents. Gives rather too many tokens than too few. */
 const MEDIA_BYTES = 400;
 
 function estimateRequest({ contents, systemInstruction, tools = [] }: ModelRequest): number {

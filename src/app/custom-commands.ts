@@ -23,7 +23,7 @@ export function parseSlashEntry(text: string): SlashEntry | undefined {
   return name === undefined ? undefined : { name, words, entry };
 }
 
-/** Like the official CLI's: a character that cannot be typed in a command is `_`. */
+/** As in the official CLI, `_` replaces a character that cannot be typed in a command. */
 function toSlashName(name: string): string {
   return name.replace(/[^\p{L}\p{N}_.:-]/gu, '_');
 }
@@ -33,7 +33,7 @@ export async function findCustomCommand(name: string, app: App): Promise<FoundTe
   return found.find((template) => toSlashName(template.name) === name);
 }
 
-/** The values of a template that was called by an entry: a markdown template takes `name=value` before its words. */
+/** In an entry that calls a markdown template, `name=value` pairs may come before the other words. */
 export function splitSlashWords(
   template: Pick<Template, 'kind' | 'body'>,
   { words, entry }: SlashEntry,
@@ -67,7 +67,7 @@ export function createCustomCommands(options: AccessOptions, context: Omit<Acces
   const { app } = context;
   let listed: { readonly atMs: number; readonly commands: Promise<readonly CommandSummary[]> } | undefined;
   return {
-    /** Those of the user, of the folder if it is trusted, and gmn's own; a faulty one has its error in place of words. */
+    /** Those of the user, of the folder if it is trusted, and gmn's own. The description of a faulty one is its error. */
     list(): Promise<readonly CommandSummary[]> {
       const nowMs = app.clock.now();
       if (listed === undefined || nowMs - listed.atMs > LIST_MS) listed = { atMs: nowMs, commands: listCommands(app) };

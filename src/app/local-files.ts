@@ -5,7 +5,7 @@ import type { ModelRequest } from '../core/model.ts';
 
 type LocalPart = Required<Pick<FilePart, 'fileData' | 'localFile'>>;
 
-/** The part, if it stands for a file of this machine and is whole: a session may come from elsewhere. */
+/** The part, if it names a file of this machine and has all fields: a session may come from elsewhere. */
 export function findLocalFile(part: Part): LocalPart | undefined {
   if (!('fileData' in part) || !isObject(part.fileData) || !isObject(part.localFile)) return undefined;
   const { name, path, bytes, sha256, modifiedAt } = part.localFile;
@@ -16,14 +16,14 @@ export function findLocalFile(part: Part): LocalPart | undefined {
   return isWhole ? { fileData: part.fileData, localFile: part.localFile } : undefined;
 }
 
-/** What would be uploaded for this request. */
+/** The files that would be uploaded for this request. */
 export function listLocalFiles({ contents }: Pick<ModelRequest, 'contents'>): readonly string[] {
   return contents.flatMap(({ parts }) =>
     parts.flatMap((part) => ('localFile' in part && findLocalFile(part) ? [describeFile(part)] : [])),
   );
 }
 
-/** The request as it may be shown or sent: nothing about files of this machine but their addresses. */
+/** The request as it may be shown or sent, without paths of this machine. */
 export function withoutLocalFiles(request: ModelRequest): ModelRequest {
   const contents = request.contents.map((content) => ({
     ...content,

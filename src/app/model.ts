@@ -50,7 +50,7 @@ export interface OpenedModel {
   readonly generationConfig: JsonObject;
   readonly notices: readonly string[];
   readonly fileSupport: FileSupport;
-  /** Uploads the files of this machine that the request names, and puts their new addresses in. Throws AppError. */
+  /** Uploads the files of this machine that the request names, and inserts their new addresses. Throws AppError. */
   provideFiles(request: ModelRequest, need: FileNeed): AsyncGenerator<ReplyEvent, ModelRequest>;
   /** The HTTP request for `request`, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
@@ -68,7 +68,7 @@ export interface OpenedModel {
 
 export const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** The flex tier may take as long as this. */
+/** As long as the flex tier may take. */
 const FLEX_TIMEOUT_MS = 900_000;
 
 export function chooseTimeout({
@@ -119,7 +119,7 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
         });
     const address = demo && { baseUrl: new URL(demo.url) };
     const opened = await openBackend(choice, { app, settings, wanted: options.backend, ...address });
-    // While gmn waits for stdin, files, a token or a person.
+    // The connection opens while gmn waits for stdin, files, a token or a person.
     if (!options.dryRun) app.preconnect(opened.endpoint);
     const configure = await openModelConfigs(settings);
     const { take } = notices;
@@ -212,7 +212,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   const others = (options.fallback?.split(',') ?? []).map((wanted) =>
     resolveModel(wanted.trim(), { backend: name, source: '--fallback' }),
   );
-  // Before anything is sent: what a flag asks for may be impossible with one of them.
+  // Fails before anything is sent if a flag is impossible with one of them.
   for (const { id } of others) toConfig(id);
   const ids = new Set(others.map(({ id }) => id).filter((id) => id !== modelId));
   const alternatives = [...ids].map((id) => createSubstitute(modelId, id, toConfig));
@@ -279,7 +279,7 @@ interface FallbackChoice {
   readonly toConfig: (id: string) => JsonObject;
 }
 
-/** A budget is not spent on a model whose price nobody knows. */
+/** With a budget, only to a model whose price is known. */
 function mayFallBack({ fallbacks }: BuiltInModel, name: BackendName, { budget }: ModelLimits): boolean {
   return budget?.hasPrice(fallbacks[name], name) ?? true;
 }
@@ -306,7 +306,7 @@ function createSubstitute(from: string, to: string, toConfig: (id: string) => Js
       const others = Object.entries(sent).filter(([key]) => !Object.hasOwn(own, key));
       const config = { ...toConfig(to), ...Object.fromEntries(others) };
       const { maxOutputTokens: limit } = sent;
-      // Somebody may have lowered it on the way, for the sake of its price.
+      // `--max-cost` may have lowered it.
       const isLowered = typeof limit === 'number' && limit < Number(own.maxOutputTokens ?? 0);
       return isLowered
         ? { ...config, maxOutputTokens: Math.min(limit, Number(config.maxOutputTokens ?? limit)) }
@@ -332,7 +332,7 @@ function toPreview({ method, url, headers, body }: HttpRequest): JsonObject {
 }
 
 interface FileProvider extends Pick<OpenedModel, 'provideFiles'> {
-  /** A model that may be given files of this machine. Its other requests pass through no stage of its own. */
+  /** A model that takes requests with files of this machine. Other requests go directly to the given model. */
   withFiles(model: Model): Model;
 }
 
@@ -372,7 +372,7 @@ interface NoticeCollector {
   readonly take: () => readonly string[];
 }
 
-/** Messages of the credential: printed at once on a terminal, else taken for the notices or the stream. */
+/** Messages of the credential: printed at once on a terminal, otherwise collected for the notices or the stream. */
 function createNoticeCollector(options: ModelOptions, { io }: App): NoticeCollector {
   const isSeen = (): boolean => !options.quiet && (options.outputFormat ?? 'text') === 'text' && io.err.isTerminal;
   const kept: string[] = [];

@@ -32,7 +32,7 @@ export function openOutput(options: OutputContext, app: App): Output {
         const file = options.outputFile === undefined ? undefined : await openOutputFile(options.outputFile, app.cwd);
         const clipboard = options.copy ? openClipboard(app) : undefined;
         for await (const event of routeEvents(run, options, { file, name: options.outputFile ?? '', clipboard })) {
-          // Print what has arrived first: the error belongs below it.
+          // Print what has arrived before the error.
           if (event.type === 'failure') await pages?.abandon();
           yield event;
         }

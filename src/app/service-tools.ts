@@ -33,7 +33,7 @@ export function toServiceFields(options: ServiceOptions, context: ServiceContext
   if (isMixed) checkMix(options, context.modelId);
   return {
     ...(tools.length === 0 ? {} : { tools }),
-    // With it Gemini 3 sees in its next step what its own tools found. The other backends do not know it.
+    // With this field Gemini 3 sees in its next step what its own tools found. The other backends do not have it.
     ...(isMixed && context.backend === 'gemini-api' ? { toolConfig: { includeServerSideToolInvocations: true } } : {}),
     ...(serviceTier === undefined ? {} : { serviceTier }),
   };

@@ -61,11 +61,11 @@ export async function openSessionHistory(
   checkSessionFlags(options);
   const notices: string[] = [];
   const report = (message: string): void => void notices.push(message);
-  // The settings have a notice for it: without a home directory, a new session is answered and not saved.
+  // Without a home directory a new session is answered, but not saved; the settings have a notice for that.
   if (app.homes().isMissing && !isContinued(options)) {
     return { history: createMemoryHistory(), notices, save: async () => NOT_SAVED, close: async () => {} };
   }
-  // Like the file of a new one-shot: a run without tools that loses power can be repeated.
+  // As for a new one-shot: after a power failure, a run without tools can be repeated.
   const durability = pace === 'when-over' ? 'written' : 'synced';
   const { session, pictureModel } = await openSession(options, app, { report, durability });
   const early = notices.splice(0);
@@ -100,7 +100,7 @@ interface Saver extends Pick<PromptHistory, 'history' | 'sessionId' | 'isResumab
   save(): Promise<boolean | string>;
 }
 
-/** As in a chat: every step is written before the next, and a prompt without any reply is removed. */
+/** As in a chat, every step is written before the next, and a prompt without a reply is removed. */
 function createStepSaver(session: LocalSession): Saver {
   const before = session.contents.length;
   return {
@@ -269,7 +269,7 @@ const PRUNE_LIMIT_MS = 2000;
  * removed another day. Never throws.
  */
 export async function pruneExpired(app: App): Promise<void> {
-  const limit = createDeadline(app.signal, PRUNE_LIMIT_MS, () => new AppError('limit', 'tidying took too long'));
+  const limit = createDeadline(app.signal, PRUNE_LIMIT_MS, () => new AppError('limit', 'pruning took too long'));
   try {
     // Mark it first, so that runs started meanwhile do not prune too.
     await touchFile(join(toSessionsDirectory(app), '.pruned'), app.clock.now());

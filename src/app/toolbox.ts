@@ -46,7 +46,7 @@ export interface Toolbox {
   readonly chosen: readonly string[];
   readonly approve: Approve;
   readonly outputs?: OutputFiles;
-  /** Notices about calls denied without a question, and about writes that failed, since the last call of this function, each reported once. */
+  /** Notices about calls denied without a question and about failed writes, since it was last called; each is given once. */
   readonly takeDenials: () => readonly string[];
   readonly notices: readonly string[];
 }
@@ -55,7 +55,7 @@ export interface ToolboxContext {
   readonly app: App;
   readonly opened: OpenedModel;
   readonly runPaused: RunPaused;
-  /** The workspace of the tools; by default a new one. What it knows about files lives as long as it does. */
+  /** By default a new one. It remembers which files were read. */
   readonly workspace?: Workspace;
   /** Keeps the commands in the background; the caller closes them. By default they end with the process. */
   readonly background?: BackgroundHolder;
@@ -64,7 +64,7 @@ export interface ToolboxContext {
   readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'findOwners'>;
 }
 
-/** Filled by the first toolbox that has the shell tool: most runs have no use for it. */
+/** Filled by the first toolbox that has the shell tool; most runs do not need it. */
 export interface BackgroundHolder {
   commands?: BackgroundCommands;
 }
@@ -98,7 +98,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   };
 }
 
-/** Reports a write that is allowed but fails: the fence, a protected file or an unread one is no matter of approval. */
+/** Reports an approved write that fails, for example because the file is protected or was not read before. */
 function reportFailedWrites(tool: Tool, report: (notice: string) => void): Tool {
   if (tool.effect !== 'write') return tool;
   return {

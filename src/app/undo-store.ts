@@ -7,7 +7,7 @@ export function openUndoStore({ homes, clock }: Pick<App, 'homes' | 'clock'>): U
   return isMissing ? createNoUndoStore() : undoStore(`${gmn}/undo`, clock);
 }
 
-/** Without a home directory there is no place for what a file held before, so no file is changed. */
+/** Without a home directory the previous content of a file cannot be kept, so no file is changed. */
 function createNoUndoStore(): UndoStore {
   const refuse = async (): Promise<never> => {
     throw noHomeError('a change could not be undone and is not made');

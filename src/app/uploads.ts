@@ -23,11 +23,11 @@ import { readSecrets } from './redaction.ts';
 export interface Uploads {
   readonly client: FilesClient;
   /**
-   * Makes a content available to requests: uploads it, unless it is there already, and waits until the service has processed it. Yields
-   * what is awaited, and one notice that the service keeps it. Throws AppError.
+   * Uploads a content, unless the service already has it, and waits until the service has processed it. Yields what it waits
+   * for, and once a notice that the service keeps the file. Throws AppError.
    */
   provide(source: UploadSource, mimeType: string, need: FileNeed): AsyncGenerator<UploadEvent, RemoteFile>;
-  /** Looks which of the provided contents the service still has. True if one is gone, which is then uploaded again. Throws AppError. */
+  /** Checks that the service still has the provided contents; the next `provide` uploads missing ones. True if one is missing. Throws AppError. */
   dropMissing(signal: AbortSignal): Promise<boolean>;
 }
 
@@ -55,7 +55,7 @@ interface UploadOptions {
 
 const MIN_LIFE_MS = 10 * 60_000;
 
-/** How long what is known of an upload is kept. */
+/** How long an entry is kept. */
 const CACHE_MS = 7 * DAY_MS;
 
 /** Throws AppError `auth` if the backend keeps no files. */
@@ -67,7 +67,7 @@ export async function openUploads(
   if (opened.files === undefined) throw noFilesError(opened.backend);
   const client = await opened.files();
   const ready = new Map<string, RemoteFile>();
-  /** Contents that are being made ready, for as long as that takes. */
+  /** Contents that are being uploaded or processed. */
   const running = new Map<string, Promise<void>>();
   let hasReported = false;
 
@@ -169,12 +169,12 @@ async function findKept(
   if (file === undefined || !isSameContent(file, source)) return undefined;
   const isActive = file.state === 'ACTIVE';
   if (file.state === 'PROCESSING' || (isActive && livesLongEnough(file, minLifeMs))) return file;
-  // One that is good for a while may be in use by a batch: the new one gets a place beside it.
+  // A file that lives for a while may be in use by a batch, so it is kept and the new one uploaded beside it.
   if (!isActive || !livesLongEnough(file)) await client.delete(file.name, signal);
   return undefined;
 }
 
-/** The request with addresses that the service knows in place of files of this machine. Yields and throws as `provide` does. */
+/** Replaces files of this machine in the request by uploaded ones. Yields and throws as `provide` does. */
 export async function* provideFiles(
   request: ModelRequest,
   open: () => Promise<Uploads>,
@@ -192,7 +192,7 @@ export async function* provideFiles(
   return { ...request, contents };
 }
 
-/** Asks with the files of this machine that the request names. Asks once more if the service has lost one of them since. */
+/** Uploads the files of this machine that the request names, and asks. Asks once more if the service no longer has one of them. */
 export async function* streamWithFiles(
   model: Model,
   request: ModelRequest,
@@ -203,7 +203,7 @@ export async function* streamWithFiles(
   try {
     return yield* model.stream(provided, signal);
   } catch (thrown) {
-    // Google answers so for a file that does not exist, and for a key that may do nothing.
+    // Google answers 403 for a file that does not exist, and for a key without permission.
     if (!(thrown instanceof AppError) || thrown.status !== 403) throw thrown;
     const isGone = await (await open()).dropMissing(signal).catch(() => false);
     if (!isGone) throw thrown;
@@ -225,7 +225,7 @@ async function* provideFile(
   }
 }
 
-/** Stops before a credential of gmn is sent: a file cannot be redacted on its way. */
+/** Throws before a credential of gmn is sent: a file cannot be redacted. */
 async function guardSource(source: UploadSource, app: App): Promise<UploadSource> {
   const forms = listByteForms(await readSecrets(app)).map((form) => Buffer.from(form));
   const longest = Math.max(0, ...forms.map(({ length }) => length));
@@ -269,14 +269,13 @@ export function noFilesError(backend: string): AppError {
 }
 
 interface CachedUpload {
-  /** Where the upload can be resumed. Whoever knows it can write there: a secret. */
+  /** Where the upload can be resumed. A secret: no credential is needed to write there. */
   readonly address?: string | undefined;
-  /** Under which name the content was kept. */
+  /** The name of the uploaded file. */
   readonly name?: string | undefined;
 }
 
 interface UploadCache {
-  /** Undefined if nothing is known. */
   read(): CachedUpload | undefined;
   /** Never throws: without it the next run uploads from the beginning. */
   write(entry: CachedUpload): Promise<void>;
@@ -326,7 +325,7 @@ const BAR_CELLS = 20;
 /** The rate is that of the last seconds. */
 const RATE_MS = 5000;
 
-/** Draws how far an upload is, beside what is awaited: `████░░░░ 42 % of 1.2 GB · 12.3 MB/s · 1 min 5 s left`. */
+/** Shows beside the spinner: `████░░░░ 42 % of 1.2 GB · 12.3 MB/s · 1 min 5 s left`. */
 function createProgressReporter({ io, clock }: App, total: number): (bytes: number) => void {
   let marks: readonly { readonly at: number; readonly bytes: number }[] = [];
   return (bytes) => {
@@ -340,7 +339,7 @@ function createProgressReporter({ io, clock }: App, total: number): (bytes: numb
   };
 }
 
-/** Bytes per second; undefined if that cannot be said yet. */
+/** Bytes per second; undefined after less than half a second. */
 function toRate(marks: readonly { readonly at: number; readonly bytes: number }[]): number | undefined {
   const [first] = marks;
   const last = marks.at(-1);

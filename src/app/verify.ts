@@ -68,7 +68,7 @@ interface Verification {
   readonly command: string;
   readonly maxVerify?: number | undefined;
   readonly shell?: string | undefined;
-  /** The most that one run of the command may take; 0 is no limit, which is then up to the turn's signal. */
+  /** For one run of the command; with 0 only the turn's signal ends it. */
   readonly timeoutMs?: number | undefined;
   readonly isLastOnly?: boolean;
   readonly hint?: string;
@@ -77,9 +77,9 @@ interface Verification {
 const HINT = 'What the model changed is kept: gmn undo takes it back. To let it try more often: --max-verify';
 
 /**
- * Runs a turn, and when it ends the command: as the user's own it is not asked about, and runs like one of the shell
- * tool. If it fails, the model gets its output and goes on, so often at most. All tries share the limit of model calls.
- * The result throws AppError `verify` if the command still fails.
+ * Runs a turn, and the command when it ends. The command is the user's own, so nobody is asked, and it runs like those of
+ * the shell tool. If it fails, the model gets its output and goes on, `maxVerify` times at most. All attempts share the limit
+ * of model calls. The result throws AppError `verify` if the command still fails.
  */
 export function verifyTurn(run: RunTurn, verification: Verification): RunTurn {
   const { command, app, maxVerify = MAX_FAILURES, isLastOnly = false } = verification;

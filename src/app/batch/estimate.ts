@@ -11,7 +11,7 @@ import type { Report } from '../report.ts';
 import { type BatchSetup, toModelRequest } from './setup.ts';
 
 const SAMPLE = 50;
-/** Of a normal distribution: 95 % lie within so many deviations. */
+/** 95 % of a normal distribution lie within so many standard deviations. */
 const DEVIATIONS = 1.96;
 
 /** What the rows would cost, from the token counts of a sample. Asks the model nothing. */

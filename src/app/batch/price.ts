@@ -5,11 +5,11 @@ import { addUsage, type BilledCall, type UsageDetails } from '../../core/usage.t
 import { computeCost, sumCosts } from '../../models/prices.ts';
 import { appendUsage } from '../../session/usage-log.ts';
 
-/** What calls cost. No price is guessed: it is undefined where it is not known. */
+/** Costs of calls in US dollars. No price is guessed: a cost that is not known is undefined. */
 export interface Prices {
-  /** Of calls that were made. */
+  /** For calls that were made. */
   sum(calls: readonly BilledCall[]): number | undefined;
-  /** Of one that is to be made. */
+  /** For a call that has not been made. */
   readonly estimate: ComputeCost;
 }
 
@@ -27,7 +27,7 @@ export async function createPrices(app: App, { serviceTier, demo }: PriceOptions
   };
 }
 
-/** The calls of a run, added up by all that their price depends on: a million of them are a few lines. */
+/** The calls of a run, summed up by everything that their price depends on: a million calls become a few records. */
 export interface BilledCalls {
   add(call: BilledCall): void;
   /** Writes them to the usage log. Never throws. */

@@ -8,7 +8,7 @@ const LINE_MS = 30_000;
 export interface ProgressLine {
   /** Called for every finished row. */
   add(): void;
-  /** Writes a line of its own, above the progress. */
+  /** Writes a line above the progress. */
   notify(message: string): void;
   end(): void;
 }

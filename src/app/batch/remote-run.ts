@@ -32,7 +32,7 @@ export async function readRun({ args }: RemoteRunOptions, { cwd }: App): Promise
 
 const DEFAULT_RETRIES = 3;
 
-/** The service that the jobs of a run are at. */
+/** The account and service that have the jobs of a run. */
 export async function openService(options: RemoteRunOptions, app: App) {
   const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
   const opened = await openModel(options, app);
@@ -51,8 +51,8 @@ export interface RemoteRun {
 }
 
 /**
- * Opens the output of a run and what it has at the service, for `work`. `none` is given the output if nothing is in flight.
- * Throws AppError `usage` if another process is writing to the output.
+ * Opens the output and the jobs of a run for `work`; calls `none` instead if nothing is in flight. Throws AppError `usage` if
+ * another process is writing to the output.
  */
 export async function withRemoteRun<Result>(
   options: RemoteRunOptions,
@@ -100,7 +100,6 @@ function refuseRows(): never {
   throw new AppError('internal', 'no rows are asked here');
 }
 
-/** How the output stands, and what is in flight. */
 export function reportRun(output: string, counts: Journal['counts'], store: PlanStore | undefined): Report {
   const shards = store?.plan.shards.filter(isInFlight) ?? [];
   const inFlight = shards.reduce((sum, { rows }) => sum + rows, 0);
@@ -113,7 +112,7 @@ export function reportRun(output: string, counts: Journal['counts'], store: Plan
   return { text: `${lines.join('\n')}\n`, json, notices: [] };
 }
 
-/** Without jobs a plan says nothing, but that the input may have more rows. */
+/** Removes a plan without jobs. Returns a notice if rows of the input are in no job yet. */
 export async function closePlan(store: PlanStore): Promise<readonly string[]> {
   const { shards, isComplete } = store.plan;
   if (shards.length === 0) await store.remove();

@@ -9,7 +9,7 @@ import { openUploads } from '../uploads.ts';
 
 const MIME_TYPE = 'application/jsonl';
 
-/** Google answers a job within a day as a rule, and keeps a file for two. */
+/** Google usually completes a job within a day, and keeps a file for two. */
 export const MIN_FILE_LIFE_MS = 1.5 * DAY_MS;
 
 /** The Batch API and the files it needs, for one account. Throws AppError `auth` if the backend takes no batches. */
@@ -26,7 +26,7 @@ export async function openBatchService(
     async upload(path, name, signal) {
       const source = await openFileSource(path, { name, signal, links: 'never' });
       try {
-        // Opened each time: what was uploaded before may have been deleted since.
+        // Opened each time: a file of an earlier upload may have been deleted since.
         const uploading = (await openUploads(app, { ...opened, files: () => openFiles(retries) })).provide(
           source,
           MIME_TYPE,

@@ -14,7 +14,7 @@ import { MIN_FILE_LIFE_MS } from './remote-service.ts';
 import { guessTokens } from './request.ts';
 import { type BatchSetup, toModelRequest } from './setup.ts';
 
-/** What the Batch API costs of the usual price. */
+/** The Batch API costs half of the usual price. */
 const BATCH_SHARE = 0.5;
 
 export function toBatchPrices({ sum, estimate }: Prices): Prices {
@@ -27,12 +27,12 @@ export function toBatchPrices({ sum, estimate }: Prices): Prices {
   };
 }
 
-/** In retry delays, which are a second each unless GMN_RETRY_DELAY says otherwise. */
+/** These are in retry delays, of a second each unless GMN_RETRY_DELAY is set. */
 const POLL_DELAYS = 10;
 const MAX_POLL_DELAYS = 300;
-/** The list of jobs may lag by 30 s; a request that was on its way may have arrived a little later. */
+/** The list of jobs may lag by 30 s, and a request may arrive a little after it was sent. */
 const LAG_DELAYS = 35;
-/** The offline model needs no time, so that nobody should have to wait for it. */
+/** The offline model answers at once, so waiting for it is kept short. */
 const DEMO_SPEEDUP = 20;
 
 export function toRemoteTiming(retryBaseMs: number, isDemo: boolean): RemoteTiming {
@@ -48,13 +48,13 @@ export function toRemoteLimits(options: { readonly shardRows?: number; readonly 
 type AnswerCodec = Pick<RowCodec, 'toResult'>;
 
 export interface Billing {
-  /** Those of the Batch API. */
+  /** The prices of the Batch API. */
   readonly prices: Prices;
   readonly onCall: (call: BilledCall) => void;
   readonly clock: Clock;
 }
 
-/** Answers as they come from a batch, for one line of the output. One that does not match the schema is asked for again. */
+/** Converts replies of a batch to results. An answer that does not match the schema is an error that can be retried. */
 export function createAnswerCodec(schema: AnswerFormat['schema'], { prices, onCall, clock }: Billing): AnswerCodec {
   return {
     toResult({ text, model, usage, details, finishReason }, { ms, attempts }) {
@@ -86,7 +86,7 @@ export function createRowCodec(setup: BatchSetup, billing: Billing): RowCodec {
         const provided = await setup.provideFiles(toModelRequest(request), need);
         return prepareRequest(provided, guessTokens(request), billing.prices.estimate);
       } catch (thrown) {
-        // What is wrong with this row only.
+        // Only this row is wrong.
         if (thrown instanceof AppError && thrown.fault === 'usage') return thrown;
         throw thrown;
       }
@@ -102,7 +102,7 @@ function prepareRequest(request: ModelRequest, tokens: number, price: ComputeCos
   return { model, line: (key) => formatBatchLine(key, request), cost: price(usage, model) };
 }
 
-/** What the plan must keep, to finish rows without the command line they were asked with. */
+/** What is needed to finish rows without the command line they were asked with. */
 export function toPlanSettings({ format }: BatchSetup): JsonObject {
   return format.schema === undefined ? {} : { schema: format.schema.document };
 }

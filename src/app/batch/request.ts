@@ -27,7 +27,7 @@ import type { Prices } from './price.ts';
 /** What all rows share. */
 export interface RequestParts {
   readonly app: App;
-  /** With the model, the instruction and the answer's format that a row has if it names no other. */
+  /** The agent for rows that name no model. */
   readonly agent: Agent;
   /** The agent for a row that names a model. Throws AppError `usage` if it cannot be asked. */
   readonly chooseAgent: (model: string) => Promise<Agent>;
@@ -51,7 +51,7 @@ export interface RowRequest {
   readonly contents: readonly Content[];
 }
 
-/** Makes requests of rows. What a row asks for and may not have is an AppError `usage`. */
+/** Converts rows to requests. These functions throw AppError `usage` for a row that cannot be asked. */
 export async function createRequests(parts: RequestParts) {
   const { app } = parts;
   const ask = createAsk(parts);
@@ -74,12 +74,12 @@ export async function createRequests(parts: RequestParts) {
     return item;
   };
 
-  /** What stands before a conversation's last question, or is the question. */
+  /** The parts in front of the last content of a row with `contents`; for other rows, the whole prompt. */
   const toParts = async (input: RowInput): Promise<readonly Part[]> => {
     const text = await toPromptText(input, parts);
     const { files = [], contents } = input;
     const isBlank = text === undefined || text.trim() === '';
-    // The files of -f are for every row; alone they are no question.
+    // The files of -f are the same for every row, so they alone ask nothing.
     if (isBlank && files.length === 0 && contents === undefined) return [];
     if (files.length === 0 && parts.attachments.length === 0) return isBlank ? [] : [{ text }];
     const attachments = createAttachments(parts.fileSupport);
@@ -115,7 +115,7 @@ export async function createRequests(parts: RequestParts) {
   return { prepare, toRequest };
 }
 
-/** Sends a request once; what it cost is reported, whatever comes of it. */
+/** Sends a request once, and reports its cost even if it fails. */
 function createAsk(parts: RequestParts) {
   const { app, format } = parts;
   const askOnce = async (
@@ -161,7 +161,7 @@ function createAsk(parts: RequestParts) {
   };
 }
 
-/** Undefined if the row, the template and `-p` have no words. */
+/** Undefined if the row, the template and `-p` have no text. */
 async function toPromptText(input: RowInput, parts: RequestParts): Promise<string | undefined> {
   const { template, words } = parts;
   if (input.contents !== undefined && template !== undefined) {
@@ -173,7 +173,7 @@ async function toPromptText(input: RowInput, parts: RequestParts): Promise<strin
   return words === undefined || own === undefined ? (own ?? words) : `${words}\n\n${own}`;
 }
 
-/** Fields of the row are parameters of the template; those it has no place for are only data. */
+/** Fields of the row are parameters of the template; fields without a placeholder are ignored. */
 function fillRowTemplate({ prompt, params }: RowInput, template: Template, flags: readonly string[]): Promise<string> {
   const places = template.kind === 'markdown' ? listPlaceholders(template) : [];
   const own = Object.entries(params).filter(([name]) => places.includes(name) && name !== 'prompt');
@@ -188,7 +188,7 @@ function fillRowTemplate({ prompt, params }: RowInput, template: Template, flags
   });
 }
 
-/** Rows are data, so nothing is run or read for what they say. Throws AppError `usage`. */
+/** Rows are data: a template must not run a command or read a file because of them. Throws AppError `usage`. */
 export function checkTemplate(template: Template): void {
   const { kind, body, name } = template;
   if (kind === 'command' && /[!@]\{/.test(body)) throw unsafeTemplateError(template);
@@ -233,7 +233,7 @@ function toNumber(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** Of UTF-8: about right for words of Latin letters, and for a Japanese character, too. */
+/** Bytes of UTF-8. About right for words of Latin letters, and for Japanese characters. */
 const BYTES_PER_TOKEN = 4;
 
 /** Rough, but cheap; the engine learns how far it is off. */

@@ -32,7 +32,7 @@ export interface BatchOptions extends ModelOptions {
   readonly outputSchema?: string;
 }
 
-/** Everything that rows become requests with, whichever engine sends them. */
+/** What is needed to convert rows to requests, for any engine. */
 export interface BatchSetup {
   readonly opened: OpenedModel;
   /** How often a row is asked again. */
@@ -43,7 +43,7 @@ export interface BatchSetup {
   readonly prepare: Awaited<ReturnType<typeof createRequests>>['prepare'];
   /** Throws AppError `usage` for a row that cannot be asked. */
   readonly toRequest: Awaited<ReturnType<typeof createRequests>>['toRequest'];
-  /** The request as it can be sent: what is too large for it is uploaded. Throws AppError. */
+  /** Uploads the files that are too large for the request, and puts their addresses in. Throws AppError. */
   provideFiles(request: ModelRequest, need: FileNeed): Promise<ModelRequest>;
   readonly format: AnswerFormat;
   readonly notices: readonly string[];
@@ -59,7 +59,7 @@ export interface SetupContext {
 
 const DEFAULT_RETRIES = 3;
 
-/** Different models that rows may name. */
+/** How many different models rows may name. */
 const MAX_MODELS = 50;
 
 /** Throws AppError: `usage` for flags and files that cannot be used, `auth` for a Google login, and as `openModel`. */
@@ -73,7 +73,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
   }
   const notices: string[] = [];
   const format = await openFormat(options, app);
-  // The engine decides about retries: all rows share what one learns of the server.
+  // The engine retries, not the model: what one row learns of the server holds for all.
   const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
   const modelOptions = { ...options, retries: 0 };
   const limits = { requestTimeoutMs: chooseTimeout(options) };
@@ -151,7 +151,6 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
   }
 }
 
-/** As the API takes it. */
 export function toModelRequest({ agent, contents }: RowRequest): ModelRequest {
   return { ...agent.request, contents };
 }
@@ -167,7 +166,7 @@ function requireBatchBackend({ backend }: OpenedModel): void {
   });
 }
 
-/** Pictures would be paid for and lost: a line of the output has text only. */
+/** A line of the output has text only: pictures would be paid for and lost. */
 function requireTextModel({ modelId }: OpenedModel): void {
   if (findModelFacts(modelId)?.makes !== 'images') return;
   throw new AppError('usage', `${modelId} makes pictures, which a batch cannot keep`, {
@@ -179,7 +178,7 @@ function toHashedSetting(name: string, text: string | undefined): RunSettings {
   return text === undefined ? {} : { [name]: hashSetting(text) };
 }
 
-/** Field by field, so that a refusal can name the one that changed. */
+/** Field by field, so that an error can name the one that changed. */
 function describeConfig({ responseJsonSchema, responseMimeType: _, ...config }: JsonObject): RunSettings {
   if (responseJsonSchema === undefined) return config;
   return { ...config, '--output-schema': hashSetting(canonicalJson(responseJsonSchema)) };
@@ -189,7 +188,6 @@ function serializeParts(content: Content | undefined): string | undefined {
   return content && JSON.stringify(content.parts);
 }
 
-/** What tells an attachment from another one. */
 function toFileIdentity(item: AttachedItem): unknown {
   return 'isUploaded' in item ? { name: item.name, sha256: item.part?.localFile?.sha256 } : item;
 }

@@ -19,9 +19,9 @@ export interface SourceOptions {
 export interface Source {
   /** `-` for stdin. */
   readonly name: string;
-  /** A row per file, which needs words of its own. */
+  /** One row per file. Such rows have no prompt. */
   readonly isEach: boolean;
-  /** Rows as they are asked for. Can be called again only if `isRepeatable`. */
+  /** Reads rows on demand. Can be called again only if `isRepeatable`. */
   open(options: { readonly isPromptNeeded: boolean; readonly signal: AbortSignal }): AsyncIterable<Row>;
   readonly isRepeatable: boolean;
   /** Whether it is a file with a row in each line. */
@@ -97,9 +97,9 @@ function eachSource(pattern: string, app: App): Source {
   };
 }
 
-/** The rows with the first one known: what it is identifies the input. */
+/** The rows, with a hash of the first to recognize the input. */
 export interface PeekedRows {
-  /** A hash of the first row; empty if there is none. */
+  /** Empty if there is none. */
   readonly firstRow: string;
   readonly rows: AsyncIterable<Row>;
 }

@@ -30,7 +30,7 @@ import { denyQuestions, type Permissions, reportRefusals, reportUnoffered, toToo
 
 const DEFAULT_TURN_MS = 600_000;
 
-/** gmn may start gmn over MCP, but not without end. */
+/** How deep gmn may be nested in gmn over MCP. */
 const MAX_DEPTH = 2;
 const DEPTH_VARIABLE = 'GMN_MCP_DEPTH';
 
