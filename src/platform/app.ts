@@ -6,7 +6,7 @@ import { parseEnvDuration } from '../core/text/format.ts';
 import type { createHttpClient } from './http/send.ts';
 import { onAbort } from './runtime/abort.ts';
 import { systemClock } from './runtime/clock.ts';
-import { interruptSignal } from './runtime/signals.ts';
+import { createInterruptSignal } from './runtime/signals.ts';
 import { findUserHome } from './runtime/system.ts';
 import { type ColorChoice, type ProcessIo, processIo } from './terminal/io.ts';
 
@@ -35,7 +35,7 @@ export async function createApp(options: {
   let foundHomes: Homes | undefined;
   const homes = (): Homes => (foundHomes ??= options.findHomes(env, findUserHome, NOWHERE));
   const timers = parseHttpTimers(env);
-  const signal = interruptSignal();
+  const signal = createInterruptSignal();
   onAbort(signal, () => io.hurry(AppError.from(signal.reason)));
   let settings: Promise<Settings> | undefined;
   return {
@@ -46,10 +46,10 @@ export async function createApp(options: {
     clock: systemClock,
     random: Math.random,
     signal,
-    onExit: exitActions(),
+    onExit: createExitActions(),
     hurry: io.hurry,
     trace: trace ?? (() => {}),
-    ...lazyHttpClient(timers, env, trace),
+    ...createLazyHttpClient(timers, env, trace),
     httpTimers: timers,
     homes,
     settings: () => (settings ??= options.loadSettings({ env, cwd, homes })),
@@ -57,7 +57,7 @@ export async function createApp(options: {
 }
 
 /** One listener for all actions: Node warns about more than ten. */
-function exitActions(): App['onExit'] {
+function createExitActions(): App['onExit'] {
   const actions = new Set<() => void>();
   return (action) => {
     if (actions.size === 0) process.on('exit', runAll);
@@ -125,7 +125,7 @@ function parseHttpTimers(env: Env): HttpTimers {
   };
 }
 
-function lazyHttpClient(
+function createLazyHttpClient(
   timers: HttpTimers,
   env: Env,
   trace: Trace | undefined,

@@ -4,7 +4,7 @@ import { decodeText } from '../core/text/decode.ts';
 import { formatSize, plural } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
 import { type ToolResult, UNTRUSTED } from '../core/tool.ts';
-import type { OpenedFile } from '../platform/files/held-file.ts';
+import type { OpenedFile } from '../platform/files/regular-file.ts';
 import type { READ_FILE } from './declarations.ts';
 import { succeed, type ToolHandlers } from './define.ts';
 import { rejectExcluded } from './tree.ts';

@@ -4,7 +4,7 @@ import { type ApprovalMode, approvalPolicy } from '../../src/approval/policy.ts'
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool } from '../../src/core/tool.ts';
 import { createBackgroundCommands } from '../../src/platform/process/background.ts';
-import { interruptSignal } from '../../src/platform/runtime/signals.ts';
+import { createInterruptSignal } from '../../src/platform/runtime/signals.ts';
 import { processIo } from '../../src/platform/terminal/io.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
@@ -21,7 +21,7 @@ export interface Script {
 writeFileSync('pid', String(process.pid));
 const script: Script = JSON.parse(process.env.SCRIPT ?? '');
 const io = processIo(script.color ?? 'never', process.env);
-const signal = interruptSignal();
+const signal = createInterruptSignal();
 
 const shell = runShellCommand({
   shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },

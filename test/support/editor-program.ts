@@ -3,7 +3,7 @@ import { createEntryHistory } from '../../src/chat/line/entry-history.ts';
 import type { Completion } from '../../src/chat/line/source.ts';
 import { terminalLines } from '../../src/chat/line/terminal-source.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { interruptSignal } from '../../src/platform/runtime/signals.ts';
+import { createInterruptSignal } from '../../src/platform/runtime/signals.ts';
 import { createTerminalInput } from '../../src/platform/terminal/input.ts';
 import { processIo } from '../../src/platform/terminal/io.ts';
 import { openTty } from '../../src/platform/terminal/tty.ts';
@@ -14,7 +14,7 @@ import { openTty } from '../../src/platform/terminal/tty.ts';
  */
 writeFileSync('pid', String(process.pid));
 const { err } = processIo('never', process.env);
-const signal = interruptSignal();
+const signal = createInterruptSignal();
 const clock = systemClock;
 const WORDS = ['/help', '/hello', '/history'];
 

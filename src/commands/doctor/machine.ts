@@ -6,7 +6,7 @@ import { realPath } from '../../platform/files/path.ts';
 import { listPaths, type PathStatus, readPathStatus } from '../../platform/files/read.ts';
 import type { Runtime } from '../../platform/host.ts';
 import { findProgram } from '../../platform/process/run.ts';
-import { codeCacheState } from '../../platform/runtime/code-cache.ts';
+import { readCodeCacheState } from '../../platform/runtime/code-cache.ts';
 import { findRipgrep } from '../../tools/search/ripgrep.ts';
 import { type Finding, isUtf8Locale, type Remedy } from './finding.ts';
 
@@ -53,7 +53,7 @@ function checkGmn({ version, env, cwd }: App, { program }: Runtime): Finding {
 
 function checkCodeCache({ version }: App, { builtIn }: Runtime): Finding {
   if (builtIn !== undefined) return { check: 'code-cache', state: 'ok', text: 'not needed: gmn is compiled already' };
-  const state = codeCacheState(version);
+  const state = readCodeCacheState(version);
   if (state === undefined) return { check: 'code-cache', state: 'absent', text: 'no place to keep it' };
   const { directory, isUsable } = state;
   if (isUsable) return { check: 'code-cache', state: 'ok', text: directory };

@@ -46,7 +46,7 @@ export async function createAppendFile(
 ): Promise<AppendFile> {
   await makePrivateDirectory(dirname(path));
   const temporary = temporaryPath(path);
-  const file = appendFile(openSync(temporary, FLAGS | constants.O_CREAT | constants.O_EXCL, 0o600), 0, dirname(path));
+  const file = toAppendFile(openSync(temporary, FLAGS | constants.O_CREAT | constants.O_EXCL, 0o600), 0, dirname(path));
   try {
     for await (const piece of pieces) {
       if ((await file.append(piece)) === 'overtaken') throw new Error('another process writes to it');
@@ -86,7 +86,7 @@ export async function openAppendFile(path: string, options: OpenOptions): Promis
       if (torn === 'keep') quarantineFragment(descriptor, { path, from: whole, to: status.size, now });
       ftruncateSync(descriptor, whole);
     }
-    return appendFile(descriptor, end ?? whole, isNew ? dirname(path) : undefined);
+    return toAppendFile(descriptor, end ?? whole, isNew ? dirname(path) : undefined);
   } catch (thrown) {
     closeSync(descriptor);
     throw thrown;
@@ -97,7 +97,7 @@ export async function openAppendFile(path: string, options: OpenOptions): Promis
  * Synchronous but for the sync to disk: each step takes less than a round trip to the thread pool, and an answer waits for
  * it. `unsynced`: the directory whose entry for the file is not on disk yet.
  */
-function appendFile(opened: number, start: number, unsynced?: string): AppendFile {
+function toAppendFile(opened: number, start: number, unsynced?: string): AppendFile {
   /** -1 once it is closed: the number may be another file's by then. */
   let descriptor = opened;
   let length = start;

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { readdir, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fingerprint } from './held-file.ts';
 import { isTemporary, realPath, temporaryPath } from './path.ts';
+import { fingerprint } from './regular-file.ts';
 import { makePrivateDirectory, writeDurably } from './write.ts';
 
 const NAME = /^[0-9a-f]{64}$/;

@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import type { Pace } from '../runtime/pace.ts';
-import { type HandleMode, movedError } from './held-directory.ts';
+import { type HandleMode, movedError } from './directory-handle.ts';
 import { type FileKind, toFileKind } from './path.ts';
 
 // Synchronous, and with pauses where it is long: for walks through thousands of directories.
@@ -27,14 +27,14 @@ export interface OpenDirectory {
 }
 
 /** Opens a directory by its real path. Throws `movedError` if something else was opened, and system errors. */
-export function openDirectorySync(path: string, hold: HandleMode): OpenDirectory {
+export function openDirectorySync(path: string, mode: HandleMode): OpenDirectory {
   const descriptor = openSync(
     path,
     constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
   );
   try {
-    const address = hold === 'descriptor' ? `/proc/self/fd/${descriptor}` : path;
-    if (hold === 'descriptor' ? readlinkSync(address) !== path : !isSameDirectory(descriptor, path)) throw movedError();
+    const address = mode === 'descriptor' ? `/proc/self/fd/${descriptor}` : path;
+    if (mode === 'descriptor' ? readlinkSync(address) !== path : !isSameDirectory(descriptor, path)) throw movedError();
     return { address, close: () => closeSync(descriptor) };
   } catch (thrown) {
     closeSync(descriptor);

@@ -27,10 +27,10 @@ export function toPlace(url: URL, addresses: readonly Address[] | undefined): Pl
   const place = { host, port, servername: isIP(host) ? '' : host };
   if (addresses === undefined) return place;
   const pinned = addresses.map(({ address }) => address).sort();
-  return { ...place, lookup: lookupIn(addresses), pinned: pinned.join() };
+  return { ...place, lookup: createLookup(addresses), pinned: pinned.join() };
 }
 
-function lookupIn(addresses: readonly Address[]): LookupFunction {
+function createLookup(addresses: readonly Address[]): LookupFunction {
   return (_host, { all }, give) => {
     const [first] = addresses;
     if (first === undefined) give(new Error('no address'), '');
@@ -88,7 +88,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   const agentOptions = { ...OPTIONS, timeout: maxIdleMs };
   const open = new WeakSet<Socket>();
   const idleSince = new WeakMap<Socket, number>();
-  const early = holdEarlySockets();
+  const early = createEarlySockets();
   const takenOld = new WeakSet<Socket>();
   const isOpen = (socket: Socket | undefined): boolean => socket !== undefined && open.has(socket);
   const measureIdle = (socket: Socket): number => clock.now() - (idleSince.get(socket) ?? 0);
@@ -127,12 +127,12 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
     override keepSocketAlive(socket: Socket): boolean {
       idleSince.set(socket, clock.now());
       // What a server sends unasked must not be taken for the answer to the next request.
-      socket.on('data', closeSpeaker);
+      socket.on('data', destroySocket);
       return Boolean(super.keepSocketAlive(socket));
     }
 
     override reuseSocket(socket: Socket, request: ClientRequest): void {
-      socket.off('data', closeSpeaker);
+      socket.off('data', destroySocket);
       super.reuseSocket(socket, request);
     }
   }
@@ -142,7 +142,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   /** As Node's agents join them; some of the options are part of a connection's name. */
   const withOptions = (place: Place): ClientRequestArgs & Place => ({ ...agentOptions, ...place });
   const toName = (place: Place): string => kept.getName(withOptions(place));
-  const idle = (place: Place): readonly Socket[] => kept.freeSockets[toName(place)] ?? [];
+  const listIdle = (place: Place): readonly Socket[] => kept.freeSockets[toName(place)] ?? [];
   const isKept = (name: string): boolean => kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
 
   const openEarly = (place: Place, reconnects: number): void => {
@@ -162,11 +162,11 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
     openAhead: (place) => openEarly(place, MAX_RECONNECTS),
     hasOpen: (place) => isKept(toName(place)) || isOpen(early.find(toName(place))),
     closeIdle(place) {
-      for (const socket of idle(place)) socket.destroy();
+      for (const socket of listIdle(place)) socket.destroy();
       early.take(toName(place))?.destroy();
     },
     closeOverdue(place) {
-      for (const socket of [...idle(place), early.find(toName(place))]) {
+      for (const socket of [...listIdle(place), early.find(toName(place))]) {
         if (socket && measureIdle(socket) > (socket.timeout ?? maxIdleMs)) socket.destroy();
       }
     },
@@ -188,7 +188,7 @@ interface EarlySockets {
   close(): void;
 }
 
-function holdEarlySockets(): EarlySockets {
+function createEarlySockets(): EarlySockets {
   const held = new Map<string, { readonly socket: Socket; readonly expire: () => void }>();
   const find = (name: string): Socket | undefined => {
     const socket = held.get(name)?.socket;
@@ -208,14 +208,14 @@ function holdEarlySockets(): EarlySockets {
       // The request opens one of its own then, and says what is wrong.
       socket.on('error', forget).on('close', forget).on('timeout', expire).unref();
       // E.g. a 408 to a silent connection, which must not be taken for the answer to the request.
-      socket.on('data', closeSpeaker);
+      socket.on('data', destroySocket);
     },
     find,
     take(name) {
       const entry = held.get(name);
       if (entry === undefined || find(name) === undefined) return undefined;
       held.delete(name);
-      return entry.socket.off('timeout', entry.expire).off('data', closeSpeaker).ref();
+      return entry.socket.off('timeout', entry.expire).off('data', destroySocket).ref();
     },
     close() {
       for (const { socket } of held.values()) socket.destroy();
@@ -231,6 +231,6 @@ function keepSession(sessions: Map<string, Buffer>, name: string, session: Buffe
   if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
 }
 
-function closeSpeaker(this: Socket): void {
+function destroySocket(this: Socket): void {
   this.destroy();
 }

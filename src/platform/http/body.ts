@@ -28,7 +28,7 @@ interface IdleLimit {
 }
 
 /** Calls `action` after `ms` unless the returned function is called first; `0` is never. */
-export function timeLimit(ms: number, action: () => void): () => void {
+export function startTimeLimit(ms: number, action: () => void): () => void {
   return ms > 0 ? startTimer(ms, action) : () => {};
 }
 
@@ -71,7 +71,7 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
 
   function waitForChunk(): Promise<void> {
     return new Promise((wake) => {
-      reader = { wake, stopTimer: idle && timeLimit(idle.ms(), () => stop({ error: idle.expire() })) };
+      reader = { wake, stopTimer: idle && startTimeLimit(idle.ms(), () => stop({ error: idle.expire() })) };
     });
   }
 

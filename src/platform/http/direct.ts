@@ -13,7 +13,7 @@ import { openExchange, type RequestContext, SLICE_BYTES, toBytes } from './excha
 import { toPeer } from './failure.ts';
 
 export interface DirectClient {
-  send(dispatch: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse>;
+  send(context: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse>;
   preconnect(url: URL): void;
   close(): void;
 }
@@ -23,15 +23,15 @@ export function openDirectClient({
   maxIdleMs = 60_000,
 }: Partial<ConnectionOptions> = {}): DirectClient {
   const opened = new Map<string, Connections>();
-  const connectionsFor = ({ protocol }: URL): Connections => {
+  const chooseConnections = ({ protocol }: URL): Connections => {
     const connections = opened.get(protocol) ?? openConnections(protocol === 'https:', { clock, maxIdleMs });
     opened.set(protocol, connections);
     return connections;
   };
   return {
-    async send(dispatch, addresses) {
-      const { request, signal } = dispatch;
-      const connections = connectionsFor(request.url);
+    async send(context, addresses) {
+      const { request, signal } = context;
+      const connections = chooseConnections(request.url);
       const place = toPlace(request.url, addresses);
       if (mayReuse(request)) {
         connections.closeOverdue(place);
@@ -39,9 +39,9 @@ export function openDirectClient({
         if (connections.hasOpen(place)) await yieldToIo();
         signal.throwIfAborted();
       }
-      return sendOn(connections, dispatch, place);
+      return sendOn(connections, context, place);
     },
-    preconnect: (url) => connectionsFor(url).openAhead(toPlace(url, undefined)),
+    preconnect: (url) => chooseConnections(url).openAhead(toPlace(url, undefined)),
     close() {
       for (const connections of opened.values()) connections.close();
     },
@@ -49,14 +49,14 @@ export function openDirectClient({
 }
 
 /** One exchange. It takes a second request if the first failed because a kept connection was dead. */
-function sendOn(connections: Connections, dispatch: RequestContext, place: Place): Promise<HttpResponse> {
-  const { request } = dispatch;
+function sendOn(connections: Connections, context: RequestContext, place: Place): Promise<HttpResponse> {
+  const { request } = context;
   const isRepeatable = mayRepeat(request);
   const options = toRequestOptions(request, place, mayReuse(request) ? connections.kept : connections.single);
   let current: ClientRequest | undefined;
   let response: IncomingMessage | undefined;
   let isClosed = false;
-  const exchange = openExchange(dispatch, {
+  const exchange = openExchange(context, {
     peer: () => toPeer(request.url),
     pause: () => response?.pause(),
     resume: () => response?.resume(),
@@ -79,8 +79,8 @@ function sendOn(connections: Connections, dispatch: RequestContext, place: Place
     made.on('socket', (socket) => {
       isReused = connections.isReused(made, socket);
       socket.on('data', notePacket);
-      if (connections.isOpen(socket)) exchange.connected();
-      else socket.once(options.protocol === 'https:' ? 'secureConnect' : 'connect', exchange.connected);
+      if (connections.isOpen(socket)) exchange.onConnected();
+      else socket.once(options.protocol === 'https:' ? 'secureConnect' : 'connect', exchange.onConnected);
     });
     made.on('response', (incoming) => {
       response = incoming;
@@ -98,8 +98,8 @@ function sendOn(connections: Connections, dispatch: RequestContext, place: Place
       if (response !== undefined || isClosed) return;
       if (isLast || !isReused || lastPacket !== undefined) return exchange.fail(error);
       connections.closeIdle(place);
-      dispatch.onSentAgain?.();
-      exchange.reconnecting();
+      context.onSentAgain?.();
+      exchange.onReconnecting();
       attempt(true);
     });
     const receive = (incoming: IncomingMessage): void => {

@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse, HttpTimers } from '../../core/io.ts';
 import { onAbort } from '../runtime/abort.ts';
 import { keepYoungGenerationSmall } from '../runtime/native.ts';
-import { bodyFeed, timeLimit } from './body.ts';
+import { bodyFeed, startTimeLimit } from './body.ts';
 import { networkError, type Peer, type Phase, timeoutError } from './failure.ts';
 
 /** Beyond this size, low memory use matters more than speed. */
@@ -20,9 +20,9 @@ export interface RequestContext {
 /** What a transport reports, in this order; nothing after the first `fail` or `end`. */
 interface Exchange {
   readonly answer: Promise<HttpResponse>;
-  connected(): void;
+  onConnected(): void;
   /** The request is to be sent once more, on a new connection: restarts the connect timeout. */
-  reconnecting(): void;
+  onReconnecting(): void;
   /** So many bytes of the body were sent: restarts the headers timeout. */
   progress(bytes: number): void;
   headers(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
@@ -44,18 +44,18 @@ interface Transport {
  * Handles timeouts, abort and body of one exchange. Every failure becomes an AppError `api`; an abort rejects with the
  * signal's reason.
  */
-export function openExchange(dispatch: RequestContext, line: Transport): Exchange {
-  const { request, timers } = dispatch;
+export function openExchange(context: RequestContext, transport: Transport): Exchange {
+  const { request, timers } = context;
   const { promise: answer, resolve, reject } = withResolvers<HttpResponse>();
   let phase: Phase = 'connect';
   let isSent = false;
   let received = 0;
   let { idleMs } = timers;
-  const watch = openWatch(dispatch, stop);
-  const onTimeout = (ms: number) => () => stop(timeoutError(phase, ms, line.peer(phase)));
+  const watch = openWatch(context, stop);
+  const onTimeout = (ms: number) => () => stop(timeoutError(phase, ms, transport.peer(phase)));
   const feed = bodyFeed(
-    { pause: line.pause, resume: line.resume, destroy: close },
-    { ms: () => idleMs, expire: () => timeoutError('body', idleMs, line.peer('body')) },
+    { pause: transport.pause, resume: transport.resume, destroy: close },
+    { ms: () => idleMs, expire: () => timeoutError('body', idleMs, transport.peer('body')) },
   );
   watch.limit(timers.connectMs, onTimeout(timers.connectMs));
 
@@ -66,19 +66,19 @@ export function openExchange(dispatch: RequestContext, line: Transport): Exchang
 
   function close(): void {
     watch.end(received);
-    line.destroy();
+    transport.destroy();
   }
 
   return {
     answer,
-    connected() {
+    onConnected() {
       if (phase !== 'connect') return;
       phase = 'headers';
       watch.limit(timers.headersMs, onTimeout(timers.headersMs));
       if (!isSent) request.onSent?.();
       isSent = true;
     },
-    reconnecting() {
+    onReconnecting() {
       phase = 'connect';
       watch.limit(timers.connectMs, onTimeout(timers.connectMs));
     },
@@ -89,7 +89,7 @@ export function openExchange(dispatch: RequestContext, line: Transport): Exchang
     headers(status, headers) {
       phase = 'body';
       watch.limit(0, () => {});
-      dispatch.onHeaders?.(status);
+      context.onHeaders?.(status);
       const setIdleTimeout = (ms: number): void => {
         idleMs = ms;
       };
@@ -106,7 +106,7 @@ export function openExchange(dispatch: RequestContext, line: Transport): Exchang
     },
     fail(error) {
       if (watch.isOver()) return;
-      const failure = networkError(error, phase, line.peer(phase));
+      const failure = networkError(error, phase, transport.peer(phase));
       reject(failure);
       feed.fail(failure);
       close();
@@ -128,7 +128,7 @@ function openWatch({ signal, onClose }: RequestContext, stop: (reason: unknown) 
   return {
     limit(ms, expire) {
       stopTimer();
-      stopTimer = timeLimit(ms, expire);
+      stopTimer = startTimeLimit(ms, expire);
     },
     end(receivedBytes) {
       if (isOver) return;

@@ -12,12 +12,12 @@ const NO_CONNECT_TIMER = { timeout: 0 };
  * Sends one request through an http(s) proxy: https through a tunnel, http as a request to the proxy. Errors of the
  * proxy itself say so, and never show its credentials.
  */
-export async function sendThroughProxy(dispatch: RequestContext, proxy: URL): Promise<HttpResponse> {
-  const { request } = dispatch;
+export async function sendThroughProxy(context: RequestContext, proxy: URL): Promise<HttpResponse> {
+  const { request } = context;
   let isThrough = false;
   let controller: Dispatcher.DispatchController | undefined;
   const agent = request.url.protocol === 'https:' ? tunnelAgent(proxy, onTunnel) : new Client(proxy.origin, CLIENT);
-  const exchange = openExchange(dispatch, {
+  const exchange = openExchange(context, {
     // Until the server is reached, every failure is the proxy's.
     peer: () =>
       isThrough
@@ -37,7 +37,7 @@ export async function sendThroughProxy(dispatch: RequestContext, proxy: URL): Pr
     onRequestStart(started) {
       controller = started;
       isThrough = true;
-      exchange.connected();
+      exchange.onConnected();
     },
     onResponseStart(_, status, headers) {
       if (status === 407) exchange.fail(proxyError(proxy, status));
@@ -106,12 +106,12 @@ function tunnelAgent(proxy: URL, report: (outcome: number | Error) => void): Pro
     proxyTls: NO_CONNECT_TIMER,
     requestTls: NO_CONNECT_TIMER,
     clientFactory: (origin, { connect }: { readonly connect?: buildConnector.connector }) =>
-      new Pool(origin, { ...NO_TIMERS, ...(connect ? { connect: nameless(connect) } : {}) }).compose(watch),
+      new Pool(origin, { ...NO_TIMERS, ...(connect ? { connect: omitIpServerName(connect) } : {}) }).compose(watch),
   });
 }
 
 /** TLS server names cannot be IP addresses: undici sets them anyway, and Node warns on stderr (DEP0123). */
-function nameless(connect: buildConnector.connector): buildConnector.connector {
+function omitIpServerName(connect: buildConnector.connector): buildConnector.connector {
   return ({ servername, ...options }, callback) => {
     const isName = servername && !isIP(servername.replace(/^\[|\]$/g, ''));
     connect(isName ? { ...options, servername } : options, callback);

@@ -31,14 +31,14 @@ export function createHttpClient({ timers, env, trace, clock, addresses }: HttpO
     async send(request, signal) {
       signal.throwIfAborted();
       const proxy = findProxy(request.url, env);
-      const dispatch: RequestContext = {
+      const context: RequestContext = {
         request,
         signal,
         timers,
         ...(trace && traceRequest(request, { proxy, trace, clock })),
       };
       const only = addresses === undefined ? undefined : await addresses(request.url, signal);
-      return decompressResponse(await (proxy ? sendProxied(dispatch, proxy) : direct.send(dispatch, only)));
+      return decompressResponse(await (proxy ? sendProxied(context, proxy) : direct.send(context, only)));
     },
     preconnect(url) {
       if (findProxy(url, env) === undefined) direct.preconnect(url);
@@ -67,10 +67,10 @@ function traceRequest(
   };
 }
 
-async function sendProxied(dispatch: RequestContext, proxy: URL): Promise<HttpResponse> {
+async function sendProxied(context: RequestContext, proxy: URL): Promise<HttpResponse> {
   const { sendThroughProxy } = await import('./proxy.ts');
-  dispatch.signal.throwIfAborted();
-  return sendThroughProxy(dispatch, proxy);
+  context.signal.throwIfAborted();
+  return sendThroughProxy(context, proxy);
 }
 
 export async function decompressResponse(response: HttpResponse): Promise<HttpResponse> {

@@ -42,7 +42,7 @@ const NEVER = new AbortController().signal;
 
 interface Entry {
   readonly command: string;
-  readonly family: ProcessTree;
+  readonly tree: ProcessTree;
   take(): CapturedText;
   hasNews: boolean;
   readonly exited: Promise<unknown>;
@@ -58,13 +58,13 @@ export function createBackgroundCommands(): BackgroundCommands {
   const starts = new Set<Promise<number>>();
   let lastId = 0;
   let isClosed = false;
-  const running = (): readonly Entry[] => [...entries.values()].filter(({ ending }) => ending === undefined);
+  const listRunning = (): readonly Entry[] => [...entries.values()].filter(({ ending }) => ending === undefined);
   // Also after a second Ctrl+C, which exits at once.
   const atExit = (): void => {
-    for (const { family } of running()) killProcessTree(family);
+    for (const { tree } of listRunning()) killProcessTree(tree);
   };
   const makeRoom = (): void => {
-    if (running().length + starts.size >= MAX_COMMANDS) throw tooManyError(entries);
+    if (listRunning().length + starts.size >= MAX_COMMANDS) throw tooManyError(entries);
     if (entries.size + starts.size < MAX_COMMANDS) return;
     const [oldest] = [...entries].find(([, { ending }]) => ending !== undefined) ?? [];
     if (oldest !== undefined) entries.delete(oldest);
@@ -105,7 +105,7 @@ export function createBackgroundCommands(): BackgroundCommands {
     async close() {
       isClosed = true;
       await Promise.allSettled(starts);
-      const left = running();
+      const left = listRunning();
       for (const entry of left) entry.requestStop();
       await Promise.all(left.map(({ ended }) => ended));
       process.off('exit', atExit);
@@ -126,7 +126,7 @@ function takeOutput(entry: Entry): BackgroundOutput {
   return { command, ...entry.take(), ...(ending === undefined ? {} : { ending }) };
 }
 
-function followCommand(command: string, { child, family, watchdog }: StartedShell): Entry {
+function followCommand(command: string, { child, tree, watchdog }: StartedShell): Entry {
   const waiting = new Set<() => void>();
   const wake = (): void => {
     for (const notify of [...waiting]) notify();
@@ -152,8 +152,8 @@ function followCommand(command: string, { child, family, watchdog }: StartedShel
   const end = async (): Promise<void> => {
     const reason = await Promise.race([exited, stopped]);
     isEnding = true;
-    const { found, survivors } = await stopProcessTree(family);
-    await output.settled(NEVER);
+    const { found, survivors } = await stopProcessTree(tree);
+    await output.waitUntilSettled(NEVER);
     watchdog.release();
     for (const stream of [child.stdout, child.stderr]) stream?.destroy();
     const strays = reason === 'exit' ? found : [];
@@ -161,7 +161,7 @@ function followCommand(command: string, { child, family, watchdog }: StartedShel
     wake();
   };
   const entry: Entry = {
-    ...{ command, family, waiting, requestStop, exited, hasNews: false },
+    ...{ command, tree, waiting, requestStop, exited, hasNews: false },
     hasExited: () => child.exitCode !== null || child.signalCode !== null,
     take: () => {
       unread = 0;

@@ -64,8 +64,8 @@ export function startProgram(start: ProgramStart): Program {
     return failedProgram(thrown);
   }
   // The marker is not in the environment, which belongs to the user here; so only the process group is stopped.
-  const family = child.pid === undefined ? undefined : { leader: child.pid, marker: randomUUID() };
-  const cancelKill = family && start.onExit(() => killProcessTree(family));
+  const tree = child.pid === undefined ? undefined : { leader: child.pid, marker: randomUUID() };
+  const cancelKill = tree && start.onExit(() => killProcessTree(tree));
   const errors = readErrors(child);
   // `ended` reports the end; a write after it is not an error.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
@@ -76,7 +76,7 @@ export function startProgram(start: ProgramStart): Program {
     output: streamOutput(child),
     errors,
     ended,
-    stop: () => (stopping ??= stop(child, family, ended).finally(cancelKill)),
+    stop: () => (stopping ??= stop(child, tree, ended).finally(cancelKill)),
   };
 }
 
@@ -88,13 +88,13 @@ function resolveCommand({ command, args, cwd, env }: ProgramStart): WindowsComma
 
 async function stop(
   child: ChildProcessWithoutNullStreams,
-  family: ProcessTree | undefined,
+  tree: ProcessTree | undefined,
   ended: Promise<ProgramEnd>,
 ): Promise<void> {
   child.stdin.end();
-  if (family !== undefined) {
+  if (tree !== undefined) {
     await waitAtMost(GRACE_MS, ended);
-    await stopProcessTree(family);
+    await stopProcessTree(tree);
   }
   child.stdin.destroy();
   child.stdout.destroy();
@@ -117,10 +117,10 @@ function waitForProgramEnd(child: ChildProcessWithoutNullStreams): Promise<Progr
   });
 }
 
-function waitAtMost(ms: number, happening: Promise<unknown>): Promise<void> {
+function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const stopTimer = startTimer(ms, resolve);
-    void happening.then(() => {
+    void work.then(() => {
       stopTimer();
       resolve();
     });

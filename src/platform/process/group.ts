@@ -25,22 +25,22 @@ const POLL_MS = 25;
  * Resolves when none is left, with those found at first; `survivors` could not be stopped.
  */
 export async function stopProcessTree(
-  family: ProcessTree,
+  tree: ProcessTree,
 ): Promise<{ readonly found: readonly FoundProcess[]; readonly survivors: readonly FoundProcess[] }> {
   if (process.platform === 'win32') {
-    killProcessTree(family);
+    killProcessTree(tree);
     return { found: [], survivors: [] };
   }
   // The last process of a pipeline may be about to exit by itself.
-  if (findRunning(family).length > 0) await pause();
+  if (findRunning(tree).length > 0) await pause();
   const startMs = performance.now();
-  const found = findRunning(family);
-  for (let left = found, round = 0; ; left = findRunning(family), round += 1) {
+  const found = findRunning(tree);
+  for (let left = found, round = 0; ; left = findRunning(tree), round += 1) {
     const passedMs = performance.now() - startMs;
     if (left.length === 0 || passedMs >= GIVE_UP_AFTER_MS) return { found, survivors: left };
     if (round === 0 || passedMs >= KILL_AFTER_MS) {
       const name = passedMs >= KILL_AFTER_MS ? 'SIGKILL' : 'SIGTERM';
-      for (const target of [-family.leader, ...left.map(({ pid }) => pid)]) sendSignal(target, name);
+      for (const target of [-tree.leader, ...left.map(({ pid }) => pid)]) sendSignal(target, name);
     }
     await pause();
   }
@@ -50,12 +50,12 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, POLL_MS));
 }
 
-export function killProcessTree(family: ProcessTree): void {
-  const { leader } = family;
+export function killProcessTree(tree: ProcessTree): void {
+  const { leader } = tree;
   if (process.platform === 'win32') {
     const program = windowsProgram('taskkill', process.env);
     spawnSync(program, ['/pid', String(leader), '/t', '/f'], { windowsHide: true });
-  } else for (const target of [-leader, ...findRunning(family).map(({ pid }) => pid)]) sendSignal(target, 'SIGKILL');
+  } else for (const target of [-leader, ...findRunning(tree).map(({ pid }) => pid)]) sendSignal(target, 'SIGKILL');
 }
 
 export interface Watchdog {
@@ -90,12 +90,12 @@ export function startWatchdog({ leader, marker }: ProcessTree): Watchdog {
   return { release: () => void watchdog.kill('SIGKILL') };
 }
 
-function findRunning(family: ProcessTree): readonly FoundProcess[] {
+function findRunning(tree: ProcessTree): readonly FoundProcess[] {
   const pids = listProcessIds();
   // Without /proc only the group as a whole can be probed; its id may outlive its processes.
-  if (pids === undefined) return sendSignal(-family.leader, 0) ? [{ pid: family.leader, command: '' }] : [];
+  if (pids === undefined) return sendSignal(-tree.leader, 0) ? [{ pid: tree.leader, command: '' }] : [];
   return pids.flatMap((pid) => {
-    if (!isMember(pid, family)) return [];
+    if (!isMember(pid, tree)) return [];
     return [{ pid: Number(pid), command: readProcess(pid, 'cmdline').replaceAll('\0', ' ').trim() }];
   });
 }

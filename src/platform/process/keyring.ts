@@ -52,7 +52,7 @@ export function openKeyring(module: string): Keyring {
 async function ask(request: Readonly<Record<string, string>>, limitMs: number): Promise<KeyringResult> {
   const input = JSON.stringify(request);
   const { code, output } = await runHelper({ program: process.execPath, args: ['-e', HELPER], input, limitMs });
-  if (code === 0) return parseAnswer(output);
+  if (code === 0) return toKeyringResult(output);
   return { kind: 'unavailable', why: code === 'timeout' ? 'timeout' : 'failed' };
 }
 
@@ -93,7 +93,7 @@ function runHelper({ program, args, input, limitMs }: HelperRun) {
   });
 }
 
-function parseAnswer(output: string): KeyringResult {
+function toKeyringResult(output: string): KeyringResult {
   try {
     const answer: unknown = JSON.parse(output);
     if (isObject(answer) && typeof answer.value === 'string') return { kind: 'secret', secret: answer.value };

@@ -65,16 +65,16 @@ const MAX_LINGER_MS = 1000;
  */
 export async function runShell(run: ShellRun, signal: AbortSignal): Promise<ShellResult> {
   signal.throwIfAborted();
-  const { child, family, watchdog } = await startShell(run);
+  const { child, tree, watchdog } = await startShell(run);
   // A second Ctrl+C exits at once, which must not leave the child running.
-  const atExit = (): void => killProcessTree(family);
+  const atExit = (): void => killProcessTree(tree);
   process.on('exit', atExit);
   try {
     const output = collectOutput(child, run);
     const ending = await waitForExit(child, run.timeoutMs, signal);
     const silentMs = output.silentMs();
-    const { found, survivors } = await stopProcessTree(family);
-    await output.settled(signal);
+    const { found, survivors } = await stopProcessTree(tree);
+    await output.waitUntilSettled(signal);
     signal.throwIfAborted();
     return {
       ...output.take(),
@@ -95,7 +95,7 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
 
 export interface StartedShell {
   readonly child: ChildProcess;
-  readonly family: ProcessTree;
+  readonly tree: ProcessTree;
   /** To be released when the command has ended. */
   readonly watchdog: Watchdog;
 }
@@ -123,9 +123,9 @@ export function startShell({ shell, command, cwd, env }: ShellCommand): Promise<
       child.once('error', failStart);
       const leader = child.pid;
       if (leader === undefined) return;
-      const family = { leader, marker };
-      const watchdog = startWatchdog(family);
-      child.once('spawn', () => resolve({ child, family, watchdog }));
+      const tree = { leader, marker };
+      const watchdog = startWatchdog(tree);
+      child.once('spawn', () => resolve({ child, tree, watchdog }));
     } catch (thrown) {
       // For instance a command that contains a NUL.
       failStart(thrown);
@@ -171,7 +171,7 @@ export function collectOutput(child: ChildProcess, { maxChars, onOutput }: Outpu
     },
     silentMs: () => performance.now() - lastMs,
     /** Resolves when everything was read, at an abort, or after a moment if a surviving process holds the pipes. */
-    settled: (signal: AbortSignal) =>
+    waitUntilSettled: (signal: AbortSignal) =>
       new Promise<void>((resolve) => {
         const finish = (): void => {
           onData = () => {};

@@ -28,7 +28,7 @@ export interface WindowsCommand {
   readonly isVerbatim: boolean;
 }
 
-interface Surroundings {
+interface WindowsContext {
   /** The program's environment. Names are case-insensitive, as on Windows. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
@@ -42,7 +42,7 @@ const ENDINGS = '.COM;.EXE;.BAT;.CMD';
  * reaches the batch file as one word, and nothing in it is interpreted. A command that is not found is returned as it
  * is. Arguments must not contain line breaks.
  */
-export function windowsCommand(command: string, args: readonly string[], context: Surroundings): WindowsCommand {
+export function windowsCommand(command: string, args: readonly string[], context: WindowsContext): WindowsCommand {
   const file = findProgramFile(command, context);
   if (file === undefined) return { command, args, isVerbatim: false };
   if (!/\.(?:bat|cmd)$/i.test(file)) return { command: file, args, isVerbatim: false };
@@ -55,7 +55,7 @@ export function windowsCommand(command: string, args: readonly string[], context
   };
 }
 
-function findProgramFile(command: string, { env, cwd, isFile }: Surroundings): string | undefined {
+function findProgramFile(command: string, { env, cwd, isFile }: WindowsContext): string | undefined {
   const endings = (findVariable(env, 'PATHEXT') ?? ENDINGS).split(';').filter((ending) => ending !== '');
   const isPath = /[\\/:]/.test(command);
   const directories = isPath

@@ -25,7 +25,7 @@ export function startTimer(ms: number, action: () => void, { isIdle = false } = 
     if (isIdle) timer.unref();
   };
   // One turn of the event loop reads everything that has arrived.
-  const judge = (): void => {
+  const runAction = (): void => {
     turn = setImmediate(action);
   };
   const wantedMs = Math.min(ms, MAX_TIMER_MS);
@@ -33,8 +33,8 @@ export function startTimer(ms: number, action: () => void, { isIdle = false } = 
   wait(wantedMs, () => {
     const lateMs = steadyMs() - dueAt;
     // Only once, or a process that is always busy would never time out.
-    if (lateMs > LATE_MS) wait(Math.min(Math.max(lateMs, CATCH_UP_MS.least), CATCH_UP_MS.most), judge);
-    else judge();
+    if (lateMs > LATE_MS) wait(Math.min(Math.max(lateMs, CATCH_UP_MS.least), CATCH_UP_MS.most), runAction);
+    else runAction();
   });
   return () => {
     clearTimeout(timer);

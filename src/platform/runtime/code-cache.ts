@@ -30,7 +30,7 @@ type ChunkFunction = (
  * and the architecture only; one that V8 rejects, or that other users could have written, is ignored.
  */
 export function openCodeCache({ dist, pack, version }: { dist: string; pack: string; version: string }): CodeCache {
-  const directory = cacheDirectory(version);
+  const directory = findCacheDirectory(version);
   const isUsable = directory !== undefined && isSafeDirectory(directory);
   const modules = new Map<string, ChunkModule>();
   const fresh = new Map<string, Script>();
@@ -96,14 +96,14 @@ export function openCodeCache({ dist, pack, version }: { dist: string; pack: str
 /**
  * The directory of the code cache, and whether it would be used; undefined if there is no home directory. Never throws.
  */
-export function codeCacheState(
+export function readCodeCacheState(
   version: string,
 ): { readonly directory: string; readonly isUsable: boolean } | undefined {
-  const directory = cacheDirectory(version);
+  const directory = findCacheDirectory(version);
   return directory === undefined ? undefined : { directory, isUsable: isSafeDirectory(directory) };
 }
 
-function cacheDirectory(version: string): string | undefined {
+function findCacheDirectory(version: string): string | undefined {
   try {
     const home = process.env.GMN_HOME || join(process.env.HOME || findUserHome(), '.gmn');
     return join(home, 'cache', `${version}-${process.version}-${process.arch}`);

@@ -20,7 +20,7 @@ const WIND_DOWN_MS = 2000;
  * A signal that aborts on SIGINT, SIGTERM, SIGHUP or an uncaught exception, with an AppError as its reason, so that the
  * run winds down by itself. A second one exits soon, except SIGHUP, which both a shell and the system may send.
  */
-export function interruptSignal(): AbortSignal {
+export function createInterruptSignal(): AbortSignal {
   const controller = createAbortable();
   abortOnCrash(controller);
   for (const [name, fault] of Object.entries(FAULT_BY_SIGNAL)) {

@@ -51,7 +51,7 @@ export function createTerminalInput(): TerminalInput {
   let hasAsked = false;
   let hasKitty = false;
   const stop = (): void => {
-    taken?.giveBack();
+    taken?.release();
     taken = undefined;
   };
   return {
@@ -87,7 +87,7 @@ export function createTerminalInput(): TerminalInput {
 
 interface TakenTerminal {
   readonly suspension: Suspension;
-  giveBack(): void;
+  release(): void;
 }
 
 interface Modes {
@@ -138,7 +138,7 @@ function takeTerminal(listener: TerminalListener, { marks, unmarks }: Modes): Ta
   enter();
   return {
     suspension,
-    giveBack() {
+    release() {
       leave();
       suspension.end();
       process.off('exit', leave);

@@ -5,18 +5,18 @@ export interface Suspension {
 }
 
 /**
- * Until `end`, a suspension calls `giveBack` first, and a resume calls `takeAgain`. Where nobody could resume us, as
+ * Until `end`, a suspension calls `onSuspend` first, and a resume calls `onResume`. Where nobody could resume us, as
  * without a shell, the system does not suspend, and both are called one after the other. Several may be open.
  */
-export function handleSuspension(giveBack: () => void, takeAgain: () => void): Suspension {
+export function handleSuspension(onSuspend: () => void, onResume: () => void): Suspension {
   if (process.platform === 'win32') return { start: () => false, end: () => {} };
   let isAway = false;
   const onContinue = (): void => {
     isAway = false;
-    takeAgain();
+    onResume();
   };
   const onStop = (): void => {
-    giveBack();
+    onSuspend();
     isAway = true;
     // All have given back by then, and what they wrote is written.
     setImmediate(() => {

@@ -140,16 +140,16 @@ function normalizeKey(chunk: string): string {
 /** Resolves true if Ctrl+C was typed meanwhile. */
 function waitForQuiet(keyboard: Keyboard, listen: (listener: (chunk: string) => void) => void): Promise<boolean> {
   return new Promise((resolve) => {
-    const look = (): void => {
+    const check = (): void => {
       const typed = readTyped(keyboard);
       if (typed === '') resolve(false);
       else take(typed);
     };
-    let timer = setTimeout(look, QUIET_MS);
+    let timer = setTimeout(check, QUIET_MS);
     const take = (chunk: string): void => {
       clearTimeout(timer);
       if (chunk.includes(INTERRUPT)) resolve(true);
-      else timer = setTimeout(look, TYPIST_QUIET_MS);
+      else timer = setTimeout(check, TYPIST_QUIET_MS);
     };
     listen(take);
     const ahead = readTyped(keyboard);

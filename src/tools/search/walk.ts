@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import type { HandleMode } from '../../platform/files/directory-handle.ts';
 import { type Entry, type OpenDirectory, openDirectorySync, readEntries } from '../../platform/files/directory-sync.ts';
-import type { HandleMode } from '../../platform/files/held-directory.ts';
 import type { Pace } from '../../platform/runtime/pace.ts';
 import { type IgnoreRules, readRulesWithin } from './ignore.ts';
 

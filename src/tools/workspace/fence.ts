@@ -2,8 +2,8 @@ import { join, relative, resolve, sep } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { contains } from '../../core/text/path.ts';
 import { isSensitivePath, isState, type RootedPath, splitAtRoot } from '../../core/text/secrets.ts';
-import { locate } from '../../platform/files/held-directory.ts';
-import { toFileError } from '../../platform/files/held-file.ts';
+import { locate } from '../../platform/files/directory-handle.ts';
+import { toFileError } from '../../platform/files/regular-file.ts';
 import { isProtected, isProtectedIfNew, isSystemPath, isWindowsSpecial } from './protection.ts';
 
 export interface Place {

@@ -3,7 +3,7 @@ import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import { plural } from '../../core/text/format.ts';
-import { fingerprint } from '../../platform/files/held-file.ts';
+import { fingerprint } from '../../platform/files/regular-file.ts';
 import { removeEmptyDirectory } from '../../platform/files/write.ts';
 import { type JournalFiles, journalFiles } from './journal-store.ts';
 import { type Journal, MAX_FILE_BYTES, type Workspace } from './workspace.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/error.ts';
-import type { OpenedFile } from '../../platform/files/held-file.ts';
+import type { OpenedFile } from '../../platform/files/regular-file.ts';
 
 export interface LineWindow {
   readonly lines: readonly string[];

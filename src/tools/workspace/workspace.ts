@@ -7,14 +7,14 @@ import {
   type HandleMode,
   openChildDirectory,
   openDirectoryHandle,
-} from '../../platform/files/held-directory.ts';
+} from '../../platform/files/directory-handle.ts';
 import {
   fingerprint,
   type OpenedFile,
   openRegularFile,
   removeFileIn,
   writeAtomicIn,
-} from '../../platform/files/held-file.ts';
+} from '../../platform/files/regular-file.ts';
 import { errorCode } from '../../platform/runtime/system.ts';
 import { createFence, type Fence, type FenceOptions, type Place, withFileName } from './fence.ts';
 import { breakLongLines } from './line-window.ts';

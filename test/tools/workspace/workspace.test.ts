@@ -18,8 +18,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import { UNTRUSTED } from '../../../src/core/tool.ts';
-import { detectHandleMode } from '../../../src/platform/files/held-directory.ts';
-import { fingerprint } from '../../../src/platform/files/held-file.ts';
+import { detectHandleMode } from '../../../src/platform/files/directory-handle.ts';
+import { fingerprint } from '../../../src/platform/files/regular-file.ts';
 import { openWorkspace } from '../../../src/tools/workspace/workspace.ts';
 import { NO_JOURNAL, place, placeAt, put, temporary } from '../place.ts';
 

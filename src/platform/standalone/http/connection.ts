@@ -74,32 +74,35 @@ interface SocketState {
 
 /** Tries several addresses one after the other. Failures go to `events.closed`. */
 export function connect({ host, port, isTls, addresses }: Target, events: ConnectionEvents): Connection {
-  const line: SocketState = { socket: undefined, events, isOver: false };
+  const state: SocketState = { socket: undefined, events, isOver: false };
   const tls = isTls ? { tls: toTlsOptions(host) } : {};
   const attempt = ([hostname = '', ...others]: readonly string[]): void => {
     let isReported = false;
     // Bun reports a failure twice, to the handler and to the promise.
     const tryNext = (error: unknown): void => {
-      if (isReported || line.isOver) return;
+      if (isReported || state.isOver) return;
       isReported = true;
       if (others.length > 0) attempt(others);
-      else closeWithError(line, error);
+      else closeWithError(state, error);
     };
     const socket = {
-      ...createHandler(line, events, isTls),
+      ...createHandler(state, events, isTls),
       connectError: (_: unknown, error: unknown) => tryNext(error),
     };
     Bun.connect({ hostname, port, ...tls, socket }).catch(tryNext);
   };
   attempt(addresses?.map(({ address }) => address) ?? [host]);
   return {
-    write: (bytes) => line.socket?.write(bytes) ?? 0,
-    pause: () => line.socket?.pause(),
-    resume: () => line.socket?.resume(),
-    close: () => close(line),
+    write: (bytes) => state.socket?.write(bytes) ?? 0,
+    pause: () => state.socket?.pause(),
+    resume: () => state.socket?.resume(),
+    close: () => close(state),
     secure(name, secured) {
-      line.events = secured;
-      line.socket = line.socket?.upgradeTLS({ tls: toTlsOptions(name), socket: createHandler(line, secured, true) })[1];
+      state.events = secured;
+      state.socket = state.socket?.upgradeTLS({
+        tls: toTlsOptions(name),
+        socket: createHandler(state, secured, true),
+      })[1];
     },
   };
 }
@@ -108,22 +111,22 @@ function toTlsOptions(name: string): TlsOptions {
   return { rejectUnauthorized: true, serverName: name };
 }
 
-function close(line: SocketState): void {
-  line.isOver = true;
-  line.socket?.end();
+function close(state: SocketState): void {
+  state.isOver = true;
+  state.socket?.end();
 }
 
-function closeWithError(line: SocketState, error: unknown): void {
-  if (line.isOver) return;
-  close(line);
-  line.events.closed(error);
+function closeWithError(state: SocketState, error: unknown): void {
+  if (state.isOver) return;
+  close(state);
+  state.events.closed(error);
 }
 
 /** Events are ignored once `events` are no longer the connection's. */
-function createHandler(line: SocketState, events: ConnectionEvents, isTls: boolean): SocketHandler {
-  const isCurrent = (): boolean => !line.isOver && line.events === events;
+function createHandler(state: SocketState, events: ConnectionEvents, isTls: boolean): SocketHandler {
+  const isCurrent = (): boolean => !state.isOver && state.events === events;
   const end = (error: unknown): void => {
-    if (isCurrent()) closeWithError(line, error);
+    if (isCurrent()) closeWithError(state, error);
   };
   let isOpen = false;
   const open = (): void => {
@@ -132,8 +135,8 @@ function createHandler(line: SocketState, events: ConnectionEvents, isTls: boole
   };
   return {
     open(socket) {
-      line.socket = socket;
-      if (line.isOver) socket.end();
+      state.socket = socket;
+      if (state.isOver) socket.end();
       else if (!isTls) open();
     },
     ...(isTls && { handshake: (_, isGood, error) => (isGood ? open() : end(error ?? new Error('no TLS'))) }),

@@ -79,7 +79,7 @@ export function openRequest({ context, bytes, peer, connection, refused }: Outgo
     fail: exchange.fail,
     events: {
       open() {
-        exchange.connected();
+        exchange.onConnected();
         send();
       },
       data: reader.push,

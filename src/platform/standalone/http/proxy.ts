@@ -57,13 +57,13 @@ function sendThroughTunnel(context: RequestContext, proxy: URL): Promise<HttpRes
   return call.answer;
 }
 
-function tunnelReader(call: OutgoingRequest, answered: (status: number) => void): ReturnType<typeof responseReader> {
+function tunnelReader(call: OutgoingRequest, onAnswer: (status: number) => void): ReturnType<typeof responseReader> {
   let isAnswered = false;
   return responseReader(
     {
       headers(status) {
         isAnswered = true;
-        answered(status);
+        onAnswer(status);
       },
       data: () => {},
       end: () => {},

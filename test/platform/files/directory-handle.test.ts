@@ -8,7 +8,7 @@ import {
   detectHandleMode,
   openChildDirectory,
   openDirectoryHandle,
-} from '../../../src/platform/files/held-directory.ts';
+} from '../../../src/platform/files/directory-handle.ts';
 import { posixTest } from '../../support/posix.ts';
 import { temporary } from '../../tools/place.ts';
 
@@ -18,7 +18,7 @@ test('a path on a drive that is not there leads nowhere, and the search for it e
   // In a process of its own, whose paths are those of Windows: a search without an end can only be stopped from outside.
   const { outputFiles } = await build({
     stdin: {
-      contents: `import { locate } from './files/held-directory.ts'; console.log(locate('Z:\\\\a\\\\b'));`,
+      contents: `import { locate } from './files/directory-handle.ts'; console.log(locate('Z:\\\\a\\\\b'));`,
       resolveDir: PLATFORM,
     },
     bundle: true,

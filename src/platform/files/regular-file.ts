@@ -2,7 +2,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/promises';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
-import { type DirectoryHandle, movedError } from './held-directory.ts';
+import { type DirectoryHandle, movedError } from './directory-handle.ts';
 import { toVersion } from './read.ts';
 import { writeBeside } from './write.ts';
 
@@ -92,7 +92,7 @@ export async function writeAtomicIn(
   try {
     return await replaceWith(directory, name, { bytes, mode, former, ...(old && { old }) });
   } catch (thrown) {
-    if (thrown !== FOREIGN_OWNER || old === undefined) throw thrown;
+    if (thrown !== OWNER_ERROR || old === undefined) throw thrown;
     return await overwrite(directory, name, bytes, old.version);
   } finally {
     await former?.close();
@@ -125,7 +125,7 @@ async function replaceWith(
     former,
   }: Omit<Replacement, 'mode'> & { readonly mode: number | undefined; readonly former: FileHandle | undefined },
 ): Promise<'written' | 'changed'> {
-  const prepare = former === undefined ? undefined : (handle: FileHandle) => inherit(handle, former);
+  const prepare = former === undefined ? undefined : (handle: FileHandle) => copyOwner(handle, former);
   await directory.verify();
   return writeBeside(directory.at(name), bytes, { mode, prepare }, async (temporary) => {
     await directory.verify();
@@ -152,15 +152,15 @@ async function linkNew(temporary: string, target: string): Promise<'written' | '
   }
 }
 
-const FOREIGN_OWNER = new Error('the owner cannot be kept');
+const OWNER_ERROR = new Error('the owner cannot be kept');
 
-/** Copies owner, group and attributes. Throws `FOREIGN_OWNER` if the new file cannot have the same owner and group. */
-async function inherit(handle: FileHandle, former: FileHandle): Promise<void> {
+/** Copies owner, group and attributes. Throws `OWNER_ERROR` if the new file cannot have the same owner and group. */
+async function copyOwner(handle: FileHandle, former: FileHandle): Promise<void> {
   if (process.platform === 'win32') return;
   const [before, now] = await Promise.all([former.stat(), handle.stat()]);
   if (before.uid !== now.uid || before.gid !== now.gid) {
     await handle.chown(before.uid, before.gid).catch((thrown: unknown) => {
-      throw errorCode(thrown) === 'EPERM' ? FOREIGN_OWNER : thrown;
+      throw errorCode(thrown) === 'EPERM' ? OWNER_ERROR : thrown;
     });
   }
   if (process.platform === 'linux') await copyAttributes(former.fd, handle.fd);
