@@ -67,7 +67,7 @@ interface OpenOptions {
    * it.
    */
   readonly end?: number;
-  /** What becomes of an incomplete last line: by default it is copied to `<path>.torn-<time>` and cut off. */
+  /** Both cut off an incomplete last line; `keep`, the default, copies it to `<path>.torn-<time>` first. */
   readonly torn?: 'keep' | 'drop';
   /** Creates the file if it is missing, with these permission bits, less the umask. */
   readonly createMode?: number;
@@ -98,7 +98,7 @@ export async function openAppendFile(path: string, options: OpenOptions): Promis
  * it. `unsynced`: the directory whose entry for the file is not on disk yet.
  */
 function toAppendFile(opened: number, start: number, unsynced?: string): AppendFile {
-  /** -1 once it is closed: the number may be another file's by then. */
+  /** -1 once it is closed: the system may give the number to another file. */
   let descriptor = opened;
   let length = start;
   let directory = unsynced;
@@ -172,7 +172,7 @@ interface Fragment {
   readonly now: number;
 }
 
-/** When it returns, the copy is on disk: the original fragment is cut off after that. */
+/** The copy is on disk when this returns, because the original is cut off then. */
 function quarantineFragment(descriptor: number, { path, from, to, now }: Fragment): void {
   const stamp = new Date(now).toISOString().replace(/[-:.]/g, '');
   const copy = openSync(`${path}.torn-${stamp}`, 'w', 0o600);
@@ -197,7 +197,6 @@ function readExactly(descriptor: number, start: number, length: number): Buffer 
 }
 
 const MAX_BYTES = 50_000_000;
-const LF = 0x0a;
 
 /** The non-empty lines of a file; none if it is missing or unreadable. Never throws or blocks on a FIFO. */
 export async function readLines(path: string): Promise<readonly string[]> {
@@ -220,7 +219,7 @@ export async function readLines(path: string): Promise<readonly string[]> {
 export async function appendLine(path: string, line: string): Promise<void> {
   try {
     await makePrivateDirectory(dirname(path));
-    // If the file was replaced meanwhile, the line goes to the new one, too: better twice than lost.
+    // If the file was replaced meanwhile, the line is written to the new one, too.
     while ((await appendOnce(path, line, { isSynced: false })) === 'replaced');
   } catch {
     // Best effort.
@@ -290,7 +289,7 @@ async function appendOnce(
 async function endsWithLine(handle: FileHandle, size: number): Promise<boolean> {
   if (size === 0) return true;
   const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
-  return buffer[0] === LF;
+  return buffer[0] === LINE_FEED;
 }
 
 function splitNonEmptyLines(text: string): readonly string[] {

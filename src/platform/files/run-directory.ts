@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { readdir, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DAY_MS } from '../../core/text/format.ts';
 import { randomId } from '../runtime/random-id.ts';
 import { makePrivateDirectory, tryCreateExclusive } from './write.ts';
 
@@ -10,8 +11,6 @@ interface OutputStore {
   save(text: string): Promise<string | undefined>;
   has(path: string): boolean;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Uses a new directory under `parent`. Removes what killed runs left there, after a day. */
 export function createOutputStore(parent: string, now: () => number): OutputStore {

@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, typ
 import { dirname } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { tryParseJson } from '../../core/json.ts';
+import { errorCode } from '../runtime/system.ts';
 import { isOurs } from './path.ts';
 
 const MAX_BYTES = 10_000_000;
@@ -22,20 +23,12 @@ export function readSmallFile(path: string): string | undefined {
     return readFileSync(descriptor, 'utf8');
   } catch (thrown) {
     if (thrown instanceof AppError) throw thrown;
-    const { code, message } = describeError(thrown);
+    const code = errorCode(thrown);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw unreadableError(path, message, thrown);
+    throw unreadableError(path, thrown instanceof Error ? thrown.message : String(thrown), thrown);
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
-}
-
-function describeError(thrown: unknown): { code: string; message: string } {
-  if (!(thrown instanceof Error)) return { code: '', message: String(thrown) };
-  return {
-    code: 'code' in thrown ? String(thrown.code) : '',
-    message: thrown.message,
-  };
 }
 
 function unreadableError(path: string, why: string, cause?: unknown): AppError {
@@ -76,8 +69,8 @@ export function isRecent(time: number, now: number, withinMs: number): boolean {
 }
 
 /**
- * Why a system-wide file must not be trusted: somebody other than its `owners` could have written it. Undefined if it
- * may be, and always on Windows, where ownership works differently. Never throws.
+ * Why a system-wide file must not be trusted: someone other than its `owners` could have written it. Undefined if it can be
+ * trusted, and always on Windows, where ownership works differently. Never throws.
  */
 export function findDistrust(path: string, owners: 'root' | 'root or me'): string | undefined {
   if (process.getuid === undefined) return undefined;

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { raceWithAbort } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import type { HttpTimers, SendHttp } from '../../core/io.ts';
 import type { Address } from './agent.ts';
@@ -38,8 +39,8 @@ export function resolveHost(host: string): Promise<readonly Address[]> {
 }
 
 /**
- * The addresses of a URL's host. Throws AppError `api` if there are none, and the signal's reason.
- * Node asks no resolver about a host that is an address, so the judged list must hold that very address.
+ * The addresses of a URL's host. Node does not resolve a host that is an address, so that very address is checked. Throws
+ * AppError `api` if there are none, and the signal's reason.
  */
 export async function resolveAddresses(
   url: URL,
@@ -50,18 +51,11 @@ export async function resolveAddresses(
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family }];
-  let onAbort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
   try {
-    return await Promise.race([resolve(host), aborted]);
+    return await raceWithAbort(resolve(host), signal);
   } catch (thrown) {
     signal.throwIfAborted();
     throw networkError(thrown, 'connect', toPeer(url));
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }
 
@@ -97,10 +91,10 @@ export function isPublicAddress(address: string): boolean {
   );
 }
 
-/** Of a company or a home: https://www.rfc-editor.org/rfc/rfc1918, rfc6598 and rfc4193. */
+/** https://www.rfc-editor.org/rfc/rfc1918, rfc6598 and rfc4193. */
 const PRIVATE_IPV4 = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16'];
 
-/** Which kind of network an address is in; `special` is every other one that is not public: a link, multicast, none. */
+/** `special` is every other address that is not public, such as link-local and multicast. */
 export function classifyNetwork(address: string): 'public' | 'loopback' | 'private' | 'special' {
   if (isPublicAddress(address)) return 'public';
   if (isIPv4(address)) {
@@ -112,7 +106,7 @@ export function classifyNetwork(address: string): 'public' | 'loopback' | 'priva
   return toBlockList('ipv6', ['fc00::/7']).check(address, 'ipv6') ? 'private' : 'special';
 }
 
-/** Networks without IPv4 reach it through 64:ff9b::/96, so that block is judged by what is inside. */
+/** Networks without IPv4 reach it through 64:ff9b::/96, so the embedded address decides. */
 function findEmbeddedIpv4(address: string): string | undefined {
   if (!toBlockList('ipv6', ['64:ff9b::/96']).check(address, 'ipv6')) return undefined;
   // The URL parser normalizes the address: at most two groups after the last `::`.

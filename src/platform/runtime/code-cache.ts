@@ -45,7 +45,8 @@ export function openCodeCache({ dist, pack, version }: { dist: string; pack: str
     const source = isPack(file) ? text : `(function(exports,require,module,__dirname){${text}\n})`;
     const script = new Script(source, { filename: join(dist, file), ...(cachedData ? { cachedData } : {}) });
     if (cachedData === undefined || script.cachedDataRejected) fresh.set(file, script);
-    asChunkFunction(script.runInThisContext())(module.exports, requireChunk, module, dist);
+    const runChunk: ChunkFunction = script.runInThisContext();
+    runChunk(module.exports, requireChunk, module, dist);
   };
   const load = (file: string): unknown => {
     const known = modules.get(file);
@@ -166,10 +167,6 @@ function removeStaleCaches(directory: string): void {
     if (other !== directory && Date.now() - statSync(other).mtimeMs > MONTH_MS)
       rmSync(other, { recursive: true, force: true });
   }
-}
-
-function asChunkFunction(value: unknown): ChunkFunction {
-  return value as ChunkFunction;
 }
 
 interface Pack {

@@ -21,7 +21,7 @@ interface FileSink {
 /** Same contract as on Node; Bun's versions of Node's streams cost more start-up time than everything else. */
 export const outputStream: typeof outputStreamNode = (descriptor) => findFileOutput(descriptor) ?? findSink(descriptor);
 
-/** One for each descriptor, as on Node: whoever listens for its errors hears of all. */
+/** One for each descriptor, as on Node, so that every listener gets all errors. */
 const sinks: Partial<Record<1 | 2, OutputStream>> = {};
 
 function findSink(descriptor: 1 | 2): OutputStream {
@@ -60,7 +60,7 @@ function openSink(descriptor: 1 | 2): OutputStream {
       sending?.then(() => onWritten(length)).then(done, (error) => onError(error));
       if (sending === undefined) done();
     } catch (thrown) {
-      onError(asSystemError(thrown));
+      onError(thrown as NodeJS.ErrnoException);
     }
     return waiting === 0;
   };
@@ -118,8 +118,4 @@ function isTerminal(descriptor: number): boolean {
   } catch {
     return false;
   }
-}
-
-function asSystemError(thrown: unknown): NodeJS.ErrnoException {
-  return thrown as NodeJS.ErrnoException;
 }
