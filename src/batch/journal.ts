@@ -59,7 +59,7 @@ export interface Journal {
   forgetOthers(): void;
   /** Resolves when everything written so far is on disk. Throws AppError `internal`. */
   sync(): Promise<void>;
-  /** Starts writing the rows that wait, for a process about to end. Never throws. */
+  /** Writes the rows that wait before it returns, for a process about to end. Never throws. */
   flushNow(): void;
   /** Everything is on disk when it resolves, and the output may be used by others. */
   close(): Promise<void>;

@@ -83,7 +83,7 @@ function dropTlsOverride(env: Env): Env {
   return kept;
 }
 
-/** No directory: nothing can be in it, or be put there. */
+/** A path that is no directory, so nothing can be in it. */
 const NOWHERE = process.platform === 'win32' ? '\\\\.\\NUL' : '/dev/null';
 
 export function openIo(flags: AppOptions, env: Env): ProcessIo {
@@ -137,7 +137,7 @@ function createLazyHttpClient(
     ));
   return {
     send: async (request, signal) => (await load()).send(request, signal),
-    // The request that follows says what is wrong, e.g. with the proxy variables.
+    // The request that follows reports what is wrong, for example with the proxy variables.
     preconnect: (url) =>
       void load()
         .then((client) => client.preconnect(url))

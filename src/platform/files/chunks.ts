@@ -7,8 +7,9 @@ const CHUNK_BYTES = 262_144;
 const PIPE_BYTES = 65_536;
 
 /**
- * The bytes of a file, a pipe or a device, piece by piece, as the consumer asks for them. Each piece is the consumer's to
- * keep. What is added to a file while it is read is left out: it may be the consumer who adds it. Throws AppError `usage`; `name` is the user's for it; and the signal's reason.
+ * The bytes of a file, a pipe or a device, in pieces, on demand. The consumer may keep the pieces. Skips what is appended to a
+ * file while it is read, since the consumer may be the writer. Throws AppError `usage`, in which `name` is the file's name, and
+ * the signal's reason.
  */
 export async function* readChunks(path: string, name: string, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
   let descriptor: number | undefined;
@@ -16,7 +17,7 @@ export async function* readChunks(path: string, name: string, signal?: AbortSign
     descriptor = openSync(path, constants.O_RDONLY | (constants.O_NOCTTY ?? 0));
     const status = fstatSync(descriptor);
     if (status.isDirectory()) throw new AppError('usage', `${name} is a directory`, { hint: 'Name a file.' });
-    // Files of the kernel, as in /proc, say 0.
+    // Files of the kernel, as in /proc, have size 0.
     let left = status.isFile() && status.size > 0 ? status.size : Number.POSITIVE_INFINITY;
     while (left > 0) {
       signal?.throwIfAborted();
@@ -54,7 +55,7 @@ export async function countLines(path: string, signal: AbortSignal): Promise<num
   return last === LINE_FEED ? count : count + 1;
 }
 
-/** What a transforming stream makes of the pieces, as the consumer asks for it. Throws what either side throws; closes both. */
+/** Pipes the pieces through a transform, on demand. Throws what either side throws, and closes both. */
 export async function* pipeChunks<Item>(
   chunks: AsyncIterable<Uint8Array>,
   transform: NodeJS.ReadWriteStream & { destroy(error?: Error): unknown },

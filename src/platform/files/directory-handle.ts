@@ -19,9 +19,7 @@ export interface DirectoryHandle {
   close(): Promise<void>;
 }
 
-/**
- * An error with code `EMOVED`: a path leads elsewhere than a moment ago, so somebody is changing directories under us.
- */
+/** Has the code `EMOVED`: a path leads elsewhere than a moment ago, because another process changes directories. */
 export function movedError(): Error {
   return Object.assign(new Error('the directory was moved'), { code: 'EMOVED' });
 }
@@ -128,7 +126,7 @@ export function locate(path: string): LocatedPath | undefined {
   }
 }
 
-/** Never throws: what cannot be looked at is no link that anybody could follow. */
+/** Never throws: a link that cannot be read cannot be followed. */
 function isLink(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;

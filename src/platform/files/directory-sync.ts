@@ -13,7 +13,7 @@ import type { Pace } from '../runtime/pace.ts';
 import { type HandleMode, movedError } from './directory-handle.ts';
 import { type FileKind, toFileKind } from './path.ts';
 
-// Synchronous, and with pauses where it is long: for walks through thousands of directories.
+// For walks through thousands of directories: synchronous, with pauses.
 
 export interface Entry {
   readonly name: string;

@@ -6,7 +6,7 @@ const CHUNK = 1 << 20;
 const HEAD = 4096;
 const TAIL = 65_536;
 
-/** `isTorn`: not lines, but what follows the last newline. */
+/** `isTorn`: the text after the last newline. */
 interface LineBatch {
   readonly lines: readonly string[];
   readonly isTorn: boolean;
@@ -29,7 +29,7 @@ export async function* readLineBatches(
     let at = 0;
     while (at < end) {
       const length = Math.min(CHUNK, end - at);
-      // Most files are short, and a thread for their few bytes costs more. Between the parts of a long file the event loop runs.
+      // Most files are short: reading them takes less time than a round trip to the thread pool. Longer ones let the event loop run.
       const bytesRead =
         at === 0 ? readSync(descriptor, buffer, 0, length, at) : await readPart(descriptor, buffer, length, at);
       if (bytesRead === 0) break;
@@ -39,7 +39,7 @@ export async function* readLineBatches(
         yield { lines: splitBatch(rest, buffer.subarray(0, last)), isTorn: false, end: at - bytesRead + last + 1 };
         rest = [];
       }
-      // A copy, as the buffer is reused.
+      // Copied because the buffer is reused.
       if (last + 1 < bytesRead) rest.push(Buffer.from(buffer.subarray(last + 1, bytesRead)));
       if (bytesRead < length) break;
     }

@@ -13,7 +13,7 @@ const STALE_MS = 10_000;
 const UNKNOWN_OWNER_MS = 86_400_000;
 /** An owner stopped with Ctrl-Z. */
 const STOPPED_MS = 3000;
-/** In place of the lock there may be a FIFO, on which a plain open would block. */
+/** The path may be a FIFO, on which a plain open would block. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 120;
@@ -75,7 +75,7 @@ function createLock(path: string, nonce: string): Lock {
   const isOurs = (): boolean => readOwner(path)?.nonce === nonce;
   const refresh = async (): Promise<void> => {
     const now = new Date();
-    // A lock that was taken from us must not look alive.
+    // A lock that another process has taken over must not be refreshed.
     if (isOurs()) await utimes(path, now, now);
   };
   const touch = setInterval(() => refresh().catch(() => {}), TOUCH_MS);
@@ -137,7 +137,7 @@ async function isStale(path: string, now: number, takesFrom: 'idle' | 'gone'): P
   if (touched === undefined) return false;
   const ageMs = Math.abs(now - touched);
   const state = owner === undefined ? 'unknown' : checkProcess(owner);
-  // The owner may have released the lock and ended meanwhile; then it is somebody else's.
+  // The owner may have released the lock and exited meanwhile; then another process has it.
   if (state === 'gone') return readOwner(path)?.nonce === owner?.nonce;
   if (takesFrom === 'idle') return ageMs >= STALE_MS || (state === 'stopped' && ageMs >= STOPPED_MS);
   // A lock without an owner is from a process that died while writing it; for one on another machine only its age

@@ -71,8 +71,8 @@ function mkdirFails(path: string): boolean {
 }
 
 /**
- * Where a file is written before it gets its name: hidden, beside it, under a name that nobody else uses. What a killed
- * process leaves is recognised by `isTemporary`.
+ * Where a file is written before it gets its name: a hidden file beside it, with a unique name. `isTemporary` recognizes
+ * what a killed process leaves.
  */
 export function temporaryPath(path: string): string {
   // File names are limited to 255 bytes, and the suffix needs some of them.

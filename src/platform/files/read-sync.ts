@@ -10,8 +10,8 @@ export interface RegularFile {
 }
 
 /**
- * Undefined if it is not a regular file. Never follows a link, never blocks on a FIFO or device. Synchronous: for thousands of files in a
- * row, or between two lines of another program. Throws system errors.
+ * Undefined if it is not a regular file. Never follows a link, never blocks on a FIFO or device. Synchronous: for thousands of
+ * files in a row, or between two lines of a child's output. Throws system errors.
  */
 export function withRegularFile<T>(path: string, use: (file: RegularFile) => T): T | undefined {
   const descriptor = openSync(path, FLAGS);
@@ -26,7 +26,7 @@ export function withRegularFile<T>(path: string, use: (file: RegularFile) => T):
 
 /** Empty if there is no regular file, undefined if it is larger than `maxBytes`. Throws system errors. */
 export function readRegularText(path: string, maxBytes: number): string | undefined {
-  // Where most do not exist, an exception for each would cost more than reading one.
+  // Most of these files do not exist, and an exception for each would cost more than reading one.
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return '';
   const readText = ({ size, read }: RegularFile): { readonly text: string | undefined } => {
     if (size > maxBytes) return { text: undefined };

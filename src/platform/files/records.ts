@@ -14,19 +14,19 @@ export interface RecordDirectory {
   status(name: string): Promise<{ readonly size: number; readonly changedAt: number } | undefined>;
   /** Rejects if it cannot be written; a part of `text` may be in the file then. */
   append(name: string, text: string): Promise<void>;
-  /** For a file that is added to more than once. Rejects if it cannot be opened or created. */
+  /** For a file that is appended to more than once. Rejects if it cannot be opened or created. */
   open(name: string): Promise<RecordFile>;
   remove(name: string): Promise<void>;
 }
 
-/** Held open, so that adding to it does not wait for Node's thread pool, which others may fill. */
+/** Stays open, so that appending does not wait for Node's thread pool, which other work may fill. */
 export interface RecordFile {
   /** Throws if it cannot be written; a part of `text` may be in the file then. */
   append(text: string): void;
   close(): Promise<void>;
 }
 
-/** Private files of one directory. What is added survives a killed process, but not a power failure: nothing is synced. */
+/** Private files of one directory. Nothing is synced: appended text survives a killed process, but not a power failure. */
 export function recordDirectory(directory: string): RecordDirectory {
   let made: Promise<void> | undefined;
   const ensureDirectory = (): Promise<void> => {

@@ -3,7 +3,7 @@ import { type FileHandle, mkdtemp, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Bytes that are too many for the memory, in private temporary files. */
+/** Private temporary files for data that does not fit in memory. */
 export interface Spool {
   create(): Promise<SpoolFile>;
   /** Removes everything; also done when the process exits. */
@@ -33,7 +33,6 @@ export function createSpool(): Spool {
     if (path !== undefined) rmSync(path, { recursive: true, force: true });
   };
   const makeDirectory = async (): Promise<string> => {
-    // Private to the user: mkdtemp gives it the mode 0700.
     path = await mkdtemp(join(tmpdir(), 'gmn-'));
     process.once('exit', close);
     return path;

@@ -33,7 +33,7 @@ function stderrWriter(): (line: string) => void {
 function openTraceFile(file: string, now: number): (line: string) => void {
   let descriptor: number | undefined;
   try {
-    // A FIFO that nobody reads must not hold us up.
+    // Opening a FIFO without a reader must not block.
     descriptor = openSync(resolveWritingTarget(file, process.cwd()), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
     writeSync(descriptor, `${new Date(now).toISOString()} gmn\n`);
   } catch (cause) {
@@ -49,7 +49,7 @@ function openTraceFile(file: string, now: number): (line: string) => void {
     try {
       if (!isBroken) writeSync(target, line);
     } catch {
-      // The disk is full: the answer matters more than its trace.
+      // The disk may be full; the run goes on without a trace.
       isBroken = true;
     }
   };

@@ -17,14 +17,14 @@ export interface FileSource extends UploadSource {
 }
 
 interface SourceOptions {
-  /** As the user knows it. */
+  /** Its name in messages. */
   readonly name: string;
   readonly signal: AbortSignal;
   /** `never` rejects a path whose last segment is a link. */
   readonly links?: 'follow' | 'never';
-  /** Looks at the size and the first bytes before the whole file is read. May throw. */
+  /** Called with the size and the first bytes before the whole file is read. May throw. */
   readonly check?: (bytes: number, head: Uint8Array) => void;
-  /** What is known about it: if it was not written since, it need not be read for its hash. */
+  /** An earlier state: if size and time are the same, the hash is, too, and the file is not read for it. */
   readonly known?: Pick<FileSource, 'bytes' | 'sha256' | 'modifiedAt'>;
 }
 
@@ -135,8 +135,8 @@ async function readFully(handle: FileHandle, offset: number, into: Uint8Array, n
 }
 
 /**
- * The file that a conversation names, opened when it is needed: the service may still have it. `open` throws AppError `usage` if it is
- * gone, or not what it was.
+ * The file that a conversation names, opened only when it must be uploaded. `open` throws AppError `usage` if it is missing or
+ * has changed.
  */
 export function createLocalSource(local: LocalFile): UploadSource & Pick<FileSource, 'close'> {
   const { name, path, bytes, sha256 } = local;

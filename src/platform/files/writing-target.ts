@@ -3,14 +3,13 @@ import { dirname, resolve } from 'node:path';
 import { contains } from '../../core/text/path.ts';
 import { realPath } from './path.ts';
 
-/** The system's names for descriptors are links to whatever they stand for. The files of /dev/shm are like any others. */
+/** Here links stand for descriptors, and are followed. The files of /dev/shm are ordinary ones. */
 const SYSTEM_LINKS = /^\/(?:dev\/(?!shm\/)|proc\/)/;
 
 /**
- * The file that changes when one writes to `name`, links followed; a dangling link is itself replaced. A link in a folder could lead
- * whoever writes there to any of the user's files. So this throws an Error for a link to a file outside of its own directory, and for a
- * directory below the working directory that is a link out of it. Directories elsewhere, and those that lead to the working directory, may
- * be links.
+ * The file that a write to `name` changes, links followed; a dangling link is itself replaced. In a directory of unknown origin
+ * a link could lead to any of the user's files, so this throws an Error for a link to a file outside of its own directory, and
+ * for a directory below the working directory that is a link out of it. Other directories on the path may be links.
  */
 export function resolveWritingTarget(name: string, cwd: string): string {
   const path = resolve(cwd, name);
@@ -31,7 +30,7 @@ function refuseDirectoryOut(path: string, cwd: string): void {
   let isInside = false;
   for (const directory of listParents(path)) {
     const real = realPath(directory);
-    // Nothing can be written there; the error of the system says why.
+    // Nothing can be written there; the system's error will say why.
     if (real === undefined) return;
     if (contains(home, real)) isInside = true;
     else if (isInside) {

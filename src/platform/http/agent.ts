@@ -7,16 +7,16 @@ export interface Address {
   readonly family: number;
 }
 
-/** Where a connection goes: part of the options of `http.request`, and what the agents find a kept one by. */
+/** Where a connection goes: part of the options of `http.request`, and the key by which agents find a kept connection. */
 export interface Place {
   /** A name or an address. With TLS, what the certificate must be for. */
   readonly host: string;
-  /** A string, because Node takes the number 0 for none. */
+  /** A string, because Node treats the number 0 as absent. */
   readonly port: string;
   /** Empty for an address: TLS asks for names only. */
   readonly servername: string;
   readonly lookup?: LookupFunction;
-  /** The addresses of `lookup`, so that a connection to other ones is not taken for one to these. */
+  /** The addresses of `lookup`, so that a connection to other addresses is not reused. */
   readonly pinned?: string;
 }
 
@@ -43,19 +43,16 @@ export interface Connections {
   readonly kept: Agent;
   readonly single: Agent;
   /**
-   * Opens a connection for the next request to this place, unless one is there, and a new one in its place when it was
-   * idle too long, a few times. It keeps no process alive.
+   * Opens a connection for the next request to this place, unless there is one. One that was idle too long is reopened a few
+   * times. It does not keep the process alive.
    */
   openAhead(place: Place): void;
-  /** Whether there is an open connection to this place: the server may have closed it by now, or sent something. */
+  /** Whether there is an open connection to this place; the server may just have closed it, or sent something. */
   hasOpen(place: Place): boolean;
   closeIdle(place: Place): void;
-  /**
-   * Closes those that were idle for longer than their limit by the clock, also early ones: timers stand still while a
-   * laptop sleeps.
-   */
+  /** Closes connections that were idle too long by the clock: timers stand still while a laptop sleeps. */
   closeOverdue(place: Place): void;
-  /** Whether this request got a connection that had been open for a while, and may have died since. */
+  /** Whether this request got a connection that was open for a while, and may be dead. */
   isReused(request: ClientRequest, socket: Socket): boolean;
   isOpen(socket: Socket): boolean;
   close(): void;
@@ -74,9 +71,9 @@ const MAX_RECONNECTS = 9;
 const FRESH_MS = 1000;
 
 const OPTIONS = {
-  // Not left to NODE_TLS_REJECT_UNAUTHORIZED.
+  // Overrides NODE_TLS_REJECT_UNAUTHORIZED.
   rejectUnauthorized: true,
-  // They are kept here, for both agents.
+  // Sessions are cached in this file, for both agents.
   maxCachedSessions: 0,
 };
 
@@ -126,7 +123,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
 
     override keepSocketAlive(socket: Socket): boolean {
       idleSince.set(socket, clock.now());
-      // What a server sends unasked must not be taken for the answer to the next request.
+      // What a server sends unasked must not become the response to the next request.
       socket.on('data', destroySocket);
       return Boolean(super.keepSocketAlive(socket));
     }
@@ -139,7 +136,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
 
   const kept = new SharingAgent({ ...agentOptions, keepAlive: true });
   let single: SharingAgent | undefined;
-  /** As Node's agents join them; some of the options are part of a connection's name. */
+  /** The options as Node's agents merge them; some are part of a connection's name. */
   const withOptions = (place: Place): ClientRequestArgs & Place => ({ ...agentOptions, ...place });
   const toName = (place: Place): string => kept.getName(withOptions(place));
   const listIdle = (place: Place): readonly Socket[] => kept.freeSockets[toName(place)] ?? [];
@@ -192,7 +189,7 @@ function createEarlySockets(): EarlySockets {
   const held = new Map<string, { readonly socket: Socket; readonly expire: () => void }>();
   const find = (name: string): Socket | undefined => {
     const socket = held.get(name)?.socket;
-    // 'close' comes later than these.
+    // These are set before 'close' is emitted.
     return socket?.destroyed || socket?.readableEnded || socket?.readableLength ? undefined : socket;
   };
   return {
@@ -205,9 +202,9 @@ function createEarlySockets(): EarlySockets {
         if (held.get(name)?.socket === socket) held.delete(name);
       };
       held.set(name, { socket, expire });
-      // The request opens one of its own then, and says what is wrong.
+      // The request then opens a connection of its own, and reports what is wrong.
       socket.on('error', forget).on('close', forget).on('timeout', expire).unref();
-      // E.g. a 408 to a silent connection, which must not be taken for the answer to the request.
+      // For example a 408 to a silent connection, which must not become the response to the request.
       socket.on('data', destroySocket);
     },
     find,

@@ -2,7 +2,7 @@ import type { AppError } from '../../core/error.ts';
 import type { HttpBody } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 
-/** How much may wait for the reader: several reads of the socket, so that a fast answer takes fewer steps. */
+/** How much may wait for the reader: several reads of the socket, so that a fast response takes fewer steps. */
 const HIGH_WATER_BYTES = 192 * 1024;
 
 interface BodySource {
@@ -22,7 +22,7 @@ interface BodyFeed {
 }
 
 interface IdleLimit {
-  /** Asked for every wait, as it may change. */
+  /** Called for every wait, because the limit may change. */
   ms(): number;
   expire(): AppError;
 }
@@ -33,8 +33,8 @@ export function startTimeLimit(ms: number, action: () => void): () => void {
 }
 
 /**
- * A body that loses nothing when the connection is cut (a stream would drop its buffer), holds about 192 KB, and counts
- * as idle only while its reader waits. That reader goes on when everything that has arrived by now is here.
+ * A body that loses nothing when the connection is cut (a stream would drop its buffer), buffers about 192 KB, and counts as
+ * idle only while its reader waits. The reader is woken after all data of this turn of the event loop has arrived.
  */
 export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
   const queue = chunkQueue();
@@ -49,7 +49,7 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
   function stop(result: { readonly error?: unknown }): void {
     const isOver = outcome !== undefined;
     settle(result);
-    // After its end the source closes by itself.
+    // A source that has ended closes by itself.
     if (!isOver) source.destroy();
   }
 

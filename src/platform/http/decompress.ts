@@ -37,8 +37,8 @@ function createDecoder(encoding: string): Transform | undefined {
 }
 
 /**
- * Not a pipe: a failing stream drops its buffer, but what was decoded before the connection was lost still belongs to
- * the answer. So the decoder is ended, well or with an error, only after everything has been read from it.
+ * Not a pipe: a failing stream drops its buffer, but what was decoded before the connection was lost is still part of the
+ * response. So the decoder is ended, with or without an error, only after everything has been read from it.
  */
 function decompressWith(body: HttpBody, engine: Transform): HttpBody {
   const source = body[Symbol.asyncIterator]();

@@ -35,7 +35,7 @@ export function openDirectClient({
       const place = toPlace(request.url, addresses);
       if (mayReuse(request)) {
         connections.closeOverdue(place);
-        // So that a server that has hung up by now is noticed, and an exchange that is over sets its connection free.
+        // Lets a server's hang-up be noticed, and an exchange that has ended release its connection.
         if (connections.hasOpen(place)) await yieldToIo();
         signal.throwIfAborted();
       }
@@ -48,7 +48,7 @@ export function openDirectClient({
   };
 }
 
-/** One exchange. It takes a second request if the first failed because a kept connection was dead. */
+/** One exchange. Sends a second request if the first failed because a kept connection was dead. */
 function sendOn(connections: Connections, context: RequestContext, place: Place): Promise<HttpResponse> {
   const { request } = context;
   const isRepeatable = mayRepeat(request);
@@ -88,7 +88,7 @@ function sendOn(connections: Connections, context: RequestContext, place: Place)
       if (refusal === undefined) receive(incoming);
       else exchange.fail(refusal);
     });
-    // No request asks for an upgrade.
+    // gmn never asks for an upgrade.
     made.on('upgrade', (_, socket) => {
       socket.destroy();
       exchange.fail(parseError('HPE_INVALID_STATUS'));
@@ -112,18 +112,18 @@ function sendOn(connections: Connections, context: RequestContext, place: Place)
       });
       incoming.on('end', () => {
         socket.off('data', notePacket);
-        // Node's parser drops the beginning of another response; its rest would be read as part of the next answer.
+        // Node's parser drops the beginning of another response; the rest would be read as part of the next one.
         if (!endsWithResponse(lastPacket, lastChunk)) socket.destroy();
         if (failure === undefined) exchange.end();
         else exchange.fail(failure);
-        // Unless it is about to finish, the server answered before it had read everything.
+        // Unless the body is about to finish, the server responded before it had read everything.
         if (!made.writableFinished) void yieldToIo().then(() => made.writableFinished || made.destroy());
       });
-      // 'close' follows.
+      // 'close' follows, and reports it.
       incoming.on('error', (error) => (failure ??= error));
       incoming.on('close', () => {
         if (incoming.readableEnded) return;
-        // A cut connection leaves behind what a paused reader has not taken.
+        // What a paused reader has not taken from a cut connection.
         for (let rest: unknown = incoming.read(); rest instanceof Uint8Array; rest = incoming.read())
           exchange.data(rest);
         exchange.fail(failure);
@@ -155,7 +155,7 @@ function toRequestOptions(
   const given = Object.entries(headers).filter(([name]) => !FRAMING_HEADERS.includes(name.toLowerCase()));
   // Servers require a length for POST, even without a body (411).
   const length = body === undefined && method !== 'POST' ? {} : { 'content-length': Buffer.byteLength(body ?? '') };
-  // Before anything is opened: a header with a line break in it would be two (TypeError).
+  // Throws TypeError before anything is opened: a line break in a value would add a header.
   const { validateHeaderName, validateHeaderValue } = process.getBuiltinModule('node:http');
   for (const [name, value] of given) {
     validateHeaderName(name);
@@ -169,13 +169,13 @@ function toRequestOptions(
     path: `${url.pathname}${url.search}`,
     headers: { ...Object.fromEntries(given), ...length, ...host },
     agent,
-    // Not left to NODE_OPTIONS.
+    // Overrides NODE_OPTIONS.
     insecureHTTPParser: false,
     maxHeaderSize: 16 * 1024,
   };
 }
 
-/** What Node's parser lets pass and we do not; undefined if the head is good. */
+/** Rejects what Node's parser accepts and gmn does not; undefined if the head is valid. */
 function checkHead({ statusCode = 0, httpVersionMajor, headers }: IncomingMessage): Error | undefined {
   if (httpVersionMajor !== 1) return parseError('HPE_INVALID_CONSTANT');
   if (statusCode < 200) return parseError('HPE_INVALID_STATUS');
@@ -203,7 +203,7 @@ function writeBody(request: ClientRequest, body: HttpRequest['body'], progress: 
     if (request.destroyed) return;
     if (start >= bytes.length) return void request.end();
     request.write(bytes.subarray(start, start + SLICE_BYTES), (error) => {
-      // Read before writing on: a server that responds early (413) and hangs up would be lost to a failed write.
+      // Read before the next write: otherwise a failed write hides the response of a server that hangs up early (413).
       if (!error) setImmediate(next, start + SLICE_BYTES);
     });
   };

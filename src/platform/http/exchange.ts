@@ -17,13 +17,13 @@ export interface RequestContext {
   readonly onClose?: (bytes: number) => void;
 }
 
-/** What a transport reports, in this order; nothing after the first `fail` or `end`. */
+/** Called by the transport in this order; nothing after the first `fail` or `end`. */
 interface Exchange {
   readonly answer: Promise<HttpResponse>;
   onConnected(): void;
-  /** The request is to be sent once more, on a new connection: restarts the connect timeout. */
+  /** The request is sent again on a new connection: restarts the connect timeout. */
   onReconnecting(): void;
-  /** So many bytes of the body were sent: restarts the headers timeout. */
+  /** `bytes` of the body were sent: restarts the headers timeout. */
   progress(bytes: number): void;
   headers(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
   data(chunk: Uint8Array): void;
@@ -32,7 +32,7 @@ interface Exchange {
 }
 
 interface Transport {
-  /** The other end, for error messages; it changes while a tunnel is opened. */
+  /** For error messages: the proxy until a tunnel is open, then the server. */
   peer(phase: Phase): Peer;
   pause(): void;
   resume(): void;
@@ -166,7 +166,7 @@ function withResolvers<T>(): {
 /** A longer upload is written in slices of this size, so that its progress restarts the timeout. */
 export const SLICE_BYTES = 64 * 1024;
 
-/** The bytes of a body; those that are bytes already are not copied. */
+/** Copies only a string. */
 export function toBytes(body: NonNullable<HttpRequest['body']>): Buffer {
   return typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
 }

@@ -95,7 +95,7 @@ function tunnelAgent(proxy: URL, report: (outcome: number | Error) => void): Pro
         handler.onRequestUpgrade?.(controller, status, headers, socket);
       },
       onResponseError(controller, error) {
-        // Left alone, undici would redial a proxy that hangs up again and again.
+        // Otherwise undici would connect again and again to a proxy that hangs up.
         report(error);
         handler.onResponseError?.(controller, error);
       },

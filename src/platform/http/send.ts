@@ -16,15 +16,15 @@ interface HttpOptions {
 }
 
 interface HttpClient {
-  /** Returns redirects like any response. Read the body or leave it early: until then its connection is in use. */
+  /** Does not follow redirects. The connection is in use until the body is read or closed. */
   readonly send: SendHttp;
-  /** Opens a connection for the next request there, unless a proxy applies. Says nothing if that fails. */
+  /** Opens a connection for the next request there, unless a proxy applies. Ignores failures. */
   preconnect(url: URL): void;
-  /** Closes all connections. Idle ones keep no process alive, so a run that ends may leave them. */
+  /** Closes all connections. Idle ones do not keep the process alive, so a run that ends may leave them open. */
   close(): void;
 }
 
-/** On Node's own clients, or on undici, loaded on first use, if a proxy applies. */
+/** Uses Node's own clients; undici, which is loaded on first use, if a proxy applies. */
 export function createHttpClient({ timers, env, trace, clock, addresses }: HttpOptions): HttpClient {
   const direct = openDirectClient({ clock });
   return {

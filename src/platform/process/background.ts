@@ -17,26 +17,26 @@ export interface BackgroundOutput extends CapturedText {
 
 /** Commands that run while the model works. None outlives `close`, nor this process. */
 export interface BackgroundCommands {
-  /** Gives the id of the command. Throws AppError `usage` if it cannot be started, or too many are running. */
+  /** Returns the id of the command. Throws AppError `usage` if it cannot be started, or too many are running. */
   start(command: ShellCommand): Promise<number>;
   /**
-   * What a command printed since the last reading. Waits up to `waitMs` for something new, or for its end. Undefined
-   * if there is no such command. Throws the signal's reason.
+   * What a command printed since it was last read. Waits up to `waitMs` for new output, or for its end. Undefined if there is
+   * no such command. Throws the signal's reason.
    */
   read(id: number, waitMs: number, signal: AbortSignal): Promise<BackgroundOutput | undefined>;
-  /** Ends a command and all it has started, see `stopProcessTree`; gives what it printed last. */
+  /** Ends a command and all it has started, see `stopProcessTree`; returns its last output. */
   stop(id: number): Promise<BackgroundOutput | undefined>;
   ids(): readonly number[];
-  /** Ends all of them; nothing can be started after it. */
+  /** Ends all commands; none can be started after that. */
   close(): Promise<void>;
 }
 
 const MAX_COMMANDS = 8;
-/** Of each command, not yet read. */
+/** Unread output of one command. */
 const MAX_CHARS = 1_000_000;
 /** After output, how long to wait for the rest of a line and for the exit. */
 const LINGER_MS = 100;
-/** A command that prints faster than it is read is slowed down, not stopped: it must not keep this process busy. */
+/** Delay for a command that prints faster than it is read: it must not keep this process busy. */
 const THROTTLE_MS = 5;
 const NEVER = new AbortController().signal;
 
@@ -89,7 +89,7 @@ export function createBackgroundCommands(): BackgroundCommands {
       if (entry === undefined) return undefined;
       if (!entry.hasNews && entry.ending === undefined) await waitForNews(entry, waitMs, signal);
       if (entry.ending === undefined && entry.hasNews) await waitForExit(entry, LINGER_MS);
-      // What it left running is being stopped, which takes three seconds at most.
+      // Processes that it left running are being stopped, which takes three seconds at most.
       if (entry.hasExited()) await entry.ended;
       signal.throwIfAborted();
       return takeOutput(entry);

@@ -27,13 +27,13 @@ export interface ProgramEnd {
 }
 
 export interface Program {
-  /** Resolves when there is room for more, or nobody is left to read it. Never rejects. */
+  /** Resolves when there is room for more, or the program no longer reads. Never rejects. */
   write(text: string): Promise<void>;
   /** Its standard output. Must be read, or the program blocks. Never throws. */
   readonly output: AsyncIterable<Uint8Array>;
   /** The first and last lines of its standard error, which is always read. Untrusted text. */
   errors(): string;
-  /** Resolves when it has ended or closed its output, and the rest of its output was read or will not come. */
+  /** Resolves when it has ended or closed its output, and no more output will come. */
   readonly ended: Promise<ProgramEnd>;
   /** Closes its input, then stops it and its children, see `stopProcessTree`. Never rejects; may be called twice. */
   stop(): Promise<void>;
@@ -63,7 +63,7 @@ export function startProgram(start: ProgramStart): Program {
   } catch (thrown) {
     return failedProgram(thrown);
   }
-  // The marker is not in the environment, which belongs to the user here; so only the process group is stopped.
+  // The user decides about the environment here, so it has no marker, and only the process group is stopped.
   const tree = child.pid === undefined ? undefined : { leader: child.pid, marker: randomUUID() };
   const cancelKill = tree && start.onExit(() => killProcessTree(tree));
   const errors = readErrors(child);
@@ -105,7 +105,7 @@ function waitForProgramEnd(child: ChildProcessWithoutNullStreams): Promise<Progr
   return new Promise((resolve) => {
     const closed = new Promise<void>((close) => void child.once('close', () => close()));
     const finish = (): void => {
-      // A process it left behind may hold the pipes open for ever.
+      // A process that it left behind may keep the pipes open for ever.
       void waitAtMost(LINGER_MS, closed).then(() => {
         child.stdout.destroy();
         resolve({ exitCode: child.exitCode, signal: child.signalCode });
@@ -138,7 +138,7 @@ async function* streamOutput({ stdout }: ChildProcessWithoutNullStreams): AsyncG
   try {
     for await (const chunk of stdout) yield chunk;
   } catch {
-    // Cut off; `ended` says why.
+    // `ended` says why.
   }
 }
 
@@ -177,7 +177,7 @@ export function programEnvironment(env: Env, own: Readonly<Record<string, string
   return { ...pickVariables(env, PASSED, process.platform), ...own };
 }
 
-/** Each program keeps a core busy while it loads, and waits for much in between. */
+/** More than one per core, because a program that loads often waits. */
 export function maxProgramsAtOnce(): number {
   return 2 * availableParallelism();
 }

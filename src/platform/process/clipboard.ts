@@ -13,13 +13,13 @@ export function findClipboardProgram(env: Env, platform: string = process.platfo
 /** More than can be sent anyway. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** A person waits, and cannot type meanwhile. */
+/** Kept short: the user waits, and cannot type meanwhile. */
 const PROGRAM_MS = 5000;
 
 interface Reader {
   readonly holds: 'text' | 'picture';
   readonly command: readonly [program: string, ...args: string[]];
-  /** What the output stands for; the bytes themselves unless given. */
+  /** Absent: the output is the content. */
   readonly decode?: (output: Uint8Array) => Uint8Array;
 }
 
@@ -74,10 +74,7 @@ interface ClipboardOptions {
   readonly maxMs?: number;
 }
 
-/**
- * What is in the clipboard: text, or a picture. Throws AppError `usage` if it is empty, does not answer or is not there, and
- * the signal's reason.
- */
+/** Text or a picture. Throws AppError `usage` if there is no clipboard, it is empty or does not answer; and the signal's reason. */
 export async function readClipboard(
   { env, cwd, prefers = 'text', maxMs = PROGRAM_MS }: ClipboardOptions,
   signal: AbortSignal,
@@ -106,7 +103,7 @@ export async function readClipboard(
     }
   }
   const [program] = missing;
-  // Where several programs can do it, one of them is enough.
+  // If there are several programs, one of them is enough.
   if (program !== undefined && missing.size === new Set(readers.map(({ command: [name] }) => name)).size) {
     throw new AppError('usage', `the clipboard needs the program ${program}, which is not installed`, {
       hint: `Install ${program}.`,

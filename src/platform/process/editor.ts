@@ -39,7 +39,7 @@ interface PagerOptions {
   readonly terminal: string;
 }
 
-/** A colon, as when reading from a pipe: the name of our temporary file is of no interest. */
+/** Shows a colon, as for a pipe, instead of the name of our temporary file. */
 const LESS_PROMPT = '-Ps?e(END):\\:.$';
 
 /** Shows a text in a pager until the user quits it; false if that failed. Throws the signal's reason. */

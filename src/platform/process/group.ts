@@ -59,7 +59,6 @@ export function killProcessTree(tree: ProcessTree): void {
 }
 
 export interface Watchdog {
-  /** It is no longer needed. */
   release(): void;
 }
 
@@ -82,7 +81,7 @@ export function startWatchdog({ leader, marker }: ProcessTree): Watchdog {
   const watchdog = spawn('/bin/sh', ['-c', WATCH, String(leader), marker], {
     ...{ cwd: '/', env: { PATH: '/usr/bin:/bin' }, stdio: ['pipe', 'ignore', 'ignore'], detached: true },
   });
-  // Without it the command still ends with this process, unless that is killed.
+  // Without a watchdog the command still ends with this process, unless this process is killed.
   watchdog.on('error', () => {});
   watchdog.stdin?.on('error', () => {});
   // A command that has ended but is not released, as after an error, must not keep this process alive.

@@ -49,7 +49,7 @@ function readProcessState(pid: number): { began: string; isStopped: boolean; isD
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const [state = ''] = fields;
-    // A zombie only waits for its parent to look; in a container it may wait for ever.
+    // A zombie has ended; in a container its parent may never collect it.
     return { began: fields[19] ?? '', isStopped: /^t$/i.test(state), isDead: /^[zx]$/i.test(state) };
   } catch {
     return undefined;

@@ -123,7 +123,7 @@ const CIPHER = 'aes-256-gcm';
 const TAG_BYTES = 16;
 
 interface SealedBox {
-  /** Opens `iv:tag:ciphertext`; `foreign`: another machine or user sealed it, `broken`: not in that format. */
+  /** Opens `iv:tag:ciphertext`. `foreign`: another machine or user sealed it. `broken`: not in that format. */
   open(sealed: string): { readonly kind: 'opened'; readonly text: string } | { readonly kind: 'foreign' | 'broken' };
   seal(text: string): string;
 }

@@ -11,7 +11,7 @@ export interface SelfRun {
   readonly cwd: string;
   readonly env: Env;
   readonly input?: string;
-  /** It has our terminal, and what it prints is not collected. */
+  /** It uses our terminal, and its output is not collected. */
   readonly isAttached?: boolean;
 }
 

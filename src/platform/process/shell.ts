@@ -55,7 +55,7 @@ export interface ShellResult extends CapturedText, ShellEnding {
 }
 
 const LINGER_MS = 200;
-/** The same limit while output keeps coming. */
+/** The limit while output keeps coming. */
 const MAX_LINGER_MS = 1000;
 
 /**
@@ -199,7 +199,7 @@ export function collectOutput(child: ChildProcess, { maxChars, onOutput }: Outpu
   };
 }
 
-/** Waits for the shell itself, not for its pipes: a process it left behind may hold them open for ever. */
+/** Waits for the shell itself, not for its pipes: a process that it left behind may keep them open for ever. */
 function waitForExit(
   child: ChildProcess,
   timeoutMs: number,
@@ -215,7 +215,7 @@ function waitForExit(
     const stopTimer = startTimer(timeoutMs, finish('timeout'));
     signal.addEventListener('abort', onAbort, { once: true });
     child.once('exit', finish('exit'));
-    // While it was being started.
+    // It may have aborted while the shell was started.
     if (signal.aborted) onAbort();
   });
 }

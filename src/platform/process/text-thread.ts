@@ -23,8 +23,8 @@ export interface TextResult {
 }
 
 /**
- * Starts a thread with the first job, and ends it when the signal aborts, when a job takes too long, or when it is idle. After a job that
- * took too long no other runs: text made to be slow would cost that time again and again.
+ * Starts a thread with the first job, and ends it when the signal aborts, when a job takes too long, or when it is idle. After a
+ * job that took too long no other one runs: text made to be slow would take that time again and again.
  */
 export function textThread(
   signal: AbortSignal,
@@ -85,7 +85,7 @@ export function textThread(
   };
 }
 
-/** Gets none of our environment. Its output is not piped to ours, as every worker would add listeners there. */
+/** Gets none of our environment. Its output is not piped to ours, because every worker would add listeners there. */
 function startWorker(file: string): Worker {
   const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
   const worker = new Worker(file, { env: {}, stdin: false, stdout: true, stderr: true, resourceLimits });

@@ -10,7 +10,7 @@ export function countProcessors(): number {
 
 /** `file` is beside the program. The thread gets none of our environment. */
 export function startThread(file: string, workerData: unknown): Thread {
-  // It prints nothing; piped through to ours, each worker would add listeners to our streams.
+  // It prints nothing. If its streams were piped to ours, each worker would add listeners there.
   const streams = { stdin: false, stdout: true, stderr: true };
   return new Worker(resolve(__dirname, file), { workerData, env: {}, ...streams });
 }

@@ -8,8 +8,8 @@ const FAULT_BY_SIGNAL = {
 } as const satisfies Record<string, Fault>;
 
 /**
- * How long a run may still wind down after a second signal. It need not be a second wish: npm and other wrappers pass on
- * the Ctrl+C that the terminal has sent to all, and the last line of the output must still be written then.
+ * How long a run may still wind down after a second signal. The second one may be the same Ctrl+C: the terminal sends it to
+ * all processes, and npm and other wrappers pass it on. The last line of the output must still be written then.
  */
 const GRACE_MS = 100;
 
@@ -38,8 +38,8 @@ export function createInterruptSignal(): AbortSignal {
 }
 
 /**
- * Ends the process with SIGINT itself if a host name is being looked up, as shells report that like the exit code. Any other
- * exit of Node waits for the lookup, which takes half a minute where no name server answers, and hears no second Ctrl+C.
+ * If a host name is being looked up, ends the process with SIGINT, which shells report like the exit code. Any other exit of
+ * Node waits for the lookup, which takes half a minute if no name server answers, and ignores a second Ctrl+C.
  */
 function skipLookups(exitCode: number): void {
   if (exitCode !== EXIT_CODES.interrupted || process.platform === 'win32') return;

@@ -13,8 +13,8 @@ export interface OutputStream {
 }
 
 /**
- * The stream to use for a descriptor that is a file; undefined for any other. The streams of Node and Bun take a write of which
- * only a part found room on the disk for a complete one.
+ * The stream for a descriptor that is a file; undefined for any other. On a full disk, the streams of Node and Bun treat a
+ * partial write as a complete one.
  */
 export function findFileOutput(descriptor: 1 | 2): OutputStream | undefined {
   if (!isFile(descriptor)) return undefined;

@@ -27,7 +27,7 @@ export interface TerminalInput {
 interface TerminalListener {
   bytes(chunk: Uint8Array): void;
   onResize(): void;
-  /** About to be suspended: others will write where the cursor is. */
+  /** About to be suspended: other programs will write where the cursor is. */
   onSuspend(): void;
   /** Resumed after a suspension: the screen may show anything. */
   onContinue(): void;

@@ -160,7 +160,7 @@ function expireQueue(isQueued: () => boolean, giveUp: () => void, exitCode: numb
   callAfter(GRACE_MS, () => {
     if (!isQueued()) return;
     giveUp();
-    // Node lets no one close these streams.
+    // Node does not let these streams be closed.
     callAfter(GRACE_MS, () => process.exit(exitCode));
   });
 }
@@ -252,8 +252,8 @@ function canStyle(choice: ColorChoice, env: Env, isTerminal: boolean): boolean {
 }
 
 /**
- * Whether the terminal is known to make hyperlinks of OSC 8. Those that are not known may print the sequence, so they
- * get none. FORCE_HYPERLINK, which other programs know too, decides for itself.
+ * Whether the terminal is known to show OSC 8 as hyperlinks; others may print the sequence. FORCE_HYPERLINK, which other
+ * programs use, too, overrides that.
  */
 function showsLinks(env: Env): boolean {
   if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0';

@@ -11,8 +11,8 @@ const SHORT_BYTES = 16_384;
 const MAX_BUFFER_BYTES = 1024 * 1024;
 
 /**
- * Encodes long text for a file or a pipe into a buffer of its own: of a string, Node would make one of three times its length
- * for each write.
+ * Encodes long text for a file or a pipe into a buffer that is reused: for a string, Node allocates three times its length
+ * with each write.
  */
 export function createPieceWriter(stream: OutputStream): WritePieces {
   let buffer = Buffer.alloc(0);

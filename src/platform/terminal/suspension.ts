@@ -18,7 +18,7 @@ export function handleSuspension(onSuspend: () => void, onResume: () => void): S
   const onStop = (): void => {
     onSuspend();
     isAway = true;
-    // All have given back by then, and what they wrote is written.
+    // By then all handlers have run, and what they wrote has been written.
     setImmediate(() => {
       if (process.listeners('SIGTSTP').at(-1) === onStop) stopProcess();
       // If we were suspended, SIGCONT is handled between these two turns.

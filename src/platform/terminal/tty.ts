@@ -31,7 +31,7 @@ const SUSPEND = '\u001a';
 
 /** Longer than the pause between two keys, so that text typed ahead answers no question. */
 const QUIET_MS = 300;
-/** Longer after somebody was seen typing: people stop to think. */
+/** Longer once something was typed: people pause to think. */
 const TYPIST_QUIET_MS = 1000;
 
 export const TTY_PATH = process.platform === 'win32' ? '\\\\.\\CONIN$' : '/dev/tty';

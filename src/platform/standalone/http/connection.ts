@@ -5,7 +5,7 @@ export interface ConnectionEvents {
   /** Ready for writing; with TLS, after the certificate was verified. */
   open(): void;
   data(chunk: Buffer): void;
-  /** There is room again after a write that took only a part. */
+  /** There is room again after a partial write. */
   room(): void;
   closed(error: unknown): void;
 }

@@ -30,7 +30,7 @@ export const readSystemUser: typeof systemUserNode = () => {
   return user;
 };
 
-/** Users may be defined elsewhere than in /etc/passwd: on a Mac, and in most companies. */
+/** On a Mac, and in most companies, users are defined elsewhere than in /etc/passwd. */
 function queryUser(uid: number): string {
   const [program, ...args] =
     process.platform === 'darwin' ? ['/usr/bin/id', '-P'] : ['/usr/bin/getent', 'passwd', String(uid)];
