@@ -8,7 +8,7 @@ import type { Lock } from '../platform/files/lock.ts';
 import { readModifiedTime } from '../platform/files/write-sync.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { errorCode } from '../platform/runtime/system.ts';
-import { findSessionId, parseRecord, type ReadRecord, recoverHeader } from './parse.ts';
+import { findSessionId, type ReadRecord, recoverHeader, tryParseRecord } from './parse.ts';
 import { formatSaveError } from './record.ts';
 import type { StoreContext } from './session-file.ts';
 
@@ -56,7 +56,7 @@ export interface FileSummary {
  * Reads only the two ends of the file. Undefined if it is not a session: neither the header nor any record can be read.
  */
 export function readFileSummary({ id, file }: SessionPath): FileSummary | undefined {
-  const ends = readEnds(file, parseRecord);
+  const ends = readEnds(file, tryParseRecord);
   const header = ends === undefined ? undefined : recoverHeader(file, ends.first);
   if (ends === undefined || header === undefined) return undefined;
   const { last, size } = ends;
@@ -112,7 +112,7 @@ const TICK_MS = 20;
  */
 function findNewest(directory: string, isWanted: (session: SessionSummary) => boolean): SessionSummary | undefined {
   const files = listSessionPaths(directory)
-    .map((place) => ({ place, writtenAt: latestWrite(readModifiedTime(place.file) ?? 0) }))
+    .map((place) => ({ place, writtenAt: toLatestWrite(readModifiedTime(place.file) ?? 0) }))
     .sort((left, right) => right.writtenAt - left.writtenAt);
   let newest: SessionSummary | undefined;
   let newestAt = Number.NEGATIVE_INFINITY;
@@ -127,7 +127,7 @@ function findNewest(directory: string, isWanted: (session: SessionSummary) => bo
   return newest;
 }
 
-function latestWrite(modifiedAt: number): number {
+function toLatestWrite(modifiedAt: number): number {
   return modifiedAt + (modifiedAt % 1000 === 0 ? COARSE_TIME_MS : TICK_MS);
 }
 
@@ -147,7 +147,9 @@ export function findSession(directory: string, reference: string, asker: Session
   if (byId.length === 1 && /^[0-9a-f-]{8,}$/i.test(wanted) && byId[0] !== undefined) return byId[0];
   const list = listSessions(directory);
   const isNewest = wanted === 'last' || wanted === 'latest';
-  const found = isNewest ? list.find(resumableBy(asker)) : (findByNumber(list, wanted) ?? findByName(list, wanted));
+  const found = isNewest
+    ? list.find(createResumableCheck(asker))
+    : (findByNumber(list, wanted) ?? findByName(list, wanted));
   if (found !== undefined) return found;
   if (byId.length > 1) {
     const some = byId.slice(0, 5).map(({ id }) => id);
@@ -163,7 +165,7 @@ export function findSession(directory: string, reference: string, asker: Session
  * Which sessions `last` may mean: in a chat only chats; at the command line also one-shots; for an agent also what
  * other agents delegated.
  */
-function resumableBy(asker: SessionSource): (session: SessionSummary) => boolean {
+function createResumableCheck(asker: SessionSource): (session: SessionSummary) => boolean {
   const sources: readonly SessionSource[] =
     asker === 'chat' ? ['chat'] : asker === 'prompt' ? ['chat', 'prompt'] : ['chat', 'prompt', 'mcp'];
   return (session) => canResume(session) && sources.includes(session.source);
@@ -181,8 +183,8 @@ function noSessionError(list: readonly SessionSummary[], asker: SessionSource): 
 }
 
 /** The newest session that was begun in `cwd` and that `asker` may resume. Throws AppError `usage` if there is none. */
-export function newestSession(directory: string, cwd: string, asker: SessionSource): SessionSummary {
-  const isResumable = resumableBy(asker);
+export function requireNewestSession(directory: string, cwd: string, asker: SessionSource): SessionSummary {
+  const isResumable = createResumableCheck(asker);
   const found = findNewest(directory, (session) => session.cwd === cwd && isResumable(session));
   if (found !== undefined) return found;
   const all = listSessions(directory);

@@ -7,7 +7,7 @@ import { NO_USAGE } from '../core/usage.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import { readLineBatches } from '../platform/files/lines.ts';
 import { errorReason } from '../platform/runtime/system.ts';
-import { parseRecord, type ReadRecord, type RecoveredHeader, recoverHeader } from './parse.ts';
+import { type ReadRecord, type RecoveredHeader, recoverHeader, tryParseRecord } from './parse.ts';
 import {
   type CompactRecord,
   type Header,
@@ -20,7 +20,7 @@ import {
 export interface LoadedSession {
   readonly header: Header;
   /** The turns that were not rewound. A reply cut off by a crash is there as far as it was written. */
-  readonly exchanges: Turns<SavedRecord>;
+  readonly turns: Turns<SavedRecord>;
   /** Where the last complete line ends. */
   readonly bytes: number;
   readonly seq: number;
@@ -51,13 +51,13 @@ export async function loadSession(file: string, blobs: BlobStore): Promise<Loade
           header = requireHeader(text, file);
           continue;
         }
-        const line = isTorn ? undefined : parseRecord(text);
+        const line = isTorn ? undefined : tryParseRecord(text);
         if (line === undefined) damaged += 1;
         else if (line.blobs.length === 0) playback.play(line);
         else
           playback.play({
             ...line,
-            body: await restoreMedia(line.body, line.blobs, { blobs, missed: countMissing }),
+            body: await restoreMedia(line.body, line.blobs, { blobs, onMissing: countMissing }),
           });
       }
     }
@@ -69,7 +69,7 @@ export async function loadSession(file: string, blobs: BlobStore): Promise<Loade
     });
   }
   if (header === undefined || (header.isDamaged && playback.isEmpty)) throw notSessionError(file);
-  const notices = damageNotices(damaged, missing);
+  const notices = formatDamage(damaged, missing);
   return { header, bytes, ...playback.end(header), notices: header.isDamaged ? [DAMAGED_HEADER, ...notices] : notices };
 }
 
@@ -95,7 +95,7 @@ function notSessionError(file: string): AppError {
   return new AppError('usage', `${file} is not a session, or nothing in it can be read`, { hint: LIST });
 }
 
-function damageNotices(damaged: number, missing: number): readonly string[] {
+function formatDamage(damaged: number, missing: number): readonly string[] {
   const notices: string[] = [];
   if (damaged > 0) notices.push(`${plural(damaged, 'damaged record')} of this session could not be read`);
   if (missing > 0) notices.push(`${plural(missing, 'attachment')} of this session could not be found`);
@@ -105,7 +105,7 @@ function damageNotices(damaged: number, missing: number): readonly string[] {
 interface Playback {
   play(line: ReadRecord): void;
   readonly isEmpty: boolean;
-  end(header: Header): Pick<LoadedSession, 'exchanges' | 'seq' | 'state' | 'setup' | 'unanswered'>;
+  end(header: Header): Pick<LoadedSession, 'turns' | 'seq' | 'state' | 'setup' | 'unanswered'>;
 }
 
 function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
@@ -128,9 +128,9 @@ function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
     },
     play(line) {
       const { body, at } = line;
-      const isAside = body.kind === 'name' || body.kind === 'setup' || body.kind === 'compact';
+      const isMetadata = body.kind === 'name' || body.kind === 'setup' || body.kind === 'compact';
       if (body.kind === 'setup') setup = body.chosen;
-      if (!isAside) {
+      if (!isMetadata) {
         const asked = lastStep?.kind === 'prompt' && beginsTurn(lastStep.content) ? lastStep.content : undefined;
         unanswered = body.kind === 'rewind' ? asked : undefined;
       }
@@ -139,7 +139,7 @@ function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
       if (body.kind === 'partial') partial += body.text;
       // The final record contains the partial text.
       else if (body.kind === 'reply' || body.kind === 'call') partial = '';
-      else if (!isAside || body.kind === 'compact') addPartialReply();
+      else if (!isMetadata || body.kind === 'compact') addPartialReply();
       if ('content' in body) found.add({ ...body, at });
       else if (body.kind === 'rewind') found.rewind(body.turns);
       else if (body.kind === 'compact') {
@@ -155,7 +155,7 @@ function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
     end({ name }) {
       addPartialReply();
       const state = { ...(last?.state ?? { name }), turn: found.count };
-      return { exchanges: found, seq: last?.seq ?? 0, state, setup, unanswered };
+      return { turns: found, seq: last?.seq ?? 0, state, setup, unanswered };
     },
   };
 }

@@ -21,7 +21,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * Parses a session file of the official CLI: the current format (one record per line, later ones win) or the older one
  * (a single object). Undefined if it is not a session, belongs to a sub-agent, or has no prompt.
  */
-export function parseOfficial(text: string): OfficialSession | undefined {
+export function tryParseOfficial(text: string): OfficialSession | undefined {
   const whole = tryParseJson(text);
   const { meta, messages } =
     isObject(whole) && Array.isArray(whole.messages)

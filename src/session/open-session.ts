@@ -16,7 +16,7 @@ const PARTIAL_LENGTH = 65_536;
 interface SessionOptions {
   readonly clock: Clock;
   readonly file: Pick<SessionFile, 'id' | 'name'>;
-  readonly earlier?: Pick<LoadedSession, 'header' | 'exchanges' | 'seq' | 'state' | 'setup' | 'unanswered'>;
+  readonly earlier?: Pick<LoadedSession, 'header' | 'turns' | 'seq' | 'state' | 'setup' | 'unanswered'>;
   readonly by: SessionSource;
   readonly writer: SessionWriter;
   readonly blobs: Pick<BlobStore, 'put' | 'path'>;
@@ -34,14 +34,14 @@ export interface LocalSession extends Session {
 /** A session to append to. What cannot be written is reported and kept in memory. */
 export function createSession(given: SessionOptions): LocalSession {
   const { clock, file, earlier, writer, reservation, blobs, ...options } = given;
-  const { turns: history, setup: choice, toLine, toLines, ...book } = createLedger(clock, earlier, options.by);
-  const inOrder = createSerialQueue();
-  const pace = createPace(clock);
+  const { turns: history, setup: choice, toLine, toLines, ...log } = createRecordLog(clock, earlier, options.by);
+  const runInOrder = createSerialQueue();
+  const partial = createPartialBuffer(clock);
   /** True while there is no file, so that nothing in it needs changing. */
   const isBlank = (): boolean => earlier === undefined && !writer.hasBegun;
   const put = (lines: readonly FileRecord[], durability = options.durability): Promise<void> => {
-    pace.restart();
-    return inOrder(() => writer.append(lines, durability));
+    partial.restart();
+    return runInOrder(() => writer.append(lines, durability));
   };
   return {
     get id() {
@@ -57,7 +57,7 @@ export function createSession(given: SessionOptions): LocalSession {
       return writer.isSaved;
     },
     get unanswered() {
-      return book.findUnanswered();
+      return log.findUnanswered();
     },
     get setup() {
       return choice.setup;
@@ -78,11 +78,11 @@ export function createSession(given: SessionOptions): LocalSession {
     appendAll: (records) => put(records.flatMap(toLines)),
     touch: () => put([toLine({ kind: 'name' })]),
     async appendDelta(delta) {
-      const text = pace.due(delta);
+      const text = partial.takeIfDue(delta);
       if (text === undefined) return;
       const line = toLine({ kind: 'partial', text });
-      await inOrder(async () => {
-        if (await writer.tryPut(line)) pace.markWritten(text);
+      await runInOrder(async () => {
+        if (await writer.tryPut(line)) partial.markWritten(text);
       });
     },
     async rename(next) {
@@ -94,19 +94,19 @@ export function createSession(given: SessionOptions): LocalSession {
       const count = Math.min(turns, history.count);
       if (count <= 0) return;
       history.rewind(count);
-      book.clear();
+      log.clear();
       await put([toLine({ kind: 'rewind', turns: count })]);
     },
     async retractPrompt() {
-      if (book.retractPrompt()) await put([toLine({ kind: 'rewind', turns: 1 })]);
+      if (log.retractPrompt()) await put([toLine({ kind: 'rewind', turns: 1 })]);
     },
     async replace(contents) {
       history.clear();
-      book.clear();
+      log.clear();
       addContents(history, contents);
       if (contents.length > 0 || !isBlank()) await put([toLine({ kind: 'replace', contents })]);
     },
-    close: () => inOrder(() => writer.close().then(reservation.release)),
+    close: () => runInOrder(() => writer.close().then(reservation.release)),
   };
 }
 
@@ -140,7 +140,7 @@ function isSameStart(one: SessionStart | undefined, other: SessionStart | undefi
   return one?.date === other?.date && one?.branch === other?.branch;
 }
 
-interface Ledger {
+interface RecordLog {
   readonly turns: Turns<StoredContent>;
   toLine(entry: RecordBody): FileRecord;
   readonly setup: SetupTracker;
@@ -152,8 +152,8 @@ interface Ledger {
   clear(): void;
 }
 
-function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource): Ledger {
-  const history = toTurns(earlier?.exchanges);
+function createRecordLog({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource): RecordLog {
+  const history = toTurns(earlier?.turns);
   let model = earlier?.state.model;
   let seq = earlier?.seq ?? 0;
   const choice = trackSetup(earlier?.setup ?? {});
@@ -223,20 +223,20 @@ function addContents(history: Turns<StoredContent>, contents: readonly StoredCon
   for (const content of contents) history.add(content);
 }
 
-interface Pace {
+interface PartialBuffer {
   /** All text not yet written, if it is time to write it. */
-  due(delta: string): string | undefined;
+  takeIfDue(delta: string): string | undefined;
   markWritten(text: string): void;
   /** Discards the text: the final record of the reply contains it. */
   restart(): void;
 }
 
-function createPace({ now }: Clock): Pace {
+function createPartialBuffer({ now }: Clock): PartialBuffer {
   let text = '';
   let fresh = 0;
   let since = now();
   return {
-    due(delta) {
+    takeIfDue(delta) {
       text += delta;
       fresh += delta.length;
       if (fresh < PARTIAL_LENGTH && now() - since < PARTIAL_MS) return undefined;

@@ -16,7 +16,7 @@ import {
 } from './record.ts';
 
 /** Accepts headers of every version; undefined if the line is not a header. */
-export function parseHeader(text: string): Header | undefined {
+export function tryParseHeader(text: string): Header | undefined {
   const value = tryParseJson(text);
   if (!isObject(value) || value.type !== 'session' || !Number.isInteger(value.v)) return undefined;
   const { id, cwd } = value;
@@ -29,7 +29,7 @@ export function parseHeader(text: string): Header | undefined {
     id,
     at,
     cwd,
-    by: parseSource(value.by) ?? 'prompt',
+    by: tryParseSource(value.by) ?? 'prompt',
     gmn: toNonEmptyString(value.gmn) ?? '',
     title: toNonEmptyString(value.title) ?? '',
     ...(name === undefined ? {} : { name }),
@@ -43,12 +43,12 @@ export interface ReadRecord extends FileRecord {
 }
 
 /** Undefined if the line is damaged or of an unknown kind. */
-export function parseRecord(text: string): ReadRecord | undefined {
+export function tryParseRecord(text: string): ReadRecord | undefined {
   const value = tryParseJson(text);
   if (!isObject(value)) return undefined;
   const { seq, turn } = value;
   const at = toTime(value.t);
-  const entry = parseRecordBody(value);
+  const entry = tryParseRecordBody(value);
   if (!isCount(seq) || !isCount(turn) || at === undefined || entry === undefined) return undefined;
   return {
     seq,
@@ -58,36 +58,36 @@ export function parseRecord(text: string): ReadRecord | undefined {
       turn,
       name: toNonEmptyString(value.name),
       model: toNonEmptyString(value.model),
-      by: parseSource(value.by),
+      by: tryParseSource(value.by),
       unanswered: value.unanswered === true ? true : undefined,
     },
-    blobs: parseBlobReferences(value.blobs),
+    blobs: toBlobReferences(value.blobs),
   };
 }
 
-function parseSource(value: unknown): SessionSource | undefined {
+function tryParseSource(value: unknown): SessionSource | undefined {
   return value === 'chat' || value === 'prompt' || value === 'mcp' ? value : undefined;
 }
 
-function parseRecordBody(value: Readonly<Record<string, unknown>>): RecordBody | undefined {
+function tryParseRecordBody(value: Readonly<Record<string, unknown>>): RecordBody | undefined {
   const { type } = value;
   if (type === 'name') return { kind: type };
-  if (type === 'setup') return isObject(value.chosen) ? { kind: type, chosen: parseSetup(value.chosen) } : undefined;
+  if (type === 'setup') return isObject(value.chosen) ? { kind: type, chosen: toSetup(value.chosen) } : undefined;
   if (type === 'partial') return typeof value.text === 'string' ? { kind: type, text: value.text } : undefined;
   if (type === 'rewind') return isCount(value.turns) ? { kind: type, turns: value.turns } : undefined;
   if (type === 'replace') {
-    const contents = Array.isArray(value.contents) ? value.contents.map(parseStoredContent) : undefined;
+    const contents = Array.isArray(value.contents) ? value.contents.map(tryParseStoredContent) : undefined;
     return contents?.every(isDefined) ? { kind: type, contents } : undefined;
   }
-  if (type === 'compact') return parseCompaction(value);
-  const content = parseStoredContent(value.content);
+  if (type === 'compact') return tryParseCompaction(value);
+  const content = tryParseStoredContent(value.content);
   if (content === undefined) return undefined;
   if (type === 'prompt' || type === 'answer') return { kind: type, content };
   const reply = {
     content,
-    usage: parseStoredUsage(value.usage),
+    usage: toStoredUsage(value.usage),
     model: toNonEmptyString(value.model) ?? '',
-    ...parseStoredPages(value.pages),
+    ...toStoredPages(value.pages),
   };
   if (type === 'call') return { kind: type, ...reply };
   if (type !== 'reply') return undefined;
@@ -95,16 +95,20 @@ function parseRecordBody(value: Readonly<Record<string, unknown>>): RecordBody |
   return { kind: type, ...reply, ...(finishReason === undefined ? {} : { finishReason }) };
 }
 
-function parseCompaction({ length, summary, outputs }: Readonly<Record<string, unknown>>): CompactRecord | undefined {
-  const found = Array.isArray(outputs) ? outputs.map(parseShortened) : undefined;
-  const text = summary === undefined ? undefined : parseSummary(summary);
+function tryParseCompaction({
+  length,
+  summary,
+  outputs,
+}: Readonly<Record<string, unknown>>): CompactRecord | undefined {
+  const found = Array.isArray(outputs) ? outputs.map(tryParseShortened) : undefined;
+  const text = summary === undefined ? undefined : tryParseSummary(summary);
   if (!isCount(length) || !found?.every(isDefined) || (text === undefined && summary !== undefined)) return undefined;
   // What comes later was not there to be replaced: it would never be sent.
   if ((text?.end ?? 0) > length || found.some(([content]) => content >= length)) return undefined;
   return { kind: 'compact', length, ...(text === undefined ? {} : { summary: text }), outputs: found };
 }
 
-function parseShortened(value: unknown): ShortenedReference | undefined {
+function tryParseShortened(value: unknown): ShortenedReference | undefined {
   if (!Array.isArray(value)) return undefined;
   const [content, part, head, tail, print] = value as readonly unknown[];
   if (!isCount(content) || !isCount(part) || !isCount(head) || !isCount(tail)) return undefined;
@@ -116,7 +120,7 @@ function parseShortened(value: unknown): ShortenedReference | undefined {
 /** It becomes part of a path. */
 const PRINT = /^[0-9a-f]{64}$/;
 
-function parseSummary(value: unknown): ConversationSummary | undefined {
+function tryParseSummary(value: unknown): ConversationSummary | undefined {
   if (!isObject(value) || !isCount(value.end)) return undefined;
   const { end, prompt, promptLimit } = value;
   const text = toNonEmptyString(value.text);
@@ -129,10 +133,10 @@ function parseSummary(value: unknown): ConversationSummary | undefined {
   };
 }
 
-function parseSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
+function toSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
   const model = toNonEmptyString(value.model);
   const system = toNonEmptyString(value.system);
-  const start = parseStart(value.start);
+  const start = tryParseStart(value.start);
   return {
     ...(model === undefined ? {} : { model }),
     ...(system === undefined ? {} : { system }),
@@ -140,7 +144,7 @@ function parseSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
   };
 }
 
-function parseStart(value: unknown): SessionStart | undefined {
+function tryParseStart(value: unknown): SessionStart | undefined {
   if (!isObject(value)) return undefined;
   const date = toNonEmptyString(value.date);
   const branch = toNonEmptyString(value.branch);
@@ -148,7 +152,7 @@ function parseStart(value: unknown): SessionStart | undefined {
 }
 
 /** Keeps unknown fields. Undefined if the value is not a content. */
-function parseStoredContent(value: unknown): StoredContent | undefined {
+function tryParseStoredContent(value: unknown): StoredContent | undefined {
   if (!isObject(value) || !Array.isArray(value.parts) || !value.parts.every(isObject)) return undefined;
   if (value.role !== 'user' && value.role !== 'model') return undefined;
   return { ...value, role: value.role, parts: asParts(value.parts) };
@@ -158,13 +162,13 @@ function asParts(parts: readonly unknown[]): readonly Part[] {
   return parts as readonly Part[];
 }
 
-function parseStoredUsage(value: unknown): Usage {
+function toStoredUsage(value: unknown): Usage {
   if (!isObject(value)) return {};
   const counts = USAGE_KEYS.flatMap((key) => (typeof value[key] === 'number' ? [[key, value[key]] as const] : []));
   return Object.fromEntries(counts);
 }
 
-function parseStoredPages(value: unknown): { readonly pages?: readonly PageStep[] } {
+function toStoredPages(value: unknown): { readonly pages?: readonly PageStep[] } {
   const pages = filterObjects(value).flatMap(({ url, ok, status }): readonly PageStep[] => {
     if (typeof url !== 'string') return [];
     return [{ kind: 'page', url, ok: ok === true, status: typeof status === 'string' ? status : '' }];
@@ -172,7 +176,7 @@ function parseStoredPages(value: unknown): { readonly pages?: readonly PageStep[
   return pages.length === 0 ? {} : { pages };
 }
 
-function parseBlobReferences(value: unknown): BlobReferences {
+function toBlobReferences(value: unknown): BlobReferences {
   if (!Array.isArray(value)) return [];
   return value.flatMap((item: unknown) => {
     if (!Array.isArray(item)) return [];
@@ -209,7 +213,7 @@ export interface RecoveredHeader extends Header {
 export function recoverHeader(file: string, first: string): RecoveredHeader | undefined {
   const id = findSessionId(basename(file));
   if (id === undefined) return undefined;
-  const header = parseHeader(first);
+  const header = tryParseHeader(first);
   if (header !== undefined) return { ...header, id, isDamaged: header.id !== id };
   const cwd = findStringField(first, 'cwd') ?? '';
   const title = findStringField(first, 'title') ?? '';

@@ -10,14 +10,14 @@ import { removeFiles, removeTemporaries } from '../platform/files/write.ts';
 import { readModifiedTime } from '../platform/files/write-sync.ts';
 import { createReservation, type FileSummary, readFileSummaries, readFileSummary } from './find.ts';
 import { checkVersion } from './load.ts';
-import { parseHeader } from './parse.ts';
+import { tryParseHeader } from './parse.ts';
 import { encodeRecord, formatSaveError, VERSION } from './record.ts';
 import type { StoreContext } from './session-file.ts';
 
 /** Throws AppError `usage` if another session has the name, if the session is open, or if a newer gmn wrote it. */
 export async function renameSession(place: StoreContext, summary: SessionSummary, name: string): Promise<void> {
-  const claim = createReservation(place);
-  const kept = await claim.reserve(name, summary.id);
+  const reservation = createReservation(place);
+  const kept = await reservation.reserve(name, summary.id);
   const write = async (): Promise<void> => {
     const found = readFileSummary(summary);
     if (found === undefined) throw new AppError('usage', `there is no session ${summary.id} any more`, LIST);
@@ -29,7 +29,7 @@ export async function renameSession(place: StoreContext, summary: SessionSummary
     const outcome = await file.append(encodeRecord(line)).finally(() => file.close());
     if (outcome === 'overtaken') throw inUseError(summary);
   };
-  await withSessionLock(place, summary, write).finally(claim.release);
+  await withSessionLock(place, summary, write).finally(reservation.release);
 }
 
 export async function removeSession(place: StoreContext, summary: SessionSummary): Promise<void> {
@@ -158,7 +158,7 @@ async function readFingerprints(files: readonly string[], signal: AbortSignal): 
     let isFirst = true;
     for await (const { lines } of readLineBatches(file)) {
       signal.throwIfAborted();
-      if (isFirst) checkVersion(file, parseHeader(lines[0] ?? '')?.v ?? 0);
+      if (isFirst) checkVersion(file, tryParseHeader(lines[0] ?? '')?.v ?? 0);
       isFirst = false;
       for (const line of lines) for (const print of findFingerprints(line)) prints.add(print);
     }

@@ -73,10 +73,10 @@ export function formatHeader({ v, id, at, ...rest }: Header): string {
 }
 
 /** Ends with a newline. `apart` lists the media that were moved into blobs. */
-export function encodeRecord({ seq, at, state, body }: FileRecord, apart: BlobReferences = []): string {
+export function encodeRecord({ seq, at, state, body }: FileRecord, references: BlobReferences = []): string {
   const { kind, ...fields } = body;
   const { turn, name, model, by, unanswered } = state;
-  const blobs = apart.length === 0 ? undefined : apart;
+  const blobs = references.length === 0 ? undefined : references;
   return `${JSON.stringify({ seq, t: formatIsoTime(at), type: kind, turn, name, model, by, unanswered, ...fields, blobs })}\n`;
 }
 
@@ -114,44 +114,44 @@ export function hasLargeMedia(entry: RecordBody): boolean {
 /** Writes large media to blobs first. Throws what the system throws. */
 export async function writeBlobsAndFormat(line: FileRecord, blobs: BlobStore): Promise<string> {
   if (!hasLargeMedia(line.body)) return encodeRecord(line);
-  const { entry, apart } = await extractMedia(line.body, blobs);
-  return encodeRecord({ ...line, body: entry }, apart);
+  const { entry, references } = await extractMedia(line.body, blobs);
+  return encodeRecord({ ...line, body: entry }, references);
 }
 
 async function extractMedia(
   entry: RecordBody,
   blobs: BlobStore,
-): Promise<{ readonly entry: RecordBody; readonly apart: BlobReferences }> {
-  const apart: [number, number, string][] = [];
+): Promise<{ readonly entry: RecordBody; readonly references: BlobReferences }> {
+  const references: [number, number, string][] = [];
   const contents: StoredContent[] = [];
   for (const [index, content] of listContents(entry).entries()) {
     const parts: Part[] = [];
     for (const [at, part] of content.parts.entries()) {
       const bytes = findLargeBytes(part);
-      if (bytes !== undefined) apart.push([index, at, await blobs.put(bytes)]);
+      if (bytes !== undefined) references.push([index, at, await blobs.put(bytes)]);
       parts.push(
         bytes !== undefined && isMediaPart(part) ? { ...part, inlineData: { ...part.inlineData, data: '' } } : part,
       );
     }
     contents.push({ ...content, parts });
   }
-  return { entry: replaceContents(entry, contents), apart };
+  return { entry: replaceContents(entry, contents), references };
 }
 
 /** Puts the media back. A blob that is gone becomes a text that says so, and `missed` is called. */
 export async function restoreMedia(
   entry: RecordBody,
-  apart: BlobReferences,
-  { blobs, missed }: { readonly blobs: BlobStore; readonly missed: () => void },
+  references: BlobReferences,
+  { blobs, onMissing }: { readonly blobs: BlobStore; readonly onMissing: () => void },
 ): Promise<RecordBody> {
-  if (apart.length === 0) return entry;
+  if (references.length === 0) return entry;
   const contents = listContents(entry).map((content) => ({ ...content, parts: [...content.parts] }));
-  for (const [index, at, print] of apart) {
+  for (const [index, at, print] of references) {
     const parts = contents[index]?.parts;
     const part = parts?.[at];
     if (parts === undefined || part === undefined || !isMediaPart(part)) continue;
     const bytes = await blobs.get(print);
-    if (bytes === undefined) missed();
+    if (bytes === undefined) onMissing();
     parts[at] =
       bytes === undefined
         ? { text: `[an attachment of type ${part.inlineData.mimeType} was here; it is no longer kept]` }

@@ -14,8 +14,8 @@ import {
   isIdTaken,
   listSessions,
   type NameReservation,
-  newestSession,
   parseNewId,
+  requireNewestSession,
 } from './find.ts';
 import { type LoadedSession, loadSession } from './load.ts';
 import { createSession, type LocalSession } from './open-session.ts';
@@ -53,16 +53,16 @@ export function sessionStore(options: StoreOptions): LocalStore {
     newId: options.newId ?? randomId,
     by: options.by ?? 'prompt',
     directory,
-    blobs: lazyBlobStore(join(options.home, 'blobs')),
+    blobs: createLazyBlobStore(join(options.home, 'blobs')),
     lock: (id, maxWaitMs = 0) => acquireSessionLock(join(directory, `${id}.lock`), options.clock, maxWaitMs),
   };
   return {
     list: async () => listSessions(directory),
     find: async (reference) => findSession(directory, reference, store.by),
-    newestIn: async (cwd) => newestSession(directory, realPath(cwd) ?? cwd, store.by),
+    newestIn: async (cwd) => requireNewestSession(directory, realPath(cwd) ?? cwd, store.by),
     async read(summary) {
-      const { exchanges, notices } = await loadSession(summary.file, store.blobs);
-      return { summary, records: exchanges.items, compactions: exchanges.compactions, notices };
+      const { turns, notices } = await loadSession(summary.file, store.blobs);
+      return { summary, records: turns.items, compactions: turns.compactions, notices };
     },
     create: (beginning) => create(store, beginning),
     resume: (summary, cwd) => resume(store, summary, realPath(cwd) ?? cwd),
@@ -74,7 +74,7 @@ export function sessionStore(options: StoreOptions): LocalStore {
 }
 
 /** Loaded by the first large medium: few sessions have one. */
-function lazyBlobStore(directory: string): BlobStore {
+function createLazyBlobStore(directory: string): BlobStore {
   const blobs = loadOnce(async () => (await import('../platform/files/blobs.ts')).createBlobStore(directory));
   return {
     path: (print) => join(realPath(directory) ?? directory, print),
@@ -95,13 +95,13 @@ interface Store extends StoreContext {
 async function create(store: Store, beginning: NewSession): Promise<LocalSession> {
   const { directory } = store;
   const id = beginning.id === undefined ? store.newId() : parseNewId(directory, beginning.id);
-  const claim = createReservation(store);
-  const name = beginning.name === undefined ? undefined : await claim.reserve(beginning.name, id);
+  const reservation = createReservation(store);
+  const name = beginning.name === undefined ? undefined : await reservation.reserve(beginning.name, id);
   // A generated id is unique; checking it against thousands of files would slow down every answer.
   const lock = beginning.id === undefined ? undefined : await store.lock(id);
   if (lock !== undefined && (lock.isTaken || isIdTaken(directory, id))) {
     await lock.release();
-    await claim.release();
+    await reservation.release();
     throw idTakenError(id);
   }
   const cwd = realPath(beginning.cwd) ?? beginning.cwd;
@@ -109,7 +109,7 @@ async function create(store: Store, beginning: NewSession): Promise<LocalSession
   return openOrigin(
     store,
     { kind: 'new', id, name, lock, by, cwd, ...(at === undefined ? {} : { at }) },
-    { reservation: claim },
+    { reservation: reservation },
   );
 }
 
@@ -144,10 +144,10 @@ async function fork(
   const earlier = await loadSession(source, store.blobs);
   for (const notice of earlier.notices) store.report(notice);
   const id = store.newId();
-  const claim = createReservation(store);
-  const name = wanted === undefined ? undefined : await claim.reserve(wanted, id);
+  const reservation = createReservation(store);
+  const name = wanted === undefined ? undefined : await reservation.reserve(wanted, id);
   const own = { id, name, lock: await store.lock(id), cwd: realPath(cwd) ?? cwd };
-  return openOrigin(store, { kind: 'copy', ...own, source, end: earlier.bytes }, { earlier, reservation: claim });
+  return openOrigin(store, { kind: 'copy', ...own, source, end: earlier.bytes }, { earlier, reservation: reservation });
 }
 
 interface OpenOptions {

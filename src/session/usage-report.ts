@@ -33,7 +33,7 @@ export async function* readUsage(home: string, since: number): AsyncGenerator<Us
   for (const file of files) {
     for await (const { lines } of readLineBatches(join(home, file))) {
       for (const line of lines) {
-        const record = line === '' ? undefined : parseUsageRecord(tryParseJson(line));
+        const record = line === '' ? undefined : tryParseUsageRecord(tryParseJson(line));
         if (record !== undefined && record.at >= since) yield record;
       }
     }
@@ -41,16 +41,16 @@ export async function* readUsage(home: string, since: number): AsyncGenerator<Us
 }
 
 /** Undefined if anything in it is not what `appendUsage` writes: half of a run would look too cheap. */
-export function parseUsageRecord(value: unknown): UsageRecord | undefined {
+export function tryParseUsageRecord(value: unknown): UsageRecord | undefined {
   if (!isObject(value) || !Array.isArray(value.calls)) return undefined;
   const { at, id, cwd } = value;
   const kind = USAGE_KINDS.find((each) => each === value.kind);
   if (!isTime(at) || kind === undefined || typeof id !== 'string' || typeof cwd !== 'string') return undefined;
-  const calls = value.calls.map((call: unknown) => parseCall(call));
+  const calls = value.calls.map((call: unknown) => tryParseCall(call));
   return calls.every((call) => call !== undefined) && calls.length > 0 ? { at, kind, id, cwd, calls } : undefined;
 }
 
-function parseCall(value: unknown): BilledCall | undefined {
+function tryParseCall(value: unknown): BilledCall | undefined {
   if (!isObject(value) || !isObject(value.usage)) return undefined;
   const { model, at, backend, promptTokens, serviceTier, isBatch, usage } = value;
   if (typeof model !== 'string' || !isTime(at) || typeof backend !== 'string') return undefined;

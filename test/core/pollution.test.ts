@@ -15,7 +15,7 @@ import { parseCallResult, parseTool } from '../../src/mcp/client/parse.ts';
 import { toUsableSchema } from '../../src/mcp/client/tools/schema.ts';
 import { parseJob } from '../../src/mcp/server/jobs/job.ts';
 import { parseMessage } from '../../src/mcp/wire/message.ts';
-import { parseOfficial } from '../../src/session/official.ts';
+import { tryParseOfficial } from '../../src/session/official.ts';
 import { defineTool, succeed } from '../../src/tools/define.ts';
 
 const echo = defineTool({
@@ -51,7 +51,7 @@ const PLACES: Readonly<Record<string, (text: string, file: string) => unknown>> 
   'a message to our server': (text) => parseMessage(text),
   'arguments to our server': (text) => parseArguments(SCHEMA, parsed(text)),
   'a job': (text) => parseJob(parsed(text)),
-  'a session of the official CLI': (text) => parseOfficial(text),
+  'a session of the official CLI': (text) => tryParseOfficial(text),
 };
 
 const KEYS = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '0'];

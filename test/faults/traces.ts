@@ -73,7 +73,7 @@ export async function brokenSessions(gmnHome: string): Promise<readonly string[]
     try {
       const loaded = await loadSession(join(gmnHome, path), createBlobStore(join(gmnHome, 'blobs')));
       const kept = [
-        ...loaded.exchanges.items.map(({ content }) => content),
+        ...loaded.turns.items.map(({ content }) => content),
         { role: 'user' as const, parts: [{ text: 'next' }] },
       ];
       // As it would stand on the wire.

@@ -34,7 +34,7 @@ async function loaded(
   return loadSession(file, createBlobStore(join(home, 'blobs')));
 }
 
-const texts = ({ exchanges: { items } }: LoadedSession): readonly string[] =>
+const texts = ({ turns: { items } }: LoadedSession): readonly string[] =>
   items.map(
     ({ kind, content }) => `${kind} ${content.parts.map((part) => ('text' in part ? part.text : '')).join('')}`,
   );
@@ -49,7 +49,7 @@ test('a session is what its lines say, in their order', async () => {
   expect(session).toMatchObject({ seq: 3, notices: [], header: { id: ID, isDamaged: false } });
   expect(session.unanswered).toBeUndefined();
   expect(session.state).toEqual({ turn: 1, name: 'trip', model: 'm' });
-  expect(session.exchanges.items.map(({ at }) => at)).toEqual([AT, AT]);
+  expect(session.turns.items.map(({ at }) => at)).toEqual([AT, AT]);
 });
 
 test('pieces of a reply count if its own record never came, and not if it did', async () => {
@@ -60,7 +60,7 @@ test('pieces of a reply count if its own record never came, and not if it did', 
   expect(texts(await loaded([asked, ...pieces, { ...whole, type: 'call' }]))).toEqual(['prompt a', 'call so far.']);
   const cut = await loaded([asked, ...pieces]);
   expect(texts(cut)).toEqual(['prompt a', 'reply so far']);
-  expect(cut.exchanges.items[1]).toEqual({
+  expect(cut.turns.items[1]).toEqual({
     kind: 'reply',
     content: { role: 'model', parts: [{ text: 'so far' }] },
     usage: {},
@@ -73,7 +73,7 @@ test('pieces of a reply count if its own record never came, and not if it did', 
     'prompt again',
   ]);
   expect(texts(await loaded([asked, ...pieces, line(4, 'name'), whole]))).toEqual(['prompt a', 'reply so far.']);
-  expect((await loaded([asked, { ...pieces[0], model: null }])).exchanges.items[1]).toMatchObject({ model: '' });
+  expect((await loaded([asked, { ...pieces[0], model: null }])).turns.items[1]).toMatchObject({ model: '' });
 });
 
 test('a prompt that was retracted before it was answered is listed as unanswered', async () => {
@@ -100,15 +100,15 @@ test('a replacement is all there is from then on, each content as what it must h
     line(1, 'prompt', { content: textContent('gone') }),
     line(2, 'replace', { contents, model: 'm' }),
   ]);
-  expect(session.exchanges.items.map((item) => [item.kind, 'model' in item ? item.model : '', item.at])).toEqual([
+  expect(session.turns.items.map((item) => [item.kind, 'model' in item ? item.model : '', item.at])).toEqual([
     ['prompt', '', AT],
     ['call', 'm', AT],
     ['answer', '', AT],
     ['reply', 'm', AT],
   ]);
-  expect(session.exchanges.count).toBe(1);
+  expect(session.turns.count).toBe(1);
   const nameless = await loaded([line(1, 'replace', { contents: [textContent('r', 'model')] })]);
-  expect(nameless.exchanges.items).toMatchObject([{ kind: 'reply', model: '', usage: {} }]);
+  expect(nameless.turns.items).toMatchObject([{ kind: 'reply', model: '', usage: {} }]);
 });
 
 test('what stands alone is known by its role and its parts', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { createTurns } from '../../src/session/load.ts';
-import { findSessionId, parseHeader, parseRecord, recoverHeader } from '../../src/session/parse.ts';
+import { findSessionId, recoverHeader, tryParseHeader, tryParseRecord } from '../../src/session/parse.ts';
 
 const ID = 'aaaaaaaa-1111-4111-8111-111111111111';
 const NAME = `20260501T120000Z-${ID}.jsonl`;
@@ -13,8 +13,8 @@ const READ_HEADER = { v: 1, id: ID, at: AT, cwd: '/work', by: 'chat', gmn: '1.2.
 const textContent = (text: string, role = 'user'): JsonObject => ({ role, parts: [{ text }] });
 
 test('a header is read with all that it says', () => {
-  expect(parseHeader(JSON.stringify(HEADER))).toEqual(READ_HEADER);
-  expect(parseHeader(JSON.stringify({ ...HEADER, name: 'trip', parent: { id: 'p' }, by: 'mcp' }))).toEqual({
+  expect(tryParseHeader(JSON.stringify(HEADER))).toEqual(READ_HEADER);
+  expect(tryParseHeader(JSON.stringify({ ...HEADER, name: 'trip', parent: { id: 'p' }, by: 'mcp' }))).toEqual({
     ...READ_HEADER,
     by: 'mcp',
     name: 'trip',
@@ -29,7 +29,7 @@ test.for<readonly [string, JsonObject, JsonObject]>([
   ['a parent that is none', { parent: 'p' }, {}],
   ['another version', { v: 7 }, { v: 7 }],
 ])('a header with %s is read', ([, change, read]) => {
-  expect(parseHeader(JSON.stringify({ ...HEADER, ...change }))).toEqual({ ...READ_HEADER, ...read });
+  expect(tryParseHeader(JSON.stringify({ ...HEADER, ...change }))).toEqual({ ...READ_HEADER, ...read });
 });
 
 test.for<readonly [string, string]>([
@@ -40,7 +40,7 @@ test.for<readonly [string, string]>([
     (change) => [JSON.stringify(change), JSON.stringify({ ...HEADER, ...change })] as const,
   ),
 ])('%s is no header', ([, text]) => {
-  expect(parseHeader(text)).toBeUndefined();
+  expect(tryParseHeader(text)).toBeUndefined();
 });
 
 const LINE = { seq: 1, t: T, type: 'prompt', turn: 1, name: 'trip', model: 'm', content: textContent('hi') };
@@ -84,12 +84,12 @@ test.for<readonly [string, JsonObject, object]>([
     { kind: 'prompt', content: { ...textContent('hi'), more: [1] } },
   ],
 ])('a line with %s is read', ([, change, body]) => {
-  expect(parseRecord(JSON.stringify({ ...LINE, ...change }))).toEqual({ ...READ_LINE, body });
+  expect(tryParseRecord(JSON.stringify({ ...LINE, ...change }))).toEqual({ ...READ_LINE, body });
 });
 
 test('a line without a model is that of none', () => {
   const { model: _, name: _name, ...rest } = LINE;
-  expect(parseRecord(JSON.stringify({ ...rest, type: 'reply', content: textContent('x', 'model') }))).toEqual({
+  expect(tryParseRecord(JSON.stringify({ ...rest, type: 'reply', content: textContent('x', 'model') }))).toEqual({
     ...READ_LINE,
     state: { turn: 1 },
     body: { kind: 'reply', content: textContent('x', 'model'), usage: {}, model: '' },
@@ -98,11 +98,11 @@ test('a line without a model is that of none', () => {
 
 test('media that are kept apart are named by content, part and fingerprint; what is no such name is left out', () => {
   const blobs = [[0, 1, 'print'], 'x', [0, 1], [0, -1, 'p'], [0.5, 1, 'p'], ['0', 1, 'p'], [0, '1', 'p'], [1, 0, 'q']];
-  expect(parseRecord(JSON.stringify({ ...LINE, blobs }))?.blobs).toEqual([
+  expect(tryParseRecord(JSON.stringify({ ...LINE, blobs }))?.blobs).toEqual([
     [0, 1, 'print'],
     [1, 0, 'q'],
   ]);
-  expect(parseRecord(JSON.stringify({ ...LINE, blobs: 'x' }))?.blobs).toEqual([]);
+  expect(tryParseRecord(JSON.stringify({ ...LINE, blobs: 'x' }))?.blobs).toEqual([]);
 });
 
 test.for<readonly [string, string]>([
@@ -119,7 +119,7 @@ test.for<readonly [string, string]>([
     ],
   ].map((change) => [JSON.stringify(change), JSON.stringify({ ...LINE, ...change })] as const),
 ])('%s is no line', ([, text]) => {
-  expect(parseRecord(text)).toBeUndefined();
+  expect(tryParseRecord(text)).toBeUndefined();
 });
 
 test('the id of a session is in the name of its file', () => {

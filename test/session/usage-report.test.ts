@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, type TestContext, test } from 'vitest';
 import type { BilledCall } from '../../src/core/usage.ts';
 import { appendUsage, type UsageRecord } from '../../src/session/usage-log.ts';
-import { createUsageTable, parseUsageRecord, readUsage, rotateUsage } from '../../src/session/usage-report.ts';
+import { createUsageTable, readUsage, rotateUsage, tryParseUsageRecord } from '../../src/session/usage-report.ts';
 
 function temporaryHome(t: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), 'gmn-usage-'));
@@ -87,7 +87,7 @@ test('garbage in the log is skipped', async (t) => {
     { ...run(1), calls: [] },
     run(1, { ...call('a', 1), ...broken }),
   ];
-  for (const value of values) expect(parseUsageRecord(value)).toBeUndefined();
+  for (const value of values) expect(tryParseUsageRecord(value)).toBeUndefined();
 });
 
 test('many processes can append at the same time', async (t) => {

@@ -13,7 +13,7 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { readBytesIfAny, readDirectory } from '../../platform/files/read.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { findIdProblem } from '../../session/find.ts';
-import { type OfficialSession, parseOfficial } from '../../session/official.ts';
+import { type OfficialSession, tryParseOfficial } from '../../session/official.ts';
 import type { LocalSession } from '../../session/open-session.ts';
 import type { LocalStore } from '../../session/store.ts';
 import { type ReferenceOptions, requireReference } from './show.ts';
@@ -109,7 +109,7 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
 async function findOfficial(reference: string, app: App, notices: string[]): Promise<FoundSession> {
   const file = await readSessionFile(resolve(app.cwd, reference));
   if (file !== undefined) {
-    const session = parseOfficial(file);
+    const session = tryParseOfficial(file);
     if (session !== undefined) return { session, cwd: await findDirectory(resolve(app.cwd, reference), session, app) };
     throw new AppError('usage', `${reference} is not a session of the official CLI`, LIST_HINT);
   }
@@ -155,7 +155,7 @@ async function readOfficialSessions(app: App, notices: string[]): Promise<readon
     const chats = join(root, project, 'chats');
     for (const name of await listEntries(chats)) {
       if (!/^session-.*\.jsonl?$/.test(name)) continue;
-      const session = parseOfficial((await tryRead(join(chats, name))) ?? '');
+      const session = tryParseOfficial((await tryRead(join(chats, name))) ?? '');
       if (session !== undefined) found.push({ session, cwd: findProject(project, session.projectHash) });
     }
   }
