@@ -3,7 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { SessionSource, SessionSummary } from '../core/session.ts';
 import { isUuid, shortId, splitEmoji } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { listFileNames, readEnds } from '../platform/files/lines.ts';
+import { listFileNames, readEnds, tryListFileNames } from '../platform/files/lines.ts';
 import type { Lock } from '../platform/files/lock.ts';
 import { readModifiedTime } from '../platform/files/write-sync.ts';
 import { sha256 } from '../platform/runtime/native.ts';
@@ -18,19 +18,11 @@ interface SessionPath {
 }
 
 function listSessionPaths(directory: string): readonly SessionPath[] {
-  return listFilesIfAny(directory).flatMap((name) => {
+  return tryListFileNames(directory).flatMap((name) => {
     const id = findSessionId(name);
-    // Not `join`, which looks at every letter of it: there may be thousands.
+    // Not `join`, which parses the path: there may be thousands.
     return id === undefined ? [] : [{ id, file: `${directory}${sep}${name}` }];
   });
-}
-
-function listFilesIfAny(directory: string): readonly string[] {
-  try {
-    return listFileNames(directory);
-  } catch {
-    return [];
-  }
 }
 
 /** Throws AppError `config` if the directory exists but cannot be read. A missing directory is fine. */
@@ -101,9 +93,9 @@ function compareNewest(left: SessionSummary, right: SessionSummary): number {
   return right.updatedAt - left.updatedAt || right.createdAt - left.createdAt || (left.id < right.id ? -1 : 1);
 }
 
-/** How far a file's time may lie before that of its last record: some file systems count in steps of two seconds. */
+/** How much older a file may seem than its last record: some file systems count in steps of two seconds. */
 const COARSE_TIME_MS = 2000;
-/** Others take the time of the system's last tick. */
+/** Other file systems use the time of the system's last tick. */
 const TICK_MS = 20;
 
 /**

@@ -134,7 +134,7 @@ function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
         const asked = lastStep?.kind === 'prompt' && beginsTurn(lastStep.content) ? lastStep.content : undefined;
         unanswered = body.kind === 'rewind' ? asked : undefined;
       }
-      // A prompt that is taken back after it made a compaction necessary is still unanswered.
+      // A prompt that is retracted after a compaction is still unanswered.
       if (body.kind !== 'compact') lastStep = body;
       if (body.kind === 'partial') partial += body.text;
       // The final record contains the partial text.
@@ -219,7 +219,7 @@ export function createTurns<Item>(isStart: (item: Item) => boolean): Turns<Item>
   };
 }
 
-/** What of a compaction still holds for the first `length` contents. A summary of others would tell of them. */
+/** Limits a compaction to the first `length` contents. A summary that includes later ones is dropped. */
 function limitCompaction({ summary, outputs }: Compaction, length: number): Compaction {
   return {
     ...(summary === undefined || summary.end > length ? {} : { summary }),

@@ -27,7 +27,7 @@ interface SessionOptions {
 export interface LocalSession extends Session {
   /** Adds records in one write. They may be older than now. */
   appendAll(records: readonly SavedRecord[]): Promise<void>;
-  /** Makes the session count as written to now, however old its records are. */
+  /** Sets the time of the last change to now, however old the records are. */
   touch(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export function createSession(given: SessionOptions): LocalSession {
   const { turns: history, setup: choice, toLine, toLines, ...log } = createRecordLog(clock, earlier, options.by);
   const runInOrder = createSerialQueue();
   const partial = createPartialBuffer(clock);
-  /** True while there is no file, so that nothing in it needs changing. */
+  /** Whether there is no file yet. */
   const isBlank = (): boolean => earlier === undefined && !writer.hasBegun;
   const put = (lines: readonly FileRecord[], durability = options.durability): Promise<void> => {
     partial.restart();
@@ -69,7 +69,7 @@ export function createSession(given: SessionOptions): LocalSession {
       history.compact(compaction);
       await put([toLine(toCompactRecord(compaction, history.items.length))]);
     },
-    // Written before the record that names it; without that, the next prune removes it.
+    // Written before the record that refers to it. If that is never written, a later prune removes it.
     keepOutput: async (text) => blobs.put(Buffer.from(text)).then(blobs.path, () => undefined),
     replyLimit: Number.POSITIVE_INFINITY,
     append: (record) =>

@@ -103,7 +103,7 @@ function tryParseCompaction({
   const found = Array.isArray(outputs) ? outputs.map(tryParseShortened) : undefined;
   const text = summary === undefined ? undefined : tryParseSummary(summary);
   if (!isCount(length) || !found?.every(isDefined) || (text === undefined && summary !== undefined)) return undefined;
-  // What comes later was not there to be replaced: it would never be sent.
+  // Contents after `length` did not exist then; a record that replaces them is damaged.
   if ((text?.end ?? 0) > length || found.some(([content]) => content >= length)) return undefined;
   return { kind: 'compact', length, ...(text === undefined ? {} : { summary: text }), outputs: found };
 }
@@ -117,7 +117,7 @@ function tryParseShortened(value: unknown): ShortenedReference | undefined {
     : [content, part, head, tail];
 }
 
-/** It becomes part of a path. */
+/** Checked because it becomes part of a path. */
 const PRINT = /^[0-9a-f]{64}$/;
 
 function tryParseSummary(value: unknown): ConversationSummary | undefined {

@@ -39,7 +39,7 @@ export async function removeSession(place: StoreContext, summary: SessionSummary
   );
 }
 
-/** Also removes the torn-off ends that were saved beside it. */
+/** Also removes the incomplete last lines that were saved beside it. */
 async function removeFile({ directory }: StoreContext, { file }: SessionSummary): Promise<void> {
   const name = basename(file);
   await removeFiles(directory, (found) => found === name || found.startsWith(`${name}.torn-`));

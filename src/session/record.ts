@@ -43,7 +43,7 @@ export type RecordBody =
 /** A compaction. `outputs` is the last key of its line, so that the files it needs are found without parsing it. */
 export interface CompactRecord {
   readonly kind: 'compact';
-  /** How many contents there were; with another number, a record is lost, and the indices mean nothing. */
+  /** How many contents there were. If the number differs when it is read, a record is lost and the indices are wrong. */
   readonly length: number;
   readonly summary?: ConversationSummary;
   readonly outputs: readonly ShortenedReference[];
@@ -72,7 +72,7 @@ export function formatHeader({ v, id, at, ...rest }: Header): string {
   return `${JSON.stringify({ v, type: 'session', id, t: formatIsoTime(at), ...rest })}\n`;
 }
 
-/** Ends with a newline. `apart` lists the media that were moved into blobs. */
+/** Ends with a newline. `references` lists the media that were moved into blobs. */
 export function encodeRecord({ seq, at, state, body }: FileRecord, references: BlobReferences = []): string {
   const { kind, ...fields } = body;
   const { turn, name, model, by, unanswered } = state;
@@ -138,7 +138,7 @@ async function extractMedia(
   return { entry: replaceContents(entry, contents), references };
 }
 
-/** Puts the media back. A blob that is gone becomes a text that says so, and `missed` is called. */
+/** A text replaces a blob that is gone, and `onMissing` is called. */
 export async function restoreMedia(
   entry: RecordBody,
   references: BlobReferences,

@@ -28,7 +28,7 @@ export interface StoreOptions {
   readonly version: string;
   readonly report: (message: string) => void;
   readonly newId?: () => string;
-  /** Who opens sessions; `prompt` unless given. */
+  /** What opens the sessions; `prompt` unless given. */
   readonly by?: SessionSource;
   /** `synced` unless given. */
   readonly durability?: Durability;
@@ -73,7 +73,7 @@ export function sessionStore(options: StoreOptions): LocalStore {
   };
 }
 
-/** Loaded by the first large medium: few sessions have one. */
+/** The module is loaded with the first large attachment: few sessions have one. */
 function createLazyBlobStore(directory: string): BlobStore {
   const blobs = loadOnce(async () => (await import('../platform/files/blobs.ts')).createBlobStore(directory));
   return {
@@ -109,7 +109,7 @@ async function create(store: Store, beginning: NewSession): Promise<LocalSession
   return openOrigin(
     store,
     { kind: 'new', id, name, lock, by, cwd, ...(at === undefined ? {} : { at }) },
-    { reservation: reservation },
+    { reservation },
   );
 }
 
@@ -147,7 +147,7 @@ async function fork(
   const reservation = createReservation(store);
   const name = wanted === undefined ? undefined : await reservation.reserve(wanted, id);
   const own = { id, name, lock: await store.lock(id), cwd: realPath(cwd) ?? cwd };
-  return openOrigin(store, { kind: 'copy', ...own, source, end: earlier.bytes }, { earlier, reservation: reservation });
+  return openOrigin(store, { kind: 'copy', ...own, source, end: earlier.bytes }, { earlier, reservation });
 }
 
 interface OpenOptions {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { addUsage, type BilledCall, NO_USAGE, USAGE_KEYS, type Usage } from '../core/usage.ts';
 import { readSize } from '../platform/files/directory-sync.ts';
-import { listFileNames, readLineBatches } from '../platform/files/lines.ts';
+import { readLineBatches, tryListFileNames } from '../platform/files/lines.ts';
 import { tryRemoveSync, tryRenameSync } from '../platform/files/write-sync.ts';
 import { USAGE_FILE, USAGE_KINDS, type UsageRecord } from './usage-log.ts';
 
@@ -18,7 +18,7 @@ export interface UsageRow {
   readonly unpriced: number;
 }
 
-/** What calls cost together; undefined if that is not known of each. */
+/** In dollars; undefined if the cost of a call is not known. */
 type SumCosts = (calls: readonly BilledCall[]) => number | undefined;
 
 /** The log is rotated at about this many bytes, which is a hundred thousand runs. */
@@ -28,7 +28,7 @@ const OLDER = /^usage-\d+\.jsonl$/;
 
 /** Every record since a time, oldest file first. Lines that cannot be read are skipped. Throws system errors. */
 export async function* readUsage(home: string, since: number): AsyncGenerator<UsageRecord> {
-  const names = tryListNames(home);
+  const names = tryListFileNames(home);
   const files = [...names.filter((name) => OLDER.test(name)).sort(), ...names.filter((name) => name === USAGE_FILE)];
   for (const file of files) {
     for await (const { lines } of readLineBatches(join(home, file))) {
@@ -40,7 +40,7 @@ export async function* readUsage(home: string, since: number): AsyncGenerator<Us
   }
 }
 
-/** Undefined if anything in it is not what `appendUsage` writes: half of a run would look too cheap. */
+/** Undefined unless all of it is as `appendUsage` writes it: half of a run would look too cheap. */
 export function tryParseUsageRecord(value: unknown): UsageRecord | undefined {
   if (!isObject(value) || !Array.isArray(value.calls)) return undefined;
   const { at, id, cwd } = value;
@@ -74,7 +74,7 @@ function isTime(value: unknown): value is number {
 
 export interface UsageTable {
   add(record: UsageRecord): void;
-  /** Days in their order, the others with the most expensive first. */
+  /** Days in order, other groups with the most expensive first. */
   rows(): readonly UsageRow[];
   /** Undefined if there was no run. */
   total(): UsageRow | undefined;
@@ -151,16 +151,8 @@ export function countTokens({
 export function rotateUsage(home: string, now: number): void {
   const file = join(home, USAGE_FILE);
   if ((readSize(file) ?? 0) < ROTATE_BYTES) return;
-  // Two processes that rotate at the same time give it different names, so that neither replaces what the other has moved.
+  // The time is in the name, so two processes that rotate at once do not replace each other's file.
   tryRenameSync(file, join(home, `usage-${now}.jsonl`));
-  const older = tryListNames(home).filter((name) => OLDER.test(name));
+  const older = tryListFileNames(home).filter((name) => OLDER.test(name));
   for (const name of older.sort().slice(0, -KEPT_FILES)) tryRemoveSync(join(home, name));
-}
-
-function tryListNames(home: string): readonly string[] {
-  try {
-    return listFileNames(home);
-  } catch {
-    return [];
-  }
 }

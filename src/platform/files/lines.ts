@@ -125,6 +125,15 @@ function findLastLine<Last>(descriptor: number, size: number, { accept, whole }:
   }
 }
 
+/** Empty if the directory is missing or cannot be read. */
+export function tryListFileNames(directory: string): readonly string[] {
+  try {
+    return listFileNames(directory);
+  } catch {
+    return [];
+  }
+}
+
 export function listFileNames(directory: string): readonly string[] {
   return readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isFile())
