@@ -26,7 +26,7 @@ export function createBatchesClient(context: BatchesContext): BatchesClient {
     withRetries(() => callJson(context, { asks: ASKS, ...call }, signal), context, signal);
   /** Whether the job is there. */
   const change = async (call: Omit<JsonCall, 'asks' | 'instead'>, signal: AbortSignal): Promise<boolean> =>
-    (await ask({ ...call, instead: isNotThere }, signal)) !== NOT_THERE;
+    (await ask({ ...call, instead: replaceNotFound }, signal)) !== NOT_FOUND;
   return {
     async create({ model, displayName, fileName }, signal) {
       const url = geminiApiUrl(place, `${modelPath(model)}:batchGenerateContent`);
@@ -35,8 +35,8 @@ export function createBatchesClient(context: BatchesContext): BatchesClient {
       return parseJob(answer);
     },
     async get(name, signal) {
-      const answer = await ask({ url: geminiApiUrl(place, toPath(name)), instead: isNotThere }, signal);
-      return answer === NOT_THERE ? undefined : parseJob(answer);
+      const answer = await ask({ url: geminiApiUrl(place, toPath(name)), instead: replaceNotFound }, signal);
+      return answer === NOT_FOUND ? undefined : parseJob(answer);
     },
     async *list(signal) {
       let page = '';
@@ -57,10 +57,10 @@ export function createBatchesClient(context: BatchesContext): BatchesClient {
   };
 }
 
-const NOT_THERE: Fields = {};
+const NOT_FOUND: Fields = {};
 
-function isNotThere(reasons: readonly string[], status: number): Fields | undefined {
-  return status === 404 || (status === 403 && reasons.length === 0) ? NOT_THERE : undefined;
+function replaceNotFound(reasons: readonly string[], status: number): Fields | undefined {
+  return status === 404 || (status === 403 && reasons.length === 0) ? NOT_FOUND : undefined;
 }
 
 const NAME = /^batches\/[\w-]{1,100}$/;

@@ -9,7 +9,7 @@ import { type Chunk, parseChunk } from './chunk.ts';
 import type { FailedCall } from './failure.ts';
 import type { Fallback, Substitute } from './fallback.ts';
 import { type Payload, parsePayload, readPayloads, readPrefix } from './payload.ts';
-import { collectContent, type ReplyOptions, type ReplyReader, replyMeter, replyReader } from './reply.ts';
+import { createContentCollector, type ReplyOptions, type ReplyReader, replyMeter, replyReader } from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
 import type { nextRetry as NextRetry, Retry } from './retry.ts';
 
@@ -403,7 +403,7 @@ function createReaderOptions({
   let ids: CallIds | undefined;
   return (request) => {
     const hasFunctions = request.tools?.some((tool) => tool.functionDeclarations !== undefined) ?? false;
-    const keeper = request.keepLimit ? collectContent(request.keepLimit) : undefined;
+    const keeper = request.keepLimit ? createContentCollector(request.keepLimit) : undefined;
     if (!hasFunctions) return { keeper, secrets };
     return import('./reply-calls.ts').then(({ createCallIds }) => {
       ids ??= createCallIds(now);

@@ -85,8 +85,8 @@ async function onboardingError(error: unknown, { identity }: QueryContext): Prom
   const { message = '', reasons = [], links = [], metadata = {} } = parseGoogleError({ error }) ?? {};
   const detail = toOneLine(redactKnown(message, identity.secrets));
   const found = [...links, metadata.validation_link ?? ''].map((link) => redactKnown(link, identity.secrets));
-  const trouble = findAccountError(reasons, { detail, links: found });
-  if (trouble !== undefined) return trouble;
+  const problem = findAccountError(reasons, { detail, links: found });
+  if (problem !== undefined) return problem;
   const why =
     [detail, ...reasons.map((reason) => toOneLine(reason, 60))].find((text) => text !== '') ?? 'no reason given';
   return serverError('api', `Google could not set up this account for Code Assist: ${why}`, {
@@ -111,8 +111,8 @@ function notServedError(ineligible: readonly Fields[], secrets: Identity['secret
   });
   const detail = toOneLine(redactKnown([...new Set(texts)].join(' '), secrets));
   const links = ineligible.flatMap(({ validationUrl }) => toNonEmptyString(validationUrl) ?? []);
-  const trouble = findAccountError(reasons, { detail, links });
-  if (trouble !== undefined) return trouble;
+  const problem = findAccountError(reasons, { detail, links });
+  if (problem !== undefined) return problem;
   if (ineligible.length > 0) {
     const why = detail === '' ? toOneLine(reasons.join(', '), 200) : detail;
     return serverError('api', `Code Assist does not serve this account: ${why}`, {

@@ -17,7 +17,7 @@ interface CodeAssistQueriesOptions {
 
 /** Code Assist queries other than model calls. It has no model list; the models with a quota take its place. */
 export function codeAssistQueries({ place, caller, onboardings, clock }: CodeAssistQueriesOptions): Queries {
-  const quota = async (project: string, signal: AbortSignal): Promise<readonly QuotaBucket[]> =>
+  const fetchQuota = async (project: string, signal: AbortSignal): Promise<readonly QuotaBucket[]> =>
     parseBuckets(
       await callJson(
         caller,
@@ -37,12 +37,12 @@ export function codeAssistQueries({ place, caller, onboardings, clock }: CodeAss
     embedAll: refuseEmbedding,
     async listModels(signal) {
       const { project } = await onboardings.current(signal);
-      const ids = new Set((await quota(project, signal)).map(({ model }) => model));
+      const ids = new Set((await fetchQuota(project, signal)).map(({ model }) => model));
       return [...ids].map((id) => ({ id }));
     },
     async checkAccount(signal) {
       const { project, tier } = await onboardings.ask(signal);
-      const buckets = await quota(project, signal);
+      const buckets = await fetchQuota(project, signal);
       const quote = (text: string, max: number): string => toOneLine(redactKnown(text, caller.identity.secrets), max);
       const served = `Code Assist serves it: project ${quote(project, 100)}, ${quote(tier, 60)}.`;
       return { lines: [served, ...buckets.map((bucket) => formatBucket(bucket, clock.now()))] };

@@ -49,54 +49,54 @@ export function classifyResponse(refusal: FailedCall): AppError {
   const redactSecrets = (text: string): string => redactKnown(text, refusal.secrets);
   const quote = (text: string, max?: number): string => toOneLine(redactSecrets(text), max);
   const detail = parsed === undefined ? htmlToText(redactSecrets(refusal.body)) : quote(parsed.message);
-  const one: FailureCase = { ...refusal, error, detail, quote };
-  if (one.status >= 300 && one.status < 400) return redirectError(one);
+  const failed: FailureCase = { ...refusal, error, detail, quote };
+  if (failed.status >= 300 && failed.status < 400) return redirectError(failed);
   return (
-    findCredentialError(one) ??
-    findRequestError(one) ??
-    findTransientError(one) ??
-    refusalError(one, 'request refused', { hint: WHO_ANSWERED })
+    findCredentialError(failed) ??
+    findRequestError(failed) ??
+    findTransientError(failed) ??
+    refusalError(failed, 'request refused', { hint: WHO_ANSWERED })
   );
 }
 
 const WHO_ANSWERED = 'Run again with --debug to see which server answered.';
 
-function redirectError(one: FailureCase): AppError {
-  const location = one.headers.location ?? '';
-  const target = URL.canParse(location) ? ` to ${one.quote(new URL(location).host, 100)}` : '';
-  return serverError('api', `the server redirects${target} (${one.status}), which gmn does not follow`, {
+function redirectError(failed: FailureCase): AppError {
+  const location = failed.headers.location ?? '';
+  const target = URL.canParse(location) ? ` to ${failed.quote(new URL(location).host, 100)}` : '';
+  return serverError('api', `the server redirects${target} (${failed.status}), which gmn does not follow`, {
     hint: 'A credential goes only where you send it: set the base URL to the final address.',
-    status: one.status,
+    status: failed.status,
   });
 }
 
 const KEY_REASON = /^API_KEY_/;
 
-function findCredentialError(one: FailureCase): AppError | undefined {
-  const { status, error, authHint } = one;
+function findCredentialError(failed: FailureCase): AppError | undefined {
+  const { status, error, authHint } = failed;
   const has = (reason: string): boolean => error.reasons.includes(reason);
   if (status === 401 || (status === 400 && error.reasons.some((reason) => KEY_REASON.test(reason)))) {
-    return authError(one, authHint);
+    return authError(failed, authHint);
   }
   if (status !== 403) return undefined;
   const links = [...error.links, error.metadata.validation_link ?? ''];
-  const trouble = findAccountError(error.reasons, {
-    detail: one.detail,
-    label: formatHttpStatus(one),
-    links: links.map((link) => redactKnown(link, one.secrets)),
+  const problem = findAccountError(error.reasons, {
+    detail: failed.detail,
+    label: formatHttpStatus(failed),
+    links: links.map((link) => redactKnown(link, failed.secrets)),
     status,
   });
-  if (trouble !== undefined) return trouble;
+  if (problem !== undefined) return problem;
   if (has('SERVICE_DISABLED'))
-    return refusalError(one, `the API is not enabled${formatProject(one)}`, { hint: enableHint(one) });
+    return refusalError(failed, `the API is not enabled${formatProject(failed)}`, { hint: enableHint(failed) });
   if (has('SECURITY_POLICY_VIOLATED')) {
-    return refusalError(one, 'your organisation’s policy forbids this request', {
+    return refusalError(failed, 'your organisation’s policy forbids this request', {
       hint: 'Ask your administrator (VPC Service Controls).',
     });
   }
-  if (has('ACCESS_TOKEN_SCOPE_INSUFFICIENT')) return authError(one, authHint);
-  if (one.credential === 'key') return authError(one, authHint);
-  return refusalError(one, `permission denied${formatProject(one)}`, {
+  if (has('ACCESS_TOKEN_SCOPE_INSUFFICIENT')) return authError(failed, authHint);
+  if (failed.credential === 'key') return authError(failed, authHint);
+  return refusalError(failed, `permission denied${formatProject(failed)}`, {
     hint: 'Check that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.',
   });
 }
@@ -126,25 +126,25 @@ function findTokenLimit(message: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-function findRequestError(one: FailureCase): AppError | undefined {
-  switch (one.status) {
+function findRequestError(failed: FailureCase): AppError | undefined {
+  switch (failed.status) {
     case 400:
-      if (LENGTH.test(one.error.message)) {
-        return refusalError(one, "the prompt is longer than the model's window", {
+      if (LENGTH.test(failed.error.message)) {
+        return refusalError(failed, "the prompt is longer than the model's window", {
           hint: 'Send less at once. To see how long it is: --count-tokens',
           objection: 'length',
-          windowTokens: findTokenLimit(one.error.message),
+          windowTokens: findTokenLimit(failed.error.message),
         });
       }
-      return refusalError(one, 'invalid request', {
-        hint: one.model === undefined ? WHO_ANSWERED : 'Check the prompt, the attachments and the flags.',
-        ...(SIGNATURE.test(one.error.message) ? { objection: 'signature' } : {}),
+      return refusalError(failed, 'invalid request', {
+        hint: failed.model === undefined ? WHO_ANSWERED : 'Check the prompt, the attachments and the flags.',
+        ...(SIGNATURE.test(failed.error.message) ? { objection: 'signature' } : {}),
       });
     case 404:
-      return notFoundError(one);
+      return notFoundError(failed);
     case 413:
     case 431:
-      return refusalError(one, 'the request is too large', { hint: 'Send fewer or smaller files.' });
+      return refusalError(failed, 'the request is too large', { hint: 'Send fewer or smaller files.' });
     default:
       return undefined;
   }
@@ -156,14 +156,14 @@ const ENDPOINT_HINT =
 /**
  * Any web server answers 404: it concerns the model only with Google's `NOT_FOUND` or a message that names the model.
  */
-function notFoundError(one: FailureCase): AppError {
-  const { model, asks = 'this call', error, notFoundHint } = one;
-  if (model === undefined) return refusalError(one, `the server does not offer ${asks}`, { hint: ENDPOINT_HINT });
+function notFoundError(failed: FailureCase): AppError {
+  const { model, asks = 'this call', error, notFoundHint } = failed;
+  if (model === undefined) return refusalError(failed, `the server does not offer ${asks}`, { hint: ENDPOINT_HINT });
   const name = model.replace(/^.*\//s, '');
   if (error.status !== 'NOT_FOUND' && !(name !== '' && error.message.includes(name))) {
-    return refusalError(one, 'there is nothing at this address', { hint: ENDPOINT_HINT });
+    return refusalError(failed, 'there is nothing at this address', { hint: ENDPOINT_HINT });
   }
-  return refusalError(one, `model ${toOneLine(model, 100)} not found`, {
+  return refusalError(failed, `model ${toOneLine(model, 100)} not found`, {
     hint: notFoundHint ?? 'See which models there are: gmn models --refresh',
     objection: 'model',
   });
@@ -171,29 +171,29 @@ function notFoundError(one: FailureCase): AppError {
 
 const CAPACITY = ['MODEL_CAPACITY_EXHAUSTED', 'MODEL_CAPACITY_EXCEEDED'];
 
-function findTransientError(one: FailureCase): AppError | undefined {
-  const { status, error } = one;
+function findTransientError(failed: FailureCase): AppError | undefined {
+  const { status, error } = failed;
   if (status !== 408 && status !== 429 && status !== 499 && status < 500) return undefined;
   if (status === 429 || status === 499 || status === 503) {
-    const final = findQuotaError(one);
+    const final = findQuotaError(failed);
     if (final) return final;
   }
-  const retry: RetryAdvice = toRetryAdvice(one);
+  const retry: RetryAdvice = toRetryAdvice(failed);
   const isCapacity = error.reasons.some((reason) => CAPACITY.includes(reason));
   const what = isCapacity
-    ? `no capacity${formatForModel(one)} right now`
+    ? `no capacity${formatForModel(failed)} right now`
     : status === 429
-      ? `quota exceeded${formatForModel(one)}`
+      ? `quota exceeded${formatForModel(failed)}`
       : 'the server failed';
   if ((retry.afterMs ?? 0) > MAX_SERVER_DELAY_MS) {
-    return refusalError(one, what, {
+    return refusalError(failed, what, {
       hint: `The server asks to wait ${formatDuration(retry.afterMs ?? 0)}; try again then.`,
-      quota: { ...toMinuteQuota(one), ...(retry.afterMs === undefined ? {} : { waitMs: retry.afterMs }) },
+      quota: { ...toMinuteQuota(failed), ...(retry.afterMs === undefined ? {} : { waitMs: retry.afterMs }) },
     });
   }
-  const isQuota = status === 429 && one.model !== undefined;
+  const isQuota = status === 429 && failed.model !== undefined;
   const hint = isQuota ? 'Wait a little, or choose another model with -m.' : 'Try again later.';
-  return refusalError(one, what, { hint, retry, ...(status === 429 ? { quota: toMinuteQuota(one) } : {}) });
+  return refusalError(failed, what, { hint, retry, ...(status === 429 ? { quota: toMinuteQuota(failed) } : {}) });
 }
 
 /** The first limit per minute that was violated. */
@@ -211,24 +211,24 @@ function formatForModel({ model }: FailureCase): string {
   return model === undefined ? '' : ` for ${toOneLine(model, 100)}`;
 }
 
-function findQuotaError(one: FailureCase): AppError | undefined {
-  const { error } = one;
+function findQuotaError(failed: FailureCase): AppError | undefined {
+  const { error } = failed;
   if (/\blimit: ?0(?![.\d\w])/.test(error.message)) {
-    return refusalError(one, `no quota${formatForModel(one)}`, {
+    return refusalError(failed, `no quota${formatForModel(failed)}`, {
       hint: 'Your plan does not include this model: choose another with -m, or enable billing.',
       quota: { per: 'plan' },
     });
   }
   if (error.reasons.includes('INSUFFICIENT_G1_CREDITS_BALANCE')) {
-    return refusalError(one, `not enough credits${formatForModel(one)}`, {
+    return refusalError(failed, `not enough credits${formatForModel(failed)}`, {
       hint: 'Add credits, or choose another model with -m.',
       quota: { per: 'plan' },
     });
   }
   const isDaily = error.quotaIds.some((id) => /PerDay|Daily/.test(id));
   if (!isDaily && !error.reasons.includes('QUOTA_EXHAUSTED')) return undefined;
-  return refusalError(one, `daily quota exceeded${formatForModel(one)}`, {
-    hint: `${formatReset(one)} Until then choose another model with -m.`,
+  return refusalError(failed, `daily quota exceeded${formatForModel(failed)}`, {
+    hint: `${formatReset(failed)} Until then choose another model with -m.`,
     quota: { per: 'day' },
   });
 }
@@ -270,14 +270,14 @@ function formatHttpStatus({ status, error, quote }: FailureCase): string {
   return error.status === undefined ? `${status}` : `${status} ${quote(error.status, 60)}`;
 }
 
-function authError(one: FailureCase, hint: string): AppError {
-  const detail = one.detail === '' ? 'the server refused the credential' : one.detail;
-  return serverError('auth', `${detail} (${formatHttpStatus(one)})`, { hint, status: one.status });
+function authError(failed: FailureCase, hint: string): AppError {
+  const detail = failed.detail === '' ? 'the server refused the credential' : failed.detail;
+  return serverError('auth', `${detail} (${formatHttpStatus(failed)})`, { hint, status: failed.status });
 }
 
-function refusalError(one: FailureCase, what: string, options: ErrorOptions): AppError {
-  const detail = one.detail === '' ? '' : `: ${one.detail}`;
-  return serverError('api', `${what} (${formatHttpStatus(one)})${detail}`, { ...options, status: one.status });
+function refusalError(failed: FailureCase, what: string, options: ErrorOptions): AppError {
+  const detail = failed.detail === '' ? '' : `: ${failed.detail}`;
+  return serverError('api', `${what} (${formatHttpStatus(failed)})${detail}`, { ...options, status: failed.status });
 }
 
 export function classifyStreamError(refusal: Omit<FailedCall, 'status' | 'headers'>): AppError {

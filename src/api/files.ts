@@ -89,9 +89,9 @@ export function createFilesClient(context: FilesContext): FilesClient {
     withRetries(task, context, signal);
 
   const get = async (name: string, signal: AbortSignal): Promise<RemoteFile | undefined> => {
-    const call = { url: geminiApiUrl(place, toPath(name)), asks: 'files', instead: isNotThere };
+    const call = { url: geminiApiUrl(place, toPath(name)), asks: 'files', instead: replaceNotFound };
     const answer = await retry(() => callJson(context, call, signal), signal);
-    return answer === NOT_THERE ? undefined : parseFile(answer);
+    return answer === NOT_FOUND ? undefined : parseFile(answer);
   };
 
   const list = async (signal: AbortSignal): Promise<readonly RemoteFile[]> => {
@@ -125,8 +125,8 @@ export function createFilesClient(context: FilesContext): FilesClient {
     },
     async delete(name, signal) {
       const call = { method: 'DELETE', url: geminiApiUrl(place, toPath(name)), asks: 'files' } as const;
-      const answer = await retry(() => callJson(context, { ...call, instead: isNotThere }, signal), signal);
-      return answer !== NOT_THERE;
+      const answer = await retry(() => callJson(context, { ...call, instead: replaceNotFound }, signal), signal);
+      return answer !== NOT_FOUND;
     },
     async *download(name, signal) {
       const url = siblingUrl(place, 'download', `${toPath(name)}:download?alt=media`);
@@ -407,11 +407,11 @@ async function toError(response: HttpResponse, { identity }: QueryContext): Prom
   return responseError(response, text, { identity, asks: 'uploads' });
 }
 
-const NOT_THERE: Fields = {};
+const NOT_FOUND: Fields = {};
 
 /** Google answers 403 for a file that does not exist, as it does for somebody else's. */
-function isNotThere(reasons: readonly string[], status: number): Fields | undefined {
-  return status === 404 || (status === 403 && reasons.length === 0) ? NOT_THERE : undefined;
+function replaceNotFound(reasons: readonly string[], status: number): Fields | undefined {
+  return status === 404 || (status === 403 && reasons.length === 0) ? NOT_FOUND : undefined;
 }
 
 /** Throws AppError `usage` for what would lead to another path. */
@@ -446,16 +446,16 @@ function tryParseFile(fields: Fields): readonly RemoteFile[] {
       mimeType: toNonEmptyString(mimeType) ?? 'application/octet-stream',
       state: String(state),
       ...(isCount(size) ? { bytes: size } : {}),
-      ...optional('sha256', toHex(sha256Hash)),
-      ...optional('displayName', toNonEmptyString(displayName)),
-      ...optional('createdAt', toTime(fields.createTime)),
-      ...optional('expiresAt', toTime(fields.expirationTime)),
-      ...optional('problem', isObject(error) ? toNonEmptyString(error.message) : undefined),
+      ...toOptional('sha256', toHex(sha256Hash)),
+      ...toOptional('displayName', toNonEmptyString(displayName)),
+      ...toOptional('createdAt', toTime(fields.createTime)),
+      ...toOptional('expiresAt', toTime(fields.expirationTime)),
+      ...toOptional('problem', isObject(error) ? toNonEmptyString(error.message) : undefined),
     },
   ];
 }
 
-function optional<Key extends string, Value>(key: Key, value: Value | undefined): { readonly [K in Key]?: Value } {
+function toOptional<Key extends string, Value>(key: Key, value: Value | undefined): { readonly [K in Key]?: Value } {
   return value === undefined ? {} : ({ [key]: value } as { readonly [K in Key]: Value });
 }
 

@@ -57,7 +57,7 @@ function toGoogleError(error: Fields, message: string): GoogleError {
     ...(retryMs === undefined ? {} : { retryMs }),
     message,
     reasons: details.flatMap((detail) => toNonEmptyString(detail.reason) ?? []),
-    metadata: Object.fromEntries(details.flatMap((detail) => stringEntries(detail.metadata))),
+    metadata: Object.fromEntries(details.flatMap((detail) => listStringEntries(detail.metadata))),
     quotaIds: violations.flatMap((entry) => toNonEmptyString(entry.quotaId) ?? []),
     ...(limits.length === 0 ? {} : { quotaLimits: Object.fromEntries(limits) }),
     links: details.flatMap((detail) => filterObjects(detail.links)).flatMap((link) => toNonEmptyString(link.url) ?? []),
@@ -85,12 +85,12 @@ function parseLoosely(text: string): unknown {
   return undefined;
 }
 
-function stringEntries(value: unknown): readonly (readonly [string, string])[] {
+function listStringEntries(value: unknown): readonly (readonly [string, string])[] {
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([key, entry]) => (typeof entry === 'string' ? [[key, entry] as const] : []));
 }
 
-interface AccountTrouble {
+interface AccountProblem {
   readonly detail: string;
   /** Status code and name, for the end of the message; absent if it was not an HTTP error. */
   readonly label?: string;
@@ -105,28 +105,28 @@ const KEY_HINT = 'Use an API key: gmn auth set-key (https://aistudio.google.com/
  * The AppError `auth` for an account that Google knows but does not serve, with a hint; undefined if `reasons` name no
  * such case. Signing in again never helps here, so no hint advises it.
  */
-export function findAccountError(reasons: readonly string[], trouble: AccountTrouble): AppError | undefined {
+export function findAccountError(reasons: readonly string[], problem: AccountProblem): AppError | undefined {
   const has = (reason: string): boolean => reasons.includes(reason);
   if (has('UNSUPPORTED_CLIENT')) {
     return accountError(
       'Google answered UNSUPPORTED_CLIENT: personal accounts can no longer use this sign-in (since 2026-06-18)',
-      trouble,
+      problem,
       `${KEY_HINT}, or a Workspace or Code Assist account with GOOGLE_CLOUD_PROJECT=<id>`,
     );
   }
   if (has('TOS_VIOLATION')) {
     const what = 'Google answered TOS_VIOLATION: it has suspended this account for breaking its terms of service';
-    return accountError(what, trouble, `${KEY_HINT} of another account, or appeal to Google`);
+    return accountError(what, problem, `${KEY_HINT} of another account, or appeal to Google`);
   }
   if (!has('VALIDATION_REQUIRED')) return undefined;
   return accountError(
     'Google requires this account to be verified first',
-    trouble,
-    validationHint(trouble.links ?? []),
+    problem,
+    validationHint(problem.links ?? []),
   );
 }
 
-function accountError(what: string, { detail, label, status }: AccountTrouble, hint: string): AppError {
+function accountError(what: string, { detail, label, status }: AccountProblem, hint: string): AppError {
   const all = `${what}${label ? ` (${label})` : ''}${detail && `: ${detail}`}`;
   return serverError('auth', all, { hint, ...(status === undefined ? {} : { status }) });
 }

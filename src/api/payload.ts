@@ -65,11 +65,15 @@ export async function readPrefix(body: AsyncIterable<Uint8Array>, maxBytes: numb
 
 async function contentTypeError(response: HttpResponse, type: string): Promise<AppError> {
   const { toOneLine, htmlToText } = await import('./google-error.ts');
-  const words = htmlToText(await readPrefix(response.body, 16 * 1024));
-  return new AppError('api', `unexpected content type ${toOneLine(type, 60)} from the server${words && `: ${words}`}`, {
-    hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',
-    status: response.status,
-  });
+  const detail = htmlToText(await readPrefix(response.body, 16 * 1024));
+  return new AppError(
+    'api',
+    `unexpected content type ${toOneLine(type, 60)} from the server${detail && `: ${detail}`}`,
+    {
+      hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',
+      status: response.status,
+    },
+  );
 }
 
 function invalidJsonError(cause: unknown): AppError {

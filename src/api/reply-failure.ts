@@ -103,8 +103,8 @@ const STOP_HINTS: ReadonlyMap<string, string> = new Map([
 const SLIPS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'MALFORMED_RESPONSE'];
 
 function stoppedError(reason: string, message: string): AppError {
-  const words = message === '' ? '' : `: ${toOneLine(message, 200)}`;
-  const what = `the model stopped without finishing its answer: ${toOneLine(reason, 100)}${words}`;
+  const detail = message === '' ? '' : `: ${toOneLine(message, 200)}`;
+  const what = `the model stopped without finishing its answer: ${toOneLine(reason, 100)}${detail}`;
   if (SLIPS.includes(reason)) return new AppError('api', what, { hint: AGAIN, retry: { atMost: 2 } });
   const hint = STOP_HINTS.get(reason) ?? 'Rephrase the prompt, or choose another model with -m.';
   return new AppError('api', what, {

@@ -44,7 +44,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
   const thought = createJoiner();
   const seen: SeenReply = { text: false, thought: false, calls: [], otherKinds: new Map() };
   const calls: CallPart[] = [];
-  const extras = collectExtras();
+  const extras = createExtraParts();
   let grounding: JsonObject | undefined;
   const counter = createUsageCounter();
   let model = asked;
@@ -140,7 +140,7 @@ interface ExtraParts {
   fields(): Pick<Reply, 'files' | 'pages'>;
 }
 
-function collectExtras(): ExtraParts {
+function createExtraParts(): ExtraParts {
   const files: AnswerFile[] = [];
   const pages = new Map<string, PageStep>();
   let hasSteps = false;
@@ -258,7 +258,7 @@ export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
   let text = 0;
   let other = 0;
   const value = (added: unknown): AppError | undefined => {
-    const { size, isDeep } = measure(added, limits);
+    const { size, isDeep } = measureValue(added, limits);
     other += size;
     if (isDeep) return limitError(`the answer contains values nested more than ${limits.nesting} deep`);
     return other > limits.other
@@ -285,7 +285,7 @@ export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
 const VALUE_SIZE = 16;
 
 /** Iterative, because nesting is limited only by the length of the input and recursion could overflow the stack. */
-function measure(value: unknown, limits: ReplyLimits): { readonly size: number; readonly isDeep: boolean } {
+function measureValue(value: unknown, limits: ReplyLimits): { readonly size: number; readonly isDeep: boolean } {
   let size = 0;
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -325,7 +325,7 @@ interface ContentCollector {
  * Collects every part unchanged and in order. Joins neighbouring texts only if nothing is lost: neither has a key
  * besides `text` and `thought`, and `thought` is the same. Drops the whole reply once it exceeds `limit` characters.
  */
-export function collectContent(limit: number): ContentCollector {
+export function createContentCollector(limit: number): ContentCollector {
   let parts: Part[] = [];
   let length = 0;
   // Plain texts that will become one part, joined in blocks: a string built piece by piece takes several times its

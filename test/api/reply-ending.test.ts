@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Chunk, parseChunk } from '../../src/api/chunk.ts';
-import { collectContent, type ReplyOptions, replyReader } from '../../src/api/reply.ts';
+import { createContentCollector, type ReplyOptions, replyReader } from '../../src/api/reply.ts';
 import { createCallIds, toReplyCalls } from '../../src/api/reply-calls.ts';
 import { blockedPromptError } from '../../src/api/reply-failure.ts';
 import type { CallPart } from '../../src/core/content.ts';
@@ -79,12 +79,12 @@ test('where the model searched is put together from all that came', async () => 
 
 test('a reply is kept whole only if that is asked for', async () => {
   const chunks = [chunk([{ text: 'a' }]), chunk([{ text: 'b', thoughtSignature: 's' }], STOP)];
-  const keeper = collectContent(100);
+  const keeper = createContentCollector(100);
   expect((await read(chunks, { keeper })).reply?.content).toEqual({
     role: 'model',
     parts: [{ text: 'a' }, { text: 'b', thoughtSignature: 's' }],
   });
-  expect((await read(chunks, { keeper: collectContent(1) })).reply).not.toHaveProperty('content');
+  expect((await read(chunks, { keeper: createContentCollector(1) })).reply).not.toHaveProperty('content');
 });
 
 test('calls are an answer where tools were offered, and a failure elsewhere', async () => {

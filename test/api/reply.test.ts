@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseChunk } from '../../src/api/chunk.ts';
-import { collectContent, replyReader } from '../../src/api/reply.ts';
+import { createContentCollector, replyReader } from '../../src/api/reply.ts';
 import type { Part } from '../../src/core/content.ts';
 import { fuzz } from '../support/fuzz.ts';
 
@@ -48,7 +48,7 @@ const part = fc.oneof(
 test('parts are kept as they came; only plain neighbours of the same kind become one', () => {
   fc.assert(
     fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
-      const keeper = collectContent(1_000_000);
+      const keeper = createContentCollector(1_000_000);
       for (const one of parts) keeper.add(one);
       const kept = keeper.content()?.parts ?? [];
       const textOf = (all: readonly Part[]) => all.map((one) => ('text' in one ? one.text : '|')).join('');
@@ -69,7 +69,7 @@ test('parts are kept as they came; only plain neighbours of the same kind become
 });
 
 test('a thought and what follows it stay two, a part with a null text is kept, and nothing of either is lost', () => {
-  const keeper = collectContent(1_000);
+  const keeper = createContentCollector(1_000);
   const parts = [
     { text: 'a', thought: true },
     { text: 'b' },
@@ -85,7 +85,7 @@ test.for([
   [10, 'kept'],
   [9, 'let go of'],
 ] as const)('a reply of ten characters is, with a limit of %i, %s', ([limit, what]) => {
-  const keeper = collectContent(limit);
+  const keeper = createContentCollector(limit);
   keeper.add({ text: 'five.' });
   keeper.add({ text: 'five!' });
   keeper.add({ text: '' });
@@ -94,7 +94,7 @@ test.for([
 });
 
 test('what is no text counts by its JSON, and a reply that was let go of stays so', () => {
-  const keeper = collectContent(29);
+  const keeper = createContentCollector(29);
   keeper.add({ functionCall: { name: 'x' } });
   expect(keeper.content()?.parts).toHaveLength(1);
   keeper.add({ text: 'x' });
@@ -149,7 +149,7 @@ test('an answer within its limits is not ended', () => {
 });
 
 test('a text that came in many pieces is one, whatever its length', () => {
-  const keeper = collectContent(Number.POSITIVE_INFINITY);
+  const keeper = createContentCollector(Number.POSITIVE_INFINITY);
   for (let count = 0; count < 30_000; count += 1) keeper.add({ text: `${count} ` });
   const whole = Array.from({ length: 30_000 }, (_, count) => `${count} `).join('');
   expect(keeper.content()?.parts).toEqual([{ text: whole }]);

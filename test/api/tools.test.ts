@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Backend } from '../../src/api/backend.ts';
 import { codeAssist, createOnboardings } from '../../src/api/code-assist.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';
-import { collectContent } from '../../src/api/reply.ts';
+import { createContentCollector } from '../../src/api/reply.ts';
 import { createCallIds } from '../../src/api/reply-calls.ts';
 import { vertex } from '../../src/api/vertex.ts';
 import type { Part } from '../../src/core/content.ts';
@@ -166,7 +166,7 @@ const part: fc.Arbitrary<object> = fc.oneof(
 test('joining keeps the text, the order, the signatures and every unknown key', () => {
   fc.assert(
     fc.property(fc.array(part), (parts) => {
-      const keeper = collectContent(Number.POSITIVE_INFINITY);
+      const keeper = createContentCollector(Number.POSITIVE_INFINITY);
       for (const one of parts) keeper.add(one as Part);
       const kept = keeper.content()?.parts ?? [];
       const isPlain = (one: object): boolean => Object.keys(one).every((key) => key === 'text' || key === 'thought');
