@@ -6,7 +6,16 @@ import { type Identity, modelPath, toRequestBody } from './backend.ts';
 import { parseChunk } from './chunk.ts';
 import { classifyStreamError } from './failure.ts';
 import { type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.ts';
-import { callJson, type Fields, type JsonCall, type QueryContext, type RetryOptions, withRetries } from './queries.ts';
+import {
+  callJson,
+  type Fields,
+  type JsonCall,
+  NOT_FOUND,
+  type QueryContext,
+  type RetryOptions,
+  replaceNotFound,
+  withRetries,
+} from './queries.ts';
 import { replyReader } from './reply.ts';
 import { blockedPromptError } from './reply-failure.ts';
 
@@ -24,7 +33,7 @@ export function createBatchesClient(context: BatchesContext): BatchesClient {
   const { place } = context;
   const ask = (call: Omit<JsonCall, 'asks'>, signal: AbortSignal): Promise<Fields> =>
     withRetries(() => callJson(context, { asks: ASKS, ...call }, signal), context, signal);
-  /** Whether the job is there. */
+  /** False if there is no such job. */
   const change = async (call: Omit<JsonCall, 'asks' | 'instead'>, signal: AbortSignal): Promise<boolean> =>
     (await ask({ ...call, instead: replaceNotFound }, signal)) !== NOT_FOUND;
   return {
@@ -57,12 +66,6 @@ export function createBatchesClient(context: BatchesContext): BatchesClient {
   };
 }
 
-const NOT_FOUND: Fields = {};
-
-function replaceNotFound(reasons: readonly string[], status: number): Fields | undefined {
-  return status === 404 || (status === 403 && reasons.length === 0) ? NOT_FOUND : undefined;
-}
-
 const NAME = /^batches\/[\w-]{1,100}$/;
 
 /** Throws AppError `usage` for what would lead to another path. */
@@ -77,7 +80,7 @@ function parseJob(fields: Fields): BatchJob {
   throw serverError('api', 'the server did not describe the batch', { hint: 'Try again.' });
 }
 
-/** None, or one. Reads an operation, and a job as such. */
+/** One at most. Accepts an operation, or a job without one. */
 function tryParseJob(fields: Fields): readonly BatchJob[] {
   const metadata = isObject(fields.metadata) ? fields.metadata : fields;
   const name = [fields.name, metadata.name].find((value) => typeof value === 'string' && NAME.test(value));
@@ -106,7 +109,7 @@ const STATES: ReadonlyMap<string, BatchState> = new Map([
   ['PENDING', 'pending'],
   ['QUEUED', 'pending'],
   ['RUNNING', 'running'],
-  // It ends in another state.
+  // It is followed by another state.
   ['CANCELLING', 'running'],
   ['SUCCEEDED', 'succeeded'],
   ['PARTIALLY_SUCCEEDED', 'succeeded'],
@@ -127,7 +130,7 @@ function toCount<Key extends string>(key: Key, value: unknown): { readonly [K in
   return isCount(count) ? ({ [key]: count } as { readonly [K in Key]: number }) : {};
 }
 
-/** Results are named in the response or in the metadata, inlined ones with one level of nesting or two. */
+/** The results are in the response or in the metadata; inlined ones at one level of nesting or two. */
 function findResults(places: readonly unknown[]): BatchResults | undefined {
   for (const place of filterObjects(places)) {
     const fileName = toNonEmptyString(place.responsesFile) ?? toNonEmptyString(place.fileName);
@@ -180,7 +183,7 @@ async function parseReply({ response, error }: Fields, { model, identity }: Resu
   return { text, usage, finishReason, model: answeredBy, ...(details === undefined ? {} : { details }) };
 }
 
-/** google.rpc.Code, as it may stand in a row's error, to the HTTP status of the same meaning. */
+/** From google.rpc.Code, which the error of a row may have, to the HTTP status of the same meaning. */
 const HTTP_CODES: Readonly<Record<number, number>> = {
   1: 499,
   2: 500,

@@ -15,7 +15,7 @@ import type { nextRetry as NextRetry, Retry } from './retry.ts';
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** How long a model that had no room is skipped in the same run. */
+/** How long an overloaded model is skipped in the same run. */
 const SUBSTITUTE_MS = 300_000;
 
 export interface ModelOptions {
@@ -34,10 +34,10 @@ export interface ModelOptions {
   /** A deadline for each request, its retries included; 0 means none. */
   readonly requestTimeout?: { readonly ms: number; readonly error: () => AppError } | undefined;
   readonly fallback?: Fallback | undefined;
-  /** Asked one after the other, each with a notice, when the model before has no room and nothing was shown. */
+  /** Tried in order, each with a notice, when the model before is overloaded and nothing was shown. */
   readonly alternatives?: readonly Substitute[] | undefined;
   readonly takeNotices?: () => readonly string[];
-  /** Gets every complete reply: what is billed, whoever asked for it. */
+  /** Gets every complete reply, which is what is billed. */
   readonly onReply?: ((reply: Reply) => void) | undefined;
 }
 
@@ -56,18 +56,18 @@ interface Call {
   checkpoint?: Checkpoint;
   /** How often the reply was continued because the server asked for it. */
   hops: number;
-  /** How often it was asked for from the start; what comes in between does not count these anew. */
+  /** How often it was requested from the start. Resumptions in between do not reset this. */
   readonly restarts: number;
 }
 
 interface Checkpoint {
   readonly token: string;
   readonly reader: ReplyReader;
-  /** Whether the connection that gave it also brought something: retries are counted anew then. */
+  /** Whether its connection also brought content: the count of retries starts again then. */
   readonly isProgress: boolean;
-  /** Whether anything came after it: the service might repeat that, so it is of no use any more. */
+  /** Whether content came after it: the service might repeat that, so it cannot be used any more. */
   readonly isPassed: boolean;
-  /** How often the reply was resumed there after a lost connection, which is no retry. */
+  /** How often the reply was resumed there after a lost connection, which does not count as a retry. */
   readonly losses: number;
 }
 
@@ -168,7 +168,7 @@ function addTier(reply: Reply, { request }: Call, { headers }: HttpResponse): Re
   return { ...reply, serviceTier: served === undefined ? tier : toTierName(served.toLowerCase()) };
 }
 
-/** The header is the server's: what does not look like a tier is not repeated. */
+/** The server chooses the header, so only text that looks like a tier is quoted. */
 function toTierName(text: string): string {
   return /^[a-z_-]{1,30}$/.test(text) ? text : 'unknown';
 }
@@ -269,7 +269,7 @@ function nextResumption(
   // A lost connection is no reason to wait, unless it is lost again.
   const baseMs = done === 0 && isLost ? 0 : limits.baseMs;
   const { atMost = MAX_RESUMPTIONS } = limits;
-  // After a lost connection nothing is requested twice, so that is no retry. A refused request is one.
+  // Resuming after a lost connection requests nothing twice, so it does not count as a retry. A refused request does.
   const of = isLost ? MAX_RESUMPTIONS : Math.min(MAX_RESUMPTIONS, atMost + losses);
   const retry = nextRetry(failure, done, { ...limits, baseMs, atMost: of });
   if (retry === undefined) return undefined;
@@ -305,7 +305,7 @@ async function sendAttempt(call: Call, options: ModelOptions): Promise<HttpRespo
   throw classifyResponse({ ...describeCall(call, backend), status: response.status, headers: response.headers, body });
 }
 
-/** Undefined if the rest of the reply must be asked for, from `call.checkpoint` on. */
+/** Undefined if the rest of the reply must be requested, from `call.checkpoint` on. */
 async function* receiveReply(
   call: Call,
   response: HttpResponse,
@@ -324,12 +324,12 @@ async function* receiveReply(
 }
 
 interface Receiver {
-  /** The events of a batch; of one that is broken, those before the failure. */
+  /** The events of a batch, up to a failure. */
   take(batch: readonly Payload[]): {
     readonly events: readonly ReplyEvent[];
     readonly failure?: () => unknown;
   };
-  /** The rest. There is no reply if more must be asked for. Throws AppError. */
+  /** The remaining events. There is no reply if more must be requested. Throws AppError. */
   finish(): Promise<{ readonly events: readonly ReplyEvent[]; readonly reply?: Reply }>;
 }
 
@@ -449,7 +449,7 @@ async function streamError(call: Call, backend: Backend, error: unknown): Promis
 export function joinTexts(events: readonly ReplyEvent[]): readonly ReplyEvent[] {
   const joined: ReplyEvent[] = [];
   let pieces: string[] = [];
-  // V8 joins the characters only when the string is first read: never, if the reader takes the pieces.
+  // V8 concatenates only when the string is first read, which never happens if the reader uses the pieces.
   let delta = '';
   const closeText = (): void => {
     if (pieces.length > 0) joined.push({ type: 'text', delta, ...(pieces.length > 1 ? { pieces } : {}) });

@@ -9,13 +9,13 @@ export interface Chunk {
   readonly parts: readonly Part[];
   readonly finishReason?: string | undefined;
   readonly finishMessage?: string | undefined;
-  /** As it came: its counts are not checked. */
+  /** Its counts are not checked. */
   readonly usageMetadata?: Readonly<Record<string, unknown>> | undefined;
   readonly modelVersion?: string | undefined;
   readonly blockReason?: string | undefined;
   readonly error?: unknown;
   readonly otherCandidates: number;
-  /** With it the same request gets what comes after this chunk. */
+  /** The same request with this token continues after this chunk. */
   readonly continuationToken?: string | undefined;
   readonly grounding?: JsonObject | undefined;
   readonly pages?: readonly PageStep[] | undefined;

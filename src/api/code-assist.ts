@@ -3,6 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
+import { DAY_MS } from '../core/text/format.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import { findModelFacts } from '../models/table.ts';
 import { isRecent, readCache, writeCache } from '../platform/files/small-file.ts';
@@ -167,8 +168,6 @@ export function parseProject(env: Env): string | undefined {
     hint: `Set ${name} to the id, e.g. my-project-123. To see yours: gcloud projects list`,
   });
 }
-
-const DAY_MS = 86_400_000;
 
 export interface OnboardingCache {
   /** Undefined if there is no entry, or no valid one. Never throws. */

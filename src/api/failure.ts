@@ -1,5 +1,5 @@
 import { type AppError, type ErrorOptions, type QuotaFault, type RetryAdvice, serverError } from '../core/error.ts';
-import { formatDuration } from '../core/text/format.ts';
+import { DAY_MS, formatDuration } from '../core/text/format.ts';
 import { redactKnown } from '../core/text/secrets.ts';
 import {
   findAccountError,
@@ -284,8 +284,6 @@ export function classifyStreamError(refusal: Omit<FailedCall, 'status' | 'header
   const code = parseGoogleError(refusal.body)?.code ?? 0;
   return classifyResponse({ ...refusal, headers: {}, status: code >= 400 && code <= 599 ? code : 500 });
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Milliseconds until the next midnight in California, when daily quotas reset. Off by up to an hour on the two days

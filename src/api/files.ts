@@ -10,8 +10,10 @@ import { readPrefix } from './payload.ts';
 import {
   callJson,
   type Fields,
+  NOT_FOUND,
   type QueryContext,
   type RetryOptions,
+  replaceNotFound,
   responseError,
   sendAuthorized,
   withRetries,
@@ -20,21 +22,21 @@ import { nextRetry, toFinalFailure } from './retry.ts';
 
 /** The Files API on the wire. Every method throws AppError: `auth` or `api`, and `usage` for what cannot be sent. */
 export interface FilesClient {
-  /** Whose files these are, with the account: the address of the API. */
+  /** The address of the API. With the account, it identifies the owner of the files. */
   readonly endpoint: string;
   /**
-   * Uploads the content in pieces, resuming after a lost connection; what it returns may still be `PROCESSING`. Under the name of
-   * `toOwnName`, unless the service refuses that.
+   * Uploads the content in pieces, and resumes after a lost connection. Uses the name of `toOwnName`, unless the service refuses
+   * it. The file may still be `PROCESSING`.
    */
   upload(source: UploadSource, options: UploadOptions): Promise<RemoteFile>;
-  /** Undefined if there is no such file, or it belongs to somebody else. */
+  /** Undefined if there is no such file, or it belongs to another account. */
   get(name: string, signal: AbortSignal): Promise<RemoteFile | undefined>;
   /** Polls until the file can be used. Throws AppError `api` if the service could not process it. */
   waitUntilActive(file: RemoteFile, signal: AbortSignal): Promise<RemoteFile>;
   list(signal: AbortSignal): Promise<readonly RemoteFile[]>;
   /** False if there was no such file. */
   delete(name: string, signal: AbortSignal): Promise<boolean>;
-  /** The content as it arrives. A connection that is lost is an error: ask again from the beginning. */
+  /** The content as it arrives. Does not resume after a lost connection, which is an error. */
   download(name: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void>;
 }
 
@@ -44,14 +46,14 @@ interface UploadOptions {
   readonly signal: AbortSignal;
   /** Called with the number of bytes sent so far, of the whole content. */
   readonly onProgress?: (bytes: number) => void;
-  /** Where an earlier upload of this content, to this account, may go on; see `onAddress`. */
+  /** Where an earlier upload of this content by this account can be resumed; see `onAddress`. */
   readonly address?: string | undefined;
   /**
-   * Called with the address at which this upload can be resumed, even by another process, and with undefined when there is none any
-   * more. Whoever knows it can write to the upload: it is a secret.
+   * Called with the address at which this upload can be resumed, even by another process, and with undefined when it no longer
+   * can. The address is a secret: no credential is needed to write there.
    */
   readonly onAddress?: (address: string | undefined) => void | Promise<void>;
-  /** Whether a copy that the service has already will do. By default any will. */
+  /** Whether a copy that the service already has can be used. By default any can. */
   readonly isEnough?: (file: RemoteFile) => boolean;
 }
 
@@ -59,26 +61,26 @@ interface FilesContext extends QueryContext, RetryOptions {
   readonly place: GeminiApiEndpoint;
 }
 
-/** A multiple of this must be sent at a time, except at the end. https://ai.google.dev/gemini-api/docs/files */
+/** The service asks for multiples of this, except at the end. https://ai.google.dev/gemini-api/docs/files */
 const CHUNK_BYTES = 8 * 1024 * 1024;
 
-/** An upload that gains less than this between two failures is not getting anywhere. */
+/** Less than this between two failures is not counted as progress. */
 const MIN_PROGRESS_BYTES = 64 * 1024;
 
-/** How often an upload is resumed after a lost connection without getting any further. */
+/** How often an upload is resumed after lost connections without progress. */
 const MAX_RESUMPTIONS = 3;
 
-/** How often an upload begins anew because the service has forgotten it. */
+/** How often an upload is started again because the service has forgotten it. */
 const MAX_RESTARTS = 3;
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const PAGE_SIZE = 100;
 /** Guards against a server that never stops sending page tokens. */
 const MAX_PAGES = 1000;
-/** The longest delay between two looks at a file that is being processed, in retry delays. */
+/** The longest delay between two polls of a file that is being processed, in retry delays. */
 const MAX_POLL_DELAYS = 5;
 
-/** The name under which a content is kept: the same content has the same name, so it is uploaded once. */
+/** The same content gets the same name, so it is uploaded once. */
 export function toOwnName(sha256: string): string {
   return `files/gmn-${sha256.slice(0, 36)}`;
 }
@@ -171,7 +173,7 @@ async function upload(source: UploadSource, options: UploadOptions, context: Upl
 
 type Started = { readonly address: URL } | { readonly file: RemoteFile };
 
-/** Begins an upload. Under our own name the content may be there already. */
+/** Starts an upload. Returns the file instead if the service already has the content under our name. */
 async function start(source: UploadSource, options: UploadOptions, context: UploadContext): Promise<Started> {
   const { signal, isEnough = () => true } = options;
   const own = toOwnName(source.sha256);
@@ -188,7 +190,7 @@ async function start(source: UploadSource, options: UploadOptions, context: Uplo
   throw await toError(nameless, context);
 }
 
-/** The service takes no names here, or this one is taken: by somebody else, or by a file that expired a moment ago. */
+/** The service does not accept names, or this one is taken: by another account, or by a file that expired a moment ago. */
 const OWN_NAME_REFUSALS: readonly number[] = [400, 403, 409];
 
 function sendStart(
@@ -209,7 +211,7 @@ function sendStart(
       'x-goog-upload-header-content-type': mimeType,
     },
     body: JSON.stringify({ file }),
-    // What was begun and never continued leaves nothing behind.
+    // An upload that was started and never continued leaves nothing behind.
     isRepeatable: true,
   } as const;
   return sendAuthorized(context, request, signal);
@@ -224,7 +226,7 @@ async function readAddress(response: HttpResponse, context: UploadContext): Prom
   });
 }
 
-/** Undefined unless it is https, or plain http on this machine, where the service itself is then, too. */
+/** Undefined unless it is https, or plain http on this machine if the service itself is on it, too. */
 function tryParseAddress(text: string, { place }: UploadContext): URL | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.username !== '' || url.password !== '') return undefined;
@@ -243,14 +245,14 @@ interface Transfer {
 }
 
 /**
- * Sends what the service does not have yet. `final`: it has everything, but did not say what file that is. An error if
- * what it says about the upload cannot be true. Throws if the upload can be resumed later.
+ * Sends what the service does not have yet. `final`: it has everything, but did not name the file. Returns an error if the
+ * service contradicts itself about the upload. Throws if the upload can be resumed later.
  */
 async function transfer(one: Transfer): Promise<RemoteFile | 'final' | 'forgotten' | AppError> {
   const { source, options, context, isResumed } = one;
   const { signal, onProgress } = options;
   let offset = 0;
-  /** Failed requests, and chunks that were not taken as a whole, since the last progress. */
+  /** Failed requests, and chunks that were accepted only in part, since the last progress. */
   let failures = 0;
   let stalls = 0;
   let progressAt = 0;
@@ -261,7 +263,7 @@ async function transfer(one: Transfer): Promise<RemoteFile | 'final' | 'forgotte
     offset = state;
     progressAt = state;
   }
-  // One for all chunks: after a failure the connection is closed, and nothing is sent from it any more.
+  // Shared by all chunks: a failed request is closed, so nothing sends from the buffer any more.
   const buffer = new Uint8Array(Math.min(CHUNK_BYTES, source.bytes));
   for (;;) {
     onProgress?.(offset);
@@ -289,10 +291,10 @@ async function transfer(one: Transfer): Promise<RemoteFile | 'final' | 'forgotte
   }
 }
 
-/** Waits before the upload is resumed, and returns the number of failures. Throws the failure if that is one too many. */
+/** Waits before the upload is resumed, and returns the number of failures. Throws the failure after too many. */
 async function waitForRetry(failure: AppError, failures: number, { options, context }: Transfer): Promise<number> {
   const { clock, random, retries, retryBaseMs: baseMs } = context;
-  // Nothing is asked for twice after a lost connection, so that counts as no retry. A refused request does.
+  // Resuming after a lost connection repeats nothing, so it does not count as a retry. A refused request does.
   const isLost = failure.status === undefined || OUT_OF_STEP.includes(failure.status);
   const atMost = isLost ? Math.max(MAX_RESUMPTIONS, retries ?? 0) : retries;
   const limits = { baseMs, random, atMost, now: clock.now };
@@ -303,23 +305,23 @@ async function waitForRetry(failure: AppError, failures: number, { options, cont
   return retry.number;
 }
 
-/** How much the service has; `final`, or the file, once it has everything. */
+/** How many bytes the service has; `final`, or the file, once it has everything. */
 type UploadState = number | RemoteFile | 'final' | 'forgotten';
 
-/** Sends the content from `offset` on; with its end, the upload ends, too. Throws AppError, with `retry` if it may be resumed. */
+/** Sends a chunk; the last one ends the upload. Throws AppError, with `retry` if the upload can be resumed. */
 async function sendChunk(one: Transfer, offset: number, chunk: Uint8Array): Promise<UploadState> {
   const { source, options, context } = one;
   const isLast = offset + chunk.length === source.bytes;
   const response = await sendCommand(one, isLast ? 'upload, finalize' : 'upload', {
     headers: { 'content-type': 'application/octet-stream', 'x-goog-upload-offset': String(offset) },
     body: chunk,
-    // After a failure the service is asked what it has; a chunk is never sent a second time in silence.
+    // Not repeatable: after a failure the service is first asked what it has.
     mayReuse: true,
     onProgress: (bytes) => options.onProgress?.(offset + bytes),
   });
   if (isSuccess(response)) return readState(response, offset + chunk.length, isLast);
   if (response.status === 409 && isLast) {
-    // Somebody else has finished the same content.
+    // Another process has finished an upload of the same content.
     await closeBody(response.body);
     return 'final';
   }
@@ -333,7 +335,7 @@ async function sendChunk(one: Transfer, offset: number, chunk: Uint8Array): Prom
 
 const FORGOTTEN: readonly number[] = [404, 410];
 
-/** The service expected another offset: ask for it. */
+/** The service expected another offset, and must be asked for it. */
 const OUT_OF_STEP: readonly number[] = [400, 409, 412, 416];
 
 async function query(one: Transfer): Promise<UploadState> {
@@ -344,7 +346,7 @@ async function query(one: Transfer): Promise<UploadState> {
   return 'forgotten';
 }
 
-/** The credential goes to the service itself only; elsewhere the address must do. */
+/** The credential is sent to the service itself only; another host gets just the secret address. */
 function sendCommand(
   { options, context, address }: Transfer,
   command: string,
@@ -362,7 +364,7 @@ function sendCommand(
   return context.send({ ...request, headers: { 'user-agent': context.userAgent, ...request.headers } }, options.signal);
 }
 
-/** `sent`: what the service must have by now if it does not say. */
+/** `sent`: how many bytes the service must have if its response does not say. */
 async function readState(response: HttpResponse, sent: number | undefined, isLast: boolean): Promise<UploadState> {
   const { 'x-goog-upload-status': status, 'x-goog-upload-size-received': received } = response.headers;
   const body = tryParseJson(await readPrefix(response.body, MAX_ANSWER_BYTES));
@@ -374,7 +376,7 @@ async function readState(response: HttpResponse, sent: number | undefined, isLas
   throw serverError('api', 'the server did not say how much of the upload it has', { hint: 'Try again.', retry: {} });
 }
 
-/** The file of an upload that has ended without naming it. */
+/** The file of an upload whose last response did not name it. */
 async function findFinished(
   source: UploadSource,
   { signal, isEnough = () => true }: UploadOptions,
@@ -407,13 +409,6 @@ async function toError(response: HttpResponse, { identity }: QueryContext): Prom
   return responseError(response, text, { identity, asks: 'uploads' });
 }
 
-const NOT_FOUND: Fields = {};
-
-/** Google answers 403 for a file that does not exist, as it does for somebody else's. */
-function replaceNotFound(reasons: readonly string[], status: number): Fields | undefined {
-  return status === 404 || (status === 403 && reasons.length === 0) ? NOT_FOUND : undefined;
-}
-
 /** Throws AppError `usage` for what would lead to another path. */
 function toPath(name: string): string {
   const [, id] = /^(?:files\/)?([a-z\d][a-z\d-]{0,99})$/i.exec(name) ?? [];
@@ -434,7 +429,7 @@ function parseFile(fields: Fields): RemoteFile {
   throw serverError('api', 'the server did not describe the file', { hint: 'Try again.' });
 }
 
-/** None, or one. */
+/** One at most. */
 function tryParseFile(fields: Fields): readonly RemoteFile[] {
   const { name, uri, mimeType, state = 'ACTIVE', sizeBytes, sha256Hash, displayName, error } = fields;
   if (typeof name !== 'string' || !/^files\/[\w-]{1,100}$/.test(name) || typeof uri !== 'string') return [];

@@ -58,7 +58,7 @@ export interface JsonCall {
   readonly method?: HttpRequest['method'];
   readonly body?: object;
   readonly model?: string;
-  /** See `HttpRequest`; by default, a call with a model is. */
+  /** See `HttpRequest`. By default true for a call with a model. */
   readonly isRepeatable?: boolean;
   /** What a call without a model is for, for error messages: `a list of models`. */
   readonly asks?: string;
@@ -118,6 +118,13 @@ async function readResponse(response: HttpResponse, identity: Identity, call: Js
     hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',
     status,
   });
+}
+
+export const NOT_FOUND: Fields = {};
+
+/** For `JsonCall.instead`. Google answers 403 for what does not exist, as for what belongs to another account. */
+export function replaceNotFound(reasons: readonly string[], status: number): Fields | undefined {
+  return status === 404 || (status === 403 && reasons.length === 0) ? NOT_FOUND : undefined;
 }
 
 /** The error for a response outside 2xx, whose body is `text`. */

@@ -52,10 +52,6 @@ export function toReplyCalls(parts: readonly CallPart[], ids: CallIds): readonly
 function checkArgs(value: unknown): { readonly args: JsonObject; readonly fault?: string } {
   if (value === undefined || value === null) return { args: {} };
   if (!isObject(value)) return { args: {}, fault: 'args must be an object' };
-  return { args: asJsonObject(value) };
-}
-
-function asJsonObject(value: object): JsonObject {
   // The value comes from JSON.parse.
-  return value as JsonObject;
+  return { args: value as JsonObject };
 }

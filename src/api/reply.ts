@@ -13,9 +13,9 @@ export interface ReplyReader {
   take(chunk: Chunk, events?: ReplyEvent[]): readonly ReplyEvent[];
   throwIfOver(): void;
   isFinished(): boolean;
-  /** Whether the server ended this connection's part of the reply, and wants to be asked for the rest. */
+  /** Whether the server has ended its part of the reply on this connection, and the rest must be requested. */
   isToBeContinued(): boolean;
-  /** Called before the chunks of another connection: they belong to the same reply, and its counts are added. */
+  /** Called before the chunks of another connection of the same reply. Token counts of both are added. */
   resume(): void;
   /**
    * Called after the last chunk: the remaining events, and the reply. Throws AppError `api` if it is not a valid
@@ -195,7 +195,7 @@ function isMedia(value: unknown): value is MediaPart['inlineData'] {
   );
 }
 
-/** Undefined if the service's own tools have no part in it. */
+/** Undefined if the part is not from one of the service's own tools. */
 function toServiceStep(part: Part): ServiceStep | undefined {
   if ('executableCode' in part && isObject(part.executableCode)) {
     const { language, code } = part.executableCode;
@@ -209,7 +209,7 @@ function toServiceStep(part: Part): ServiceStep | undefined {
   return undefined;
 }
 
-/** Fields that describe a part, and are not its content; and what is only sent back. */
+/** Fields that describe a part but are not its content, and those that are only sent back. */
 const ABOUT = /^thought|Metadata$|^media(?:Resolution|Processing)$|^tool(?:Call|Response)$/;
 
 function countKinds(part: Part, kinds: Map<string, number>): void {
@@ -268,8 +268,8 @@ export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
   return {
     part(part) {
       if (!('text' in part) || typeof part.text !== 'string') return value(part);
-      // Counting bytes takes as long as all other checks of a part. No text of a third of the limit exceeds it, so up to there
-      // its characters are counted: the limit may come late, never early.
+      // Counting bytes takes as long as all other checks of a part. A character has three bytes at most, so up to a third of the
+      // limit only characters are counted: the limit may apply late, but never early.
       const { length } = part.text;
       text += 3 * (text + length) > limits.text ? Buffer.byteLength(part.text) : length;
       if (text > limits.text) return limitError(`the answer is longer than ${formatMegabytes(limits.text)}`);
@@ -369,7 +369,7 @@ const MAX_OPEN = 65_536;
 
 type PlainPart = Extract<Part, { text: string }>;
 
-/** Media do not count: the limit of a reply's other data holds for them, and a session keeps them apart. */
+/** Media do not count here: `ReplyLimits.other` applies to them, and a session stores them separately. */
 function measurePart(part: Part): number {
   if ('text' in part && typeof part.text === 'string') return part.text.length;
   if (!('inlineData' in part) || !isMedia(part.inlineData)) return JSON.stringify(part).length;
@@ -387,9 +387,9 @@ function hasMoreThanText(part: Part): boolean {
 }
 
 interface UsageCounter {
-  /** Within a connection, the last counts that came are those of all of it. */
+  /** Within a connection, the latest counts are the totals. */
   take(metadata: Readonly<Record<string, unknown>>): void;
-  /** The reply goes on over another connection, whose counts are added to those so far. */
+  /** The reply continues on another connection, whose counts are added. */
   resume(): void;
   fields(): Pick<Reply, 'usage' | 'promptTokens' | 'details' | 'serviceTier'>;
 }
@@ -450,7 +450,7 @@ function joinDetails(left: UsageDetails, right: UsageDetails): UsageDetails {
   return joined;
 }
 
-/** Vertex says it beside the counts: `ON_DEMAND_FLEX` is `flex`. What is bought in advance has no price for a token. */
+/** Vertex AI names it beside the counts: `ON_DEMAND_FLEX` is `flex`. Provisioned throughput has no price per token. */
 function findServiceTier(traffic: unknown): Pick<Reply, 'serviceTier'> {
   if (typeof traffic !== 'string' || traffic === 'ON_DEMAND' || traffic.endsWith('_UNSPECIFIED')) return {};
   const tier = traffic.replace(/^ON_DEMAND_/, '').toLowerCase();
