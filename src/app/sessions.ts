@@ -6,7 +6,7 @@ import { AppError } from '../core/error.ts';
 import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import { type SessionStart, type SessionSummary, SOURCE_LABELS } from '../core/session.ts';
-import { shortId, splitEmoji } from '../core/text/names.ts';
+import { shortenId, splitEmoji } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { makesPictures } from '../models/table.ts';
 import { touchFile } from '../platform/files/write.ts';
@@ -251,7 +251,7 @@ export function toSessionJson(summary: SessionSummary): JsonObject {
 }
 
 export function formatReference({ id, name }: Pick<SessionSummary, 'id' | 'name'>): string {
-  return name ?? shortId(id);
+  return name ?? shortenId(id);
 }
 
 /** A name or title for a list: escapes invisible and bidirectional characters, but not those in emoji. */

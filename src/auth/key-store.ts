@@ -48,7 +48,7 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
       if (file.kind === 'absent') return undefined;
       if (file.kind === 'unreadable') throw keyUnavailableError(`cannot read ${path}: ${file.why}`);
       if (!file.isOurs) throw wrongOwnerError('auth', path);
-      const record = parseKeyRecord(tryParseJson(file.text));
+      const record = tryParseKeyRecord(tryParseJson(file.text));
       if (record === undefined) {
         await quarantine(path, clock.now());
         throw keyUnavailableError(`${path} was damaged, and was renamed to key.json.corrupt-…`);
@@ -61,7 +61,7 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
     },
     async place() {
       const file = await readFileState(path);
-      return file.kind === 'text' ? parseKeyRecord(tryParseJson(file.text))?.place : undefined;
+      return file.kind === 'text' ? tryParseKeyRecord(tryParseJson(file.text))?.place : undefined;
     },
     async write(key) {
       await makePrivateDirectory(home);
@@ -73,7 +73,7 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
     async remove() {
       const file = await readFileState(path, machine.uid);
       if (file.kind === 'text' && !file.isOurs) throw wrongOwnerError('config', path);
-      const record = file.kind === 'text' ? parseKeyRecord(tryParseJson(file.text)) : undefined;
+      const record = file.kind === 'text' ? tryParseKeyRecord(tryParseJson(file.text)) : undefined;
       if (record?.place === 'keyring') {
         const answer = await keyring()?.delete(ENTRY, TIMEOUT_MS);
         if (answer === undefined || answer.kind === 'unavailable') throw notRemovedError();
@@ -96,7 +96,7 @@ export function checkKey(pasted: string): string {
   });
 }
 
-function parseKeyRecord(
+function tryParseKeyRecord(
   value: unknown,
 ): (StoredKey & { readonly place: 'file' }) | { readonly place: 'keyring' } | undefined {
   if (!isObject(value) || value.version !== 1) return undefined;

@@ -56,7 +56,7 @@ async function readCachedPair(path: string, clock: Clock): Promise<ClientPair | 
   const file = await readFileState(path);
   if (file.kind !== 'text' || !file.isOurs) return undefined;
   const value = tryParseJson(file.text);
-  const pair = parseCachedPair(value);
+  const pair = tryParseCachedPair(value);
   if (pair === undefined) {
     await quarantine(path, clock.now());
     return undefined;
@@ -70,7 +70,7 @@ interface CachedPair extends ClientPair {
   readonly version: string;
 }
 
-function parseCachedPair(value: unknown): CachedPair | undefined {
+function tryParseCachedPair(value: unknown): CachedPair | undefined {
   if (!isObject(value) || value.version !== 1 || !isObject(value.found_in)) return undefined;
   const { client_id: id, client_secret: secret } = value;
   const { directory, version } = value.found_in;

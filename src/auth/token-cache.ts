@@ -37,7 +37,7 @@ export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): Tok
       const file = await readFileState(cachePathFor(refreshToken), uid);
       // A file of another user could make us act under another account.
       if (file.kind !== 'text' || !file.isOurs) return undefined;
-      return parseCached(tryParseJson(file.text), clock.now());
+      return tryParseCached(tryParseJson(file.text), clock.now());
     },
     async write(refreshToken, granted, account) {
       const path = cachePathFor(refreshToken);
@@ -45,7 +45,7 @@ export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): Tok
       const before = await readFileState(path, uid);
       const isBroken =
         before.kind === 'unreadable' ||
-        (before.kind === 'text' && (!before.isOurs || parseCached(tryParseJson(before.text), 0) === undefined));
+        (before.kind === 'text' && (!before.isOurs || tryParseCached(tryParseJson(before.text), 0) === undefined));
       if (isBroken) await quarantine(path, clock.now());
       const record = {
         version: 1,
@@ -59,7 +59,7 @@ export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): Tok
   };
 }
 
-function parseCached(value: unknown, now: number): CachedToken | undefined {
+function tryParseCached(value: unknown, now: number): CachedToken | undefined {
   if (!isObject(value) || value.version !== 1) return undefined;
   const { access_token: accessToken, refresh_token: refreshToken } = value;
   const expiresAt = toExpiry(value.expiry_date, now);

@@ -125,15 +125,15 @@ const MIN_READS = 50;
  * is most likely complete in a moment. Throws AppError `auth` after a second.
  */
 export async function waitUntilComplete<T>(
-  look: () => Promise<T | 'broken'>,
+  read: () => Promise<T | 'broken'>,
   options: { readonly path: string; readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<T> {
   const { path, clock, signal } = options;
   const giveUpAt = clock.now() + WAIT_MS;
-  for (let looks = 1; ; looks += 1) {
-    const seen = await look();
+  for (let reads = 1; ; reads += 1) {
+    const seen = await read();
     if (seen !== 'broken') return seen;
-    if (looks >= MIN_READS && clock.now() >= giveUpAt) throw damagedFileError(path);
+    if (reads >= MIN_READS && clock.now() >= giveUpAt) throw damagedFileError(path);
     await clock.sleep(PAUSE_MS, signal);
   }
 }

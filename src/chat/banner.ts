@@ -1,7 +1,7 @@
 import type { ApprovalMode } from '../approval/policy.ts';
 import { type SessionSummary, SOURCE_LABELS } from '../core/session.ts';
 import { formatAge, plural } from '../core/text/format.ts';
-import { shortId } from '../core/text/names.ts';
+import { shortenId } from '../core/text/names.ts';
 import { shortenPath } from '../core/text/path.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { measureWidth } from '../core/text/width.ts';
@@ -63,7 +63,7 @@ export async function formatFarewell(chat: Chat): Promise<readonly string[]> {
 /** The shortest reference that really finds this session; undefined if none does, as when nothing could be written. */
 async function findReference({ session, store }: Chat): Promise<string | undefined> {
   const { name, id } = session;
-  const references = [...(name !== undefined && /^[\w.-]+$/.test(name) ? [name] : []), shortId(id), id];
+  const references = [...(name !== undefined && /^[\w.-]+$/.test(name) ? [name] : []), shortenId(id), id];
   for (const reference of references) {
     const found = await store.find(reference).catch(() => undefined);
     if (found?.id === id) return reference;
@@ -83,5 +83,5 @@ export function formatSessionRow(summary: SessionSummary, number: string, now: n
     formatAge(updatedAt, now),
     sanitize(shortTitle),
   ];
-  return [`${number}  ${shortId(id)}`, about.join('  ')];
+  return [`${number}  ${shortenId(id)}`, about.join('  ')];
 }

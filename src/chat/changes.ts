@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { Session } from '../core/session.ts';
 import { decodeText } from '../core/text/decode.ts';
-import { textBefore } from '../core/text/trim.ts';
+import { takeBefore } from '../core/text/trim.ts';
 import { readBytesIfAny } from '../platform/files/read.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { unifiedDiff } from '../tools/diff.ts';
@@ -57,7 +57,7 @@ export function createChanges(
   const collectIds = (session: Session): ReadonlySet<string> => new Set(ids.get(session)).add(session.id);
   const listChanges = async (session: Session): Promise<readonly Change[]> => {
     const wanted = collectIds(session);
-    return (await store.listChanges()).filter(({ run }) => wanted.has(textBefore(run, '.')));
+    return (await store.listChanges()).filter(({ run }) => wanted.has(takeBefore(run, '.')));
   };
   return {
     begin(session) {

@@ -1,4 +1,4 @@
-import { lastWord } from '../core/text/trim.ts';
+import { findLastWord } from '../core/text/trim.ts';
 import { createPathSearch, type PathSearch } from '../input/path-search.ts';
 import type { PromptArguments, Servers } from './assistant.ts';
 import type { Chat } from './chat.ts';
@@ -50,7 +50,7 @@ async function completeEntry(
     const all = (await command.complete(chat)).map((candidate) => ({ ...candidate, isWhole: true as const }));
     return matchCandidates(before.length - argument.length, argument, all);
   }
-  const word = lastWord(before);
+  const word = findLastWord(before);
   const at = command?.name === 'file' ? '' : '@';
   if (!word.startsWith(at)) return undefined;
   const path = word.slice(at.length);
@@ -85,7 +85,7 @@ async function completeFromServers(
 ): Promise<Completion | undefined> {
   if (servers === undefined) return undefined;
   if (findServer(servers, before) !== undefined) return completeServerPrompt(servers, before, signal);
-  const last = lastWord(before);
+  const last = findLastWord(before);
   const mention = last.startsWith('@') ? last.slice(1) : '';
   const mentioned = findServer(servers, `/${mention}`);
   if (mentioned === undefined) return undefined;
@@ -102,7 +102,7 @@ async function completeServerPrompt(servers: Servers, before: string, signal: Ab
     const all = prompts.map((prompt) => ({ insert: `/${server}:${prompt.name} `, hint: prompt.description }));
     return matchCandidates(0, before, all);
   }
-  const word = lastWord(text);
+  const word = findLastWord(text);
   const wanted = prompts.find((prompt) => prompt.name === name)?.arguments ?? [];
   const [, argument = '', value = ''] = /^([^=]+)=(.*)$/.exec(word) ?? [];
   if (wanted.some((each) => each.name === argument)) {

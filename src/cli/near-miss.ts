@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import { editDistance } from '../core/text/names.ts';
+import { measureEditDistance } from '../core/text/names.ts';
 import type { Outline } from './invocation.ts';
 
 const SIGN_IN = 'To sign in: gmn auth set-key, or: gmn help auth';
@@ -127,5 +127,5 @@ function resembles(word: string, name: string): boolean {
   const slips = name.length <= 5 ? 1 : 2;
   // A cheap check before the edit distance.
   if (word === name || Math.abs(word.length - name.length) > slips) return false;
-  return editDistance(word, name) <= slips;
+  return measureEditDistance(word, name) <= slips;
 }

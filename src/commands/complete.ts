@@ -1,7 +1,7 @@
 import { listLeafPaths } from '../config/explanation.ts';
 import { formatKeyPath, listSettingKeys } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
-import { shortId } from '../core/text/names.ts';
+import { shortenId } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { readListing } from '../models/listing.ts';
 import { ALIASES, MODELS } from '../models/table.ts';
@@ -48,9 +48,10 @@ const FINDERS: Readonly<Record<string, Find>> = {
   },
   async sessions(app) {
     const sessions = listSessions(`${app.homes().gmn}/sessions`).slice(0, MAX_CANDIDATES);
-    const isShort = (id: string): boolean => sessions.filter((other) => other.id.startsWith(shortId(id))).length === 1;
+    const isShort = (id: string): boolean =>
+      sessions.filter((other) => other.id.startsWith(shortenId(id))).length === 1;
     const found = sessions.map(({ id, name, title }) => {
-      const short = isShort(id) ? shortId(id) : id;
+      const short = isShort(id) ? shortenId(id) : id;
       return name === undefined ? { value: short, about: title } : { value: name, about: `${short} ${title}` };
     });
     return found.length === 0 ? [] : [{ value: 'last', about: 'the newest session' }, ...found];

@@ -6,7 +6,7 @@ import { readCachedDefault } from '../models/choice.ts';
 import {
   cacheListing,
   filterUsable,
-  isListingOf,
+  isListingFor,
   type ListingOwner,
   listKnownModels,
   type ModelListing,
@@ -51,7 +51,7 @@ interface Shown {
 }
 
 function createReport({ listing, account, backend = account?.backend, isAll }: Shown, app: App): Report {
-  const own = listing !== undefined && account !== undefined && isListingOf(listing, account) ? listing : undefined;
+  const own = listing !== undefined && account !== undefined && isListingFor(listing, account) ? listing : undefined;
   const lines = own === undefined ? listKnownModels() : mergeListed(own.models, own.backend);
   const usable = backend === undefined || isAll ? lines : filterUsable(lines, { backend, tier: account?.tier });
   const report = createModelsReport(usable, account && readCachedDefault(app, account));

@@ -10,13 +10,7 @@ import { truncateStart } from '../core/text/truncate.ts';
 import { measureWidth } from '../core/text/width.ts';
 import { PRICES_VERSION, sumCosts } from '../models/prices.ts';
 import { parseAge } from '../session/prune.ts';
-import {
-  countTokens,
-  createUsageTable,
-  readUsage,
-  type UsageGrouping,
-  type UsageRow,
-} from '../session/usage-report.ts';
+import { createUsageTable, readUsage, sumTokens, type UsageGrouping, type UsageRow } from '../session/usage-report.ts';
 
 interface UsageOptions extends PrintOptions {
   readonly args: readonly string[];
@@ -87,7 +81,7 @@ function toHeader(by: UsageGrouping): readonly string[] {
 }
 
 function toCells({ name, runs, usage, ...price }: UsageRow): readonly string[] {
-  return [name, String(runs), String(countTokens(usage)), formatCost({ runs, ...price })];
+  return [name, String(runs), String(sumTokens(usage)), formatCost({ runs, ...price })];
 }
 
 /** `$0.42+` if the cost of some runs is not known. */
@@ -115,12 +109,12 @@ const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 /** One row each, with a bar of its cost; of its tokens if not every cost is known. Narrow terminals get no bars, then no tokens. */
 function formatChart(rows: readonly UsageRow[], columns: number): string {
   const isPriced = rows.every(({ unpriced }) => unpriced === 0) && rows.some(({ cost }) => cost > 0);
-  const measure = ({ cost, usage }: UsageRow): number => (isPriced ? cost : countTokens(usage));
+  const measure = ({ cost, usage }: UsageRow): number => (isPriced ? cost : sumTokens(usage));
   const largest = Math.max(...rows.filter(({ name }) => name !== 'total').map(measure), Number.MIN_VALUE);
   const cells = rows.map(({ name, runs, usage, ...price }) => [
     name,
     formatCost({ runs, ...price }),
-    `${abbreviateCount(countTokens(usage))} tokens`,
+    `${abbreviateCount(sumTokens(usage))} tokens`,
     plural(runs, 'run'),
   ]);
   const widths = [0, 1, 2, 3].map((column) => Math.max(...cells.map((row) => measureWidth(row[column] ?? ''))));

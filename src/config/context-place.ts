@@ -37,20 +37,20 @@ export function findContextFiles({ cwd, homes, settings }: ContextOptions): read
   const names = listContextNames(settings);
   const folders = listProjectFolders(cwd);
   const find = (directory: string, top: string, scope: ContextFile['scope']): readonly ContextFile[] =>
-    findFilesOf(directory, names).map((file) => ({ file, directory, root: realPath(top) ?? top, scope }));
+    findFilesIn(directory, names).map((file) => ({ file, directory, root: realPath(top) ?? top, scope }));
   const own = find(homes.gemini, homes.gemini, 'user');
   const shared = folders.flatMap((folder) => find(folder, folders[0] ?? cwd, 'project'));
   return [...own, ...shared.filter(({ file }) => !own.some((other) => realPath(other.file) === realPath(file)))];
 }
 
 /** Of two names for one file, such as a link, the later one stays. */
-export function findFilesOf(directory: string, names: readonly string[]): readonly string[] {
+export function findFilesIn(directory: string, names: readonly string[]): readonly string[] {
   const files = names.map((name) => join(directory, name)).filter(pathExists);
   return files.filter((file, index) => !files.slice(index + 1).some((other) => realPath(other) === realPath(file)));
 }
 
-export function hasContext(question: ContextOptions): boolean {
-  return findSystemMdValue(question) !== undefined || findContextFiles(question).length > 0;
+export function hasContext(options: ContextOptions): boolean {
+  return findSystemMdValue(options) !== undefined || findContextFiles(options).length > 0;
 }
 
 /**

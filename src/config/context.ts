@@ -23,21 +23,21 @@ import { decideTrust, readTrustRecords, type TrustDecision } from './trust.ts';
  * names of the offered tools. Throws AppError `config` if the file of `GEMINI_SYSTEM_MD` cannot be read, or if a list
  * of trusted folders is broken.
  */
-export async function readContext(question: ContextOptions, tools: readonly string[]): Promise<Context> {
+export async function readContext(options: ContextOptions, tools: readonly string[]): Promise<Context> {
   const reader = createContextReader();
-  const decide = createTrustCheck(question);
+  const decide = createTrustCheck(options);
   const ignored = new Map<string, string>();
   const texts: string[] = [];
-  for (const place of findContextFiles(question)) {
+  for (const place of findContextFiles(options)) {
     const decision = place.scope === 'user' ? TRUSTED : decide(place.directory);
     if (!decision.isTrusted) {
       ignored.set(place.directory, formatUntrusted(place.file, decision));
       continue;
     }
     const text = (await reader.read(place))?.trim();
-    if (text) texts.push(frameText(place, question.cwd, text));
+    if (text) texts.push(frameText(place, options.cwd, text));
   }
-  const { system, notice } = readSystemMd(question, tools, decide);
+  const { system, notice } = readSystemMd(options, tools, decide);
   return {
     ...(system === undefined ? {} : { system }),
     ...(texts.length === 0 ? {} : { memory: texts.join('\n\n') }),
@@ -62,13 +62,13 @@ function frameText({ file, scope }: ContextFile, cwd: string, text: string): str
 }
 
 function readSystemMd(
-  question: ContextOptions,
+  options: ContextOptions,
   tools: readonly string[],
   decide: (folder: string) => TrustDecision,
 ): { readonly system?: string; readonly notice?: string } {
-  const value = findSystemMdValue(question);
+  const value = findSystemMdValue(options);
   if (value === undefined) return {};
-  const file = resolveSystemMd(value, question);
+  const file = resolveSystemMd(value, options);
   const real = realPath(file);
   const text = real === undefined ? undefined : readSmallFile(real);
   if (real === undefined || text === undefined) {
@@ -76,7 +76,7 @@ function readSystemMd(
       hint: 'Write that file, name another, or set GEMINI_SYSTEM_MD=0.',
     });
   }
-  const decision = decideSystemMd({ file, real }, value, question, decide);
+  const decision = decideSystemMd({ file, real }, value, options, decide);
   return decision.isTrusted ? { system: fillPlaceholders(text, tools) } : { notice: formatUntrusted(file, decision) };
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { editDistance, findNearestNames } from '../core/text/names.ts';
+import { findNearestNames, measureEditDistance } from '../core/text/names.ts';
 import { DEFAULT_MODEL } from '../models/table.ts';
 import { listMovedKeys } from './document.ts';
 import { findValue, formatKeyPath, listSettingKeys, parseKeyPath } from './keys.ts';
@@ -30,7 +30,7 @@ export const SHORT_KEYS: ReadonlyMap<string, string> = new Map([
   ['auth', 'security.auth.selectedType'],
 ]);
 
-export const BUILT_IN: Layer = {
+export const BUILT_IN_LAYER: Layer = {
   name: 'built-in',
   source: 'gmn',
   state: 'used',
@@ -132,7 +132,7 @@ function findStraysBelow(value: JsonObject, parent: readonly string[]): readonly
   return Object.entries(value).flatMap(([name, item]): readonly StrayKey[] => {
     const path = [...parent, name];
     if (known.includes(name)) return isObject(item) ? findStraysBelow(item, path) : [];
-    const meant = name.length < MIN_LENGTH ? undefined : known.find((other) => editDistance(name, other) <= 2);
+    const meant = name.length < MIN_LENGTH ? undefined : known.find((other) => measureEditDistance(name, other) <= 2);
     return meant === undefined ? [] : [{ key: formatKeyPath(path), meant: formatKeyPath([...parent, meant]) }];
   });
 }

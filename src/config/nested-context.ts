@@ -2,7 +2,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { contains, toSlashes } from '../core/text/path.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { createContextReader, createTrustCheck } from './context.ts';
-import { type ContextOptions, findFilesOf, listContextNames, listProjectFolders } from './context-place.ts';
+import { type ContextOptions, findFilesIn, listContextNames, listProjectFolders } from './context-place.ts';
 
 export interface NestedContext {
   readonly files: readonly { readonly path: string; readonly content: string }[];
@@ -27,24 +27,24 @@ const NONE: NestedContext = { files: [], notices: [] };
  * trusted without a word: most of them are no news. Throws AppError `config` if a list of trusted folders is broken.
  */
 export async function readNestedContext(
-  question: NestedOptions,
+  options: NestedOptions,
   path: string,
   isSent: (path: string) => boolean,
 ): Promise<NestedContext> {
-  const cwd = realPath(question.cwd) ?? question.cwd;
-  const roots = question.roots.map((root) => realPath(resolve(cwd, root)) ?? root);
+  const cwd = realPath(options.cwd) ?? options.cwd;
+  const roots = options.roots.map((root) => realPath(resolve(cwd, root)) ?? root);
   const real = realPath(resolve(cwd, path));
   const directory = real === undefined || isDirectory(real) ? real : dirname(real);
   const root = directory === undefined ? undefined : roots.find((candidate) => contains(candidate, directory));
   if (directory === undefined || root === undefined) return NONE;
   const above = listProjectFolders(cwd);
-  const names = listContextNames(question.settings);
+  const names = listContextNames(options.settings);
   const found = listFolders(root, directory)
     .filter((folder) => !above.includes(folder))
-    .flatMap((folder) => findFilesOf(folder, names).map((file) => ({ file, folder, name: toName(cwd, file) })))
+    .flatMap((folder) => findFilesIn(folder, names).map((file) => ({ file, folder, name: toName(cwd, file) })))
     .filter(({ name }) => !isSent(name));
   if (found.length === 0) return NONE;
-  const decide = createTrustCheck(question);
+  const decide = createTrustCheck(options);
   const reader = createContextReader(LIMITS);
   const files: { readonly path: string; readonly content: string }[] = [];
   for (const { file, folder, name } of found) {

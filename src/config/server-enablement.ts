@@ -10,7 +10,7 @@ interface ServerEnablement {
 /** Never throws: a broken list disables nothing, and a notice says so. */
 export function readServerEnablement(geminiHome: string): ServerEnablement {
   const file = `${geminiHome}/mcp-server-enablement.json`;
-  const off = (entries: unknown, server: string): boolean => {
+  const isOff = (entries: unknown, server: string): boolean => {
     const key = toEnablementKey(server);
     const entry = isObject(entries) && Object.hasOwn(entries, key) ? entries[key] : undefined;
     return isObject(entry) && entry.enabled === false;
@@ -19,7 +19,7 @@ export function readServerEnablement(geminiHome: string): ServerEnablement {
     const text = readSmallFile(file);
     const entries = text === undefined || text.trim() === '' ? {} : tryParseJson(text);
     const notices = isObject(entries) ? [] : [`${file} is not used: it is not a JSON object`];
-    return { file, isDisabled: (server) => off(entries, server), notices };
+    return { file, isDisabled: (server) => isOff(entries, server), notices };
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     return { file, isDisabled: () => false, notices: [`${file} is not used: ${why}`] };

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { textBefore } from '../core/text/trim.ts';
+import { takeBefore } from '../core/text/trim.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { inspectPath, readDirectory } from '../platform/files/read.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
@@ -43,15 +43,15 @@ const MAX_DEPTH = 4;
 /** In order of precedence: the folder's, if trusted, then the user's. */
 export async function listTemplateDirectories(app: App): Promise<readonly TemplateDirectory[]> {
   const homes = app.homes();
-  const of = (home: string, folder: string, scope: TemplateDirectory['scope']) =>
+  const toPlace = (home: string, folder: string, scope: TemplateDirectory['scope']) =>
     ({ directory: join(home, folder), scope }) as const;
   const own = [
-    { ...of(homes.gmn, 'templates', 'user'), kind: 'markdown' },
-    { ...of(homes.gemini, 'commands', 'user'), kind: 'command' },
+    { ...toPlace(homes.gmn, 'templates', 'user'), kind: 'markdown' },
+    { ...toPlace(homes.gemini, 'commands', 'user'), kind: 'command' },
   ] as const;
   const folders = [
-    { ...of(join(app.cwd, '.gmn'), 'templates', 'workspace'), kind: 'markdown' },
-    { ...of(join(app.cwd, '.gemini'), 'commands', 'workspace'), kind: 'command' },
+    { ...toPlace(join(app.cwd, '.gmn'), 'templates', 'workspace'), kind: 'markdown' },
+    { ...toPlace(join(app.cwd, '.gemini'), 'commands', 'workspace'), kind: 'command' },
   ] as const;
   // In the home directory, the folder's and the user's are the same.
   const isOwn = ({ directory }: TemplateDirectory): boolean =>
@@ -132,7 +132,7 @@ async function parseCommand(text: string, file: string): Promise<Parsed> {
     };
   } catch (cause) {
     if (!(cause instanceof TomlError)) throw cause;
-    const why = textBefore(cause.message, '\n').replace(/^Invalid TOML document: /, '');
+    const why = takeBefore(cause.message, '\n').replace(/^Invalid TOML document: /, '');
     throw new AppError('config', `${file}:${cause.line}: ${why}`, { cause, hint: 'Fix that file: https://toml.io' });
   }
 }

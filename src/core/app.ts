@@ -67,7 +67,7 @@ export interface App {
   readonly onExit: (action: () => void) => () => void;
   readonly trace: Trace;
   /** Called when the run is over: a write that is still blocked after a short grace period fails with `reason`. */
-  readonly hurry: (reason: AppError) => void;
+  readonly expireWrites: (reason: AppError) => void;
   readonly send: SendHttp;
   /**
    * Opens a connection for the next request of `send` to this origin, unless there is one. Call it while gmn waits for something else.

@@ -7,7 +7,7 @@ import type { Env } from '../core/io.ts';
 import { sniffEncoding } from '../core/text/decode.ts';
 import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
-import { editDistance } from '../core/text/names.ts';
+import { measureEditDistance } from '../core/text/names.ts';
 import { contains, toSlashes } from '../core/text/path.ts';
 import { isSensitiveEntry, isSensitivePath, isState, listStateDirectories, splitAtRoot } from '../core/text/secrets.ts';
 import {
@@ -357,7 +357,7 @@ export function findNearMiss(name: string, candidates: readonly string[]): strin
   let bestDistance = allowed + 1;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
-    const distance = editDistance(wanted, candidate.toLowerCase());
+    const distance = measureEditDistance(wanted, candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;

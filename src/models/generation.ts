@@ -33,7 +33,7 @@ export function createGenerationConfig(model: string, sampling: Sampling, preset
   checkSampling(sampling);
   const { temperature, topP, topK, maxOutputTokens, seed, stop, imageConfig } = sampling;
   const { thinkingConfig: usual, ...rest } = preset;
-  const thinkingConfig = { ...presetThinking(usual, sampling), ...toThinkingConfig(model, sampling) };
+  const thinkingConfig = { ...toPresetThinking(usual, sampling), ...toThinkingConfig(model, sampling) };
   const flags = { temperature, topP, topK, maxOutputTokens, seed, stopSequences: stop };
   const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
   const facts = findModelFacts(model);
@@ -82,7 +82,7 @@ function checkSampling({ temperature, topP, topK, maxOutputTokens, seed, stop }:
 /**
  * Thinking of the settings, unless a flag sets it. Drops `includeThoughts`: only `--show-thoughts` asks for thoughts.
  */
-function presetThinking(usual: JsonValue | undefined, { thinkingLevel, thinkingBudget }: Sampling): JsonObject {
+function toPresetThinking(usual: JsonValue | undefined, { thinkingLevel, thinkingBudget }: Sampling): JsonObject {
   if (!isObject(usual) || thinkingLevel !== undefined || thinkingBudget !== undefined) return {};
   const { includeThoughts: _, ...rest } = usual as JsonObject;
   return rest;

@@ -38,7 +38,7 @@ export function parseTier(name: string | undefined): Tier | undefined {
 }
 
 /** A listing of another account says nothing about this one. */
-export function isListingOf(listing: ModelListing, { backend, account }: ListingOwner): boolean {
+export function isListingFor(listing: ModelListing, { backend, account }: ListingOwner): boolean {
   return listing.backend === backend && listing.account === account;
 }
 
@@ -56,7 +56,7 @@ export function findListedWindow(
   id: string,
 ): number | undefined {
   const listing = readListing(app);
-  if (listing === undefined || !isListingOf(listing, owner)) return undefined;
+  if (listing === undefined || !isListingFor(listing, owner)) return undefined;
   return listing.models.find((model) => model.id === id)?.inputLimit;
 }
 
@@ -160,7 +160,7 @@ interface NamedModel {
  */
 export function listModelChoices(owner: ListingOwner, listing: ModelListing | undefined): readonly NamedModel[] {
   const { backend } = owner;
-  const isOwn = listing !== undefined && isListingOf(listing, owner);
+  const isOwn = listing !== undefined && isListingFor(listing, owner);
   const lines = isOwn ? mergeListed(listing.models, backend) : listKnownModels();
   const models = filterUsable(lines, owner).filter(({ makes }) => makes === undefined);
   const aliases = Object.entries(ALIASES).filter(([name]) => models.every(({ id }) => id !== name));

@@ -112,34 +112,34 @@ export function computeCost(usage: BilledUsage, context: CostContext): number | 
   const factor = price && findFactor(price, context);
   if (price === undefined || factor === undefined) return undefined;
   if (usage.promptTokenCount === undefined && usage.candidatesTokenCount === undefined) return undefined;
-  const prompt = count(usage.promptTokenCount) + count(usage.toolUsePromptTokenCount);
+  const prompt = toTokenCount(usage.promptTokenCount) + toTokenCount(usage.toolUsePromptTokenCount);
   const rates = findRates(price, context.promptTokens ?? prompt);
-  const cached = Math.min(count(usage.cachedContentTokenCount), prompt);
-  const output = count(usage.candidatesTokenCount) + count(usage.thoughtsTokenCount);
+  const cached = Math.min(toTokenCount(usage.cachedContentTokenCount), prompt);
+  const output = toTokenCount(usage.candidatesTokenCount) + toTokenCount(usage.thoughtsTokenCount);
   const { input: perInput, output: perOutput } = rates;
   if (perInput === undefined && perOutput === undefined) return 0;
   if (perInput === undefined || (perOutput === undefined && output > 0)) return undefined;
 
-  const heard = sumModalities([usage.promptTokensDetails, usage.toolUsePromptTokensDetails], prompt);
-  const recalled = sumModalities([usage.cacheTokensDetails], cached);
+  const inputModalities = sumModalities([usage.promptTokensDetails, usage.toolUsePromptTokensDetails], prompt);
+  const cachedModalities = sumModalities([usage.cacheTokensDetails], cached);
   const isMixed = (['audio', 'image', 'video'] as const).some(
-    (kind) => heard[kind] > 0 && (rates[INPUT[kind]] ?? perInput) !== perInput,
+    (kind) => inputModalities[kind] > 0 && (rates[INPUT[kind]] ?? perInput) !== perInput,
   );
-  if (isMixed && cached > 0 && recalled.total !== cached) return undefined;
-  const fresh = sumInput(heard, recalled, prompt, cached);
+  if (isMixed && cached > 0 && cachedModalities.total !== cached) return undefined;
+  const fresh = sumInput(inputModalities, cachedModalities, prompt, cached);
   const inputCost =
     fresh.other * perInput +
     fresh.audio * (rates.inputAudio ?? perInput) +
     fresh.image * (rates.inputImage ?? perInput) +
     fresh.video * (rates.inputVideo ?? perInput);
-  const made = sumModalities([usage.candidatesTokensDetails], count(usage.candidatesTokenCount));
+  const outputModalities = sumModalities([usage.candidatesTokensDetails], toTokenCount(usage.candidatesTokenCount));
   const per = perOutput ?? 0;
   const outputCost =
-    (output - made.audio - made.image - made.video) * per +
-    made.audio * (rates.outputAudio ?? per) +
-    made.image * (rates.outputImage ?? per) +
-    made.video * (rates.outputVideo ?? per);
-  const cachedCost = costOfCached(rates, recalled, cached, perInput);
+    (output - outputModalities.audio - outputModalities.image - outputModalities.video) * per +
+    outputModalities.audio * (rates.outputAudio ?? per) +
+    outputModalities.image * (rates.outputImage ?? per) +
+    outputModalities.video * (rates.outputVideo ?? per);
+  const cachedCost = computeCachedCost(rates, cachedModalities, cached, perInput);
   // The Batch API takes nothing off what the cache already made cheaper.
   const cachedFactor = context.isBatch && rates.cached !== undefined ? 1 : factor;
   return ((inputCost + outputCost) * factor + cachedCost * cachedFactor) / MILLION;
@@ -237,7 +237,7 @@ function sumModalities(lists: readonly (readonly ModalityCount[] | undefined)[],
   const sum: Modalities = { audio: 0, image: 0, video: 0, total: 0 };
   for (const entry of lists.flatMap((list) => (Array.isArray(list) ? list : []))) {
     const { modality, tokenCount } = isObject(entry) ? entry : {};
-    const tokens = Math.min(count(tokenCount), limit - sum.total);
+    const tokens = Math.min(toTokenCount(tokenCount), limit - sum.total);
     const name = typeof modality === 'string' ? modality.toLowerCase() : '';
     const kind = name === 'document' ? 'image' : name;
     if (kind === 'audio' || kind === 'image' || kind === 'video') sum[kind] += tokens;
@@ -247,14 +247,19 @@ function sumModalities(lists: readonly (readonly ModalityCount[] | undefined)[],
 }
 
 /** The input that did not come from the cache. */
-function sumInput(heard: Modalities, recalled: Modalities, prompt: number, cached: number) {
-  const audio = Math.max(0, heard.audio - recalled.audio);
-  const image = Math.max(0, heard.image - recalled.image);
-  const video = Math.max(0, heard.video - recalled.video);
+function sumInput(inputModalities: Modalities, cachedModalities: Modalities, prompt: number, cached: number) {
+  const audio = Math.max(0, inputModalities.audio - cachedModalities.audio);
+  const image = Math.max(0, inputModalities.image - cachedModalities.image);
+  const video = Math.max(0, inputModalities.video - cachedModalities.video);
   return { audio, image, video, other: Math.max(0, prompt - cached - audio - image - video) };
 }
 
-function costOfCached(rates: Rates, { audio, image, video }: Modalities, cached: number, perInput: number): number {
+function computeCachedCost(
+  rates: Rates,
+  { audio, image, video }: Modalities,
+  cached: number,
+  perInput: number,
+): number {
   const { cached: per, cachedAudio } = rates;
   if (per !== undefined) return (cached - audio) * per + audio * (cachedAudio ?? per);
   return (
@@ -266,6 +271,6 @@ function costOfCached(rates: Rates, { audio, image, video }: Modalities, cached:
 }
 
 /** A count that a server sent: anything but a positive number is none. */
-function count(value: unknown): number {
+function toTokenCount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 }

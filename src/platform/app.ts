@@ -36,7 +36,7 @@ export async function createApp(options: {
   const homes = (): Homes => (foundHomes ??= options.findHomes(env, findUserHome, NOWHERE));
   const timers = parseHttpTimers(env);
   const signal = createInterruptSignal();
-  onAbort(signal, () => io.hurry(AppError.from(signal.reason)));
+  onAbort(signal, () => io.expireWrites(AppError.from(signal.reason)));
   let settings: Promise<Settings> | undefined;
   return {
     version,
@@ -47,7 +47,7 @@ export async function createApp(options: {
     random: Math.random,
     signal,
     onExit: createExitActions(),
-    hurry: io.hurry,
+    expireWrites: io.expireWrites,
     trace: trace ?? (() => {}),
     ...createLazyHttpClient(timers, env, trace),
     httpTimers: timers,

@@ -2,7 +2,7 @@ import type { TurnEvent } from '../core/event.ts';
 import { type JsonObject, toNonEmptyString } from '../core/json.ts';
 import { formatDuration, plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { textBefore } from '../core/text/trim.ts';
+import { takeBefore } from '../core/text/trim.ts';
 import type { CommandExit, Todo, ToolCall, ToolResult } from '../core/tool.ts';
 import { clipText } from './spinner.ts';
 
@@ -148,7 +148,7 @@ type FindEnd = (line: string, limit: number) => number;
 
 function clipLine(text: string, most: number, findEnd: FindEnd = (_, limit) => limit): string {
   const trimmed = text.trim();
-  const line = textBefore(trimmed, '\n');
+  const line = takeBefore(trimmed, '\n');
   // No ellipsis after a complete sentence.
   const isWhole = line.length <= most && (line.endsWith('.') || line.length === trimmed.length);
   if (isWhole) return line;

@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SessionSource, SessionSummary } from '../core/session.ts';
-import { isUuid, shortId, splitEmoji } from '../core/text/names.ts';
+import { isUuid, shortenId, splitEmoji } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { listFileNames, readEnds, tryListFileNames } from '../platform/files/lines.ts';
 import type { Lock } from '../platform/files/lock.ts';
@@ -230,7 +230,7 @@ function checkNameFree(directory: string, name: string, id: string): void {
   const owner = listSessions(directory).find((session) => session.name === name);
   if (owner === undefined || owner.id === id) return;
   throw new AppError('usage', `there is a session with the name "${sanitize(name)}"`, {
-    hint: `To continue it: -r ${shortId(owner.id)}`,
+    hint: `To continue it: -r ${shortenId(owner.id)}`,
   });
 }
 

@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
 import { DAY_MS, parseDuration } from '../core/text/format.ts';
-import { shortId } from '../core/text/names.ts';
+import { shortenId } from '../core/text/names.ts';
 import { openAppendFile } from '../platform/files/append.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import { listFileNames, readLineBatches } from '../platform/files/lines.ts';
@@ -95,7 +95,7 @@ async function withSessionLock(place: StoreContext, summary: SessionSummary, wor
     await work();
   } catch (thrown) {
     if (thrown instanceof AppError) throw thrown;
-    throw new AppError('config', `cannot change the session ${shortId(summary.id)}: ${formatSaveError(thrown)}`, {
+    throw new AppError('config', `cannot change the session ${shortenId(summary.id)}: ${formatSaveError(thrown)}`, {
       cause: thrown,
       hint: 'Check the free space and the permissions: gmn sessions path',
     });
@@ -105,7 +105,7 @@ async function withSessionLock(place: StoreContext, summary: SessionSummary, wor
 }
 
 function inUseError({ id }: SessionSummary): AppError {
-  return new AppError('usage', `the session ${shortId(id)} is open elsewhere`, { hint: 'Close it there first.' });
+  return new AppError('usage', `the session ${shortenId(id)} is open elsewhere`, { hint: 'Close it there first.' });
 }
 
 /** A blob is written before the record that refers to it, so young blobs stay. */

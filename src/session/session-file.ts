@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import type { SessionSource } from '../core/session.ts';
-import { shortId } from '../core/text/names.ts';
+import { shortenId } from '../core/text/names.ts';
 import { type AppendFile, createAppendFile, openAppendFile } from '../platform/files/append.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import { readLineBatches } from '../platform/files/lines.ts';
@@ -109,7 +109,7 @@ export function sessionFile(place: StoreContext, origin: Origin): SessionFile {
     lock = next;
     self.id = changes.id;
     self.name = undefined;
-    place.report(`another process wrote to this session; continuing in a copy, ${shortId(self.id)}`);
+    place.report(`another process wrote to this session; continuing in a copy, ${shortenId(self.id)}`);
   }
 
   const self = {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { loadOnce } from '../core/async.ts';
 import type { Clock } from '../core/io.ts';
 import type { NewSession, SessionSource, SessionStore, SessionSummary } from '../core/session.ts';
-import { shortId } from '../core/text/names.ts';
+import { shortenId } from '../core/text/names.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import { acquireLock, type Lock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
@@ -126,7 +126,7 @@ async function resume(store: Store, summary: SessionSummary, cwd: string): Promi
     if (!lock.isTaken)
       return openOrigin(store, { kind: 'old', id, name: state.name, lock, file, end }, { earlier: loaded });
     const next = store.newId();
-    store.report(`this session is open elsewhere; continuing in a copy, ${shortId(next)}`);
+    store.report(`this session is open elsewhere; continuing in a copy, ${shortenId(next)}`);
     const own = { id: next, name: undefined, lock: await store.lock(next) };
     return openOrigin(store, { kind: 'copy', ...own, source: file, end, cwd }, { earlier: loaded });
   } catch (thrown) {

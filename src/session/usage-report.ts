@@ -54,22 +54,22 @@ function tryParseCall(value: unknown): BilledCall | undefined {
   if (!isObject(value) || !isObject(value.usage)) return undefined;
   const { model, at, backend, promptTokens, serviceTier, isBatch, usage } = value;
   if (typeof model !== 'string' || !isTime(at) || typeof backend !== 'string') return undefined;
-  if (USAGE_KEYS.some((key) => usage[key] !== undefined && !isCount(usage[key]))) return undefined;
+  if (USAGE_KEYS.some((key) => usage[key] !== undefined && !isNonNegative(usage[key]))) return undefined;
   return {
     ...{ model, at, backend, usage },
-    ...(isCount(promptTokens) ? { promptTokens } : {}),
+    ...(isNonNegative(promptTokens) ? { promptTokens } : {}),
     ...(typeof serviceTier === 'string' ? { serviceTier } : {}),
     ...(isBatch === true ? { isBatch } : {}),
   };
 }
 
-function isCount(value: unknown): value is number {
+function isNonNegative(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
 /** Milliseconds that a Date can hold. */
 function isTime(value: unknown): value is number {
-  return isCount(value) && value <= 8.64e15;
+  return isNonNegative(value) && value <= 8.64e15;
 }
 
 export interface UsageTable {
@@ -135,10 +135,10 @@ function compareNames(left: UsageRow, right: UsageRow): number {
 }
 
 function compareCosts(left: UsageRow, right: UsageRow): number {
-  return right.cost - left.cost || countTokens(right.usage) - countTokens(left.usage) || compareNames(left, right);
+  return right.cost - left.cost || sumTokens(right.usage) - sumTokens(left.usage) || compareNames(left, right);
 }
 
-export function countTokens({
+export function sumTokens({
   totalTokenCount,
   promptTokenCount = 0,
   candidatesTokenCount = 0,

@@ -3,7 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { textBefore } from '../core/text/trim.ts';
+import { takeBefore } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
 import {
   EDIT_FILE,
@@ -112,7 +112,7 @@ export interface ToolLimits {
  * it and allows none of it.
  */
 export function isAllowedBySettings(name: string, { core, exclude = [] }: ToolLimits): boolean {
-  const isExcluded = exclude.some((entry) => toToolName(textBefore(entry, '(')) === name);
+  const isExcluded = exclude.some((entry) => toToolName(takeBefore(entry, '(')) === name);
   const isCore =
     core === undefined || !BUILTIN_NAMES.includes(name) || core.some((entry) => toToolName(entry) === toOwner(name));
   return isCore && !isExcluded;

@@ -58,7 +58,7 @@ test('a piece of text passes the stages that docs/architecture.md lists, and no 
     clock: systemClock,
     random: () => 0.5,
     signal: new AbortController().signal,
-    hurry: () => {},
+    expireWrites: () => {},
     onExit: () => () => {},
     preconnect: () => {},
     send: async (request, signal) => noteReaders(await send(request, signal), readers),

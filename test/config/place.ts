@@ -80,7 +80,7 @@ function fakeApp({
     signal: new AbortController().signal,
     trace: () => {},
     onExit: () => () => {},
-    hurry: () => {},
+    expireWrites: () => {},
     preconnect: () => {},
     httpTimers: { connectMs: 0, headersMs: 0, idleMs: 0 },
     random: () => 0.5,

@@ -2,7 +2,7 @@ import type { StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { extractCodeBlocks } from '../../core/text/code-block.ts';
 import { formatSize } from '../../core/text/format.ts';
-import { shortId } from '../../core/text/names.ts';
+import { shortenId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { findClipboardProgram } from '../../platform/process/clipboard.ts';
 import { feedCommand } from '../../platform/process/run.ts';
@@ -78,7 +78,7 @@ export const EXPORT: SlashCommand = {
       throw new AppError('usage', 'there is nothing to export yet', { hint: 'Ask something first.' });
     }
     const { exportSession, findFormat, writeExport } = await import('../../export/export.ts');
-    const file = argument === '' ? `gmn-${toFileName(session.name ?? shortId(session.id))}.md` : argument;
+    const file = argument === '' ? `gmn-${toFileName(session.name ?? shortenId(session.id))}.md` : argument;
     const format = findFormat(file);
     if (format === undefined) {
       throw new AppError('usage', `${sanitize(file)} has no file extension of a known format`, {

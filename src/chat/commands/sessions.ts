@@ -1,7 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import { type SessionSource, SOURCE_LABELS } from '../../core/session.ts';
 import { plural } from '../../core/text/format.ts';
-import { shortId } from '../../core/text/names.ts';
+import { shortenId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { formatSessionRow } from '../banner.ts';
 import type { Chat } from '../chat.ts';
@@ -56,7 +56,7 @@ export const SAVE: SlashCommand = {
     else if (wanted !== '') await chat.session.rename(wanted);
     const { session } = chat;
     if (!session.isSaved) throw notSavedError();
-    const name = sanitize(session.name ?? shortId(session.id));
+    const name = sanitize(session.name ?? shortenId(session.id));
     await chat.say(
       session.turns === 0 && session.unanswered === undefined
         ? `Your first prompt will be saved as ${name}.`
@@ -103,7 +103,7 @@ export const LOAD: SlashCommand = {
     chat.stats.forgetWindow();
     chat.lastPrompt = session.unanswered;
     const { turns } = session;
-    await chat.say(`Continuing ${sanitize(session.name ?? shortId(session.id))}: ${plural(turns, 'turn')}.`);
+    await chat.say(`Continuing ${sanitize(session.name ?? shortenId(session.id))}: ${plural(turns, 'turn')}.`);
     await restoreSessionSetup(chat);
     if (chat.lines.isTerminal) await showRecap(chat);
     const notice = unansweredNotice(session);
@@ -141,5 +141,5 @@ async function chooseSession(chat: Chat): Promise<string | undefined> {
 
 async function completeSessions({ store, session }: Chat): Promise<readonly Candidate[]> {
   const all = (await store.list()).filter(({ id }) => id !== session.id);
-  return all.map((summary) => ({ insert: summary.name ?? shortId(summary.id), hint: summary.title }));
+  return all.map((summary) => ({ insert: summary.name ?? shortenId(summary.id), hint: summary.title }));
 }

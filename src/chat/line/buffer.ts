@@ -1,4 +1,4 @@
-import { lastWord } from '../../core/text/trim.ts';
+import { findLastWord } from '../../core/text/trim.ts';
 import { graphemeSegmenter } from '../../core/text/width.ts';
 import { PASTE_CHARACTER } from './folds.ts';
 
@@ -98,7 +98,7 @@ function createUndoHistory() {
     },
     change(next: LineState, action: Action): void {
       const typed = next.text.slice(line.caret - 1, next.caret);
-      const word = lastWord(typed);
+      const word = findLastWord(typed);
       const beginsWord = word !== '' && word.length < typed.length;
       const goesOn = action === 'insert' && last === 'insert' && !beginsWord;
       if (!goesOn) past = [...past.slice(1 - MAX_UNDO), line];
@@ -217,7 +217,7 @@ export const wordRight: Motion = (text, at) => {
 
 export const spaceLeft: Motion = (text, at) => {
   const before = text.slice(0, at).trimEnd();
-  return snapToGrapheme(text, before.length - lastWord(before).length);
+  return snapToGrapheme(text, before.length - findLastWord(before).length);
 };
 
 interface Word {

@@ -1,4 +1,4 @@
-import { lastWord } from '../../core/text/trim.ts';
+import { findLastWord } from '../../core/text/trim.ts';
 import type { Key } from '../terminal/keys.ts';
 import { normalizeText } from './folds.ts';
 import type { Completion } from './source.ts';
@@ -29,7 +29,7 @@ export function findSuggestible(editing: Editing): string | undefined {
   const { hasTyped, dismissedAt, search } = editing;
   const before = findPlainBefore(editing);
   if (!hasTyped || search !== undefined || before === undefined) return undefined;
-  const word = lastWord(before);
+  const word = findLastWord(before);
   if (before.length - word.length === dismissedAt) return undefined;
   const isCommand = before.startsWith('/') && !before.startsWith('//') && !before.includes('\n');
   return isCommand || word.startsWith('@') ? before : undefined;
@@ -52,7 +52,7 @@ const TYPING_KEYS: ReadonlySet<string> = new Set(['backspace', 'shift-backspace'
 export function updateMenu(editing: Editing, menu: Menu | undefined, key: Key): void {
   editing.hasTyped = key.kind === 'text' || (key.kind === 'key' && TYPING_KEYS.has(key.name));
   const before = findPlainBefore(editing);
-  if (before === undefined || before.length - lastWord(before).length !== editing.dismissedAt || before === '') {
+  if (before === undefined || before.length - findLastWord(before).length !== editing.dismissedAt || before === '') {
     editing.dismissedAt = undefined;
   }
   const isKept = menu?.chosen === -1 && editing.hasTyped && before !== undefined && !before.endsWith(' ');
@@ -90,7 +90,7 @@ function dismissMenu(editing: Editing, menu: Menu): void {
   const { line } = editing;
   editing.menu = undefined;
   editing.hasTyped = false;
-  editing.dismissedAt = line.caret - lastWord(line.text.slice(0, line.caret)).length;
+  editing.dismissedAt = line.caret - findLastWord(line.text.slice(0, line.caret)).length;
 }
 
 function chooseCandidate(editing: Editing, menu: Menu): void {

@@ -1,4 +1,4 @@
-import { textBefore } from '../../core/text/trim.ts';
+import { takeBefore } from '../../core/text/trim.ts';
 
 interface KeyDecoder {
   /** The keys completed by these bytes. The result does not depend on how the bytes are cut. */
@@ -86,7 +86,7 @@ function pasteReader(): PasteReader {
       tail = text.slice(kept);
       return undefined;
     },
-    end: () => [...pieces, textBefore(tail, ESC)].join(''),
+    end: () => [...pieces, takeBefore(tail, ESC)].join(''),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { PrintOptions } from '../../app/report.ts';
-import { BUILT_IN } from '../../config/explanation.ts';
+import { BUILT_IN_LAYER } from '../../config/explanation.ts';
 import { type Layers, readLayers } from '../../config/layers.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
@@ -10,7 +10,7 @@ export interface ConfigOptions extends PrintOptions {
 
 export async function readAllLayers(app: App): Promise<Layers> {
   const read = await readLayers(app);
-  return { ...read, layers: [BUILT_IN, ...read.layers] };
+  return { ...read, layers: [BUILT_IN_LAYER, ...read.layers] };
 }
 
 export function requireKey({ args }: ConfigOptions, verb: string): string {

@@ -15,7 +15,7 @@ import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { settle, type TurnEvent, toFailure, toNotices } from '../../core/event.ts';
-import { shortId } from '../../core/text/names.ts';
+import { shortenId } from '../../core/text/names.ts';
 import type { BilledCall } from '../../core/usage.ts';
 import { buildPromptContent, noPromptError } from '../../input/prompt.ts';
 import { findIgnoredSampling } from '../../models/generation.ts';
@@ -103,7 +103,7 @@ async function* answer(
   const deadline = createDeadline(app.signal, timeoutMs, () => deadlineError(timeoutMs));
   const { signal } = deadline;
   onAbort(signal, () => {
-    app.hurry(AppError.from(signal.reason));
+    app.expireWrites(AppError.from(signal.reason));
     end(signal.reason);
   });
   const opened: OpenedParts = { background: {} };
@@ -261,7 +261,7 @@ function lazyFiles(options: PromptOptions, app: App): AnswerFiles {
 async function rescueFiles(files: AnswerFiles, { sessionId }: SaveResult): Promise<readonly TurnEvent[]> {
   const events = await files.rescue();
   if (sessionId === undefined || !files.hasLost()) return events;
-  const message = `the session keeps what could not be saved: gmn sessions export ${shortId(sessionId)} page.html`;
+  const message = `the session keeps what could not be saved: gmn sessions export ${shortenId(sessionId)} page.html`;
   return [...events, { type: 'notice', message }];
 }
 

@@ -7,7 +7,7 @@ import { isObject, tryParseJson } from '../../core/json.ts';
 import type { SavedRecord } from '../../core/session.ts';
 import { decodeText } from '../../core/text/decode.ts';
 import { formatAge } from '../../core/text/format.ts';
-import { shortId } from '../../core/text/names.ts';
+import { shortenId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { readBytesIfAny, readDirectory } from '../../platform/files/read.ts';
@@ -52,7 +52,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
     throw new AppError('config', failures[0] ?? 'it could not be saved', { hint: 'Run: gmn sessions path' });
   const summary = await store.find(copy.id);
   const done = earlier === undefined ? 'copied as' : 'added what is new to';
-  const text = `${done} ${shortId(copy.id)}; to continue it: gmn -r ${shortId(copy.id)} "…"\n`;
+  const text = `${done} ${shortenId(copy.id)}; to continue it: gmn -r ${shortenId(copy.id)} "…"\n`;
   await printReport({ text, json: { session: toSessionJson(summary) }, notices }, options, app);
   return 0;
 }
@@ -78,7 +78,7 @@ async function findEarlierCopy(session: OfficialSession, store: LocalStore): Pro
       const copy = await store.resume(summary, summary.cwd);
       if (copy.id === summary.id) return copy;
       await copy.close();
-      throw new AppError('usage', `the session ${shortId(summary.id)} is open elsewhere`, {
+      throw new AppError('usage', `the session ${shortenId(summary.id)} is open elsewhere`, {
         hint: 'Close it there first.',
       });
     },
@@ -89,7 +89,7 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
   const skipped: string[] = [];
   const found = await readOfficialSessions(app, skipped);
   const rows = found.map(({ session: { id, title, startedAt }, cwd }) => [
-    sanitize(shortId(id)),
+    sanitize(shortenId(id)),
     sanitize(`"${title}"`),
     formatAge(startedAt, app.clock.now()),
     sanitize(cwd === undefined ? '' : shortenPath(cwd, app.env.HOME)),

@@ -6,7 +6,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { type SessionStore, type SessionSummary, SOURCE_LABELS } from '../../core/session.ts';
 import { formatAge } from '../../core/text/format.ts';
-import { shortId } from '../../core/text/names.ts';
+import { shortenId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { truncateEnd, truncateStart } from '../../core/text/truncate.ts';
@@ -183,7 +183,7 @@ function toRow(
   { id, name, title, source, turns, updatedAt, cwd }: SessionSummary,
   { app, isWhole }: { readonly app: App; readonly isWhole: boolean },
 ): Row {
-  const shownId = isWhole ? id : shortId(id);
+  const shownId = isWhole ? id : shortenId(id);
   return {
     fixed: [String(number), shownId, SOURCE_LABELS[source], String(turns), formatAge(updatedAt, app.clock.now())],
     name: formatName(name ?? title),

@@ -4,7 +4,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
 import { formatAge } from '../../core/text/format.ts';
-import { shortId } from '../../core/text/names.ts';
+import { shortenId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { checkReadable } from '../../session/find.ts';
 import { listExpired, parseAge } from '../../session/prune.ts';
@@ -25,7 +25,7 @@ export async function run(options: PruneOptions, app: App): Promise<number> {
   if (gone.length === 0) checkReadable(toSessionsDirectory(app));
   const verb = options.dryRun ? 'would delete' : 'deleted';
   const formatLine = ({ id, title, updatedAt }: SessionSummary): string =>
-    `${verb} ${shortId(id)}  ${formatAge(updatedAt, app.clock.now())}  "${sanitize(title)}"\n`;
+    `${verb} ${shortenId(id)}  ${formatAge(updatedAt, app.clock.now())}  "${sanitize(title)}"\n`;
   await printReport(
     {
       text: gone.map(formatLine).join(''),

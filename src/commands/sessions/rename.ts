@@ -3,7 +3,7 @@ import { printReport } from '../../app/report.ts';
 import { openStore, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { shortId } from '../../core/text/names.ts';
+import { shortenId } from '../../core/text/names.ts';
 import type { ReferenceOptions } from './show.ts';
 
 export async function run(options: ReferenceOptions, app: App): Promise<number> {
@@ -19,7 +19,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
   const renamed = await store.find(found.id);
   await printReport(
     {
-      text: `${shortId(found.id)} is now ${renamed.name}\n`,
+      text: `${shortenId(found.id)} is now ${renamed.name}\n`,
       json: { session: toSessionJson(renamed) },
       notices: [],
     },

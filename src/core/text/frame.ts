@@ -34,13 +34,13 @@ export function diffFrames(before: Frame | undefined, next: Frame): string {
     const old = before?.rows[index] ?? [];
     const same = countUnchanged(old, row);
     if (same < row.length || same < old.length) {
-      goTo({ row: index, column: rowWidth(row.slice(0, same)) });
+      goTo({ row: index, column: measureRow(row.slice(0, same)) });
       output += row
         .slice(same)
         .map(({ text }) => text)
         .join('');
-      at = { row: index, column: rowWidth(row) };
-      if (rowWidth(old) > rowWidth(row)) output += ERASE_RIGHT;
+      at = { row: index, column: measureRow(row) };
+      if (measureRow(old) > measureRow(row)) output += ERASE_RIGHT;
     } else if (index >= made) goTo({ row: index, column: 0 });
   }
   if (made > next.rows.length) {
@@ -55,7 +55,7 @@ export function diffFrames(before: Frame | undefined, next: Frame): string {
 export function moveBelow({ rows, caret }: Frame, columns: number): string {
   const last = rows.length - 1;
   // A full row has a row below it for the caret: with nothing in it, it is the free one.
-  const isFree = rowWidth(rows[last - 1] ?? []) === columns && rows[last]?.every(({ text }) => text === ' ');
+  const isFree = measureRow(rows[last - 1] ?? []) === columns && rows[last]?.every(({ text }) => text === ' ');
   return `${moveCursor(caret, { row: last, column: 0 }, rows.length)}${isFree ? ERASE_RIGHT : '\n'}`;
 }
 
@@ -95,7 +95,7 @@ function measureWrapped(row: Row, columns: number, end = Number.POSITIVE_INFINIT
   return at;
 }
 
-function rowWidth(row: Row): number {
+function measureRow(row: Row): number {
   return row.reduce((sum, { width }) => sum + width, 0);
 }
 

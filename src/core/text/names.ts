@@ -6,7 +6,7 @@ export function splitList(values: readonly string[]): readonly string[] {
     .filter((name) => name !== '');
 }
 
-export function editDistance(left: string, right: string): number {
+export function measureEditDistance(left: string, right: string): number {
   let older: readonly number[] = [];
   let above: readonly number[] = Array.from({ length: right.length + 1 }, (_, index) => index);
   const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY;
@@ -29,7 +29,7 @@ export function findNearestNames(name: string, candidates: readonly string[]): r
   const wanted = name.toLowerCase();
   const limit = Math.max(2, Math.ceil(wanted.length / 3));
   return [...new Set(candidates)]
-    .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, distance: measureEditDistance(wanted, candidate.toLowerCase()) }))
     .filter(({ distance }) => distance <= limit)
     .sort((left, right) => left.distance - right.distance)
     .slice(0, 3)
@@ -53,7 +53,7 @@ export function mayHoldCredential(text: string): boolean {
   return false;
 }
 
-export function shortId(id: string): string {
+export function shortenId(id: string): string {
   return isUuid(id.toLowerCase()) ? id.slice(0, 8) : id;
 }
 

@@ -2,7 +2,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import type { Homes } from '../app.ts';
 import { contains } from './path.ts';
 import { SECRET_NAMES, SECRET_PATTERNS, SENSITIVE_DIRECTORIES, SENSITIVE_PAIRS } from './secret-lists.ts';
-import { textBefore, trimTrailing } from './trim.ts';
+import { takeBefore, trimTrailing } from './trim.ts';
 
 const NAMES: ReadonlySet<string> = new Set(SECRET_NAMES);
 
@@ -29,7 +29,7 @@ export function foldName(name: string): string {
     .normalize('NFKC')
     .replace(/\p{Default_Ignorable_Code_Point}|\p{Cc}/gu, '')
     .toLowerCase();
-  return trimTrailing(textBefore(shown, ':'), '. ');
+  return trimTrailing(takeBefore(shown, ':'), '. ');
 }
 
 export function splitSteps(path: string): readonly string[] {

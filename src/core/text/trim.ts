@@ -8,12 +8,12 @@ export function trimTrailing(text: string, characters: string): string {
   return text.slice(0, end);
 }
 
-export function textBefore(text: string, mark: string): string {
+export function takeBefore(text: string, mark: string): string {
   const end = text.indexOf(mark);
   return end === -1 ? text : text.slice(0, end);
 }
 
-export function lastWord(text: string): string {
+export function findLastWord(text: string): string {
   let start = text.length;
   while (start > 0 && /\S/.test(text.charAt(start - 1))) start -= 1;
   return text.slice(start);

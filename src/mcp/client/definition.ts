@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
-import { textBefore } from '../../core/text/trim.ts';
+import { takeBefore } from '../../core/text/trim.ts';
 
 const TIMEOUT_MS = 600_000;
 /** A timer with a longer delay would fire at once. */
@@ -162,7 +162,7 @@ function parseCommon(entry: JsonObject): CommonDefinition {
     timeoutMs: Math.min(timeout, MAX_TIMER_MS),
     isTrusted: parseBoolean(entry, 'trust') ?? false,
     // The official CLI allows more text after the name: `name(…)`.
-    ...(includeTools === undefined ? {} : { includeTools: includeTools.map((name) => textBefore(name, '(')) }),
+    ...(includeTools === undefined ? {} : { includeTools: includeTools.map((name) => takeBefore(name, '(')) }),
     excludeTools: parseStrings(entry, 'excludeTools') ?? [],
     ...(description === undefined ? {} : { description }),
   };

@@ -17,7 +17,7 @@ const MAX_BATCH_LENGTH = 65_536;
  */
 export interface ProcessIo extends Io {
   flush(): Promise<void>;
-  hurry(reason: AppError): void;
+  expireWrites(reason: AppError): void;
 }
 
 /** Opens each stream on first use: touching it loads a module. */
@@ -30,9 +30,9 @@ export function processIo(color: ColorChoice, env: Env): ProcessIo {
   return {
     out,
     err,
-    hurry: (reason) => {
-      out.hurry(reason);
-      err.hurry(reason);
+    expireWrites: (reason) => {
+      out.expireWrites(reason);
+      err.expireWrites(reason);
     },
     flush: async () => void (await Promise.all([out.flush(), err.flush()])),
   };
@@ -41,7 +41,7 @@ export function processIo(color: ColorChoice, env: Env): ProcessIo {
 interface ProcessOut extends Out {
   release(): void;
   flush(): Promise<void>;
-  hurry(reason: AppError): void;
+  expireWrites(reason: AppError): void;
 }
 
 function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): ProcessOut {
@@ -83,7 +83,7 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
       // On failure the callback may come before the 'error' event; that event rejects the promise.
       return state.waitFor((done) => get().write('', (error) => error || done()));
     },
-    hurry: (reason) =>
+    expireWrites: (reason) =>
       expireQueue(
         () => (stream?.writableLength ?? 0) > 0,
         () => state.fail(reason),

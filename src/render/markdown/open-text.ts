@@ -1,4 +1,4 @@
-import { countMatches, textBefore } from '../../core/text/trim.ts';
+import { countMatches, takeBefore } from '../../core/text/trim.ts';
 import { measureWidth } from '../../core/text/width.ts';
 import {
   estimateCost,
@@ -145,7 +145,7 @@ export function findShownEnd(
 function isReadAnew(text: string, length: number): boolean {
   const lastLine = text.lastIndexOf('\n', length - 1) + 1;
   const isLineStart = text.slice(lastLine, length).trim() === '';
-  return !isLineStart && beginsBlock(textBefore(text.slice(length), '\n'));
+  return !isLineStart && beginsBlock(takeBefore(text.slice(length), '\n'));
 }
 
 function beginsBlock(line: string): boolean {

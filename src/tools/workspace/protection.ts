@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { contains } from '../../core/text/path.ts';
 import { foldName, hasSteps, splitSteps } from '../../core/text/secrets.ts';
-import { textBefore } from '../../core/text/trim.ts';
+import { takeBefore } from '../../core/text/trim.ts';
 import { PROTECTED_DIRECTORIES, PROTECTED_FILES, PROTECTED_PAIRS, PROTECTED_PATTERNS } from './protected-lists.ts';
 
 /** Files that tools must not create. Examples (.env.example) are allowed: no program reads them. */
@@ -53,7 +53,7 @@ export function isSystemPath(path: string): boolean {
 /** Whether Windows reads a step of the path as a device or as an alternate data stream. */
 export function isWindowsSpecial(path: string): boolean {
   const steps = path.replace(/^[a-z]:/i, '').split(/[\\/]/);
-  return steps.some((step) => step.includes(':') || DEVICE_NAME.test(foldName(textBefore(step, '.'))));
+  return steps.some((step) => step.includes(':') || DEVICE_NAME.test(foldName(takeBefore(step, '.'))));
 }
 
 /** `/`, the home directory, or a directory above it. */

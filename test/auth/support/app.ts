@@ -24,7 +24,7 @@ export function testApp(place: Home, env: Env): { readonly app: App; readonly wr
     io: { out: sink('out'), err: sink('err') },
     clock: { ...input.clock, now: () => NOW },
     onExit: () => () => {},
-    hurry: () => {},
+    expireWrites: () => {},
     preconnect: () => {},
     httpTimers: { connectMs: 0, headersMs: 0, idleMs: 0 },
     random: () => 0,

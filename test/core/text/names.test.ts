@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { editDistance, findNearestNames, mayHoldCredential } from '../../../src/core/text/names.ts';
+import { findNearestNames, mayHoldCredential, measureEditDistance } from '../../../src/core/text/names.ts';
 
 test.each([
   ['mcp', 'mpc', 1],
@@ -7,7 +7,7 @@ test.each([
   ['', 'abc', 3],
   ['kitten', 'sitting', 3],
 ])('%s and %s are %d apart', (a, b, distance) => {
-  expect(editDistance(a, b)).toBe(distance);
+  expect(measureEditDistance(a, b)).toBe(distance);
 });
 
 test('the nearest names come first, and unlike names are omitted', () => {
