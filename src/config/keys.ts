@@ -93,7 +93,7 @@ export function findKind(key: string): SettingKind | undefined {
 
 /** The document must have passed `findTypeMismatch`. */
 export function readSetting<Key extends SettingKey>(document: JsonObject, key: Key): SettingValue<Key> | undefined {
-  return asChecked<Key>(findValue(document, key.split('.')));
+  return findValue(document, key.split('.')) as SettingValue<Key> | undefined;
 }
 
 export function findValue(document: JsonObject, path: readonly string[]): JsonValue | undefined {
@@ -141,10 +141,6 @@ function isPrice(value: JsonValue | undefined, isStep = false): boolean {
     const isKnown = RATES.test(key) || key === (isStep ? 'above' : 'priority');
     return isKnown && typeof rate === 'number' && Number.isFinite(rate) && rate >= 0;
   });
-}
-
-function asChecked<Key extends SettingKey>(value: JsonValue | undefined): SettingValue<Key> | undefined {
-  return value as SettingValue<Key> | undefined;
 }
 
 const PLAIN = /^[^."\\\s]+$/;

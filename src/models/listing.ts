@@ -5,6 +5,7 @@ import { DAY_MS, formatCount } from '../core/text/format.ts';
 import { isRecent, readCache, writeCache } from '../platform/files/small-file.ts';
 import {
   ALIASES,
+  BACKENDS,
   type Backend,
   type BudgetRange,
   canThink,
@@ -15,7 +16,6 @@ import {
 } from './table.ts';
 
 const WEEK_MS = 7 * DAY_MS;
-const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
 
 export interface ModelListing {
   readonly backend: Backend;

@@ -1,6 +1,6 @@
 import { isObject } from '../core/json.ts';
 import type { BilledCall, ModalityCount, Usage, UsageDetails } from '../core/usage.ts';
-import type { Backend } from './table.ts';
+import { BACKENDS, type Backend } from './table.ts';
 
 /** Dollars per million tokens. A rate that is absent is that of `input`, `cached` or `output`. */
 export interface Rates {
@@ -158,8 +158,6 @@ export function sumCosts(calls: readonly BilledCall[], overrides?: PriceOverride
   // Without the dust of binary fractions.
   return Math.round(sum * 1e9) / 1e9;
 }
-
-const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
 
 /** How many tokens of output `dollars` buy after a prompt of that length; undefined without a price, Infinity if they are free. */
 export function countAffordableTokens(

@@ -41,11 +41,11 @@ export interface ListedModel {
 
 export const DEFAULT_MODEL = 'gemini-2.5-flash';
 
-const EVERYWHERE: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
+export const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
 const ALL_LEVELS: readonly ThinkingLevel[] = ['minimal', 'low', 'medium', 'high'];
 const NO_MINIMAL: readonly ThinkingLevel[] = ['low', 'medium', 'high'];
 
-const GEMINI = { backends: EVERYWHERE, thinks: true, inputLimit: 1_048_576, outputLimit: 65_536, sees: true } as const;
+const GEMINI = { backends: BACKENDS, thinks: true, inputLimit: 1_048_576, outputLimit: 65_536, sees: true } as const;
 /** Up to Gemini 3.5 Flash. */
 const SAMPLING = { ...GEMINI, samples: true } as const;
 const GEMMA = { ...SAMPLING, backends: ['gemini-api'], inputLimit: 256_000, outputLimit: 32_768 } as const;

@@ -155,11 +155,7 @@ function tryParseStart(value: unknown): SessionStart | undefined {
 function tryParseStoredContent(value: unknown): StoredContent | undefined {
   if (!isObject(value) || !Array.isArray(value.parts) || !value.parts.every(isObject)) return undefined;
   if (value.role !== 'user' && value.role !== 'model') return undefined;
-  return { ...value, role: value.role, parts: asParts(value.parts) };
-}
-
-function asParts(parts: readonly unknown[]): readonly Part[] {
-  return parts as readonly Part[];
+  return { ...value, role: value.role, parts: value.parts as readonly Part[] };
 }
 
 function toStoredUsage(value: unknown): Usage {

@@ -1,7 +1,7 @@
 import type { ComputeCost } from '../../batch/budget.ts';
 import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
-import { addUsage, type BilledCall, type UsageDetails } from '../../core/usage.ts';
+import { addUsage, type BilledCall, DETAIL_KEYS, type UsageDetails } from '../../core/usage.ts';
 import { computeCost, sumCosts } from '../../models/prices.ts';
 import { appendUsage } from '../../session/usage-log.ts';
 
@@ -60,15 +60,8 @@ export function createBilledCalls({ demo }: Pick<PriceOptions, 'demo'> = {}): Bi
   };
 }
 
-const DETAILS: readonly (keyof UsageDetails)[] = [
-  'promptTokensDetails',
-  'candidatesTokensDetails',
-  'cacheTokensDetails',
-  'toolUsePromptTokensDetails',
-];
-
 function addDetails(left: UsageDetails, right: UsageDetails): UsageDetails {
-  const sums = DETAILS.map((key) => [key, addCounts(left[key] ?? [], right[key] ?? [])] as const);
+  const sums = DETAIL_KEYS.map((key) => [key, addCounts(left[key] ?? [], right[key] ?? [])] as const);
   return Object.fromEntries(sums.filter(([, counts]) => counts.length > 0));
 }
 

@@ -5,7 +5,7 @@ import { AppError } from '../error.ts';
  * in the error. Throws AppError `config` for everything else, without quoting the rest of the address.
  */
 export function checkEndpoint(url: string, source: string): URL {
-  const parsed = parseUrl(url);
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined) throw endpointError(source, 'is not a URL');
   if (parsed.username !== '' || parsed.password !== '')
     throw endpointError(source, 'must not contain a user name or password');
@@ -19,14 +19,6 @@ export function checkEndpoint(url: string, source: string): URL {
  */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
-}
-
-function parseUrl(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function endpointError(source: string, why: string): AppError {
