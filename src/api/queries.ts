@@ -8,16 +8,16 @@ import { type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.ts';
 import { readPrefix } from './payload.ts';
 import { type VertexEndpoint, vertexModelPath, vertexUrl } from './vertex.ts';
 
-export interface AccountStatus {
+interface AccountStatus {
   readonly lines: readonly string[];
 }
 
-export interface EmbedRequest {
+interface EmbedRequest {
   readonly model: string;
   readonly text: string;
 }
 
-export interface EmbedBatch {
+interface EmbedBatch {
   readonly model: string;
   readonly texts: readonly string[];
   /** As the API names it: `RETRIEVAL_DOCUMENT`. */

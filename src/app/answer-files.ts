@@ -5,7 +5,7 @@ import type { AnswerFile, SavedFile, TurnEvent } from '../core/event.ts';
 import { createOutputFile, openOutputFile } from '../platform/files/write.ts';
 import { writeBinary } from '../platform/terminal/binary-output.ts';
 
-export interface AnswerFileOptions {
+interface AnswerFileOptions {
   readonly outputFile?: string;
   readonly outputFormat?: OutputFormat;
 }

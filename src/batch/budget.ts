@@ -6,7 +6,7 @@ import { formatMoney } from './progress.ts';
 /** The price of a call in US dollars; undefined if it is not known. */
 export type ComputeCost = (usage: Usage, model: string) => number | undefined;
 
-export interface Reservation {
+interface Reservation {
   /** Present if the budget does not cover as much as the request asks for. */
   readonly maxOutputTokens?: number;
   /** Replaces the reservation by the real cost; undefined if nothing was spent, or it is not known. */

@@ -35,7 +35,7 @@ export interface JournalOptions {
 }
 
 /** What the output has of a row: nothing yet (`pending`), or its last result. `duplicate`: an earlier row has its id. */
-export type Claim = 'pending' | 'ok' | 'failed' | 'duplicate';
+type Claim = 'pending' | 'ok' | 'failed' | 'duplicate';
 
 /** The output of a run, which is also the record of what is done. This process is its only writer. */
 export interface Journal {

@@ -7,7 +7,7 @@ const SHARE = 0.97;
 const BURST_MS = 1000;
 
 /** Spaces requests, or their tokens, so that a quota per minute is used evenly. */
-export interface Pacer {
+interface Pacer {
   /** How long to wait before more may be sent; 0 without a quota. */
   waitMs(): number;
   take(amount: number): void;

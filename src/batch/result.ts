@@ -45,7 +45,7 @@ export function formatOutputLine({ id, index, result }: FinishedRow): string {
   });
 }
 
-export interface OutputMark {
+interface OutputMark {
   readonly id: string;
   readonly ok: boolean;
 }

@@ -4,12 +4,12 @@ import { isDirectory, realPath } from '../platform/files/path.ts';
 import { createContextReader, createTrustCheck } from './context.ts';
 import { type ContextOptions, findFilesIn, listContextNames, listProjectFolders } from './context-place.ts';
 
-export interface NestedContext {
+interface NestedContext {
   readonly files: readonly { readonly path: string; readonly content: string }[];
   readonly notices: readonly string[];
 }
 
-export interface NestedOptions extends ContextOptions {
+interface NestedOptions extends ContextOptions {
   readonly roots: readonly string[];
 }
 

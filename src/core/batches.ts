@@ -27,7 +27,7 @@ export type BatchResults =
   | { readonly fileName: string }
   | { readonly inlined: readonly Readonly<Record<string, unknown>>[] };
 
-export interface BatchCreation {
+interface BatchCreation {
   readonly model: string;
   readonly displayName: string;
   /** `files/<id>` of the requests, one a line: `{"key":"…","request":{…}}`. */

@@ -51,7 +51,7 @@ export interface LocalFile {
 }
 
 /** What the service's own tools did, in the model's content. Neither field is checked. */
-export interface ServicePart extends ModelPart {
+interface ServicePart extends ModelPart {
   readonly executableCode?: { readonly language?: string; readonly code?: string };
   readonly codeExecutionResult?: { readonly outcome?: string; readonly output?: string };
 }

@@ -3,7 +3,7 @@ import type { BilledCall, ModalityCount, Usage, UsageDetails } from '../core/usa
 import { BACKENDS, type Backend } from './table.ts';
 
 /** Dollars per million tokens. A rate that is absent is that of `input`, `cached` or `output`. */
-export interface Rates {
+interface Rates {
   readonly input?: number;
   readonly output?: number;
   /** Input tokens that came from the service's cache. Absent: they cost as much as the others. */
@@ -18,14 +18,14 @@ export interface Rates {
 }
 
 /** What a model costs; without any rate it is free of charge. */
-export interface Price extends Rates {
+interface Price extends Rates {
   /** Rates of calls with more than `above` tokens of prompt. */
   readonly steps?: readonly PriceStep[];
   /** What a call in the tier `priority` costs more, as a factor. Absent: not known. */
   readonly priority?: number;
 }
 
-export interface PriceStep extends Rates {
+interface PriceStep extends Rates {
   readonly above: number;
 }
 
@@ -35,7 +35,7 @@ export type PriceOverrides = Readonly<Record<string, Price>>;
 /** The counts of one model call, with what tells its modalities apart: the `usageMetadata` of a reply is one. */
 export interface BilledUsage extends Usage, UsageDetails {}
 
-export interface PriceContext {
+interface PriceContext {
   /** As the server or the user names it, with or without `models/` and the like. */
   readonly model: string;
   /** When the call was made, in milliseconds since the epoch. */

@@ -72,7 +72,7 @@ function isTime(value: unknown): value is number {
   return isNonNegative(value) && value <= 8.64e15;
 }
 
-export interface UsageTable {
+interface UsageTable {
   add(record: UsageRecord): void;
   /** Days in order, other groups with the most expensive first. */
   rows(): readonly UsageRow[];

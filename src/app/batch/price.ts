@@ -28,7 +28,7 @@ export async function createPrices(app: App, { serviceTier, demo }: PriceOptions
 }
 
 /** The calls of a run, summed up by everything that their price depends on: a million calls become a few records. */
-export interface BilledCalls {
+interface BilledCalls {
   add(call: BilledCall): void;
   /** Writes them to the usage log. Never throws. */
   save(app: App, runId: string): void;

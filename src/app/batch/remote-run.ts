@@ -44,7 +44,7 @@ export async function openService(options: RemoteRunOptions, app: App) {
   }
 }
 
-export interface RemoteRun {
+interface RemoteRun {
   readonly journal: Journal;
   readonly store: PlanStore;
   readonly options: Omit<RemoteOptions, 'mode'>;

@@ -47,7 +47,7 @@ export function toRemoteLimits(options: { readonly shardRows?: number; readonly 
 
 type AnswerCodec = Pick<RowCodec, 'toResult'>;
 
-export interface Billing {
+interface Billing {
   /** The prices of the Batch API. */
   readonly prices: Prices;
   readonly onCall: (call: BilledCall) => void;

@@ -25,7 +25,7 @@ import { fillTemplate, listPlaceholders } from '../template.ts';
 import type { Prices } from './price.ts';
 
 /** What all rows share. */
-export interface RequestParts {
+interface RequestParts {
   readonly app: App;
   /** The agent for rows that name no model. */
   readonly agent: Agent;

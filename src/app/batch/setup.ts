@@ -50,7 +50,7 @@ export interface BatchSetup {
   close(): Promise<void>;
 }
 
-export interface SetupContext {
+interface SetupContext {
   readonly prices: Prices;
   readonly onCall: (call: BilledCall) => void;
   readonly onNotice: (message: string) => void;

@@ -98,7 +98,7 @@ function eachSource(pattern: string, app: App): Source {
 }
 
 /** The rows, with a hash of the first to recognize the input. */
-export interface PeekedRows {
+interface PeekedRows {
   /** Empty if there is none. */
   readonly firstRow: string;
   readonly rows: AsyncIterable<Row>;

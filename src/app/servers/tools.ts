@@ -18,7 +18,7 @@ import { createResourceReader } from './resources.ts';
 import { type Roster, type RosterOptions, readRoster } from './roster.ts';
 import { listReadyServers, requireReadyServer } from './session.ts';
 
-export interface RemoteContext {
+interface RemoteContext {
   readonly app: App;
   readonly runPaused: RunPaused;
   readonly signal: AbortSignal;
@@ -80,7 +80,7 @@ export async function prepareConfiguredServers(
   };
 }
 
-export interface ChatServers {
+interface ChatServers {
   readonly tools: McpTools;
   readonly roster: Roster;
 }

@@ -29,7 +29,7 @@ export interface RowCodec {
   toResult(reply: BatchReply, asked: AskedRow): RowResult | Promise<RowResult>;
 }
 
-export interface AskedRow {
+interface AskedRow {
   readonly id: string;
   readonly model: string;
   readonly attempts: number;

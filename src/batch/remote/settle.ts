@@ -5,7 +5,7 @@ import type { RemoteOptions } from './engine.ts';
 import { deleteRemote, findJob, hasEnded, saveShard } from './jobs.ts';
 import type { Shard } from './plan.ts';
 
-export interface SettledCounts {
+interface SettledCounts {
   /** Numbers of jobs. */
   readonly cancelled: number;
   readonly collected: number;

@@ -8,7 +8,7 @@ import type { Row } from '../row.ts';
 import type { PlanStore } from './plan.ts';
 
 /** What is needed to finish a row. */
-export type ShardRow = Pick<Row, 'id' | 'index' | 'line'>;
+type ShardRow = Pick<Row, 'id' | 'index' | 'line'>;
 
 export interface ShardWriter {
   readonly rows: number;

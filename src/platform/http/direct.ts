@@ -12,7 +12,7 @@ import {
 import { openExchange, type RequestContext, SLICE_BYTES, toBytes } from './exchange.ts';
 import { toPeer } from './failure.ts';
 
-export interface DirectClient {
+interface DirectClient {
   send(context: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse>;
   preconnect(url: URL): void;
   close(): void;
