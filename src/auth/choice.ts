@@ -11,7 +11,7 @@ export interface ChoiceInput
   readonly settings: Settings;
   /** For messages that cannot wait for the result, e.g. that macOS is asking the user something. */
   readonly notify?: (message: string) => void;
-  /** Write nothing that a first use would write. */
+  /** Writes nothing that a first use would write. */
   readonly isRehearsal?: boolean;
   readonly machine?: Machine;
 }

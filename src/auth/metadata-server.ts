@@ -27,8 +27,8 @@ interface MetadataOptions {
 }
 
 /**
- * Gets the access token of the cloud machine gmn runs on, cached until five minutes before it expires. Gives undefined
- * if there is no metadata server or it has no token. Rejects only with the signal's reason.
+ * Gets the access token of the cloud machine that gmn runs on, cached until five minutes before it expires. Undefined if there
+ * is no metadata server, or it has no token. Rejects only with the signal's reason.
  */
 export function metadataTokenSource(options: MetadataOptions): (signal: AbortSignal) => Promise<string | undefined> {
   const { env, clock } = options;

@@ -22,10 +22,9 @@ const VARIABLES = [
 const SECRET_KEY = /key$|token$|secret$/i;
 
 /**
- * The current credentials of gmn and of the official CLI, from the environment and their files, and Google's key files
- * that a run may use. Secrets in the system
- * keyring are in no file, so they cannot be sent by mistake. `more` are further environments, such as those of files.
- * Never throws.
+ * The current credentials of gmn and of the official CLI, from the environment and their files, and Google's key files that a run
+ * may use. Secrets in the system keyring are in no file, so they cannot be sent by mistake. `more` are further environments, such
+ * as those of `.env` files. Never throws.
  */
 export async function readOwnSecrets(
   app: Pick<App, 'homes' | 'settings'>,

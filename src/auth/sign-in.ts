@@ -145,7 +145,7 @@ async function takeTermsNotice(input: ChoiceInput): Promise<readonly string[]> {
   if (input.isRehearsal) return [];
   const marker = join(input.homes().gmn, 'sign-in-note-shown');
   const marked = await tryCreateExclusive(marker, '');
-  // If the marker cannot be written, the note goes to the trace only: better than at every run.
+  // If the marker cannot be written, the note goes to the trace only; otherwise every run would show it.
   if (marked === 'failed') input.trace(`auth: ${TERMS}`);
   return marked === 'created' ? [TERMS] : [];
 }

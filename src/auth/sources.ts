@@ -20,7 +20,7 @@ import {
 } from './official-secrets.ts';
 import { chooseSignIn } from './sign-in.ts';
 
-/** There is no credential, or none of the requested type. One that is there but cannot be used is another error. */
+/** There is no credential, or none of the requested type. One that exists but cannot be used is another error. */
 export class NoCredentialError extends AppError {}
 
 /**

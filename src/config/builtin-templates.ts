@@ -1,7 +1,7 @@
 /**
- * The templates that come with gmn, by name. A template of the user or of the folder with the same name wins. None has
- * a place for stdin: what is piped in or attached goes before the prompt, so that all of them take a pipe, `-f` and
- * words alike. The last line is the request itself; the demo model answers by it.
+ * The templates that come with gmn, by name. A template of the user or of the folder with the same name wins. None has a
+ * placeholder for stdin: what is piped in or attached goes before the prompt. The last line is the request itself, to which the
+ * demo model answers.
  */
 export const BUILT_IN_TEMPLATES: Readonly<Record<string, string>> = {
   commit: `---
@@ -89,7 +89,7 @@ Summarise {{prompt}}
 `,
 };
 
-/** What `gmn templates new` opens: the lines with # are notes, which are never sent. */
+/** What `gmn templates new` opens. Lines with # are notes and never sent. */
 export function templateSkeleton(name: string): string {
   return `---
 # A template: a prompt that you use often. Lines up here that begin with # are notes.

@@ -11,7 +11,7 @@ export interface ContextOptions extends Pick<App, 'env' | 'cwd'> {
 }
 
 export interface ContextFile {
-  /** As the user would write it, links not resolved. */
+  /** Links are not resolved. */
   readonly file: string;
   readonly directory: string;
   /** Imports must stay inside it. Without symbolic links. */

@@ -37,7 +37,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'tools.core': intersect,
   'mcp.allowed': intersect,
   'mcp.excluded': unite,
-  // A server is replaced as a whole: a mix of two definitions would be one that nobody wrote.
+  // A server is replaced as a whole, since a mix of two definitions makes no sense.
   mcpServers: mergeShallow,
 };
 

@@ -13,7 +13,7 @@ interface NestedOptions extends ContextOptions {
   readonly roots: readonly string[];
 }
 
-/** A tool's result has its own limits; what goes along with it must not be longer than most of them. */
+/** Files that come with a tool's result must not be longer than most results. */
 const LIMITS = { fileBytes: 64_000, fileSize: '64 kB', totalLength: 100_000 };
 
 /** Their content is not the project's own. */
@@ -22,9 +22,9 @@ const SKIPPED: readonly string[] = ['.git', 'node_modules', 'bower_components'];
 const NONE: NestedContext = { files: [], notices: [] };
 
 /**
- * Reads the context files of the folders from a root of the workspace down to `path`, except those of the working
- * directory and above, which are in the system instruction, and those that `isSent` knows. Skips folders that are not
- * trusted without a word: most of them are no news. Throws AppError `config` if a list of trusted folders is broken.
+ * Reads the context files of the folders from a root of the workspace down to `path`, except those of the working directory and
+ * above, which are in the system instruction, and those for which `isSent` is true. Skips untrusted folders without a notice.
+ * Throws AppError `config` if a list of trusted folders is broken.
  */
 export async function readNestedContext(
   options: NestedOptions,

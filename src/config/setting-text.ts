@@ -17,7 +17,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   'security.auth.enforcedType': AUTH_TYPES,
 };
 
-/** A value that is only the name of a variable gives nothing away. */
+/** A value that is only a reference to a variable reveals nothing. */
 const VARIABLE = /^\$(?:\w+|\{\w+\})$/;
 
 /**
@@ -48,7 +48,7 @@ export function parseSettingWords(path: readonly string[], words: readonly strin
   });
 }
 
-/** Undefined for what is inside an object such as `mcpServers`. Throws AppError `usage` for a key that gmn does not read. */
+/** Undefined for a key inside an object such as `mcpServers`. Throws AppError `usage` for a key that gmn does not read. */
 export function requireKind(path: readonly string[]): SettingKind | undefined {
   const key = formatKeyPath(path);
   const kind = findKind(key);

@@ -11,7 +11,7 @@ export interface Homes {
   /** The official CLI's directory, `~/.gemini`; `GEMINI_CLI_HOME` moves it. */
   readonly gemini: string;
   readonly gmn: string;
-  /** There is no home directory; both paths then lead nowhere, and nothing can be stored. */
+  /** There is no home directory. Nothing can be read or stored under either path then. */
   readonly isMissing?: true;
 }
 
@@ -51,7 +51,7 @@ export interface Settings {
   readonly notices: readonly string[];
 }
 
-/** Everything a command may need. Thunks are memoised, so building an App costs nothing. */
+/** Everything a command may need. Thunks cache their results, so building an App costs nothing. */
 export interface App {
   readonly version: string;
   readonly notices?: readonly string[];

@@ -1,7 +1,7 @@
 import type { AppError } from './error.ts';
 import type { Usage, UsageDetails } from './usage.ts';
 
-/** `unknown`: a state that this version does not know, to be looked at again. */
+/** `unknown`: a state that this version does not know; the job is polled again. */
 export type BatchState = 'pending' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'expired' | 'unknown';
 
 /** A batch of requests that the service works on. */
@@ -37,22 +37,19 @@ interface BatchCreation {
 /** The jobs of the Batch API. Every method throws AppError `auth` or `api`. */
 export interface BatchesClient {
   /**
-   * Creates a job from an uploaded file. Sent once and never again by itself, since sent twice it makes two jobs. After
-   * an error the job may exist all the same, unless its status says that it was refused.
+   * Creates a job from an uploaded file. Never retried, because that could create two jobs. After an error the job may exist
+   * anyway, see `isRefused`.
    */
   create(batch: BatchCreation, signal: AbortSignal): Promise<BatchJob>;
   /** Undefined if there is no such job. */
   get(name: string, signal: AbortSignal): Promise<BatchJob | undefined>;
   /** All jobs. New ones may be missing for half a minute. */
   list(signal: AbortSignal): AsyncGenerator<BatchJob, void>;
-  /** False if there is no such job. One that has ended stays as it is. */
+  /** False if there is no such job. Does nothing to one that has ended. */
   cancel(name: string, signal: AbortSignal): Promise<boolean>;
   /** False if there is no such job. */
   delete(name: string, signal: AbortSignal): Promise<boolean>;
-  /**
-   * Reads a line of results, or one of those that came inlined; `model` is the requested one. Undefined if it has no key, so
-   * that nobody can say whose it is.
-   */
+  /** Parses a line of results, or an inlined one. `model` is the requested one. Undefined if it has no key. */
   parseResult(line: string | Readonly<Record<string, unknown>>, model: string): Promise<BatchResult | undefined>;
 }
 
@@ -68,11 +65,11 @@ export interface BatchReply {
 /** One line of the results. */
 export interface BatchResult {
   readonly key: string;
-  /** An AppError `api` if there is no answer; with `retry` if another try may help. */
+  /** An AppError `api` if there is no answer; with `retry` if another attempt may help. */
   readonly reply: BatchReply | AppError;
 }
 
-/** Whether a failed creation made no job. After a lost connection or a failure of the server, nobody knows. */
+/** Whether a failed creation certainly made no job. After a lost connection or a server error that is not known. */
 export function isRefused({ status }: AppError): boolean {
   return status !== undefined && status >= 400 && status <= 499 && status !== 408 && status !== 499;
 }

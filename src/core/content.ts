@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from './json.ts';
 
-/** A part as it came off the wire. The types name the fields we read; the object keeps all of them. */
+/** A part as it was received. The types name the fields that gmn reads; the object keeps all of them. */
 export type Part = TextPart | CallPart | ResponsePart | MediaPart | FilePart | ServicePart;
 
 interface ModelPart {
@@ -35,12 +35,12 @@ export interface MediaPart extends ModelPart {
 
 export interface FilePart extends ModelPart {
   readonly fileData: { readonly mimeType: string; readonly fileUri: string };
-  /** The file on this machine that is meant. It is never sent: before a request, `fileUri` becomes that of its upload. */
+  /** The file on this machine. Never sent: before a request, `fileUri` is replaced by the address of its upload. */
   readonly localFile?: LocalFile;
 }
 
 export interface LocalFile {
-  /** As the user knows it, on one line. */
+  /** Its name in messages, on one line. */
   readonly name: string;
   readonly path: string;
   readonly bytes: number;

@@ -1,4 +1,4 @@
-/** What `--auth` and the settings accept; `gateway` and `cloud-shell` are ways to one of the others. */
+/** What `--auth` and the settings accept; `gateway` and `cloud-shell` are variants of other types. */
 export const AUTH_TYPES = [
   'oauth-personal',
   'gemini-api-key',

@@ -45,15 +45,15 @@ export interface RetryAdvice {
  */
 type Objection = 'signature' | 'model' | 'length' | 'tools';
 
-/** What a server says is used up, or too much at once. */
+/** The quota that a server says is exceeded. */
 export interface QuotaFault {
-  /** `minute`: it refills while one waits. `day`: not in this run. `plan`: never, as it is no part of the plan. */
+  /** `minute`: waiting helps. `day`: it resets after this run. `plan`: the plan does not include it. */
   readonly per: 'minute' | 'day' | 'plan';
   /** Absent: requests. */
   readonly of?: 'tokens';
   /** How many in a minute, if the server says so. */
   readonly limit?: number;
-  /** How long to wait, if that is longer than one request would. */
+  /** How long to wait, if that is longer than a single request would. */
   readonly waitMs?: number;
 }
 

@@ -39,7 +39,7 @@ export type TurnEvent =
       /** How long it ran; absent if it did not. */
       readonly elapsedMs?: number;
     }
-  /** The command of `--verify` has run; `output` is the last that it printed. It may be untrusted text. */
+  /** The command of `--verify` has run; `output` is the end of what it printed. It may be untrusted text. */
   | {
       readonly type: 'verify';
       readonly command: string;
@@ -64,7 +64,7 @@ type Ending =
       readonly type: 'end';
       readonly finishReason: string;
       readonly usage: Usage;
-      /** What all model calls of the run cost, in dollars. Absent: it is not known of each of them, or nobody asked. */
+      /** The cost of all model calls of the run, in dollars. Absent if one is not known, or it was not asked for. */
       readonly cost?: number;
       readonly model: string;
       /** Present only if the run is saved. */
@@ -104,7 +104,7 @@ export interface AnswerFile {
 export interface SavedFile {
   /** Absolute. */
   readonly path: string;
-  /** As the user would name it. */
+  /** Its name in messages. */
   readonly name: string;
   readonly mimeType: string;
   readonly bytes: number;

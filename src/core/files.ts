@@ -7,7 +7,7 @@ import { formatSize } from './text/format.ts';
 export interface RemoteFile {
   /** `files/<id>` */
   readonly name: string;
-  /** What a request names it by. */
+  /** Its address in requests. */
   readonly uri: string;
   readonly mimeType: string;
   /** `PROCESSING`, `ACTIVE` or `FAILED`; untrusted text. */
@@ -25,16 +25,16 @@ export interface RemoteFile {
   readonly problem?: string;
 }
 
-/** Something to upload. Whoever opened it closes it. */
+/** A content to upload. The caller that opened it closes it. */
 export interface UploadSource {
-  /** As the user knows it, on one line. */
+  /** Its name in messages, on one line. */
   readonly name: string;
   readonly bytes: number;
   /** Hexadecimal. */
   readonly sha256: string;
   /**
-   * Fills `into` with the bytes from `offset` on, as many as fit and there are. Throws AppError `usage` if the content is not what
-   * `bytes` and `sha256` say any more.
+   * Fills `into` with the bytes from `offset` on; returns the filled part. Throws AppError `usage` if the content no longer matches
+   * `bytes` and `sha256`.
    */
   read(offset: number, into: Uint8Array): Promise<Uint8Array>;
   /** Called before the first read, if that may fail or take long. Throws AppError `usage`. */
@@ -59,13 +59,13 @@ export interface FileSupport {
   readonly hasUploads: boolean;
   /** Whether it reads `gs://` addresses. */
   readonly hasBuckets: boolean;
-  /** The way out for what is too large, if it keeps no files. */
+  /** What to do about a file that is too large, if it keeps no files. */
   readonly hint: string;
 }
 
 /** `talk.mp4 (video/mp4, 912.4 MB)`; the address of a file that is not on this machine. Untrusted text. */
 export function describeFile({ fileData, localFile }: FilePart): string {
-  // A session that somebody else wrote may have anything here.
+  // An imported session may have anything here.
   const { mimeType = '', fileUri = '' } = toJsonObject(fileData);
   if (!isObject(localFile)) return `${fileUri} (${mimeType})`;
   return `${localFile.name} (${mimeType}, ${formatSize(localFile.bytes)})`;

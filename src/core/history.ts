@@ -54,7 +54,7 @@ export interface History {
   readonly contents: readonly StoredContent[];
   /** In the order in which they were made; a later one counts more. Absent: none can be made. */
   readonly compactions?: readonly Compaction[];
-  /** Resolves when it is as durable as it will get. Never throws. Absent: none can be made. */
+  /** Resolves when it is as durable as the history makes it. Never throws. Absent: none can be made. */
   compact?(compaction: Compaction): Promise<void>;
   /** Writes a text to a file that lasts as long as the conversation; undefined if that fails. Absent: it has no files. */
   keepOutput?(text: string): Promise<string | undefined>;
@@ -63,7 +63,7 @@ export interface History {
    * whole. A longer reply is dropped, and `dropReply` is called instead of `append`.
    */
   readonly replyLimit: number;
-  /** Resolves when the record is as durable as it will get. Never throws. */
+  /** Resolves when the record is as durable as the history makes it. Never throws. */
   append(record: TurnRecord): Promise<void>;
   dropReply?(): void;
   /**

@@ -7,7 +7,7 @@ export interface Out {
   readonly isTerminal: boolean;
   /** Width in columns; 80 when it is not a terminal. */
   readonly columns: number;
-  /** Height in rows. Absent: nothing can be drawn here, as what is written does not go to the window as it comes. */
+  /** Height in rows. Absent: nothing can be drawn here, because the text does not go directly to the window. */
   readonly rows?: number | undefined;
   readonly isStyled: boolean;
   /** Whether it is a terminal that is known to show hyperlinks (OSC 8). */
@@ -19,7 +19,7 @@ export interface Out {
    * anything, until the returned function is called.
    */
   onSuspend?(leave: () => void, enter: () => void): () => void;
-  /** The spinners and live rows drawn here now. Absent: none is ever drawn, or nobody needs to hide them. */
+  /** The spinners and live rows drawn here now. Absent: none is ever drawn, or they need not be hidden. */
   readonly spinners?: Set<Spinner>;
 }
 
@@ -59,16 +59,16 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** Bytes must stay as they are until the response, or the failure, is there. */
+  /** Bytes must not change until the response, or the failure, has arrived. */
   readonly body?: string | Uint8Array;
   /**
-   * Whether sending it twice does no harm; only a GET by default. Then it may go on a kept connection, and goes once more
-   * on a new one if that was dead: it failed before a byte of the answer came. All others get a connection of their own.
+   * Whether sending it twice does no harm; only a GET by default. It may then use a kept connection, and is sent again on a new
+   * one if that was dead, which means that it failed before the first byte of the response. All others get a new connection.
    */
   readonly isRepeatable?: boolean;
   /**
-   * May go on a kept connection, though it is not repeated: for a request right after another one, whose response has shown
-   * that the connection is alive, and whose sender can find out what became of it.
+   * Whether it may use a kept connection although it is not repeated: for a request right after another one, whose response has
+   * shown that the connection is alive, if the sender can find out whether a failed request had an effect.
    */
   readonly mayReuse?: boolean;
   /** The path and the query are a secret: a trace shows only the host. */

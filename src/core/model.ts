@@ -27,7 +27,7 @@ export interface ModelRequest {
   readonly continuationToken?: string;
 }
 
-/** `flex` is cheaper and slower, `priority` the other way round. */
+/** `flex` is cheaper and slower, `priority` more expensive and faster. */
 export type ServiceTier = 'flex' | 'priority';
 
 export type ReplyEvent = Extract<TurnEvent, { type: 'wait' | 'begin' | 'text' | 'thought' | 'service' | 'notice' }>;

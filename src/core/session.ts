@@ -40,7 +40,7 @@ export interface SessionSetup {
   readonly start?: SessionStart;
 }
 
-/** What the agent prompt says of the time when the session began; kept, so that every later request begins alike. */
+/** Facts in the agent prompt about the start of the session; kept, so that later requests begin with the same text. */
 export interface SessionStart {
   /** `Tue Nov 17 2026` */
   readonly date: string;

@@ -42,7 +42,7 @@ export interface BilledCall {
   /** The length of its prompt, if `usage` is that of several connections added up. */
   readonly promptTokens?: number;
   readonly serviceTier?: string;
-  /** Through the Batch API, which costs less. */
+  /** Whether it was made through the Batch API, which costs less. */
   readonly isBatch?: boolean;
 }
 

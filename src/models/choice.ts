@@ -10,7 +10,7 @@ import { ALIASES, type Backend, DEFAULT_MODEL, findModelFacts, MODELS } from './
 interface ModelChoice {
   readonly id: string;
   readonly notices: readonly string[];
-  /** Nobody chose it, so the fallback model may replace it. */
+  /** The user did not choose it, so the fallback model may replace it. */
   readonly isDefault: boolean;
 }
 

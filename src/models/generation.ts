@@ -168,7 +168,7 @@ function checkLevel(model: string, facts: ModelFacts | undefined, level: Thinkin
   });
 }
 
-/** A Google model older than thinking. About others, e.g. tuned ones, nothing is known. */
+/** An older Google model without thinking. About others, such as tuned models, nothing is known. */
 function isNonThinking(model: string): boolean {
   return /^gem(?:ini|ma)-/.test(model) && !canThink(model);
 }

@@ -49,7 +49,7 @@ export function readListing({ homes, clock }: Pick<App, 'homes' | 'clock'>): Mod
   return listing !== undefined && isRecent(listing.time, clock.now(), WEEK_MS) ? listing : undefined;
 }
 
-/** In tokens, of a model that the table does not have; undefined if its service was not asked lately. */
+/** The window, in tokens, of a model that the table does not have; undefined if there is no recent listing. */
 export function findListedWindow(
   app: Pick<App, 'homes' | 'clock'>,
   owner: ListingOwner,

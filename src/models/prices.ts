@@ -29,10 +29,10 @@ interface PriceStep extends Rates {
   readonly above: number;
 }
 
-/** Prices of the settings, by model; a name that ends in `*` is the beginning of one. */
+/** Prices of the settings, by model; a name that ends in `*` is a prefix. */
 export type PriceOverrides = Readonly<Record<string, Price>>;
 
-/** The counts of one model call, with what tells its modalities apart: the `usageMetadata` of a reply is one. */
+/** The token counts of one model call, with their modalities, as in the `usageMetadata` of a reply. */
 export interface BilledUsage extends Usage, UsageDetails {}
 
 interface PriceContext {
@@ -63,7 +63,7 @@ type Match =
   | { readonly and: readonly Match[] };
 
 interface PriceTable {
-  /** Of the package that the prices come from, which is their date. */
+  /** The version of the package that the prices come from; it shows their age. */
   readonly version: string;
   readonly rows: readonly {
     readonly match: Match;
@@ -83,13 +83,10 @@ const MILLION = 1_000_000;
 /** The service's Batch API and its tier `flex` cost half. */
 const HALF = 0.5;
 
-/** Models with one of these in their name have a price of their own, which no rule for their family may give them. */
+/** Models with one of these in their name have their own price; a rule for the whole family does not apply to them. */
 const VARIANTS = ['tts', 'image', 'live', 'lite', 'audio', 'embedding'] as const;
 
-/**
- * The price of a model at a time; undefined if it is not known, and with a Google login, where tokens are not what is
- * paid for.
- */
+/** The price of a model at a time; undefined if it is not known, and with a Google login, which is not billed by tokens. */
 export function findPrice({ model, at, backend = 'gemini-api', overrides = {} }: PriceContext): Price | undefined {
   const id = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
   const own = findOverride(id, overrides);
@@ -99,7 +96,7 @@ export function findPrice({ model, at, backend = 'gemini-api', overrides = {} }:
   const row = findRow(id) ?? findRow(id.replace(/-\d{3}$/, ''));
   if (row === undefined || !isOfVariant(row.match, id)) return undefined;
   const price = row.periods.findLast(({ from }) => from === undefined || at >= Date.parse(from))?.price;
-  // What is free of charge on the Gemini API is run on one's own machines on Vertex.
+  // Models that are free on the Gemini API run on the user's own machines on Vertex AI, at their price.
   return price?.input === undefined && backend !== 'gemini-api' ? undefined : price;
 }
 
@@ -140,26 +137,26 @@ export function computeCost(usage: BilledUsage, context: CostContext): number | 
     outputModalities.image * (rates.outputImage ?? per) +
     outputModalities.video * (rates.outputVideo ?? per);
   const cachedCost = computeCachedCost(rates, cachedModalities, cached, perInput);
-  // The Batch API takes nothing off what the cache already made cheaper.
+  // The Batch API has no discount on cached tokens.
   const cachedFactor = context.isBatch && rates.cached !== undefined ? 1 : factor;
   return ((inputCost + outputCost) * factor + cachedCost * cachedFactor) / MILLION;
 }
 
-/** What the calls cost together, in dollars; undefined if the cost of one is not known: part of a sum is no sum. */
+/** The cost of all calls in dollars; undefined if that of one is not known. */
 export function sumCosts(calls: readonly BilledCall[], overrides?: PriceOverrides): number | undefined {
   let sum = 0;
   for (const { usage, backend: name, ...call } of calls) {
-    // There may be others: the offline model costs nothing.
+    // `demo`, the offline model, is not among them.
     const backend = BACKENDS.find((each) => each === name);
     const cost = backend && computeCost(usage, { ...call, backend, overrides });
     if (cost === undefined) return undefined;
     sum += cost;
   }
-  // Without the dust of binary fractions.
+  // Rounds off errors of binary fractions.
   return Math.round(sum * 1e9) / 1e9;
 }
 
-/** How many tokens of output `dollars` buy after a prompt of that length; undefined without a price, Infinity if they are free. */
+/** How many tokens of output `dollars` pay for after a prompt of that length; undefined without a price, Infinity if free. */
 export function countAffordableTokens(
   dollars: number,
   { promptTokens = 0, ...context }: CostContext,
@@ -268,7 +265,7 @@ function computeCachedCost(
   );
 }
 
-/** A count that a server sent: anything but a positive number is none. */
+/** Servers may send anything; only a positive number counts. */
 function toTokenCount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 }

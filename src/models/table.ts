@@ -20,7 +20,7 @@ export interface ModelFacts {
   readonly levels?: readonly ThinkingLevel[];
   /** Absent if it has levels instead. */
   readonly budget?: BudgetRange;
-  /** Absent if it no longer reads temperature, topP and topK: newer models ignore them, and may reject them one day. */
+  /** Absent if it ignores temperature, topP and topK, as newer models do. */
   readonly samples?: true;
   readonly makes?: 'images' | 'speech';
   /** Tokens; absent if not known. */
@@ -187,7 +187,7 @@ export function makesPictures(id: string): boolean {
   return findModelFacts(id)?.makes === 'images';
 }
 
-/** Whether a request may have functions and the service's own tools. Yes for a model that gmn does not know. */
+/** Whether a request may have functions and the service's own tools. True for a model that gmn does not know. */
 export function canMixTools(id: string): boolean {
   return !/^(?:gemini-[12]\b|gemma-)/.test(id);
 }

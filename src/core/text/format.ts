@@ -73,7 +73,7 @@ export function formatSize(bytes: number): string {
   return `${(bytes / 1_000_000_000).toFixed(1)} GB`;
 }
 
-/** `$12.40`, `$0.42`, `$0.0031`: two digits that count, of at most a millionth. */
+/** `$12.40`, `$0.42`, `$0.0031`: two significant digits, down to a millionth. */
 export function formatDollars(amount: number): string {
   if (amount === 0) return '$0';
   if (amount >= 0.0995) return `$${amount.toFixed(2)}`;
@@ -82,7 +82,7 @@ export function formatDollars(amount: number): string {
   return `$${amount.toFixed(digits).replace(/(\.\d*[1-9])0$/, '$1')}`;
 }
 
-/** `1,234,567`, for a whole number that is not negative. By hand: what JavaScript has for it takes half as long to load as Node to start. */
+/** `1,234,567`, for a whole number that is not negative. By hand: loading `Intl` takes half as long as starting Node. */
 export function formatCount(count: number): string {
   const digits = String(count);
   const first = digits.slice(0, digits.length % 3);

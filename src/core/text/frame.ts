@@ -54,7 +54,7 @@ export function diffFrames(before: Frame | undefined, next: Frame): string {
 /** The output that moves the cursor to the start of a free row below the frame, which was drawn for so many columns. */
 export function moveBelow({ rows, caret }: Frame, columns: number): string {
   const last = rows.length - 1;
-  // A full row has a row below it for the caret: with nothing in it, it is the free one.
+  // A full row is followed by a row for the caret. If that is empty, it is the free one.
   const isFree = measureRow(rows[last - 1] ?? []) === columns && rows[last]?.every(({ text }) => text === ' ');
   return `${moveCursor(caret, { row: last, column: 0 }, rows.length)}${isFree ? ERASE_RIGHT : '\n'}`;
 }
@@ -62,8 +62,8 @@ export function moveBelow({ rows, caret }: Frame, columns: number): string {
 /** The output that removes the frame; the cursor ends where its first row began. */
 export function eraseFrame({ rows, caret }: Frame): string {
   const start = `${moveCursor(caret, { row: 0, column: 0 }, caret.row + 1)}\r`;
-  // Erased from its first cell on, a whole window would go to the history of tmux. A row below may be gone, so that the
-  // cursor must not go there and back.
+  // If a whole window is erased from its first cell on, tmux moves it into its history. The cursor must not move down and
+  // back, because the row below may be gone.
   const hasMore = rows.length > 1 || caret.row > 0;
   return start + (hasMore ? `${ERASE_RIGHT}\u001b[1C${ERASE_BELOW}\r` : ERASE_BELOW);
 }

@@ -150,9 +150,9 @@ export async function redactIn<Value>(
   }
 }
 
-/** Characters that are searched for one form between two pauses: a few milliseconds. */
+/** How many characters are searched between two pauses: a few milliseconds of work. */
 const SLICE_LENGTH = 10_000_000;
-/** What a search takes however short the text is, in characters. */
+/** The fixed cost of a search, in characters. */
 const SEARCH_LENGTH = 1000;
 
 interface Search {

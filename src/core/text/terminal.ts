@@ -137,12 +137,12 @@ function isCancel(code: number): boolean {
   return code === 0x18 || code === 0x1a;
 }
 
-/** Where the cursor was saved is found again after Enter was typed, unless the window has scrolled. */
+/** The saved position stays correct after Enter is typed, unless the window scrolls. */
 export const SAVE_CURSOR = '\u001b7';
 export const RESTORE_CURSOR = '\u001b8';
 const LOW_WINDOW = 12;
 
-/** So many times may Enter be typed between two frames, a tenth of a second, before the window scrolls. */
+/** How often Enter may be typed between two frames, a tenth of a second, before the window scrolls. */
 export function countSpareRows(windowRows: number): number {
   return windowRows < LOW_WINDOW ? 1 : 3;
 }

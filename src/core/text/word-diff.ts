@@ -1,10 +1,10 @@
-/** A piece of a line, and whether the line differs in it from the one that it replaces or that replaces it. */
+/** A piece of a removed or added line, and whether it differs from the other line. */
 export interface WordRun {
   readonly text: string;
   readonly isChanged: boolean;
 }
 
-/** Lines that have less than this part of their characters in common are just different. */
+/** Lines with a smaller share of common characters are not compared word by word. */
 const MIN_COMMON = 0.3;
 
 /** The runs of a removed or added line; undefined if it has too little in common with the other. */
@@ -28,7 +28,7 @@ function splitTokens(text: string): readonly string[] {
 
 const MAX_PAIRS = 40_000;
 
-/** For each word, whether it is in the longest common subsequence; undefined if the lines are too long to say. */
+/** For each word, whether it is in the longest common subsequence; undefined if the lines are too long. */
 function findCommon(words: readonly string[], others: readonly string[]): readonly boolean[] | undefined {
   if (words.length * others.length > MAX_PAIRS) return undefined;
   const width = others.length + 1;
