@@ -209,6 +209,17 @@ posixTest('where a picture does not fit, no half of it is left', async (t) => {
   expect(readdirSync(cwd)).toEqual([]);
 });
 
+posixTest('a picture that does not fit into the file of stdout is an error', (t) => {
+  const { cwd, env } = place(t);
+  const line = `ulimit -f 1; ${GMN_LINE} --demo image --size 4K "a fox" > fox.png`;
+  const { status, stderr } = spawnSync('sh', ['-c', line], {
+    cwd,
+    env: { ...env, GMN_NO_SESSION: '1' },
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^Error: cannot write the output: .*EFBIG.*\n\S.*\n$/)]);
+});
+
 /** What a terminal without pictures must never get. */
 const BINARY = /[\x00\x89]|\u001b_G|\u001b\]1337|IHDR|iVBORw0K/;
 

@@ -18,7 +18,15 @@ export interface OutputStream {
  */
 export function findFileOutput(descriptor: 1 | 2): OutputStream | undefined {
   if (!isFile(descriptor)) return undefined;
-  let onError = (_: NodeJS.ErrnoException): void => {};
+  outputs[descriptor] ??= createFileOutput(descriptor);
+  return outputs[descriptor];
+}
+
+/** One for each descriptor, like Node's own streams, so that every listener gets all errors. */
+const outputs: Partial<Record<1 | 2, OutputStream>> = {};
+
+function createFileOutput(descriptor: 1 | 2): OutputStream {
+  const listeners: ((error: NodeJS.ErrnoException) => void)[] = [];
   return {
     write(chunk, done = () => {}) {
       try {
@@ -28,12 +36,12 @@ export function findFileOutput(descriptor: 1 | 2): OutputStream | undefined {
         // `writeSync` throws nothing else.
         const error = thrown as NodeJS.ErrnoException;
         done(error);
-        onError(error);
+        for (const listener of listeners) listener(error);
       }
       return true;
     },
     on(_, listener) {
-      onError = listener;
+      listeners.push(listener);
     },
     // It is never full.
     once: () => {},
