@@ -18,7 +18,7 @@ import { createResourceReader } from './resources.ts';
 import { type Roster, type RosterOptions, readRoster } from './roster.ts';
 import { listReadyServers, requireReadyServer } from './session.ts';
 
-interface RemoteContext {
+export interface RemoteContext {
   readonly app: App;
   readonly runPaused: RunPaused;
   readonly signal: AbortSignal;
