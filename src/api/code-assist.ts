@@ -189,7 +189,11 @@ interface CacheEntry extends Onboarding {
 
 type CacheEntries = ReadonlyMap<string, CacheEntry>;
 
-export function openOnboardingCache(home: string, owner: OnboardingOwner, clock: Pick<Clock, 'now'>): OnboardingCache {
+export function createOnboardingCache(
+  home: string,
+  owner: OnboardingOwner,
+  clock: Pick<Clock, 'now'>,
+): OnboardingCache {
   const file = join(home, 'code-assist.json');
   const key = sha256(JSON.stringify([owner.endpoint, owner.account, owner.project ?? ''])).slice(0, 16);
   const readRecent = (): CacheEntries => {

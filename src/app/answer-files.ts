@@ -39,7 +39,7 @@ export interface AnswerFiles {
 type TextEvent = Extract<TurnEvent, { type: 'text' }>;
 
 /** Saves the pictures and other files of an answer: where the user says, else under free names in the working directory. */
-export function openAnswerFiles(options: AnswerFileOptions, context: AnswerFilesContext): AnswerFiles {
+export function createAnswerFiles(options: AnswerFileOptions, context: AnswerFilesContext): AnswerFiles {
   const { app, canPipe, isPicture } = context;
   const named = options.outputFile;
   const isWaiting = canPipe && named === undefined;

@@ -145,7 +145,7 @@ const POLL_DELAYS = 5;
 
 async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
   const { app, settings, credential, identity, userAgent, retryBaseMs } = context;
-  const { codeAssist, codeAssistUrl, createOnboardings, openOnboardingCache, parseProject } = await import(
+  const { codeAssist, codeAssistUrl, createOnboardings, createOnboardingCache, parseProject } = await import(
     '../api/code-assist.ts'
   );
   const { clock, send } = app;
@@ -157,7 +157,7 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
   const caller = { identity, userAgent, send };
   const endpoint = codeAssistUrl(place, '');
   const owner = { endpoint: endpoint.href, account: credential.account, project };
-  const onboardings = createOnboardings(openOnboardingCache(app.homes().gmn, owner, clock), async (signal) => {
+  const onboardings = createOnboardings(createOnboardingCache(app.homes().gmn, owner, clock), async (signal) => {
     const { ensureOnboarded } = await import('../api/code-assist-onboarding.ts');
     return ensureOnboarded({ place, caller, clock, project, pollMs: POLL_DELAYS * retryBaseMs }, signal);
   });

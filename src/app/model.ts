@@ -21,7 +21,7 @@ import { createGenerationConfig, type Sampling } from '../models/generation.ts';
 import { type Backend as BackendName, BUILT_IN, type BuiltInModel, IMAGE_BUILT_IN } from '../models/table.ts';
 import { type OpenedBackend, openBackend, withEndpointHint } from './backend.ts';
 import type { Budget } from './budget.ts';
-import type { FileNeed, openUploads, Uploads } from './uploads.ts';
+import type { createUploads, FileNeed, Uploads } from './uploads.ts';
 
 export interface ModelOptions extends Sampling {
   readonly model?: string;
@@ -339,10 +339,10 @@ interface FileProvider extends Pick<OpenedModel, 'provideFiles'> {
 function createFileProvider(
   app: App,
   target: Pick<OpenedModel, 'files' | 'backend' | 'account'>,
-  options: Parameters<typeof openUploads>[2],
+  options: Parameters<typeof createUploads>[2],
 ): FileProvider {
   let opened: Promise<Uploads> | undefined;
-  const load = async (): Promise<Uploads> => (await import('./uploads.ts')).openUploads(app, target, options);
+  const load = async (): Promise<Uploads> => (await import('./uploads.ts')).createUploads(app, target, options);
   const open = (): Promise<Uploads> => (opened ??= load());
   async function* provideFiles(request: ModelRequest, need: FileNeed): AsyncGenerator<ReplyEvent, ModelRequest> {
     return yield* (await import('./uploads.ts')).provideFiles(request, open, need);

@@ -26,7 +26,7 @@ export interface AnswerFormat {
 }
 
 /** Applies `--output-schema`. Throws AppError `usage` if the schema is invalid. */
-export async function openAnswerFormat(outputSchema: string, { cwd }: App): Promise<AnswerFormat> {
+export async function readAnswerFormat(outputSchema: string, { cwd }: App): Promise<AnswerFormat> {
   const wanted = await readSchema(outputSchema, cwd);
   return {
     agent: (agent) => structuredAgent(agent, wanted),

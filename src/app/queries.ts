@@ -7,7 +7,7 @@ import type { OpenedModel } from './model.ts';
 
 type QueryTarget = Pick<OpenedBackend, 'queries' | 'retryBaseMs'> & { readonly retries?: number | undefined };
 
-export async function openQueries({ queries: open, retryBaseMs, retries }: QueryTarget, app: App): Promise<Queries> {
+export async function createQueries({ queries: open, retryBaseMs, retries }: QueryTarget, app: App): Promise<Queries> {
   const queries = await open();
   const retrying = { clock: app.clock, random: app.random, trace: app.trace, retryBaseMs, retries };
   return {
@@ -33,7 +33,7 @@ export async function countTokens(
   request: ModelRequest,
   { app, signal }: { readonly app: App; readonly signal: AbortSignal },
 ): Promise<TokenCount> {
-  const queries = await openQueries(opened, app);
+  const queries = await createQueries(opened, app);
   const count = async (model: string): Promise<TokenCount> => ({
     model,
     totalTokens: await queries.countTokens({ ...request, model }, signal),

@@ -143,7 +143,7 @@ export async function openOwnWorkspace(
 
 function createLazyJournal(app: App, roots: readonly string[]): Journal {
   const journal = loadOnce(async () =>
-    (await import('./undo-store.ts')).openUndoStore(app).createJournal(randomId(), roots),
+    (await import('./undo-store.ts')).createUndoStore(app).createJournal(randomId(), roots),
   );
   return { record: async (...change) => (await journal()).record(...change) };
 }

@@ -2,7 +2,7 @@ import { noHomeError } from '../config/home.ts';
 import type { App } from '../core/app.ts';
 import { type UndoStore, undoStore } from '../tools/workspace/journal.ts';
 
-export function openUndoStore({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
+export function createUndoStore({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
   const { gmn, isMissing } = homes();
   return isMissing ? createNoUndoStore() : undoStore(`${gmn}/undo`, clock);
 }

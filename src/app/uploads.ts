@@ -59,7 +59,7 @@ const MIN_LIFE_MS = 10 * 60_000;
 const CACHE_MS = 7 * DAY_MS;
 
 /** Throws AppError `auth` if the backend keeps no files. */
-export async function openUploads(
+export async function createUploads(
   app: App,
   opened: UploadTarget,
   { isRemembered = true, pause }: UploadOptions = {},
@@ -108,7 +108,7 @@ export async function openUploads(
     const { name } = source;
     const { signal } = need;
     const owner = `${opened.backend}\n${client.endpoint}\n${opened.account()}`;
-    const cache = isRemembered ? openUploadCache(app, owner, source.sha256) : NO_CACHE;
+    const cache = isRemembered ? createUploadCache(app, owner, source.sha256) : NO_CACHE;
     yield { type: 'wait', what: `the service about ${name}` };
     const lock = await cache.lock(signal);
     try {
@@ -286,7 +286,7 @@ interface UploadCache {
 const NO_CACHE: UploadCache = { read: () => undefined, write: async () => {}, lock: async () => undefined };
 
 /** What is known about one content of one account: a private file of its own. */
-function openUploadCache(app: App, owner: string, hash: string): UploadCache {
+function createUploadCache(app: App, owner: string, hash: string): UploadCache {
   const directory = join(app.homes().gmn, 'uploads', sha256(owner).slice(0, 32));
   const path = join(directory, `${hash}.json`);
   const isOld = (file: string): boolean =>

@@ -5,7 +5,7 @@ import { isObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { makePrivateDirectory, quarantine, removeFiles, writeAtomic } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
-import { type KeyringEntry, openKeyring } from '../platform/process/keyring.ts';
+import { createKeyring, type KeyringEntry } from '../platform/process/keyring.ts';
 
 const ENTRY: KeyringEntry = { service: 'gmn', account: 'gemini-api-key' };
 const TIMEOUT_MS = 2000;
@@ -36,7 +36,7 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
   const path = join(home, 'key.json');
   const keyring = () => {
     const module = machine.keyringModule();
-    return module === undefined ? undefined : openKeyring(module);
+    return module === undefined ? undefined : createKeyring(module);
   };
   const owner = machine.uid === undefined ? {} : { uid: machine.uid };
   const save = async (record: object): Promise<void> => {

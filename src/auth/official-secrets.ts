@@ -4,7 +4,7 @@ import { isObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { writeAtomic } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
-import { type KeyringEntry, openKeyring, readKeychain, sealedBox } from '../platform/process/keyring.ts';
+import { createKeyring, type KeyringEntry, readKeychain, sealedBox } from '../platform/process/keyring.ts';
 import type { KnownFile } from './official-files.ts';
 import {
   type GrantedToken,
@@ -49,7 +49,7 @@ export function keychain({ machine, clock, notify }: SecretStoreOptions): Secret
       const asking = machine.isInteractive
         ? announcePrompt(clock, AbortSignal.any([signal, done.signal]), notify)
         : undefined;
-      const viaLibrary = module === undefined ? undefined : await openKeyring(module).get(entry, limitMs);
+      const viaLibrary = module === undefined ? undefined : await createKeyring(module).get(entry, limitMs);
       const answer =
         viaLibrary === undefined || (viaLibrary.kind === 'unavailable' && viaLibrary.why === 'failed')
           ? await readKeychain(machine.securityProgram, entry, limitMs)
@@ -61,7 +61,7 @@ export function keychain({ machine, clock, notify }: SecretStoreOptions): Secret
     },
     async replace(entry, before, after) {
       if (module === undefined) return false;
-      const keyring = openKeyring(module);
+      const keyring = createKeyring(module);
       const now = await keyring.get(entry, limitMs);
       if (now.kind !== 'secret' || now.secret !== before) return false;
       return (await keyring.set(entry, after, limitMs)).kind !== 'unavailable';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { createLazyRedaction } from '../app/agent.ts';
 import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelOptions, openModel } from '../app/model.ts';
-import { openQueries } from '../app/queries.ts';
+import { createQueries } from '../app/queries.ts';
 import type { PrintOptions } from '../app/report.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
@@ -48,7 +48,7 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
     if (opened.backend === 'code-assist') throw noEmbeddingsError();
     const report = options.quiet ? undefined : createStderr(app.io.err);
     for (const notice of [...(app.notices ?? []), ...opened.notices]) await report?.notice(notice);
-    const queries = await openQueries(opened, app);
+    const queries = await createQueries(opened, app);
     const redaction = createLazyRedaction(app);
     const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
     const embed = async (batch: readonly InputText[]): Promise<readonly JsonObject[]> => {

@@ -103,7 +103,7 @@ async function refreshModels(
   options: ModelsOptions,
   app: App,
 ): Promise<{ readonly listing: ModelListing; readonly notices: readonly string[] }> {
-  const [{ openQueries }, { openAccount }] = await Promise.all([
+  const [{ createQueries }, { openAccount }] = await Promise.all([
     import('../app/queries.ts'),
     import('../app/account.ts'),
   ]);
@@ -111,7 +111,7 @@ async function refreshModels(
   const { opened, credential, notices } = await openAccount(options, app, {
     notify: (message) => reported.push(message),
   });
-  const models = await (await openQueries(opened, app)).listModels(app.signal);
+  const models = await (await createQueries(opened, app)).listModels(app.signal);
   const { source, account } = credential;
   const listing = { backend: opened.name, source, account, time: app.clock.now(), models };
   await cacheListing(app, listing);

@@ -1,5 +1,5 @@
 import { type PrintOptions, printReport } from '../app/report.ts';
-import { openUndoStore } from '../app/undo-store.ts';
+import { createUndoStore } from '../app/undo-store.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
@@ -15,7 +15,7 @@ import { openWorkspace } from '../tools/workspace/workspace.ts';
  * nothing to undo here, `config` if the journal cannot be read.
  */
 export async function run(options: PrintOptions, app: App): Promise<number> {
-  const store = openUndoStore(app);
+  const store = createUndoStore(app);
   const here = realPath(app.cwd) ?? app.cwd;
   const changes = selectLastRun((await store.listChanges()).filter((change) => belongsHere(here, change)));
   if (changes.length === 0) throw (await store.findDamage()) ?? nothingToUndoError();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { openAnswerFiles, toFileStem } from '../../src/app/answer-files.ts';
+import { createAnswerFiles, toFileStem } from '../../src/app/answer-files.ts';
 
 function directory(): string {
   const path = mkdtempSync(join(tmpdir(), 'gmn-files-'));
@@ -13,7 +13,7 @@ function directory(): string {
 
 function filesIn(cwd: string, prompt = 'A red fox!', options: { readonly outputFile?: string } = {}) {
   const app = { cwd, signal: new AbortController().signal };
-  return openAnswerFiles(options, { app, prompt, canPipe: false, isPicture: false });
+  return createAnswerFiles(options, { app, prompt, canPipe: false, isPicture: false });
 }
 
 const file = (text: string, mimeType = 'image/png') => ({ mimeType, data: Buffer.from(text).toString('base64') });
@@ -89,7 +89,7 @@ test('a type that only the server knows does not become a name', async () => {
 test('what waits for the end of the answer is saved if the run fails', async () => {
   const cwd = directory();
   const app = { cwd, signal: new AbortController().signal };
-  const files = openAnswerFiles({}, { app, prompt: 'fox', canPipe: true, isPicture: true });
+  const files = createAnswerFiles({}, { app, prompt: 'fox', canPipe: true, isPicture: true });
   expect(files.takeText({ type: 'text', delta: 'Here:\n' })).toEqual([]);
   expect(await files.add(file('one'))).toEqual([]);
   expect(await files.rescue()).toMatchObject([

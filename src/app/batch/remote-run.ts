@@ -9,7 +9,7 @@ import type { JsonObject } from '../../core/json.ts';
 import { formatCount } from '../../core/text/format.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { chooseRetries, type ModelOptions, openModel } from '../model.ts';
-import { openAnswerFormat } from '../output-schema.ts';
+import { readAnswerFormat } from '../output-schema.ts';
 import type { PrintOptions, Report } from '../report.ts';
 import { createBilledCalls, createPrices } from './price.ts';
 import { createAnswerCodec, toBatchPrices, toRemoteLimits, toRemoteTiming } from './remote.ts';
@@ -71,7 +71,7 @@ export async function withRemoteRun<Result>(
     const journal = await openJournal({ output, settings, input, restarts: false, clock, signal });
     try {
       const { schema } = store.plan.settings;
-      const format = schema === undefined ? undefined : await openAnswerFormat(JSON.stringify(schema), app);
+      const format = schema === undefined ? undefined : await readAnswerFormat(JSON.stringify(schema), app);
       const prices = toBatchPrices(await createPrices(app));
       const codec = createAnswerCodec(format?.schema, { prices, onCall: calls.add, clock });
       return await work({

@@ -5,7 +5,7 @@ import { AppError } from '../../core/error.ts';
 import { DAY_MS } from '../../core/text/format.ts';
 import { openFileSource } from '../../platform/files/upload-source.ts';
 import type { OpenedModel } from '../model.ts';
-import { openUploads } from '../uploads.ts';
+import { createUploads } from '../uploads.ts';
 
 const MIME_TYPE = 'application/jsonl';
 
@@ -27,7 +27,7 @@ export async function openBatchService(
       const source = await openFileSource(path, { name, signal, links: 'never' });
       try {
         // Opened each time: a file of an earlier upload may have been deleted since.
-        const uploading = (await openUploads(app, { ...opened, files: () => openFiles(retries) })).provide(
+        const uploading = (await createUploads(app, { ...opened, files: () => openFiles(retries) })).provide(
           source,
           MIME_TYPE,
           { signal, minLifeMs: MIN_FILE_LIFE_MS },

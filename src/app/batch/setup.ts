@@ -15,7 +15,7 @@ import { findIgnoredSampling } from '../../models/generation.ts';
 import { findModelFacts } from '../../models/table.ts';
 import { openAgent } from '../agent.ts';
 import { chooseRetries, chooseTimeout, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
-import { type AnswerFormat, openAnswerFormat } from '../output-schema.ts';
+import { type AnswerFormat, readAnswerFormat } from '../output-schema.ts';
 import { chooseTemplate } from '../template.ts';
 import type { FileNeed } from '../uploads.ts';
 import type { Prices } from './price.ts';
@@ -156,7 +156,7 @@ export function toModelRequest({ agent, contents }: RowRequest): ModelRequest {
 }
 
 async function openFormat({ outputSchema }: BatchOptions, app: App): Promise<AnswerFormat> {
-  return outputSchema === undefined ? { agent: (agent) => agent, run: runTurn } : openAnswerFormat(outputSchema, app);
+  return outputSchema === undefined ? { agent: (agent) => agent, run: runTurn } : readAnswerFormat(outputSchema, app);
 }
 
 function requireBatchBackend({ backend }: OpenedModel): void {

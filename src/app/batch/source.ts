@@ -36,7 +36,7 @@ const FORMATS: Readonly<Record<string, InputFormat>> = {
 };
 
 /** Throws AppError `usage` if there is no input, or more than one. */
-export function openSource(options: SourceOptions, app: App): Source {
+export function createRowSource(options: SourceOptions, app: App): Source {
   const { args, each } = options;
   const [named, ...rest] = args;
   if (rest.length > 0) {

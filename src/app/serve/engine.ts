@@ -22,9 +22,9 @@ import { createLazyRedaction, openAgent } from '../agent.ts';
 import type { Budget } from '../budget.ts';
 import { deadlineError, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
 import { createModelsReport } from '../models-report.ts';
-import { countTokens, openQueries } from '../queries.ts';
+import { countTokens, createQueries } from '../queries.ts';
 import { type BackgroundHolder, openOwnWorkspace } from '../toolbox.ts';
-import { openUndoStore } from '../undo-store.ts';
+import { createUndoStore } from '../undo-store.ts';
 import { type OpenHistory, openServeSessions, type ServeSessions } from './sessions.ts';
 import { denyQuestions, type Permissions, reportRefusals, reportUnoffered, toToolOptions } from './tools.ts';
 
@@ -69,7 +69,7 @@ export function createEngine(options: EngineOptions): Engine {
       }),
     embed: (given, signal) =>
       withModel(options, undefined, async (opened) => {
-        const queries = await openQueries(opened, app);
+        const queries = await createQueries(opened, app);
         const text = await createLazyRedaction(app).redact(given);
         return { model: EMBEDDING_MODEL, values: await queries.embed({ model: EMBEDDING_MODEL, text }, signal) };
       }),
@@ -199,7 +199,7 @@ async function* openTurnAgent(
     directory === undefined
       ? undefined
       : reportRefusals(
-          await openOwnWorkspace({}, app, (roots) => openUndoStore(app).createJournal(randomId(), roots)),
+          await openOwnWorkspace({}, app, (roots) => createUndoStore(app).createJournal(randomId(), roots)),
           (message) => {
             if (!refused.includes(message)) refused.push(message);
           },

@@ -61,7 +61,7 @@ export type SaveMedia = (media: readonly Media[]) => Promise<readonly string[]>;
  * `name-2.png` and so on, never over an existing file, since the server decides how many there are. Throws AppError
  * `usage`.
  */
-export async function openMediaTarget(path: string | undefined, { cwd }: Pick<App, 'cwd'>): Promise<SaveMedia> {
+export async function createMediaTarget(path: string | undefined, { cwd }: Pick<App, 'cwd'>): Promise<SaveMedia> {
   if (path === undefined) return async () => [];
   const named = await openOutputFile(path, cwd);
   return async (media) => {

@@ -12,7 +12,7 @@ import { noteProgress, withoutSpinner } from '../../render/spinner.ts';
 import { BUILTIN_NAMES, isSelected } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 import { openOwnWorkspace, type ToolOptions } from '../toolbox.ts';
-import { openUndoStore } from '../undo-store.ts';
+import { createUndoStore } from '../undo-store.ts';
 import { formatStep } from './progress.ts';
 import { createResourceReader } from './resources.ts';
 import { type Roster, type RosterOptions, readRoster } from './roster.ts';
@@ -46,7 +46,7 @@ export async function openNamedServers(
   const servers = isAll ? listReadyServers(flagged) : requireNamedServers(roster, options);
   const notices = formatFaultyServers(isAll ? flagged : filterNamed(roster, options));
   const workspace = await openOwnWorkspace(options, app, (roots) =>
-    openUndoStore(app).createJournal(randomId(), roots),
+    createUndoStore(app).createJournal(randomId(), roots),
   );
   const remote = await openTools(servers, options, { ...context, maxWaitMs: 0, workspace, roster, notices });
   return { workspace, remote, readResource: createResourceReader(remote) };

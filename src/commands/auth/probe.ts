@@ -1,5 +1,5 @@
 import { type ChosenCredential, openBackend } from '../../app/backend.ts';
-import { openQueries } from '../../app/queries.ts';
+import { createQueries } from '../../app/queries.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 
@@ -16,7 +16,7 @@ export async function probeCredential(
   settings: Settings,
 ): Promise<readonly ProbeRow[]> {
   try {
-    const queries = await openQueries(await openBackend(bearer, { app, settings }), app);
+    const queries = await createQueries(await openBackend(bearer, { app, settings }), app);
     const { lines } = await queries.checkAccount(app.signal);
     return lines.map((text) => ({ ok: true, text }));
   } catch (thrown) {

@@ -4,7 +4,7 @@ import { createBilledCalls, createPrices } from '../../app/batch/price.ts';
 import { openProgressLine, type ProgressLine } from '../../app/batch/progress-line.ts';
 import { toBatchPrices } from '../../app/batch/remote.ts';
 import { type BatchOptions, type BatchSetup, openBatch } from '../../app/batch/setup.ts';
-import { openSource, peekRows, type Source, type SourceOptions } from '../../app/batch/source.ts';
+import { createRowSource, peekRows, type Source, type SourceOptions } from '../../app/batch/source.ts';
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { type ComputeCost, unknownPriceError } from '../../batch/budget.ts';
 import { type Journal, openJournal } from '../../batch/journal.ts';
@@ -38,7 +38,7 @@ interface BatchCommandOptions extends BatchOptions, SourceOptions, PrintOptions,
 export async function run(options: BatchCommandOptions, app: App): Promise<number> {
   checkNumbers(options);
   checkEngine(options);
-  const source = openSource(options, app);
+  const source = createRowSource(options, app);
   if (options.estimate) return runEstimate(options, app, source);
   const output = requireOutput(options, app);
   keepHeapSmall();

@@ -4,7 +4,7 @@ import { createLazyRedaction } from '../../app/agent.ts';
 import { pruneIfDue } from '../../app/history.ts';
 import { checkSessionFlags, findContinued, openStore, type SessionOptions } from '../../app/sessions.ts';
 import { openOwnWorkspace } from '../../app/toolbox.ts';
-import { openUndoStore } from '../../app/undo-store.ts';
+import { createUndoStore } from '../../app/undo-store.ts';
 import type { RunPaused } from '../../approval/approve.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
 import type { CustomCommands } from '../../chat/assistant.ts';
@@ -56,7 +56,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   checkChatUsage(options);
   const isPlain = (options.plain ?? false) || app.env.TERM === 'dumb';
   const io = isPlain ? toPlainIo(app.io) : app.io;
-  const undo = openUndoStore(app);
+  const undo = createUndoStore(app);
   const turns = createTurnJournal(undo);
   const workspace = await openOwnWorkspace(options, app, turns.open);
   let chat: Chat | undefined;
@@ -129,8 +129,8 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
       customCommands: createLazyCommands(options, context),
       openVerifiedTurn: (command) => openVerifiedTurn(command, options, context.app),
       openFiles: async (prompt) => {
-        const { openAnswerFiles } = await import('../../app/answer-files.ts');
-        return openAnswerFiles({}, { app, prompt, canPipe: false, isPicture: false });
+        const { createAnswerFiles } = await import('../../app/answer-files.ts');
+        return createAnswerFiles({}, { app, prompt, canPipe: false, isPicture: false });
       },
       findPictures: async () => (await import('../../render/picture.ts')).choosePictures(options.pictures, env),
       resumeFlags: options.demo ? '--demo ' : '',

@@ -1,5 +1,5 @@
 import { openBackend } from '../../app/backend.ts';
-import { openQueries } from '../../app/queries.ts';
+import { createQueries } from '../../app/queries.ts';
 import type { CredentialChoice } from '../../auth/choice.ts';
 import { resolveConfiguredModel } from '../../config/model-configs.ts';
 import type { App, Settings } from '../../core/app.ts';
@@ -23,7 +23,7 @@ export async function checkOnline(choice: CredentialChoice, app: App, settings: 
   const found: Finding[] = [];
   try {
     const opened = await openBackend(choice, { app: recording, settings });
-    const queries = await openQueries(opened, recording);
+    const queries = await createQueries(opened, recording);
     const { lines } = await queries.checkAccount(app.signal);
     found.push({ check: 'online', state: 'ok', text: lines.join(' ') });
     const resolveId = (name: string | undefined): string => resolveModel(name, { backend: opened.name }).id;

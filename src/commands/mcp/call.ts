@@ -1,5 +1,11 @@
 import { parseToolArguments, readJsonArguments, readPairs } from '../../app/servers/arguments.ts';
-import { collectMedia, formatBlock, formatBlocks, openMediaTarget, type SaveMedia } from '../../app/servers/content.ts';
+import {
+  collectMedia,
+  createMediaTarget,
+  formatBlock,
+  formatBlocks,
+  type SaveMedia,
+} from '../../app/servers/content.ts';
 import { openProgress } from '../../app/servers/progress.ts';
 import { suggestNames } from '../../app/servers/roster.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
@@ -36,7 +42,7 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   }
   const given = options.json === undefined ? undefined : await readJsonArguments(options.json, app);
   const pairs = await readPairs(words, app);
-  const save = await openMediaTarget(options.outputFile, app);
+  const save = await createMediaTarget(options.outputFile, app);
   const isText = options.outputFormat !== 'json';
   const progress = openProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
   const elicit = isText ? createTerminalElicit(app, progress.pause) : {};

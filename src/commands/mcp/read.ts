@@ -1,6 +1,6 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
-import { formatMediaLine, openMediaTarget, toMedia } from '../../app/servers/content.ts';
+import { createMediaTarget, formatMediaLine, toMedia } from '../../app/servers/content.ts';
 import { openProgress } from '../../app/servers/progress.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
 import { createTerminalElicit } from '../../approval/elicitation.ts';
@@ -18,7 +18,7 @@ interface McpReadOptions extends PrintOptions, SessionOptions {
  */
 export async function run(options: McpReadOptions, app: App): Promise<number> {
   const [server = '', uri = ''] = requireArguments(options.args, 2, 'mcp read');
-  const save = await openMediaTarget(options.outputFile, app);
+  const save = await createMediaTarget(options.outputFile, app);
   const progress = openProgress(`${server} ${uri}`, { quiet: options.quiet === true || options.json === true }, app);
   const elicit = options.json ? {} : createTerminalElicit(app, progress.pause);
   return withServer(server, { options, app, ...elicit }, async (connection, notices) => {

@@ -229,10 +229,10 @@ async function completeEnd(event: EndEvent, completion: Completion): Promise<rea
 }
 
 async function openFiles(options: PromptOptions, app: App): Promise<AnswerFiles> {
-  const { openAnswerFiles } = await import('../../app/answer-files.ts');
+  const { createAnswerFiles } = await import('../../app/answer-files.ts');
   const canPipe = (options.outputFormat ?? 'text') === 'text' && !app.io.out.isTerminal;
   const isPicture = options.isPicture ?? false;
-  return openAnswerFiles(options, { app, prompt: joinPrompt(options) ?? '', canPipe, isPicture });
+  return createAnswerFiles(options, { app, prompt: joinPrompt(options) ?? '', canPipe, isPicture });
 }
 
 /** Opened by the first file of an answer: most answers are text alone. */
@@ -357,7 +357,7 @@ async function openAnswerFormatIfWanted(options: PromptOptions, app: App): Promi
   const format: AnswerFormat =
     outputSchema === undefined
       ? { agent: (agent) => agent, run: runTurn }
-      : await (await import('../../app/output-schema.ts')).openAnswerFormat(outputSchema, app);
+      : await (await import('../../app/output-schema.ts')).readAnswerFormat(outputSchema, app);
   if (options.verify === undefined) return format;
   return (await import('../../app/verify.ts')).addVerification(format, options, app);
 }

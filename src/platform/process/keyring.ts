@@ -41,7 +41,7 @@ interface Keyring {
   delete(entry: KeyringEntry, limitMs: number): Promise<KeyringResult>;
 }
 
-export function openKeyring(module: string): Keyring {
+export function createKeyring(module: string): Keyring {
   return {
     get: (entry, limitMs) => ask({ module, action: 'get', ...entry }, limitMs),
     set: (entry, secret, limitMs) => ask({ module, action: 'set', ...entry, secret }, limitMs),

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openKeyring } from '../../../src/platform/process/keyring.ts';
+import { createKeyring } from '../../../src/platform/process/keyring.ts';
 
 test('the helper of the keyring gets what it needs of the environment, and no more', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'gmn-keyring-'));
   t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const module = join(directory, 'library.cjs');
   writeFileSync(module, 'exports.Entry = class { getPassword() { return JSON.stringify(process.env); } };');
-  const answer = await openKeyring(module).get({ service: 's', account: 'a' }, 20_000);
+  const answer = await createKeyring(module).get({ service: 's', account: 'a' }, 20_000);
   const seen: Record<string, string> = JSON.parse(answer.kind === 'secret' ? answer.secret : '{}');
   expect(seen.PATH).toBe(process.env.PATH);
   // Vitest sets these for itself.
