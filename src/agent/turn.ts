@@ -219,7 +219,7 @@ const TOKENS_PER_CHARACTER = { least: 0.25, most: 1.5 } as const;
 
 type MayExceed = (sent: readonly StoredContent[], counted: CountedRequest | undefined) => boolean;
 
-/** Contents never change, so each is looked at once. */
+/** Contents never change, so each is measured once. */
 const lengths = new WeakMap<StoredContent, number>();
 
 function measureLength(content: StoredContent): number {

@@ -8,7 +8,7 @@ import { MARK, redactIn } from '../core/text/secrets.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
 
-/** Reads the credentials of gmn and the official CLI anew each time, since a token may be refreshed meanwhile. */
+/** Reads the credentials of gmn and the official CLI again each time, since a token may be refreshed meanwhile. */
 export function createRedaction(app: Pick<App, 'homes' | 'settings'>): Redaction {
   let hasWithheld = false;
   return {

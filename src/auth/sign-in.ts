@@ -112,7 +112,7 @@ async function identifyAccount(
   return sha256(name).slice(0, 16);
 }
 
-/** Used as it is; whoever set the variable refreshes it. */
+/** Never refreshed by gmn: that is up to the program that sets the variable. */
 function createTokenChoice(token: string): CredentialChoice {
   if (!isToken(token)) {
     throw serverError('auth', 'GOOGLE_CLOUD_ACCESS_TOKEN contains characters that no token has', {

@@ -28,7 +28,7 @@ function tryParseKey(key: string, runId: string): number | undefined {
 
 /** How many rows are written to the output at a time. */
 const WINDOW = 256;
-/** How often a download is begun anew after a lost connection. */
+/** How often a download is started again after a lost connection. */
 const MAX_DOWNLOADS = 5;
 
 /**

@@ -18,7 +18,7 @@ const VERSION = 1;
  * - `uploaded`: the service has the file of its requests.
  * - `creating`: its job is about to be created. After a crash, only the service knows whether it was.
  * - `created`: the service works on `job`, or has ended it.
- * - `cancelled`: somebody cancelled the job; the next run asks again.
+ * - `cancelled`: another program cancelled the job; the next run asks again.
  * - `collected`: all its rows are in the output or in another shard; what is left at the service is to be deleted.
  */
 export type ShardState = 'planned' | 'uploaded' | 'creating' | 'created' | 'cancelled' | 'collected';

@@ -75,7 +75,7 @@ async function removeIfOld(path: string, before: number): Promise<boolean> {
   try {
     if ((await stat(path)).mtimeMs >= before) return false;
     // Renamed first, then checked again: a concurrent `put` either touched it just now, or no longer finds it and
-    // writes it anew.
+    // writes it again.
     const away = temporaryPath(path);
     await rename(path, away);
     const isOld = (await stat(away)).mtimeMs < before;
