@@ -162,12 +162,19 @@ async function openSession(
 
 /** The session that `-r` names, else the newest of the working directory. Throws AppError `usage` if there is none. */
 export async function findContinued(
-  { resume }: SessionOptions,
+  { resume, demo }: SessionOptions,
   { cwd }: Pick<App, 'cwd'>,
-  store: Pick<LocalStore, 'newestIn' | 'find'>,
+  store: Pick<LocalStore, 'newestIn' | 'find' | 'list'>,
 ): Promise<SessionSummary> {
-  return resume === undefined ? store.newestIn(cwd) : store.find(resume);
+  try {
+    return await (resume === undefined ? store.newestIn(cwd) : store.find(resume));
+  } catch (thrown) {
+    const isFirst = demo && thrown instanceof AppError && thrown.fault === 'usage' && (await store.list()).length === 0;
+    throw isFirst ? thrown.with({ hint: DEMO_HINT }) : thrown;
+  }
 }
+
+const DEMO_HINT = 'With --demo a session is saved only if you name it: gmn --demo --session-name trip "…"';
 
 /**
  * The user's sessions. Failures to save or read are passed to `report`. Without a home directory, whatever is asked of

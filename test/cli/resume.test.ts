@@ -87,6 +87,24 @@ test('a resume that fails is an error with the next step, and nothing is asked o
   expect(sessions().length).toBe(1);
 });
 
+test('with the offline model, a resume that finds no session says how one is saved', async (t) => {
+  const at = place(t, { env: { GMN_DEMO: '1' } });
+  const gmn = (...args: readonly string[]): Promise<GmnResult> => runGmnIn(t, at, args);
+  await gmn('hi');
+  for (const args of [
+    ['-c', 'and?'],
+    ['-r', 'last', 'and?'],
+    ['chat', '-c'],
+  ]) {
+    expect((await gmn(...args)).stderr).toBe(
+      'Error: there is no saved session yet\n' +
+        'With --demo a session is saved only if you name it: gmn --demo --session-name trip "…"\n',
+    );
+  }
+  await gmn('--demo', '--session-name', 'trip', 'best month?');
+  expect(await gmn('-c', 'and?')).toMatchObject({ stderr: '', exitCode: 0 });
+});
+
 test('flags that contradict each other are refused before anything is asked', async (t) => {
   const { gmn } = await home(t, []);
   for (const [args, message] of [
