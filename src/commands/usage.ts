@@ -25,7 +25,13 @@ export async function run(options: UsageOptions, app: App): Promise<number> {
   const { since = DEFAULT_SINCE, by = 'day' } = options;
   const from = parseSince(since, app.clock.now());
   const overrides = readSetting((await app.settings()).document ?? {}, 'prices');
-  const table = createUsageTable(by, (calls) => sumCosts(calls, overrides));
+  // The offline model costs nothing.
+  const table = createUsageTable(by, (calls) =>
+    sumCosts(
+      calls.filter(({ backend }) => backend !== 'demo'),
+      overrides,
+    ),
+  );
   const { gmn: home, isMissing } = app.homes();
   if (!isMissing) for await (const record of readUsage(home, from)) table.add(record);
   const rows = table.rows();

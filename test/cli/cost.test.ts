@@ -159,6 +159,17 @@ function readUsageLines(home: string): readonly unknown[] {
     .map((line) => JSON.parse(line));
 }
 
+test('gmn usage counts a saved run with the offline model, which costs nothing', async (t) => {
+  const at = place(t);
+  await runGmnIn(t, at, ['--demo', '--session-name', 'trip', 'best month?']);
+  const text = await runGmnIn(t, at, ['usage']);
+  expect([text.stderr, text.exitCode]).toEqual(['', 0]);
+  expect(text.stdout).toMatch(/^DAY +RUNS +TOKENS +COST\n[\d-]+ +1 +[1-9]\d* +\$0\n$/);
+  const { stdout, stderr } = await runGmnIn(t, at, ['usage', '--json']);
+  expect(stderr).toBe('');
+  expect(JSON.parse(stdout).total).toEqual({ runs: 1, usage: expect.anything(), cost: 0 });
+});
+
 test('a saved run is one line of the usage log, without its words; others are none', async (t) => {
   const gemini = await fakeGemini(t, [reply('Hi.'), reply('Hi.'), reply('Hi.')]);
   const at = place(t, { gemini, env: { TZ: 'UTC' } });
