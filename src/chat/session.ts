@@ -1,17 +1,18 @@
 import { beginsTurn, type StoredContent } from '../core/content.ts';
 import type { SavedSession, Session, SessionSetup } from '../core/session.ts';
-import { createTurns, toTurnRecord } from '../session/load.ts';
+import { createTurns } from '../session/load.ts';
 import { deriveTitle } from '../session/record.ts';
 import type { Chat } from './chat.ts';
 
 export function createMemorySession(id: string, earlier: SessionSetup = {}): Session {
-  const history = createTurns(beginsTurn);
+  const history = createTurns();
   let name: string | undefined;
   let setup = earlier;
   let unanswered: StoredContent | undefined;
   return {
     id,
-    contents: history.items,
+    contents: history.contents,
+    records: history.items,
     compactions: history.compactions,
     compact: async (compaction) => history.compact(compaction),
     replyLimit: Number.POSITIVE_INFINITY,
@@ -31,9 +32,9 @@ export function createMemorySession(id: string, earlier: SessionSetup = {}): Ses
     get unanswered() {
       return unanswered;
     },
-    append: async ({ content }) => {
+    append: async (record) => {
       unanswered = undefined;
-      history.add(content);
+      history.add(record);
     },
     rename: async (wanted) => {
       name = wanted;
@@ -43,15 +44,15 @@ export function createMemorySession(id: string, earlier: SessionSetup = {}): Ses
       history.rewind(turns);
     },
     retractPrompt: async () => {
-      const last = history.items.at(-1);
+      const last = history.contents.at(-1);
       if (last === undefined || !beginsTurn(last)) return;
       history.rewind(1);
       unanswered = last;
     },
-    replace: async (contents) => {
+    replace: async (records) => {
       unanswered = undefined;
       history.clear();
-      for (const content of contents) history.add(content);
+      for (const record of records) history.add(record);
     },
     close: async () => {},
   };
@@ -62,7 +63,7 @@ export function createMemorySession(id: string, earlier: SessionSetup = {}): Ses
  */
 export async function readSavedSession({ store, session, cwd, clock, assistant }: Chat): Promise<SavedSession> {
   if (session.isSaved) return store.read(await store.find(session.id));
-  const { id, name, turns, contents, unanswered } = session;
+  const { id, name, turns, contents, records, unanswered } = session;
   const { model } = assistant.agent.request;
   const at = clock.now();
   const first = contents.find(({ role }) => role === 'user');
@@ -73,7 +74,7 @@ export async function readSavedSession({ store, session, cwd, clock, assistant }
       ...(name === undefined ? {} : { name }),
       title: first === undefined ? '' : deriveTitle(first),
     },
-    records: contents.map((content) => ({ ...toTurnRecord(content, model), at })),
+    records: records.map((record) => ({ ...record, at })),
     notices: [],
   };
 }

@@ -1,4 +1,4 @@
-import type { Content, StoredContent } from './content.ts';
+import type { Content } from './content.ts';
 import type { Compaction, History, TurnRecord } from './history.ts';
 
 /**
@@ -48,6 +48,8 @@ export interface SessionStart {
 }
 
 export interface Session extends History {
+  /** The n-th has the n-th of `contents`. */
+  readonly records: readonly TurnRecord[];
   readonly compactions: readonly Compaction[];
   compact(compaction: Compaction): Promise<void>;
   readonly id: string;
@@ -66,7 +68,7 @@ export interface Session extends History {
   /** Removes the last prompt, which got no answer, from `contents`; it is `unanswered` until the next one. */
   retractPrompt(): Promise<void>;
   /** The file keeps the old contents. */
-  replace(contents: readonly StoredContent[]): Promise<void>;
+  replace(records: readonly TurnRecord[]): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -109,7 +109,7 @@ interface Playback {
 }
 
 function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
-  const found = createTurns<SavedRecord>(({ content }) => beginsTurn(content));
+  const found = createTurns<SavedRecord>();
   let last: ReadRecord | undefined;
   let lastStep: RecordBody | undefined;
   let unanswered: StoredContent | undefined;
@@ -176,8 +176,10 @@ export function toTurnRecord(content: StoredContent, model: string): TurnRecord 
   return { kind: has('functionCall') ? 'call' : 'reply', content, usage: NO_USAGE, model };
 }
 
-export interface Turns<Item> {
+export interface Turns<Item extends TurnRecord> {
   readonly items: readonly Item[];
+  /** Those of the items. */
+  readonly contents: readonly StoredContent[];
   readonly compactions: readonly Compaction[];
   readonly count: number;
   add(item: Item): void;
@@ -186,26 +188,30 @@ export interface Turns<Item> {
   clear(): void;
 }
 
-export function createTurns<Item>(isStart: (item: Item) => boolean): Turns<Item> {
+export function createTurns<Item extends TurnRecord>(): Turns<Item> {
   const items: Item[] = [];
+  const contents: StoredContent[] = [];
   const starts: number[] = [];
   const compactions: Compaction[] = [];
   const compact = (compaction: Compaction): void => void compactions.push(compaction);
   return {
     items,
+    contents,
     compactions,
     compact,
     get count() {
       return starts.length;
     },
     add(item) {
-      if (isStart(item)) starts.push(items.length);
+      if (beginsTurn(item.content)) starts.push(items.length);
       items.push(item);
+      contents.push(item.content);
     },
     rewind(count) {
       const [first] = count > 0 ? starts.splice(Math.max(0, starts.length - count)) : [];
       if (first === undefined) return;
       items.length = first;
+      contents.length = first;
       compactions
         .splice(0)
         .map((each) => limitCompaction(each, first))
@@ -214,6 +220,7 @@ export function createTurns<Item>(isStart: (item: Item) => boolean): Turns<Item>
     clear() {
       compactions.length = 0;
       items.length = 0;
+      contents.length = 0;
       starts.length = 0;
     },
   };

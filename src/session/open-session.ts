@@ -63,7 +63,8 @@ export function createSession(given: SessionOptions): LocalSession {
       return choice.setup;
     },
     choose: choice.choose,
-    contents: history.items,
+    contents: history.contents,
+    records: history.items,
     compactions: history.compactions,
     async compact(compaction) {
       history.compact(compaction);
@@ -100,11 +101,13 @@ export function createSession(given: SessionOptions): LocalSession {
     async retractPrompt() {
       if (log.retractPrompt()) await put([toLine({ kind: 'rewind', turns: 1 })]);
     },
-    async replace(contents) {
+    async replace(records) {
       history.clear();
       log.clear();
-      addContents(history, contents);
-      if (contents.length > 0 || !isBlank()) await put([toLine({ kind: 'replace', contents })]);
+      const at = clock.now();
+      const cleared = isBlank() ? [] : [toLine({ kind: 'replace', contents: [] })];
+      const lines = [...cleared, ...records.flatMap((record) => toLines({ ...record, at }))];
+      if (lines.length > 0) await put(lines);
     },
     close: () => runInOrder(() => writer.close().then(reservation.release)),
   };
@@ -141,7 +144,7 @@ function isSameStart(one: SessionStart | undefined, other: SessionStart | undefi
 }
 
 interface RecordLog {
-  readonly turns: Turns<StoredContent>;
+  readonly turns: Turns<TurnRecord>;
   toLine(entry: RecordBody): FileRecord;
   readonly setup: SetupTracker;
   /** Adds the record to the conversation and returns the lines to write. A changed setup goes before a prompt. */
@@ -171,13 +174,13 @@ function createRecordLog({ now }: Clock, earlier: SessionOptions['earlier'], own
     toLines({ at, ...record }) {
       unanswered = undefined;
       const news = record.kind === 'prompt' ? choice.takeChanges().map((entry) => toLine(entry, at)) : [];
-      history.add(record.content);
+      history.add(record);
       if ('model' in record && record.model !== '') model = record.model;
       return [...news, toLine(record, at)];
     },
     findUnanswered: () => unanswered,
     retractPrompt() {
-      const last = history.items.at(-1);
+      const last = history.contents.at(-1);
       if (last === undefined || !beginsTurn(last)) return false;
       history.rewind(1);
       unanswered = last;
@@ -201,9 +204,9 @@ function findNewSource(earlier: SessionOptions['earlier'], own: SessionSource): 
   return source === header.by ? undefined : source;
 }
 
-function toTurns(earlier: Pick<Turns<TurnRecord>, 'items' | 'compactions'> | undefined): Turns<StoredContent> {
-  const history = createTurns(beginsTurn);
-  for (const { content } of earlier?.items ?? []) history.add(content);
+function toTurns(earlier: Pick<Turns<TurnRecord>, 'items' | 'compactions'> | undefined): Turns<TurnRecord> {
+  const history = createTurns();
+  for (const record of earlier?.items ?? []) history.add(record);
   for (const compaction of earlier?.compactions ?? []) history.compact(compaction);
   return history;
 }
@@ -217,10 +220,6 @@ function toCompactRecord({ summary, outputs }: Compaction, length: number): Comp
       path === undefined ? [content, part, head, tail] : [content, part, head, tail, basename(path)],
     ),
   };
-}
-
-function addContents(history: Turns<StoredContent>, contents: readonly StoredContent[]): void {
-  for (const content of contents) history.add(content);
 }
 
 interface PartialBuffer {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createMemorySession } from '../../src/chat/session.ts';
 import type { Content } from '../../src/core/content.ts';
+import type { TurnRecord } from '../../src/core/history.ts';
 
 const textContent = (role: Content['role'], text: string): Content => ({ role, parts: [{ text }] });
 
@@ -25,12 +26,17 @@ test('rewinding drops whole exchanges, never more than there are', async () => {
   );
 });
 
-test('the conversation continues from replaced contents, which can be rewound', async () => {
+test('the conversation continues from replaced records, which can be rewound', async () => {
   const session = await talk(3);
-  await session.replace([textContent('user', 'summary'), textContent('model', 'yes')]);
+  const records: readonly TurnRecord[] = [
+    { kind: 'prompt', content: textContent('user', 'summary') },
+    { kind: 'reply', content: textContent('model', 'yes'), usage: {}, model: 'm', finishReason: 'STOP' },
+  ];
+  await session.replace(records);
   expect(session.turns).toBe(1);
   await session.append({ kind: 'prompt', content: textContent('user', 'next') });
   await session.rewind(1);
+  expect(session.records).toEqual(records);
   expect(session.contents).toEqual([textContent('user', 'summary'), textContent('model', 'yes')]);
   await session.rename('trip');
   expect(session.name).toBe('trip');

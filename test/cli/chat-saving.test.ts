@@ -3,7 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { readChat, sharedHome } from '../support/chat.ts';
+import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
+import { chunk, events, fakeGemini, finish, reply } from '../support/fake-gemini.ts';
 import { gmnCommand, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
@@ -30,6 +31,38 @@ test('a chat that is not saved can be exported in every format', async (t) => {
     expect(await readChat(t, ['hello', `/export ${file}`])).toBe(`Hello! How can I help you today?\nWrote ${file}.\n`);
     expect(readFileSync(file, 'utf8')).toContain('Hello! How can I help you today?');
   }
+});
+
+test('an export names as cut off only the answers that were, in a chat that is not saved and after /save', async (t) => {
+  const { env, path } = sharedHome(t);
+  const gemini = await fakeGemini(t, [
+    reply('whole'),
+    events([finish('MAX_TOKENS', [{ text: 'long' }])]),
+    events([chunk([{ text: 'half' }])]),
+  ]);
+  const [md, html, json, saved] = ['a.md', 'a.html', 'a.json', 'saved.md'].map((name) => join(path, name));
+  const lines = ['one', 'two', 'three', ...[md, html, json].map((file) => `/export ${file}`)];
+  await pipedChat(t, [...lines, '/save kept', `/export ${saved}`], {
+    gemini,
+    env,
+    args: ['--no-session', '--tools', 'none'],
+  });
+  for (const file of [md, html, saved]) {
+    const text = readFileSync(file ?? '', 'utf8').replaceAll('\\_', '_');
+    expect(text.match(/The answer (?:was cut off here|ended with MAX_TOKENS)\./g)).toEqual([
+      'The answer ended with MAX_TOKENS.',
+      'The answer was cut off here.',
+    ]);
+  }
+  const { records } = JSON.parse(readFileSync(json ?? '', 'utf8'));
+  expect(records.map((record: { finishReason?: string }) => record.finishReason)).toEqual([
+    undefined,
+    'STOP',
+    undefined,
+    'MAX_TOKENS',
+    undefined,
+    undefined,
+  ]);
 });
 
 test('/save with a name that cannot be one writes nothing', async (t) => {

@@ -196,7 +196,7 @@ test('a session that begins with earlier contents has their title, one that begi
   await empty.close();
   expect(files(home)).toEqual([]);
   const session = await store.create({ cwd: '/work', by: 'chat' });
-  await session.replace([prompt('best month?').content, reply('May').content]);
+  await session.replace([prompt('best month?'), reply('May')]);
   await session.close();
   expect(await store.list()).toMatchObject([{ title: 'best month?', turns: 1 }]);
 });
@@ -237,7 +237,7 @@ test('large media are kept apart, once, and come back the same', async () => {
   await session.append(picture());
   await session.append(reply('nice'));
   await session.append(picture());
-  await session.replace([picture().content, reply('nice').content]);
+  await session.replace([picture(), reply('nice')]);
   await session.append(picture('aGVsbG8='));
   await session.append(picture(`${IMAGE.toString('base64').slice(0, -4)}AB==`));
   await session.close();
@@ -248,7 +248,7 @@ test('large media are kept apart, once, and come back the same', async () => {
     content: { parts: [{ text: 'look' }, { inlineData: { mimeType: 'image/png', data: '' } }] },
     blobs: [[0, 1, files(home, 'blobs')[0]]],
   });
-  expect(lines[4]?.blobs).toEqual([[0, 1, files(home, 'blobs')[0]]]);
+  expect(lines[5]?.blobs).toEqual([[0, 1, files(home, 'blobs')[0]]]);
 });
 
 test.each(['gone', 'damaged'])('media that are %s become a text that says so, with a notice', async (how) => {

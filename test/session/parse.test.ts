@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { createTurns } from '../../src/session/load.ts';
 import { findSessionId, recoverHeader, tryParseHeader, tryParseRecord } from '../../src/session/parse.ts';
+import { prompt, reply } from './support.ts';
 
 const ID = 'aaaaaaaa-1111-4111-8111-111111111111';
 const NAME = `20260501T120000Z-${ID}.jsonl`;
@@ -149,21 +150,22 @@ test('of a header that is damaged counts what can be made out, and the name of t
 });
 
 test('exchanges begin with prompts, and are taken away whole from the end', () => {
-  const found = createTurns((item: string) => item.startsWith('p'));
-  found.add('before');
-  for (const item of ['p1', 'r1', 'p2', 'r2', 'p3']) found.add(item);
+  const found = createTurns();
+  const [before, p1, r1, p2, r2, p3] = [reply('before'), prompt('1'), reply('1'), prompt('2'), reply('2'), prompt('3')];
+  for (const record of [before, p1, r1, p2, r2, p3]) found.add(record);
   expect([found.count, found.items.length]).toEqual([3, 6]);
   found.rewind(0);
   expect(found.count).toBe(3);
   found.rewind(1);
-  expect(found.items).toEqual(['before', 'p1', 'r1', 'p2', 'r2']);
+  expect(found.items).toEqual([before, p1, r1, p2, r2]);
+  expect(found.contents).toEqual([before, p1, r1, p2, r2].map(({ content }) => content));
   found.rewind(9);
-  expect([found.count, found.items]).toEqual([0, ['before']]);
+  expect([found.count, found.items]).toEqual([0, [before]]);
   found.rewind(1);
-  expect(found.items).toEqual(['before']);
+  expect(found.items).toEqual([before]);
   found.clear();
-  found.add('p');
-  expect([found.count, found.items]).toEqual([1, ['p']]);
+  found.add(p1);
+  expect([found.count, found.items, found.contents]).toEqual([1, [p1], [p1.content]]);
   found.clear();
-  expect([found.count, found.items]).toEqual([0, []]);
+  expect([found.count, found.items, found.contents]).toEqual([0, [], []]);
 });

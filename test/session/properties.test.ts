@@ -68,10 +68,12 @@ test(
           if (step.kind === 'append') await session.append(step.record);
           else if (step.kind === 'rewind') await session.rewind(step.turns);
           else if (step.kind === 'takeBack') await session.retractPrompt();
-          else await session.replace(step.records.map(({ content }) => content));
+          else await session.replace(step.records);
         }
         await session.close();
-        expect((await recordsOf(home, session.id)).map(({ content }) => content)).toEqual(session.contents);
+        const records = await recordsOf(home, session.id);
+        expect(records).toEqual(session.records);
+        expect(records.map(({ content }) => content)).toEqual(session.contents);
         const found = await store.find(session.id);
         expect([found.turns, found.isUnanswered]).toEqual([session.turns, session.unanswered !== undefined]);
       }),

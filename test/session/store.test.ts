@@ -129,12 +129,13 @@ test('rewinding further than there is leaves nothing', async () => {
   expect([await contentsOf(home, session.id), linesOf(onlyFile(home)).length]).toEqual([[], 4]);
 });
 
-test('contents that replace the earlier ones are what a resumed session has', async () => {
+test('records that replace the earlier ones are what a resumed session has', async () => {
   const { home, store } = place();
   const session = await store.create({ cwd: '/work', by: 'chat' });
   await talk(session, ['one', 'two']);
-  const summary = [prompt('in short: two').content, reply('yes').content];
-  await session.replace(summary);
+  const replaced = [prompt('in short: two'), reply('yes')];
+  await session.replace(replaced);
+  const summary = replaced.map(({ content }) => content);
   await talk(session, ['three']);
   await session.close();
   expect(await contentsOf(home)).toEqual([...summary, prompt('three').content, reply('three!').content]);

@@ -74,9 +74,9 @@ function notSavedError(): AppError {
 }
 
 async function beginSaving(chat: Chat, name: string): Promise<void> {
-  const { contents } = chat.session;
+  const { records } = chat.session;
   const session = await chat.store.create({ cwd: chat.cwd, by: 'chat', ...(name === '' ? {} : { name }) });
-  await session.replace(contents);
+  await session.replace(records);
   chat.changes.transfer(chat.session, session);
   chat.session = session;
   chat.isSaved = true;

@@ -235,7 +235,7 @@ function restoreSetup({ model, system }: ChatOptions, before: SessionSetup, env:
 async function continueUnsaved(saved: Session): Promise<ChatSession> {
   await saved.close();
   const session = createMemorySession(randomId(), saved.setup);
-  await session.replace(saved.contents);
+  await session.replace(saved.records);
   for (const compaction of saved.compactions) await session.compact(compaction);
   return { session, isSaved: false };
 }
