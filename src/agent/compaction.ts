@@ -131,7 +131,7 @@ export function createMakeRoom(agent: Agent, { history, signal }: Turn, config: 
         failedTokens = size(view()) + room * SHARES.batch;
         yield {
           type: 'notice',
-          message: `the conversation could not be summarised and goes on as it is: ${AppError.from(thrown).detail}`,
+          message: `the conversation could not be summarised and continues unchanged: ${AppError.from(thrown).detail}`,
         };
       }
     }

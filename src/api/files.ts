@@ -470,7 +470,7 @@ function toTime(value: unknown): number | undefined {
 
 function disagreementError({ name }: UploadSource): AppError {
   return serverError('api', `what the service says it has of ${name} cannot be true`, {
-    hint: 'Run the same command again: the upload then begins anew.',
+    hint: 'Run the same command again: the upload then starts over.',
   });
 }
 

@@ -89,6 +89,6 @@ function spentError(maxCost: number, spent: number): AppError {
       ? `--max-cost ${maxCost} is not enough for one row: its prompt and ${MIN_OUTPUT} tokens of answer cost more`
       : `--max-cost ${maxCost} is used up: ${formatMoney(spent)} spent, and the next row could cost more than is left`;
   return new AppError('limit', message, {
-    hint: 'Run the same command with a higher --max-cost: it goes on where it stopped.',
+    hint: 'Run the same command with a higher --max-cost: it continues where it stopped.',
   });
 }

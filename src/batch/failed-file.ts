@@ -67,7 +67,7 @@ export async function openFailedFile(path: string, isAnswered: (id: string) => b
       if (failure === undefined) return;
       throw new AppError('internal', `cannot write ${path}: ${errorReason(failure)}`, {
         cause: failure,
-        hint: 'The output itself is complete. To write this file anew, run the same command again.',
+        hint: 'The output itself is complete. Run the same command again to write this file.',
       });
     },
   };

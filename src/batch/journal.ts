@@ -302,7 +302,7 @@ function writeError(output: string, cause: unknown): AppError {
   const code = errorCode(cause);
   const hint =
     code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
-      ? 'Make room, then run the same command again: it goes on where it stopped.'
-      : 'Check the path and its permissions, then run the same command again: it goes on where it stopped.';
+      ? 'Make room, then run the same command again: it continues where it stopped.'
+      : 'Check the path and its permissions, then run the same command again: it continues where it stopped.';
   return new AppError('internal', `cannot write ${output}: ${errorReason(cause)}`, { cause, hint });
 }

@@ -141,7 +141,7 @@ function createRowRunner(
     if (!isService || failuresInARow < MAX_FAILURES_IN_A_ROW) return;
     throw result.with({
       message: `${failuresInARow} rows in a row failed, so the run stops: ${result.message}`,
-      hint: 'When the service works again, run the same command with --retry-failed: it goes on.',
+      hint: 'When the service works again, run the same command with --retry-failed to continue.',
     });
   };
 }
@@ -242,7 +242,7 @@ function isFatal({ fault, quota, objection }: AppError, { input }: PendingRow): 
 function toStopError(error: AppError): AppError {
   if (error.quota?.per !== 'day') return error;
   const [when = ''] = error.hint?.split(' Until then ') ?? [];
-  return error.with({ hint: `${when} Run the same command again then: it goes on where it stopped.`.trimStart() });
+  return error.with({ hint: `${when} Run the same command again then: it continues where it stopped.`.trimStart() });
 }
 
 interface KnownAnswer {

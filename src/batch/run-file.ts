@@ -86,7 +86,7 @@ export function checkSameRun(
   }
   if (changes.length === 0) return;
   throw new AppError('usage', `${output} was made with other settings: ${changes.join('; ')}`, {
-    hint: `Use the old ones to go on, another --output-file, or --restart to begin anew (the old output becomes ${output}.old).`,
+    hint: `Use the old ones to continue, another --output-file, or --restart to start over (the old output becomes ${output}.old).`,
   });
 }
 

@@ -9,7 +9,7 @@ import type { Chat, ListRow } from './chat.ts';
 
 const MODE_LABELS: Readonly<Record<ApprovalMode, string>> = {
   default: 'edits ask first',
-  auto_edit: 'edits run unasked',
+  auto_edit: 'edits run without asking',
   plan: 'tools only read',
   yolo: 'nothing asks first',
 };

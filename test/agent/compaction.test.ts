@@ -259,7 +259,7 @@ test('if the model writes no summary, the run goes on as long as it fits', async
     expect(error).toBeUndefined();
     expect(notices(events)).toEqual([
       expect.stringMatching(
-        /^the conversation could not be summarised and goes on as it is: (?:quota|the model wrote no summary)$/,
+        /^the conversation could not be summarised and continues unchanged: (?:quota|the model wrote no summary)$/,
       ),
     ]);
     expect(model.requests).toHaveLength(1);

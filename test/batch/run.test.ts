@@ -136,7 +136,7 @@ test('a refused credential and a used-up day end the run, and leave the rows for
   });
   await expect(start()).rejects.toMatchObject({
     exitCode: 3,
-    hint: 'It resets in 3 h. Run the same command again then: it goes on where it stopped.',
+    hint: 'It resets in 3 h. Run the same command again then: it continues where it stopped.',
   });
   expect(read().every(({ ok }) => ok)).toBe(true);
   isOver = false;

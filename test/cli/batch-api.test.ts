@@ -66,7 +66,7 @@ test('a run is interrupted, seen, and waited for: every row gets one answer from
   const run = await scene(t, 'batch-time=1h');
   const stopped = await run.interrupt(API);
   expect(stopped.exitCode).toBe(130);
-  expect(stopped.stderr).toMatch(/The batch jobs go on\. To wait for them: gmn batch wait \S*out\.jsonl/);
+  expect(stopped.stderr).toMatch(/The batch jobs keep running\. To wait for them: gmn batch wait \S*out\.jsonl/);
   const status = await run.gmn(['batch', 'status', 'out.jsonl', '--json']);
   expect(JSON.parse(status.stdout)).toMatchObject({
     ok: 0,

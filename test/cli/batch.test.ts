@@ -233,7 +233,7 @@ test('Ctrl+C finishes what is in flight, says so with 130, and the next run does
   onFirst = () => void child.kill('SIGINT');
   const [exitCode] = await once(child, 'close');
   expect(exitCode).toBe(130);
-  expect(stderr).toContain('Run the same command again: it goes on where it stopped.');
+  expect(stderr).toContain('Run the same command again: it continues where it stopped.');
   expect(readOutput(setting.cwd)).toHaveLength(4);
   expect(server.prompts).toHaveLength(4);
   expect((await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-q'])).exitCode).toBe(0);
@@ -258,7 +258,7 @@ test('a quota of the day ends the run with 3 and the time to go on; a full disk 
   const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n"b"\n"c"\n"d"\n"e"\n"f"\n"g"\n"h"\n' } });
   const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT]);
   expect(exitCode).toBe(3);
-  expect(stderr).toMatch(/daily quota exceeded.*\n.*It resets at midnight Pacific time.*it goes on where it stopped/);
+  expect(stderr).toMatch(/daily quota exceeded.*\n.*It resets at midnight Pacific time.*it continues where it stopped/);
   expect(readOutput(setting.cwd)).toHaveLength(5);
   expect(readOutput(setting.cwd).every(({ ok }) => ok)).toBe(true);
 });
@@ -303,7 +303,7 @@ test('what cannot begin says why: no output, no input, a CSV without a header, a
   };
   expect(await run('in.jsonl', '--demo')).toEqual([
     1,
-    'Error: gmn batch needs --output-file: it is also what a later run goes on with',
+    'Error: gmn batch needs --output-file: a later run continues from that file',
   ]);
   expect(await run('--demo', ...OUT)).toEqual([1, 'Error: no input given']);
   expect(await run('in.csv', '--demo', ...OUT)).toEqual([

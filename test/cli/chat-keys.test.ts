@@ -81,7 +81,7 @@ posixTest(
     const chat = chatInTerminal(t, ['--demo']);
     await chat.shows(/\n❯\ngemini-2\.5-flash · edits ask first · 100 % of the window left$/);
     chat.type(`${ESC}[Z`);
-    await chat.until(/auto_edit: edits run unasked[\s\S]*❯ /);
+    await chat.until(/auto_edit: edits run without asking[\s\S]*❯ /);
     chat.type(`${ESC}[Z`);
     await chat.shows(/plan: tools only read\n❯\ngemini-2\.5-flash · tools only read · 100 % of the window left$/);
     chat.type('/rew\t2\r');

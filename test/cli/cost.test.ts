@@ -89,7 +89,7 @@ test('--max-cost shortens answers and then stops, with what was spent and how to
     code: 1,
     type: 'LimitError',
     message: expect.stringContaining('stopped at --max-cost: $0.024 of $0.025 is spent'),
-    suggestion: expect.stringContaining('gmn -c "go on"'),
+    suggestion: expect.stringContaining('gmn -c "continue"'),
     toolCalls: [expect.anything(), expect.anything()],
   });
   const [first, second] = gemini.requests.map(({ body }) => body.generationConfig.maxOutputTokens);

@@ -196,7 +196,9 @@ async function pollJob(shard: Shard, shared: Shared): Promise<BatchJob | undefin
     run.signal.throwIfAborted();
     const error = AppError.from(thrown);
     if (error.fault !== 'api' || error.retry === undefined || mode === 'once') throw error;
-    if (shared.lastProblem !== error.message) notify(`${error.message}; the jobs go on, and gmn looks again later`);
+    if (shared.lastProblem !== error.message) {
+      notify(`${error.message}; the jobs keep running, and gmn checks again later`);
+    }
     shared.lastProblem = error.message;
     return 'later';
   }

@@ -92,7 +92,7 @@ async function withWriteError<Result>(path: string, work: () => Promise<Result>)
   } catch (cause) {
     throw new AppError('internal', `cannot write ${path}: ${errorReason(cause)}`, {
       cause,
-      hint: 'Make room there, then run the same command again: it goes on where it stopped.',
+      hint: 'Make room there, then run the same command again: it continues where it stopped.',
     });
   }
 }
@@ -125,7 +125,7 @@ async function* readLines(path: string): AsyncGenerator<string, void> {
     const next = await batches.next().catch((cause: unknown) => {
       throw new AppError('usage', `cannot read ${path}, which has rows in flight: ${errorReason(cause)}`, {
         cause,
-        hint: 'Put it back, or begin anew: --restart',
+        hint: 'Put it back, or start over: --restart',
       });
     });
     if (next.done) return;

@@ -137,6 +137,6 @@ export function budgetError({ rows }: Shard, budget: CostLimit | undefined): App
   const [max, spent] = [budget?.max ?? 0, budget?.spent() ?? 0];
   const what = `--max-cost ${max}: $${spent.toFixed(4)} spent, and the next ${plural(rows, 'row')} could cost more than is left`;
   return new AppError('limit', what, {
-    hint: 'Run the same command with a higher --max-cost, or a lower --max-output-tokens: it goes on where it stopped.',
+    hint: 'Run the same command with a higher --max-cost, or a lower --max-output-tokens: it continues where it stopped.',
   });
 }

@@ -23,7 +23,7 @@ export const SESSIONS: Command = command({
           value: 'n',
           kind: 'integer',
           fallback: '20 on a terminal, else all',
-          help: 'List so many at most; 0: all',
+          help: 'List at most this many; 0: all',
         },
         { long: 'gemini', help: 'Those of the official CLI, which gmn sessions import copies' },
         ...REPORT_FLAGS,

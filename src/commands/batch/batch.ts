@@ -122,7 +122,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   }
 }
 
-const RESUME_HINT = 'Run the same command again: it goes on where it stopped.';
+const RESUME_HINT = 'Run the same command again: it continues where it stopped.';
 
 const MAX_NOTICES = 100;
 
@@ -138,7 +138,9 @@ function windDown({ reason }: AbortSignal, stop: (reason: unknown) => void, line
 /** Batch jobs go on at the service after gmn is stopped. */
 function addWaitHint(thrown: unknown, { paths }: Journal): unknown {
   if (!(thrown instanceof AppError) || !STOPS.includes(thrown.fault)) return thrown;
-  return thrown.with({ hint: `The batch jobs go on. To wait for them: gmn batch wait ${quoteIfNeeded(paths.output)}` });
+  return thrown.with({
+    hint: `The batch jobs keep running. To wait for them: gmn batch wait ${quoteIfNeeded(paths.output)}`,
+  });
 }
 
 const STOPS: readonly AppError['fault'][] = ['interrupted', 'terminated', 'hangup'];
@@ -199,7 +201,7 @@ async function runEstimate(options: BatchCommandOptions, app: App, source: Sourc
 
 function requireOutput({ outputFile }: BatchCommandOptions, { cwd }: App): string {
   if (outputFile) return resolve(cwd, outputFile);
-  throw new AppError('usage', 'gmn batch needs --output-file: it is also what a later run goes on with', {
+  throw new AppError('usage', 'gmn batch needs --output-file: a later run continues from that file', {
     hint: 'Example: gmn batch questions.jsonl --output-file answers.jsonl',
   });
 }

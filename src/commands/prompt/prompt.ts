@@ -287,7 +287,7 @@ async function openBudgetIfLimited(options: PromptOptions, app: App): Promise<Bu
   const { openBudget } = await import('../../app/budget.ts');
   const isSaved = hasTools(options) && !options.noSession && !options.demo;
   const resume = isSaved
-    ? ' To go on where it stopped: gmn -c "go on", with the same --tools and a higher --max-cost.'
+    ? ' To continue where it stopped: gmn -c "continue", with the same --tools and a higher --max-cost.'
     : '';
   return openBudget({ maxCost, hint: `Raise --max-cost, or choose a cheaper model with -m.${resume}` }, app);
 }
