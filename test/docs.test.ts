@@ -20,6 +20,10 @@ test('docs/output.md lists every fault with its code and type', () => {
   expect(rows).toEqual(expected);
 });
 
+test('docs/dev/benchmarks.md rounds its budgets', () => {
+  expect(page('dev/benchmarks.md').match(/at (?:most|least) \d+\.\d{3,}/g)).toBeNull();
+});
+
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 const pages = [

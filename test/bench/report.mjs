@@ -146,7 +146,7 @@ function verdictTable(runs) {
     const worst = all.reduce((left, right) => (right.missedBy > left.missedBy ? right : left));
     return {
       work: verdict.work,
-      budget: `${verdict.atLeast ? 'at least' : 'at most'} ${verdict.budget} ${verdict.unit}`,
+      budget: `${verdict.atLeast ? 'at least' : 'at most'} ${rounded(verdict.budget)} ${verdict.unit}`,
       ...Object.fromEntries(runs.map(({ seed }, index) => [`seed ${seed}`, all[index]?.measured ?? ''])),
       verdict: wordsOf(worst),
     };
@@ -167,6 +167,11 @@ function table(rows) {
   return [line(keys), line(keys.map(() => '---')), ...rows.map((row) => line(keys.map((key) => shown(row[key]))))].join(
     '\n',
   );
+}
+
+/** Some budgets are computed. Without zeros at the end: most are short as they are. */
+function rounded(budget) {
+  return Number(budget.toFixed(Math.abs(budget) >= 100 ? 0 : 2));
 }
 
 function shown(value) {
