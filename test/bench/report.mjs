@@ -142,8 +142,8 @@ function skippedLines({ skipped = [] }) {
 function verdictTable(runs) {
   const [first] = runs;
   const rows = first.verdicts.map((verdict) => {
-    const all = runs.map(({ verdicts }) => verdicts.find(({ work }) => work === verdict.work)).filter(Boolean);
-    const worst = all.reduce((left, right) => (right.missedBy > left.missedBy ? right : left));
+    const all = runs.map(({ verdicts }) => verdicts.find(({ work }) => work === verdict.work));
+    const worst = all.filter(Boolean).reduce((left, right) => (right.missedBy > left.missedBy ? right : left));
     return {
       work: verdict.work,
       budget: `${verdict.atLeast ? 'at least' : 'at most'} ${rounded(verdict.budget)} ${verdict.unit}`,
