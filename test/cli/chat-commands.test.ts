@@ -15,6 +15,12 @@ test('/help lists every command, /keys every key', async (t) => {
   expect(await readChat(t, ['/keys'])).toMatch(/^ {2}Enter +send\n/);
 });
 
+test('/help promises nothing that a chat which is not saved does not keep', async (t) => {
+  const help = await readChat(t, ['/help']);
+  expect(help).toMatch(/^ {2}\/save \[name\] +Name this session, and save it if it is not saved yet$/m);
+  expect(help).toMatch(/^ {2}\/new +Begin a new session; this one is kept if it is saved$/m);
+});
+
 test.for(['/exit', '/q', '/quit'])('%s leaves, and reads no further', async (command, t) => {
   const { stdout, exitCode } = await pipedChat(t, ['hello', command, 'hi'], { args: ['--demo'] });
   expect(stdout).toBe('Hello! How can I help you today?\n');

@@ -9,7 +9,7 @@ import type { SlashCommand } from './command.ts';
 
 export const NEW: SlashCommand = {
   name: 'new',
-  help: 'Begin a new session; this one is kept',
+  help: 'Begin a new session; this one is kept if it is saved',
   async run(_, chat) {
     const { session, store, cwd, isSaved } = chat;
     chat.session = isSaved ? await store.create({ cwd, by: 'chat' }) : createMemorySession(randomId());

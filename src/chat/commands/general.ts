@@ -24,7 +24,7 @@ export const STATS: SlashCommand = {
 export const OUTPUT: SlashCommand = {
   name: 'output',
   argument: '[n]',
-  help: 'Show all that the last tool call gave, or the n-th last',
+  help: 'Show the whole output of the last tool call, or of the n-th from the end',
   async run(argument, chat, signal) {
     const { toolLog, lines, io } = chat;
     const back = argument === '' ? 1 : Number(argument);

@@ -49,7 +49,7 @@ function requireSource(word: string): SessionSource {
 export const SAVE: SlashCommand = {
   name: 'save',
   argument: '[name]',
-  help: 'Name this session; it is saved after every step anyway',
+  help: 'Name this session, and save it if it is not saved yet',
   async run(argument, chat) {
     const wanted = (await chat.assistant.agent.redaction?.redact(argument)) ?? argument;
     if (!chat.isSaved) await beginSaving(chat, wanted);

@@ -140,7 +140,7 @@ async function pickTools(chat: Chat, pick: PickFromList): Promise<boolean> {
 export const VERIFY: SlashCommand = {
   name: 'verify',
   argument: '[command|off]',
-  help: 'Run a command when the model says it is done, and send it the output if that fails; off ends this',
+  help: 'Run a command when the model says it is done, and send it the output if that fails; off turns this off',
   complete: () => [{ insert: 'off' }],
   async run(argument, chat) {
     const obstacle = findVerifyObstacle(chat.assistant);

@@ -18,7 +18,7 @@ const OTHER_ENTRIES: readonly ListRow[] = [
   ['@path', 'Attach a file of this directory'],
   ['@server:uri', 'Attach a resource of an MCP server'],
   ['/server:prompt', 'Send a prompt of an MCP server; its arguments follow as name=value'],
-  ['/name words', 'Send a custom command or a template; those there are follow below'],
+  ['/name words', 'Send a custom command or a template; they are listed below'],
   ['!command', 'Run a command; its output goes with the next prompt'],
   ['//text', 'Send a text that begins with a slash'],
 ];
