@@ -78,17 +78,17 @@ function findHelp(argv: readonly string[]): string | undefined {
   const words = argv.filter((word) => word !== '--help' && word !== '-h');
   if (words.length === argv.length || !words.every((word) => /^[a-z][a-z-]*$/.test(word))) return undefined;
   const name = `${['gmn', ...words].join('-')}.txt`;
-  const brief = argv.includes('--help') ? undefined : readText('short-help', name);
-  return brief ?? readText('help', name);
+  const brief = argv.includes('--help') ? undefined : readPrebuiltText('short-help', name);
+  return brief ?? readPrebuiltText('help', name);
 }
 
 /** Shells request it whenever they start, so it must be fast. */
 function findCompletion([first, shell = '', ...more]: readonly string[]): string | undefined {
   if (first !== 'completion' || more.length > 0 || !/^[a-z]+$/.test(shell)) return undefined;
-  return readText('completion', shell);
+  return readPrebuiltText('completion', shell);
 }
 
-function readText(folder: string, name: string): string | undefined {
+function readPrebuiltText(folder: string, name: string): string | undefined {
   try {
     return readFileSync(join(DIST, folder, name), 'utf8');
   } catch {

@@ -358,3 +358,15 @@ test('a program of Windows is named by its full path, as the current directory i
     });
   expect(wrong).toEqual([]);
 });
+
+test('a name of a function means one thing: no two files have one of the same name, but for the verbs of commands/', () => {
+  const owners = new Map<string, readonly string[]>();
+  for (const file of files) {
+    const text = readFileSync(join(SRC, file), 'utf8');
+    for (const [, name = ''] of text.matchAll(/^(?:export )?(?:async )?function\*? (\w+)/gm)) {
+      owners.set(name, [...new Set([...(owners.get(name) ?? []), file])]);
+    }
+  }
+  const shared = [...owners].filter(([name, where]) => where.length > 1 && name !== 'run');
+  expect(Object.fromEntries(shared)).toEqual({});
+});

@@ -118,7 +118,7 @@ export function createMakeRoom(agent: Agent, { history, signal }: Turn, config: 
       made.push(await record({ outputs: await keepOutputs(plans, contents, { agent, history }) }));
     }
     let usage = NO_USAGE;
-    const cut = findCut(contents, mergeCompactions(next.compactions).summary, { ...measured, sent: view() });
+    const cut = findSummaryCut(contents, mergeCompactions(next.compactions).summary, { ...measured, sent: view() });
     if (cut !== undefined && size(view()) > Math.max(findTarget(cut, measured), failedTokens)) {
       yield { type: 'wait', what: 'a summary of the conversation' };
       try {
@@ -291,7 +291,7 @@ interface Cut {
 }
 
 /** Where the summary is to end; undefined if there is nothing before the last step that it could replace. */
-function findCut(
+function findSummaryCut(
   contents: readonly StoredContent[],
   earlier: ConversationSummary | undefined,
   { sent, ...measured }: Measured & { readonly sent: readonly StoredContent[] },

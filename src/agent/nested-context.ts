@@ -21,7 +21,7 @@ export async function addNestedContext(
   { tool, args, outcome }: FinishedCall,
   contents: readonly StoredContent[],
 ): Promise<{ readonly outcome: ToolResult; readonly notices: readonly string[] }> {
-  const path = outcome.ok ? findPath(tool, args) : undefined;
+  const path = outcome.ok ? findToolPath(tool, args) : undefined;
   if (path === undefined || findNestedContext === undefined) return { outcome, notices: [] };
   const { files, notices } = await findNestedContext(path, (file) => contents.some((one) => isSentIn(one, file)));
   if (files.length === 0) return { outcome, notices };
@@ -30,7 +30,7 @@ export async function addNestedContext(
 }
 
 /** Only gmn's own tools have `plain`; the arguments of others may mean anything. */
-function findPath(tool: Tool, args: JsonObject): string | undefined {
+function findToolPath(tool: Tool, args: JsonObject): string | undefined {
   const { file_path: file, dir_path: directory } = tool.plain?.(args) ?? {};
   return [file, directory].find((path) => typeof path === 'string');
 }

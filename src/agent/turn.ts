@@ -223,7 +223,7 @@ type MayExceed = (sent: readonly StoredContent[], counted: CountedRequest | unde
 const lengths = new WeakMap<StoredContent, number>();
 
 function measureLength(content: StoredContent): number {
-  const length = lengths.get(content) ?? countCharacters(content);
+  const length = lengths.get(content) ?? countContentCharacters(content);
   lengths.set(content, length);
   return length;
 }
@@ -240,7 +240,7 @@ function createLengthCheck({ compaction }: Agent, config: object): MayExceed {
   };
 }
 
-function countCharacters({ parts }: StoredContent): number {
+function countContentCharacters({ parts }: StoredContent): number {
   return parts.reduce((sum, part) => sum + ('inlineData' in part ? MEDIA_TOKENS : countValue(part)), 0);
 }
 

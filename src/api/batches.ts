@@ -41,11 +41,11 @@ export function createBatchesClient(context: BatchesContext): BatchesClient {
       const url = geminiApiUrl(place, `${modelPath(model)}:batchGenerateContent`);
       const body = { batch: { displayName, inputConfig: { fileName } } };
       const answer = await callJson(context, { url, body, model, isRepeatable: false }, signal);
-      return parseJob(answer);
+      return parseBatchJob(answer);
     },
     async get(name, signal) {
-      const answer = await ask({ url: geminiApiUrl(place, toPath(name)), instead: replaceNotFound }, signal);
-      return answer === NOT_FOUND ? undefined : parseJob(answer);
+      const answer = await ask({ url: geminiApiUrl(place, toBatchPath(name)), instead: replaceNotFound }, signal);
+      return answer === NOT_FOUND ? undefined : parseBatchJob(answer);
     },
     async *list(signal) {
       let page = '';
@@ -57,8 +57,8 @@ export function createBatchesClient(context: BatchesContext): BatchesClient {
         page = `&pageToken=${encodeURIComponent(nextPageToken)}`;
       }
     },
-    cancel: (name, signal) => change({ url: geminiApiUrl(place, `${toPath(name)}:cancel`), body: {} }, signal),
-    delete: (name, signal) => change({ method: 'DELETE', url: geminiApiUrl(place, toPath(name)) }, signal),
+    cancel: (name, signal) => change({ url: geminiApiUrl(place, `${toBatchPath(name)}:cancel`), body: {} }, signal),
+    delete: (name, signal) => change({ method: 'DELETE', url: geminiApiUrl(place, toBatchPath(name)) }, signal),
     async parseResult(line, model) {
       const value = typeof line === 'string' ? tryParseJson(line) : line;
       return isObject(value) ? parseResult(value, { model, identity: context.identity }) : undefined;
@@ -69,12 +69,12 @@ export function createBatchesClient(context: BatchesContext): BatchesClient {
 const NAME = /^batches\/[\w-]{1,100}$/;
 
 /** Throws AppError `usage` for what would lead to another path. */
-function toPath(name: string): string {
+function toBatchPath(name: string): string {
   if (NAME.test(name)) return name;
   throw new AppError('usage', `"${name.slice(0, 100)}" is not the name of a batch`);
 }
 
-function parseJob(fields: Fields): BatchJob {
+function parseBatchJob(fields: Fields): BatchJob {
   const [job] = tryParseJob(fields);
   if (job !== undefined) return job;
   throw serverError('api', 'the server did not describe the batch', { hint: 'Try again.' });
@@ -93,7 +93,7 @@ function tryParseJob(fields: Fields): readonly BatchJob[] {
     {
       name,
       displayName: toNonEmptyString(metadata.displayName) ?? '',
-      state: toState(metadata.state, fields),
+      state: toBatchState(metadata.state, fields),
       ...(Number.isNaN(createdAt) ? {} : { createdAt }),
       ...toCount('requests', stats.requestCount),
       ...toCount('successful', stats.successfulRequestCount),
@@ -118,7 +118,7 @@ const STATES: ReadonlyMap<string, BatchState> = new Map([
   ['EXPIRED', 'expired'],
 ]);
 
-function toState(state: unknown, { done, error, response }: Fields): BatchState {
+function toBatchState(state: unknown, { done, error, response }: Fields): BatchState {
   const known = STATES.get(String(state).replace(/^(?:BATCH|JOB)_STATE_/, ''));
   if (known !== undefined || done !== true) return known ?? 'unknown';
   return isObject(error) ? 'failed' : isObject(response) ? 'succeeded' : 'unknown';

@@ -77,7 +77,7 @@ const MAX_HOPS = 1000;
 /**
  * A model behind a backend. Around the sending of a request there are, from the outside in: its deadline, other models
  * in its place (`recover`), retries as `nextRetry` decides while nothing of the reply was shown, or nothing after a token to
- * resume it with (`recover`), a repaired request (`sendAttempt`) and a refreshed credential (`sendAuthorized`). `begin`
+ * resume it with (`recover`), a repaired request (`sendAttempt`) and a refreshed credential (`sendCall`). `begin`
  * comes once per model: with the first 2xx response, or before the failure if a request was sent. Throws AppError.
  */
 export function geminiModel(options: ModelOptions): Model {
@@ -294,7 +294,7 @@ async function nextAlternative(
  */
 async function sendAttempt(call: Call, options: ModelOptions): Promise<HttpResponse> {
   const { backend } = options;
-  const response = await sendAuthorized(call, options);
+  const response = await sendCall(call, options);
   if (response.status >= 200 && response.status <= 299) return response;
   const body = await readPrefix(response.body, MAX_ERROR_BYTES);
   if (!call.isRepaired && backend.repair !== undefined) {
@@ -413,7 +413,7 @@ function createReaderOptions({
 }
 
 /** Sends the request; on a 401 it refreshes the credential and sends again, once per call. */
-async function sendAuthorized(call: Call, { backend, send }: ModelOptions): Promise<HttpResponse> {
+async function sendCall(call: Call, { backend, send }: ModelOptions): Promise<HttpResponse> {
   const { signal, checkpoint } = call;
   const request = checkpoint ? { ...call.request, continuationToken: checkpoint.token } : call.request;
   const onSent = (): void => {

@@ -1,7 +1,7 @@
 import { AppError, serverError } from '../core/error.ts';
 import { fileTooLargeError, MAX_FILE_BYTES, type RemoteFile, type UploadSource } from '../core/files.ts';
 import { closeBody, type HttpRequest, type HttpResponse } from '../core/io.ts';
-import { filterObjects, isCount, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
+import { filterObjects, isCount, isObject, toNonEmptyString, toTimestamp, tryParseJson } from '../core/json.ts';
 import { formatSize } from '../core/text/format.ts';
 import { isLoopback } from '../core/text/url.ts';
 import { API_VERSION, type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.ts';
@@ -91,7 +91,7 @@ export function createFilesClient(context: FilesContext): FilesClient {
     withRetries(task, context, signal);
 
   const get = async (name: string, signal: AbortSignal): Promise<RemoteFile | undefined> => {
-    const call = { url: geminiApiUrl(place, toPath(name)), asks: 'files', instead: replaceNotFound };
+    const call = { url: geminiApiUrl(place, toFilePath(name)), asks: 'files', instead: replaceNotFound };
     const answer = await retry(() => callJson(context, call, signal), signal);
     return answer === NOT_FOUND ? undefined : parseFile(answer);
   };
@@ -111,7 +111,7 @@ export function createFilesClient(context: FilesContext): FilesClient {
 
   return {
     endpoint: geminiApiUrl(place, '').href,
-    upload: (source, options) => upload(source, options, { ...context, get, list }),
+    upload: (source, options) => uploadSource(source, options, { ...context, get, list }),
     get,
     list,
     async waitUntilActive(file, signal) {
@@ -126,12 +126,12 @@ export function createFilesClient(context: FilesContext): FilesClient {
       return current;
     },
     async delete(name, signal) {
-      const call = { method: 'DELETE', url: geminiApiUrl(place, toPath(name)), asks: 'files' } as const;
+      const call = { method: 'DELETE', url: geminiApiUrl(place, toFilePath(name)), asks: 'files' } as const;
       const answer = await retry(() => callJson(context, { ...call, instead: replaceNotFound }, signal), signal);
       return answer !== NOT_FOUND;
     },
     async *download(name, signal) {
-      const url = siblingUrl(place, 'download', `${toPath(name)}:download?alt=media`);
+      const url = siblingUrl(place, 'download', `${toFilePath(name)}:download?alt=media`);
       const request = { method: 'GET', url, headers: {} } as const;
       const response = await retry(async () => {
         const answer = await sendAuthorized(context, request, signal);
@@ -145,7 +145,7 @@ export function createFilesClient(context: FilesContext): FilesClient {
 
 interface UploadContext extends FilesContext, Pick<FilesClient, 'get' | 'list'> {}
 
-async function upload(source: UploadSource, options: UploadOptions, context: UploadContext): Promise<RemoteFile> {
+async function uploadSource(source: UploadSource, options: UploadOptions, context: UploadContext): Promise<RemoteFile> {
   if (source.bytes > MAX_FILE_BYTES) throw fileTooLargeError(source.name, source.bytes);
   const { signal, onAddress } = options;
   let address = options.address === undefined ? undefined : tryParseAddress(options.address, context);
@@ -183,7 +183,7 @@ async function start(source: UploadSource, options: UploadOptions, context: Uplo
   await closeBody(named.body);
   if (named.status === 409) {
     const file = await context.get(own, signal);
-    if (file !== undefined && file.state !== 'FAILED' && isSame(file, source) && isEnough(file)) return { file };
+    if (file !== undefined && file.state !== 'FAILED' && isSameFile(file, source) && isEnough(file)) return { file };
   }
   const nameless = await sendStart(source, options, context);
   if (isSuccess(nameless)) return { address: await readAddress(nameless, context) };
@@ -373,7 +373,10 @@ async function readState(response: HttpResponse, sent: number | undefined, isLas
   if (status === 'final' || (status === undefined && isLast && file !== undefined)) return file ?? 'final';
   const bytes = received === undefined ? sent : Number(received);
   if (bytes !== undefined && isCount(bytes)) return bytes;
-  throw serverError('api', 'the server did not say how much of the upload it has', { hint: 'Try again.', retry: {} });
+  throw serverError('api', 'the server did not say how much of the upload it has', {
+    hint: 'Try again.',
+    retry: {},
+  });
 }
 
 /** The file of an upload whose last response did not name it. */
@@ -383,11 +386,13 @@ async function findFinished(
   { get, list }: UploadContext,
 ): Promise<RemoteFile | undefined> {
   const own = await get(toOwnName(source.sha256), signal);
-  if (own !== undefined && isSame(own, source) && isEnough(own)) return own;
-  return (await list(signal)).find((file) => file.sha256 === source.sha256 && isSame(file, source) && isEnough(file));
+  if (own !== undefined && isSameFile(own, source) && isEnough(own)) return own;
+  return (await list(signal)).find(
+    (file) => file.sha256 === source.sha256 && isSameFile(file, source) && isEnough(file),
+  );
 }
 
-function isSame({ bytes = -1, sha256 }: RemoteFile, source: UploadSource): boolean {
+function isSameFile({ bytes = -1, sha256 }: RemoteFile, source: UploadSource): boolean {
   return bytes === source.bytes && (sha256 === undefined || sha256 === source.sha256);
 }
 
@@ -410,7 +415,7 @@ async function toError(response: HttpResponse, { identity }: QueryContext): Prom
 }
 
 /** Throws AppError `usage` for what would lead to another path. */
-function toPath(name: string): string {
+function toFilePath(name: string): string {
   const [, id] = /^(?:files\/)?([a-z\d][a-z\d-]{0,99})$/i.exec(name) ?? [];
   if (id !== undefined) return `files/${id}`;
   throw new AppError('usage', `"${toOneLine(name, 100)}" is not the name of an uploaded file`, {
@@ -443,8 +448,8 @@ function tryParseFile(fields: Fields): readonly RemoteFile[] {
       ...(isCount(size) ? { bytes: size } : {}),
       ...toOptional('sha256', toHex(sha256Hash)),
       ...toOptional('displayName', toNonEmptyString(displayName)),
-      ...toOptional('createdAt', toTime(fields.createTime)),
-      ...toOptional('expiresAt', toTime(fields.expirationTime)),
+      ...toOptional('createdAt', toTimestamp(fields.createTime)),
+      ...toOptional('expiresAt', toTimestamp(fields.expirationTime)),
       ...toOptional('problem', isObject(error) ? toNonEmptyString(error.message) : undefined),
     },
   ];
@@ -461,11 +466,6 @@ function toHex(hash: unknown): string | undefined {
   if (bytes.length === 32) return bytes.toString('hex');
   const text = bytes.toString('latin1').toLowerCase();
   return /^[\da-f]{64}$/.test(text) ? text : undefined;
-}
-
-function toTime(value: unknown): number | undefined {
-  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(ms) ? undefined : ms;
 }
 
 function disagreementError({ name }: UploadSource): AppError {

@@ -146,7 +146,7 @@ function createExtraParts(): ExtraParts {
   let hasSteps = false;
   return {
     take(part, events) {
-      if ('inlineData' in part && isMedia(part.inlineData)) {
+      if ('inlineData' in part && isInlineData(part.inlineData)) {
         const { mimeType, data } = part.inlineData;
         // Drafts of a picture come as thoughts.
         if (part.thought !== true) files.push({ mimeType, data });
@@ -189,7 +189,7 @@ function joinSamples(files: readonly AnswerFile[]): readonly AnswerFile[] {
 /** Two digits are the least that a byte needs. */
 const BASE64 = /^[\w+/-]{2}/;
 
-function isMedia(value: unknown): value is MediaPart['inlineData'] {
+function isInlineData(value: unknown): value is MediaPart['inlineData'] {
   return (
     isObject(value) && typeof value.mimeType === 'string' && typeof value.data === 'string' && BASE64.test(value.data)
   );
@@ -372,7 +372,7 @@ type PlainPart = Extract<Part, { text: string }>;
 /** Media do not count here: `ReplyLimits.other` applies to them, and a session stores them separately. */
 function measurePart(part: Part): number {
   if ('text' in part && typeof part.text === 'string') return part.text.length;
-  if (!('inlineData' in part) || !isMedia(part.inlineData)) return JSON.stringify(part).length;
+  if (!('inlineData' in part) || !isInlineData(part.inlineData)) return JSON.stringify(part).length;
   const { inlineData: _, ...rest } = part;
   return JSON.stringify(rest).length;
 }

@@ -156,7 +156,7 @@ function createFieldReader(maxEventBytes: number): FieldReader {
     if (data === undefined) data = value;
     else more.push(value);
     size += value.length + (more.length > 0 ? 1 : 0);
-    if (size > maxEventBytes || more.length > MAX_LINES) throw tooLargeError(maxEventBytes);
+    if (size > maxEventBytes || more.length > MAX_LINES) throw tooLargeEventError(maxEventBytes);
   }
 
   function read(text: string, events: string[]): void {
@@ -191,7 +191,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function tooLargeError(limit: number): AppError {
+function tooLargeEventError(limit: number): AppError {
   return new AppError('api', `the server sent an event of more than ${Math.round(limit / 1024 / 1024)} MB`, {
     hint: 'Ask for a shorter answer, or check which server GOOGLE_GEMINI_BASE_URL names.',
   });
@@ -213,7 +213,7 @@ function createLineBuffer(maxBytes: number): LineBuffer {
   let length = 0;
   function add(bytes: Buffer): void {
     if (bytes.length === 0) return;
-    if (length + bytes.length > maxBytes) throw tooLargeError(maxBytes);
+    if (length + bytes.length > maxBytes) throw tooLargeEventError(maxBytes);
     if (length + bytes.length > store.length) {
       const larger = Buffer.allocUnsafe(Math.max(length + bytes.length, 2 * store.length, 4096));
       store.copy(larger, 0, 0, length);

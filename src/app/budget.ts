@@ -200,10 +200,10 @@ function estimateRequest({ contents, systemInstruction, tools = [] }: ModelReque
     (content) => content.parts,
   );
   const declared = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
-  return parts.reduce((sum, part) => sum + estimatePart(part), declared);
+  return parts.reduce((sum, part) => sum + estimatePartTokens(part), declared);
 }
 
-function estimatePart(part: Part): number {
+function estimatePartTokens(part: Part): number {
   if ('text' in part && typeof part.text === 'string') return estimateTokens(part.text);
   if (!('inlineData' in part)) return estimateTokens(JSON.stringify(part));
   const { mimeType, data } = part.inlineData;

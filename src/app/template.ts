@@ -98,7 +98,7 @@ async function fillCommand({ body, name }: Template, values: TemplateValues): Pr
   const [stray] = parseParams(values.params).keys();
   if (stray !== undefined) throw unknownParamError(name, stray, []);
   const { words = '' } = values;
-  const pieces = splitCommand(body, name);
+  const pieces = splitCommandBody(body, name);
   const texts = new Map<CommandPiece, string>();
   for (const piece of pieces) if (piece.kind === 'file') texts.set(piece, await values.read(piece.text.trim()));
   for (const piece of pieces) {
@@ -116,7 +116,7 @@ interface CommandPiece {
 }
 
 /** Throws AppError `config` for a `{` that is never closed. */
-function splitCommand(body: string, name: string): readonly CommandPiece[] {
+function splitCommandBody(body: string, name: string): readonly CommandPiece[] {
   const pieces: CommandPiece[] = [];
   let at = 0;
   for (const { 0: mark, index } of body.matchAll(PLACEHOLDERS.command)) {

@@ -86,7 +86,7 @@ export async function createUploads(
       await source.open?.(signal);
       const file = await client.upload(await guardSource(source, app), {
         ...{ mimeType, signal, displayName: name },
-        onProgress: createProgressReporter(app, source.bytes),
+        onProgress: createUploadReporter(app, source.bytes),
         address: cache.read()?.address,
         onAddress: (address) => cache.write({ address }),
         isEnough: (file) => livesLongEnough(file, minLifeMs),
@@ -326,7 +326,7 @@ const BAR_CELLS = 20;
 const RATE_MS = 5000;
 
 /** Shows beside the spinner: `████░░░░ 42 % of 1.2 GB · 12.3 MB/s · 1 min 5 s left`. */
-function createProgressReporter({ io, clock }: App, total: number): (bytes: number) => void {
+function createUploadReporter({ io, clock }: App, total: number): (bytes: number) => void {
   let marks: readonly { readonly at: number; readonly bytes: number }[] = [];
   return (bytes) => {
     if (!io.err.isTerminal) return;

@@ -111,7 +111,7 @@ export function verifyTurn(run: RunTurn, verification: Verification): RunTurn {
         yield { ...end, usage };
         return;
       }
-      const ending = formatEnding(result, verification);
+      const ending = formatVerifyEnding(result, verification);
       if (failures >= maxVerify) throw verifyError({ ...verification, ending, failures, output, held });
       if (!isLastOnly && last !== '' && last !== '\n') yield { type: 'text', delta: '\n' };
       prompt = failurePrompt(command, ending, output);
@@ -180,7 +180,7 @@ function takeLastBytes({ head, tail, omitted }: ShellResult): string {
     .replace(/^\ufffd+/, '');
 }
 
-function formatEnding(
+function formatVerifyEnding(
   { exitCode, signal, hasTimedOut }: ShellResult,
   { timeoutMs = DEFAULT_TIMEOUT_MS }: Verification,
 ) {

@@ -45,7 +45,7 @@ export async function questionView(name: string, preview: Preview, options: View
   const { columns, isStyled, pause } = options;
   const width = Math.max(columns - 3, 10);
   const paint = (style: Paint): Paint => (isStyled ? style : noStyle);
-  const isMeasured = toText(preview).length <= MAX_MEASURED;
+  const isMeasured = toPreviewText(preview).length <= MAX_MEASURED;
   // A continuation row must not look like a line of its own.
   const frameRow = (row: string, isFirst: boolean, style: Paint): string =>
     `${isFirst ? '│' : '┊'} ${row === '' ? '' : paint(style)(row)}`.trimEnd();
@@ -68,7 +68,7 @@ export async function questionView(name: string, preview: Preview, options: View
       done = 0;
     }
   }
-  const hidden = await countHidden(preview, pause);
+  const hidden = await countUnseen(preview, pause);
   const warning =
     hidden === 0 ? [] : layOutRows(`${plural(hidden, 'character')} that cannot be seen: shown as escapes`, YELLOW);
   const [first = '', ...others] = layOutRows(`${sanitize(name)} ${formatPreviewTitle(preview)}`, BOLD);
@@ -125,7 +125,7 @@ const SLICE = 8192;
 function* slicePreview(preview: Preview): Generator<Slice | undefined> {
   const isDiff = preview.kind === 'diff';
   const start = isDiff && !preview.diff.startsWith('@@') ? preview.diff.indexOf('\n@@') + 1 : 0;
-  const text = isDiff ? preview.diff.slice(start).replace(/\n$/, '') : toText(preview);
+  const text = isDiff ? preview.diff.slice(start).replace(/\n$/, '') : toPreviewText(preview);
   const lines = collapseGaps(iterateLines(text), isDiff ? '+- ' : '');
   if (isDiff && text.length <= MAX_MEASURED) {
     yield* sliceWithWords([...lines].filter((line) => line !== undefined));
@@ -276,17 +276,17 @@ function markTabs(line: string): string {
   return line.split('\t').map(sanitize).join('→   ');
 }
 
-async function countHidden(preview: Preview, pause: () => Promise<void>): Promise<number> {
+async function countUnseen(preview: Preview, pause: () => Promise<void>): Promise<number> {
   const seen = preview.kind === 'diff' ? /\r?\n|\t/g : /\n/g;
   let count = 0;
-  for (const part of splitParts(toText(preview))) {
+  for (const part of splitParts(toPreviewText(preview))) {
     count += countInvisible(part.replace(seen, ''));
     if (part.length >= SLICE) await pause();
   }
   return count;
 }
 
-function toText(preview: Preview): string {
+function toPreviewText(preview: Preview): string {
   switch (preview.kind) {
     case 'diff':
       return preview.diff;

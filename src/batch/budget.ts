@@ -59,7 +59,7 @@ export function createBudget(maxCost: number, price: ComputeCost, spentBefore = 
           continue;
         }
         const output = Math.min(most, affordable);
-        if (output < Math.min(MIN_OUTPUT, most)) throw spentError(maxCost, spent);
+        if (output < Math.min(MIN_OUTPUT, most)) throw batchSpentError(maxCost, spent);
         const held = cost(wanted, output);
         reserved += held;
         holders += 1;
@@ -83,7 +83,7 @@ export function unknownPriceError(model: string): AppError {
   });
 }
 
-function spentError(maxCost: number, spent: number): AppError {
+function batchSpentError(maxCost: number, spent: number): AppError {
   const message =
     spent === 0
       ? `--max-cost ${maxCost} is not enough for one row: its prompt and ${MIN_OUTPUT} tokens of answer cost more`

@@ -72,7 +72,7 @@ async function* toRows(
     if (columns === undefined) {
       columns = parseHeader(record, name);
       if (isPromptNeeded && !columns.includes('prompt') && !columns.includes('files'))
-        throw noPromptError(name, columns);
+        throw noPromptColumnError(name, columns);
       continue;
     }
     yield toRow(record, columns, index);
@@ -119,7 +119,7 @@ function parseHeader(record: CsvRecord, name: string): readonly string[] {
   return columns;
 }
 
-function noPromptError(name: string, columns: readonly string[]): AppError {
+function noPromptColumnError(name: string, columns: readonly string[]): AppError {
   return new AppError('usage', `${name} has no column "prompt"; its columns: ${columns.slice(0, 20).join(', ')}`, {
     hint: 'Name one so, or say what to ask with --template or -p. The first line must name the columns.',
   });

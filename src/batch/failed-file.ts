@@ -22,13 +22,13 @@ export interface FailedFile {
 export async function openFailedFile(path: string, isAnswered: (id: string) => boolean): Promise<FailedFile> {
   const known = createIdTable();
   const isAnsweredRow = (line: string, isAnsweredId: (id: string) => boolean): boolean => {
-    const id = findId(line);
+    const id = findRowId(line);
     return id !== undefined && isAnsweredId(id);
   };
   await compact(
     path,
     (line) => isAnsweredRow(line, isAnswered),
-    (line) => known.set(toKey(line), KEPT),
+    (line) => known.set(toRowKey(line), KEPT),
   );
   let waiting: string[] = [];
   let writing: Promise<void> = Promise.resolve();
@@ -48,8 +48,8 @@ export async function openFailedFile(path: string, isAnswered: (id: string) => b
 
   return {
     add(line) {
-      const before = known.get(toKey(line));
-      known.set(toKey(line), ADDED);
+      const before = known.get(toRowKey(line));
+      known.set(toRowKey(line), ADDED);
       if (before !== 0) return;
       waiting.push(line);
       if (waiting.length > 1) return;
@@ -62,7 +62,7 @@ export async function openFailedFile(path: string, isAnswered: (id: string) => b
     async close(isAnsweredNow, dropsOthers) {
       await writing;
       const isDropped = (line: string): boolean =>
-        isAnsweredRow(line, isAnsweredNow) || (dropsOthers && known.get(toKey(line)) !== ADDED);
+        isAnsweredRow(line, isAnsweredNow) || (dropsOthers && known.get(toRowKey(line)) !== ADDED);
       if (failure === undefined) await compact(path, isDropped, () => {});
       if (failure === undefined) return;
       throw new AppError('internal', `cannot write ${path}: ${errorReason(failure)}`, {
@@ -78,8 +78,8 @@ const KEPT = 1;
 const ADDED = 2;
 
 /** Two lines with the same id are the same row, however they are spelled. */
-function toKey(line: string): string {
-  const id = findId(line);
+function toRowKey(line: string): string {
+  const id = findRowId(line);
   return id === undefined ? `line ${line}` : `id ${id}`;
 }
 
@@ -116,7 +116,7 @@ async function* readCompleteLines(path: string): AsyncGenerator<string, void> {
   for await (const { lines, isTorn } of readLineBatches(path)) if (!isTorn) yield* lines;
 }
 
-function findId(line: string): string | undefined {
+function findRowId(line: string): string | undefined {
   const row = tryParseJson(line);
   return isObject(row) && typeof row.id === 'string' ? row.id : undefined;
 }

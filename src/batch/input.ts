@@ -19,7 +19,7 @@ export async function* readRows(chunks: AsyncIterable<Uint8Array>, options: Inpu
   const { maxLineBytes = MAX_LINE_BYTES } = options;
   let index = 0;
   let lineNumber = 0;
-  for await (const lines of splitLines(bytes, maxLineBytes)) {
+  for await (const lines of splitInputLines(bytes, maxLineBytes)) {
     for (const line of lines) {
       lineNumber += 1;
       const raw = { index, lineNumber };
@@ -64,7 +64,7 @@ const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
 /** Lines without their ends; of one that is too long, only its length. */
-async function* splitLines(
+async function* splitInputLines(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
 ): AsyncGenerator<readonly (Uint8Array | number)[], void> {

@@ -79,7 +79,7 @@ const LOCK_WAIT_MS = 300;
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { clock, signal } = options;
-  const paths = toRunPaths(resolveOutput(options.output));
+  const paths = toRunPaths(resolveOutputPath(options.output));
   const lock = await acquireLock(paths.lock, {
     clock,
     signal,
@@ -93,14 +93,14 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       hint: `Wait for it, or use another --output-file. (Its lock: ${paths.lock})`,
     });
   }
-  if (!lock?.isHeld) throw writeError(paths.output, new Error(`cannot create ${paths.lock}`));
+  if (!lock?.isHeld) throw outputWriteError(paths.output, new Error(`cannot create ${paths.lock}`));
   try {
-    const run = await prepareRun(paths, options);
+    const run = await prepareRunFile(paths, options);
     const marks = createIdTable();
     const { counts, end } = await scanOutput(paths, marks);
     const file = await openAppendFile(paths.output, { now: clock.now(), torn: 'drop', createMode: 0o666, end }).catch(
       (thrown: unknown) => {
-        throw writeError(paths.output, thrown);
+        throw outputWriteError(paths.output, thrown);
       },
     );
     const failed = await openFailedFile(paths.failed, (id) => (marks.get(id) & OK) !== 0);
@@ -118,14 +118,14 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 }
 
 /** Follows a symbolic link. Throws AppError `usage` for a directory. */
-function resolveOutput(output: string): string {
+function resolveOutputPath(output: string): string {
   if (isDirectory(output)) {
     throw new AppError('usage', `${output} is a directory`, { hint: 'Name a file: --output-file out.jsonl' });
   }
   return realPath(output) ?? output;
 }
 
-async function prepareRun(paths: RunPaths, options: JournalOptions): Promise<RunFile> {
+async function prepareRunFile(paths: RunPaths, options: JournalOptions): Promise<RunFile> {
   const { settings, input, restarts, clock } = options;
   const before = await readRunFile(paths);
   if (before === undefined && pathExists(paths.output) && (await hasContent(paths.output))) {
@@ -218,7 +218,7 @@ function createJournal({ paths, runId, marks, counts, file, failed, clock }: Jou
       const outcome = await file.append(`${lines.join('\n')}\n`);
       if (outcome === 'overtaken') throw new Error('another program has changed it');
     } catch (thrown) {
-      failure = writeError(paths.output, thrown);
+      failure = outputWriteError(paths.output, thrown);
       throw failure;
     }
     if (clock.now() - syncedAt < SYNC_MS || syncing !== undefined) return;
@@ -227,7 +227,7 @@ function createJournal({ paths, runId, marks, counts, file, failed, clock }: Jou
     syncing = file
       .sync()
       .catch((thrown: unknown) => {
-        failure = writeError(paths.output, thrown);
+        failure = outputWriteError(paths.output, thrown);
       })
       .finally(() => {
         syncing = undefined;
@@ -275,7 +275,7 @@ function createJournal({ paths, runId, marks, counts, file, failed, clock }: Jou
       await flushed;
       await syncing;
       await file.sync().catch((thrown: unknown) => {
-        throw writeError(paths.output, thrown);
+        throw outputWriteError(paths.output, thrown);
       });
     },
     flushNow() {
@@ -288,7 +288,7 @@ function createJournal({ paths, runId, marks, counts, file, failed, clock }: Jou
         await syncing;
         if (failure !== undefined) throw failure;
         await file.sync().catch((thrown: unknown) => {
-          throw writeError(paths.output, thrown);
+          throw outputWriteError(paths.output, thrown);
         });
       } finally {
         await file.close();
@@ -298,7 +298,7 @@ function createJournal({ paths, runId, marks, counts, file, failed, clock }: Jou
   };
 }
 
-function writeError(output: string, cause: unknown): AppError {
+function outputWriteError(output: string, cause: unknown): AppError {
   const code = errorCode(cause);
   const hint =
     code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'

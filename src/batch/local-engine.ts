@@ -190,7 +190,7 @@ function createAsker(
       };
       try {
         permit = await throttle.acquire(expected, halted);
-        const asked = await prepared.ask({ ...limitOutput(reserved), onCost }, signal);
+        const asked = await prepared.ask({ ...toAskLimits(reserved), onCost }, signal);
         permit.succeed(asked.usage.promptTokenCount);
         learnRatio(prepared.tokens, asked.usage);
         reserved?.settle(cost ?? asked.cost);
@@ -198,7 +198,7 @@ function createAsker(
       } catch (thrown) {
         reserved?.settle(cost);
         const error = AppError.from(thrown);
-        const isRefusal = isRefused(error);
+        const isRefusal = isThrottled(error);
         if (isRefusal) permit?.refuse(error);
         else permit?.fail();
         if (thrown === halted.reason) throw thrown;
@@ -215,7 +215,7 @@ function createAsker(
   };
 }
 
-function limitOutput(reserved: AskLimits | undefined): AskLimits {
+function toAskLimits(reserved: AskLimits | undefined): AskLimits {
   const { maxOutputTokens } = reserved ?? {};
   return maxOutputTokens === undefined ? {} : { maxOutputTokens };
 }
@@ -229,7 +229,7 @@ async function stopRunAtLimit<Result>(work: () => Promise<Result>): Promise<Resu
 }
 
 /** Whether the service lacks capacity for all requests, not only for this one. */
-function isRefused({ status, quota }: AppError): boolean {
+function isThrottled({ status, quota }: AppError): boolean {
   return quota?.per === 'minute' || (quota === undefined && (status === 429 || status === 503));
 }
 

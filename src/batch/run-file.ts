@@ -78,7 +78,7 @@ export function checkSameRun(
 ): void {
   const names = [...new Set([...Object.keys(before.settings), ...Object.keys(now.settings)])];
   const changes = names
-    .filter((name) => !isSame(before.settings[name], now.settings[name]))
+    .filter((name) => !isEqualJson(before.settings[name], now.settings[name]))
     .map((name) => `${name} was ${formatSetting(before.settings[name])}, is ${formatSetting(now.settings[name])}`);
   const isOtherFile = before.input.name !== now.input.name || now.input.name === '-';
   if (isOtherFile && before.input.firstRow !== now.input.firstRow && now.input.name !== failed) {
@@ -96,7 +96,7 @@ function describeInputChange(before: string, now: string): string {
   return `the input was ${was}, is ${is}`;
 }
 
-function isSame(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
+function isEqualJson(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
   return canonicalJson(left ?? null) === canonicalJson(right ?? null);
 }
 

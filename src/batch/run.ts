@@ -60,8 +60,8 @@ export async function runRows(options: RunOptions): Promise<RunCounts> {
         if (drainSignal.aborted || seen >= limit) return;
         seen += 1;
         const { row, claim } = claimRow(given, journal);
-        if (!isReadable(row)) unreadable += 1;
-        const isDone = claim === 'ok' || (claim === 'failed' && !(retriesFailed && isReadable(row)));
+        if (!isReadableRow(row)) unreadable += 1;
+        const isDone = claim === 'ok' || (claim === 'failed' && !(retriesFailed && isReadableRow(row)));
         onSeen(row, !isDone);
         if (isDone) {
           skipped += 1;
@@ -69,7 +69,7 @@ export async function runRows(options: RunOptions): Promise<RunCounts> {
           continue;
         }
         await order?.expect(row.index);
-        if (isReadable(row)) yield row;
+        if (isReadableRow(row)) yield row;
         else await finish({ id: row.id, index: row.index, line: row.line, result: row.input as AppError });
       }
     } catch (thrown) {
@@ -89,7 +89,7 @@ export async function runRows(options: RunOptions): Promise<RunCounts> {
   return { seen, skipped, unreadable, isComplete };
 }
 
-function isReadable(row: Row): row is PendingRow {
+function isReadableRow(row: Row): row is PendingRow {
   return !(row.input instanceof AppError);
 }
 

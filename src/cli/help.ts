@@ -107,19 +107,19 @@ export function formatColumns(rows: readonly (readonly [left: string, right: str
 }
 
 function formatIndented(text: string): string {
-  return wrapText(text, WIDTH - 2)
+  return wrapHelp(text, WIDTH - 2)
     .map((line) => `  ${line}\n`)
     .join('');
 }
 
 function formatHelpRow(term: string, text: string, left: number): string {
   const indent = ' '.repeat(left + 4);
-  const lines = wrapText(text, Math.max(WIDTH - indent.length, 30));
+  const lines = wrapHelp(text, Math.max(WIDTH - indent.length, 30));
   const first = term.length > left ? `  ${term}\n${indent}` : `  ${term.padEnd(left)}  `;
   return `${first}${lines.join(`\n${indent}`)}\n`;
 }
 
-function wrapText(text: string, width: number): string[] {
+function wrapHelp(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {

@@ -39,9 +39,9 @@ const CONCURRENCY = 4;
  * with the input. Throws AppError: `usage` for wrong flags and files, `auth` if the backend has no embeddings, `api`.
  */
 export async function run(options: EmbedOptions, app: App): Promise<number> {
-  const wanted = parseRequest(options);
+  const wanted = parseEmbedOptions(options);
   await checkFiles(options.args, app);
-  const opened = await openModel({ ...toModelOptions(options), builtIn: BUILT_IN }, app);
+  const opened = await openModel({ ...pickModelOptions(options), builtIn: BUILT_IN }, app);
   const stop = new AbortController();
   const signal = AbortSignal.any([app.signal, stop.signal]);
   try {
@@ -74,7 +74,7 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
   }
 }
 
-function toModelOptions({ auth, backend, demo, retries, quiet }: EmbedOptions): ModelOptions {
+function pickModelOptions({ auth, backend, demo, retries, quiet }: EmbedOptions): ModelOptions {
   return {
     ...(auth === undefined ? {} : { auth }),
     ...(backend === undefined ? {} : { backend }),
@@ -151,17 +151,17 @@ async function* readTexts(
 ): AsyncGenerator<InputText, void> {
   const names = args.length === 0 ? ['-'] : args;
   for (const name of names) {
-    const chunks = requireText(name === '-' ? systemStdin().read(signal) : readChunks(resolve(cwd, name), name), name);
+    const chunks = checkText(name === '-' ? systemStdin().read(signal) : readChunks(resolve(cwd, name), name), name);
     const where = args.length === 0 ? {} : { file: name };
     if (whole) {
       const text = await readWhole(chunks, name);
       if (text.trim() !== '') yield { ...where, text };
-    } else yield* readLines(chunks, name, where);
+    } else yield* readInputLines(chunks, name, where);
   }
 }
 
 /** Throws AppError `usage` for what is not UTF-8: its vectors would mean nothing. */
-async function* requireText(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array, void> {
+async function* checkText(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const check = (chunk?: Uint8Array): void => {
     try {
@@ -182,7 +182,7 @@ async function* requireText(chunks: AsyncIterable<Uint8Array>, name: string): As
 const MAX_BYTES = 1_000_000;
 
 /** The API refuses an empty text, so empty lines have no vector; they are counted all the same. */
-async function* readLines(
+async function* readInputLines(
   chunks: AsyncIterable<Uint8Array>,
   name: string,
   where: Pick<InputText, 'file'>,
@@ -190,7 +190,7 @@ async function* readLines(
   let line = 0;
   for await (const found of splitLines(chunks, { maxBytes: MAX_BYTES, tooLong: 'stop' })) {
     line += 1;
-    if ('isTooLong' in found) throw tooLongError(`line ${line} of ${describeInput(name)}`);
+    if ('isTooLong' in found) throw tooLongTextError(`line ${line} of ${describeInput(name)}`);
     const text = (line === 1 ? found.text.replace(/^\uFEFF/, '') : found.text).replace(/\r$/, '');
     if (text.trim() !== '') yield { ...where, line, text };
   }
@@ -201,7 +201,7 @@ async function readWhole(chunks: AsyncIterable<Uint8Array>, name: string): Promi
   let size = 0;
   for await (const chunk of chunks) {
     size += chunk.length;
-    if (size > MAX_BYTES) throw tooLongError(describeInput(name));
+    if (size > MAX_BYTES) throw tooLongTextError(describeInput(name));
     parts.push(chunk);
   }
   return Buffer.concat(parts, size).toString('utf8');
@@ -217,7 +217,7 @@ function notUtf8Error(name: string): AppError {
   });
 }
 
-function tooLongError(what: string): AppError {
+function tooLongTextError(what: string): AppError {
   return new AppError('usage', `${what} is longer than 1 MB`, { hint: 'Split it into smaller texts, one per line.' });
 }
 
@@ -255,7 +255,7 @@ interface Wanted {
   readonly dimensions?: number;
 }
 
-function parseRequest({ model = EMBEDDING_MODEL, taskType: given, dimensions }: EmbedOptions): Wanted {
+function parseEmbedOptions({ model = EMBEDDING_MODEL, taskType: given, dimensions }: EmbedOptions): Wanted {
   const taskType = given?.toUpperCase().replaceAll('-', '_');
   if (taskType !== undefined && !TASK_TYPES.includes(taskType)) {
     const names = TASK_TYPES.map((name) => name.toLowerCase().replaceAll('_', '-')).join(', ');

@@ -32,7 +32,7 @@ export async function run(options: TrustOptions, app: App): Promise<number> {
   if (options.args.length > 1 || (options.list && (options.remove || options.args.length > 0))) {
     throw new AppError('usage', 'trust takes one folder, --list none', { hint: 'Example: gmn trust ./project' });
   }
-  if (options.list) return listFolders(options, app);
+  if (options.list) return listTrustedFolders(options, app);
   const wanted = resolve(app.cwd, options.args[0] ?? '.');
   return options.remove ? forgetFolder(wanted, options, app) : trustFolder(wanted, options, app);
 }
@@ -108,7 +108,7 @@ async function forgetFolder(wanted: string, options: TrustOptions, app: App): Pr
   return 0;
 }
 
-async function listFolders(options: TrustOptions, app: App): Promise<number> {
+async function listTrustedFolders(options: TrustOptions, app: App): Promise<number> {
   const file = trustFilePath(app.homes().gmn);
   const folders = [...readTrustFile(file)].map(([folder, { time, servers }]) => ({
     folder,

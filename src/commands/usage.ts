@@ -36,9 +36,9 @@ export async function run(options: UsageOptions, app: App): Promise<number> {
   if (!isMissing) for await (const record of readUsage(home, from)) table.add(record);
   const rows = table.rows();
   const total = table.total();
-  const shown = rows.map((row) => ({ ...row, name: formatName(row.name, by, app) }));
+  const shown = rows.map((row) => ({ ...row, name: formatGroupName(row.name, by, app) }));
   const all = total === undefined || rows.length < 2 ? shown : [...shown, total];
-  const text = formatTable([toHeader(by), ...all.map(toCells)]);
+  const text = formatTable([toHeader(by), ...all.map(formatUsageCells)]);
   const hasChart = app.io.out.isTerminal && app.env.TERM !== 'dumb';
   await printReport(
     {
@@ -47,8 +47,8 @@ export async function run(options: UsageOptions, app: App): Promise<number> {
         since: new Date(from).toISOString(),
         by,
         prices: `@pydantic/genai-prices ${PRICES_VERSION}`,
-        rows: rows.map((row) => ({ [by]: row.name, ...toFields(row) })),
-        ...(total === undefined ? {} : { total: toFields(total) }),
+        rows: rows.map((row) => ({ [by]: row.name, ...toUsageFields(row) })),
+        ...(total === undefined ? {} : { total: toUsageFields(total) }),
       },
       notices: findNotices(total, since),
     },
@@ -68,12 +68,12 @@ function parseSince(text: string, now: number): number {
   });
 }
 
-function formatName(name: string, by: UsageGrouping, { env }: App): string {
+function formatGroupName(name: string, by: UsageGrouping, { env }: App): string {
   return sanitize(by === 'directory' ? shortenPath(name, env.HOME) : name);
 }
 
 /** `cost` is that of all runs; if one of them has no known cost, `pricedCost` is that of the others. */
-function toFields({ runs, usage, cost, unpriced }: UsageRow): JsonObject {
+function toUsageFields({ runs, usage, cost, unpriced }: UsageRow): JsonObject {
   const rounded = Math.round(cost * 1e9) / 1e9;
   const costs =
     unpriced === 0
@@ -86,7 +86,7 @@ function toHeader(by: UsageGrouping): readonly string[] {
   return [by.toUpperCase(), 'RUNS', 'TOKENS', 'COST'];
 }
 
-function toCells({ name, runs, usage, ...price }: UsageRow): readonly string[] {
+function formatUsageCells({ name, runs, usage, ...price }: UsageRow): readonly string[] {
   return [name, String(runs), String(sumTokens(usage)), formatCost({ runs, ...price })];
 }
 

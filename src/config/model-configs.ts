@@ -96,7 +96,7 @@ function selectOverrides(modelConfigs: JsonObject, levels: ReadonlyMap<string, n
     .flatMap((item) => {
       const { match, modelConfig } = toJsonObject(item);
       const entries = Object.entries(toJsonObject(match));
-      if (entries.length === 0 || !entries.every(([key, value]) => isMatch(key, value, levels))) return [];
+      if (entries.length === 0 || !entries.every(([key, value]) => matchesScope(key, value, levels))) return [];
       const { model } = toJsonObject(match);
       const level = typeof model === 'string' ? (levels.get(model) ?? 0) : 0;
       return [{ level, size: entries.length, modelConfig: modelConfig ?? null }];
@@ -106,7 +106,7 @@ function selectOverrides(modelConfigs: JsonObject, levels: ReadonlyMap<string, n
 }
 
 /** `overrideScope` names an agent of the official CLI; `core` means none. Other conditions never hold here. */
-function isMatch(key: string, value: JsonValue | undefined, levels: ReadonlyMap<string, number>): boolean {
+function matchesScope(key: string, value: JsonValue | undefined, levels: ReadonlyMap<string, number>): boolean {
   if (key === 'model') return typeof value === 'string' && levels.has(value);
   return key === 'overrideScope' && value === 'core';
 }

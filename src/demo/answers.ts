@@ -67,7 +67,7 @@ function findBuiltinAnswer(request: DemoRequest, sign: (call: JsonObject) => str
   const task = SAMPLE_TASKS.find(({ ask }) => joinPartTexts(prompt.parts).includes(ask));
   if (task !== undefined) return findTaskAnswer(task, request, sign);
   if (last !== prompt) return undefined;
-  const question = findLastLine(joinPartTexts(last.parts.slice(-1)));
+  const question = takeLastLine(joinPartTexts(last.parts.slice(-1)));
   const sample = SAMPLES.get(question);
   const schema = request.generationConfig.responseJsonSchema ?? request.generationConfig.responseSchema;
   if (question === '3 colors') return answerColors(toJsonObject(schema));
@@ -79,7 +79,7 @@ function findBuiltinAnswer(request: DemoRequest, sign: (call: JsonObject) => str
   return count === undefined ? undefined : { chunks: numberChunks(Number(count)), isUnlimited: true };
 }
 
-function findLastLine(text: string): string {
+function takeLastLine(text: string): string {
   return text.trim().split('\n').at(-1)?.trim().toLowerCase() ?? '';
 }
 

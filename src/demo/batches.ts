@@ -84,7 +84,7 @@ export function createBatches(options: BatchOptions): Batches {
     } else if (faults.take(['batch-failed']) !== undefined) {
       job.state = 'FAILED';
     } else {
-      job.output = await createOutput(job, options, shape);
+      job.output = await createJobOutput(job, options, shape);
       // The file of the requests was deleted meanwhile.
       job.state = job.output === undefined ? 'FAILED' : 'SUCCEEDED';
     }
@@ -191,12 +191,12 @@ async function* readFileRows(content: AsyncIterable<Uint8Array>): AsyncGenerator
   for await (const chunk of content) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
-    yield* lines.filter((line) => line.trim() !== '').map(parseLine);
+    yield* lines.filter((line) => line.trim() !== '').map(parseInputLine);
   }
-  if (rest.trim() !== '') yield parseLine(rest);
+  if (rest.trim() !== '') yield parseInputLine(rest);
 }
 
-function parseLine(line: string): Row {
+function parseInputLine(line: string): Row {
   const value = tryParseJson(line);
   const { key, request } = isObject(value) ? toJsonObject(value) : {};
   return { key: typeof key === 'string' ? key : undefined, metadata: undefined, request: toJsonObject(request) };
@@ -231,7 +231,7 @@ interface Shape {
 }
 
 /** Undefined if the file of the requests is gone. */
-async function createOutput(job: Job, options: BatchOptions, shape: Shape): Promise<JsonObject | undefined> {
+async function createJobOutput(job: Job, options: BatchOptions, shape: Shape): Promise<JsonObject | undefined> {
   const { faults, files } = options;
   const { fileName, owner, inlined, displayName } = job;
   if (fileName === undefined) {

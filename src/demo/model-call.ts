@@ -17,7 +17,7 @@ import {
   notFoundResponse,
   type Outcome,
 } from './google-error.ts';
-import { checkPictures } from './picture.ts';
+import { checkPictureRequest } from './picture.ts';
 import type { QuotaBook } from './quota.ts';
 import { checkLength, countPromptTokens, streamResponses } from './reply.ts';
 import { type DemoRequest, type Parsed, parseBody, parseRequest, toCamelKeys } from './request.ts';
@@ -218,7 +218,7 @@ async function generate(call: Call, state: State): Promise<void> {
   const problem =
     checkRequest(request.value) ??
     state.book.check(request.value.contents, call.model) ??
-    checkPictures(request.value, state.book.isValid) ??
+    checkPictureRequest(request.value, state.book.isValid) ??
     checkLength(request.value, state.faults.take(['window'])?.amount ?? findInputLimit(call.model));
   if (problem !== undefined) return sendError(reply, invalidArgumentResponse(problem), format);
   const { backend, model } = call;

@@ -6,7 +6,7 @@ import { type DemoRequest, joinPartTexts } from './request.ts';
 /** Pixels of the shorter side: small, so that tests are fast, but different for each size. */
 const SIDES: Readonly<Record<string, number>> = { '512': 32, '1K': 64, '2K': 128, '4K': 256 };
 
-export function makesPictures(model: string): boolean {
+export function isPictureModel(model: string): boolean {
   return /-image(?:-|$)|nano-banana/.test(model);
 }
 
@@ -17,7 +17,7 @@ export function makesPictures(model: string): boolean {
 export function findPictureAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
   const { responseModalities, imageConfig } = request.generationConfig;
   const modes = Array.isArray(responseModalities) ? responseModalities.map(String) : ['TEXT', 'IMAGE'];
-  if (!makesPictures(request.model) || !modes.includes('IMAGE')) return undefined;
+  if (!isPictureModel(request.model) || !modes.includes('IMAGE')) return undefined;
   const prompt = joinPartTexts(request.contents.at(-1)?.parts ?? []).trim();
   const earlier = request.contents.flatMap(({ parts }) => parts.map(({ inlineData }) => toJsonObject(inlineData).data));
   const data = drawPicture(`${prompt}\n${earlier.join('')}`, toJsonObject(imageConfig)).toString('base64');
@@ -32,11 +32,11 @@ function toPictureCall(data: string): JsonObject {
 }
 
 /** An error message if a picture of the model comes back without its signature, or with another one. */
-export function checkPictures(
+export function checkPictureRequest(
   request: DemoRequest,
   isValid: (call: JsonObject, signature: unknown) => boolean,
 ): string | undefined {
-  if (!makesPictures(request.model)) return undefined;
+  if (!isPictureModel(request.model)) return undefined;
   for (const [index, { role, parts }] of request.contents.entries()) {
     for (const { inlineData, thoughtSignature } of role === 'model' ? parts : []) {
       if (!isObject(inlineData)) continue;

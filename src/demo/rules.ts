@@ -1,5 +1,5 @@
 import { type JsonObject, toJsonObject } from '../core/json.ts';
-import { makesPictures } from './picture.ts';
+import { isPictureModel } from './picture.ts';
 import { type DemoContent, type DemoPart, type DemoRequest, isFunctionCall, isFunctionResponse } from './request.ts';
 
 const DATA_KEYS = [
@@ -96,7 +96,7 @@ function checkConfig({ generationConfig: config, model, tools, ...request }: Dem
   if (tier !== undefined && !['flex', 'standard', 'priority'].includes(tier)) {
     return `Invalid value at 'service_tier': "${tier}".`;
   }
-  if (config.imageConfig !== undefined && !makesPictures(model)) return `image_config is not supported by ${model}.`;
+  if (config.imageConfig !== undefined && !isPictureModel(model)) return `image_config is not supported by ${model}.`;
   const thinking = toJsonObject(config.thinkingConfig);
   const isThird = isThirdFamily(model);
   if (thinking.thinkingLevel !== undefined && thinking.thinkingBudget !== undefined) {

@@ -103,7 +103,8 @@ function makeObject(work: Work): JsonObject {
 
 function makeArray(work: Work): JsonValue {
   const prefix = Array.isArray(work.schema.prefixItems) ? work.schema.prefixItems : [];
-  const least = toNumber(work.schema.minItems) ?? Math.min(chooseLength(work), toNumber(work.schema.maxItems) ?? 1);
+  const least =
+    toFiniteNumber(work.schema.minItems) ?? Math.min(chooseLength(work), toFiniteNumber(work.schema.maxItems) ?? 1);
   const length = Math.max(least, prefix.length);
   return Array.from({ length }, (_item, index) =>
     makeValue({ ...work, salt: index, schema: toJsonObject(prefix[index] ?? work.schema.items) }),
@@ -119,11 +120,11 @@ function chooseLength({ schema, refs }: Work): number {
 }
 
 function makeNumber(schema: JsonObject, salt: number): number {
-  const step = toNumber(schema.multipleOf) ?? 1;
-  const low = toNumber(schema.minimum) ?? Number.NEGATIVE_INFINITY;
-  const high = toNumber(schema.maximum) ?? Number.POSITIVE_INFINITY;
-  const above = toNumber(schema.exclusiveMinimum) ?? Number.NEGATIVE_INFINITY;
-  const below = toNumber(schema.exclusiveMaximum) ?? Number.POSITIVE_INFINITY;
+  const step = toFiniteNumber(schema.multipleOf) ?? 1;
+  const low = toFiniteNumber(schema.minimum) ?? Number.NEGATIVE_INFINITY;
+  const high = toFiniteNumber(schema.maximum) ?? Number.POSITIVE_INFINITY;
+  const above = toFiniteNumber(schema.exclusiveMinimum) ?? Number.NEGATIVE_INFINITY;
+  const below = toFiniteNumber(schema.exclusiveMaximum) ?? Number.POSITIVE_INFINITY;
   const fits = (value: number): boolean => value >= low && value <= high && value > above && value < below;
   const bottom = Math.max(low, above);
   const top = Math.min(high, below);
@@ -139,12 +140,12 @@ function makeString(schema: JsonObject, salt: number): string {
   const format = typeof schema.format === 'string' ? FORMATS[schema.format.toLowerCase()] : undefined;
   if (format !== undefined) return format;
   const word = salt === 0 ? 'demo' : `${salt + 1} demo`;
-  const padded = word.padEnd(toNumber(schema.minLength) ?? 0, '.');
-  return padded.slice(0, toNumber(schema.maxLength) ?? padded.length);
+  const padded = word.padEnd(toFiniteNumber(schema.minLength) ?? 0, '.');
+  return padded.slice(0, toFiniteNumber(schema.maxLength) ?? padded.length);
 }
 
 /** Google's int64 fields are strings. */
-function toNumber(value: JsonValue | undefined): number | undefined {
+function toFiniteNumber(value: JsonValue | undefined): number | undefined {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 }

@@ -36,12 +36,12 @@ function createCodeChunks(prompt: string): Answer['chunks'] {
 export function toUrlMetadata(request: DemoRequest): JsonObject {
   const urlMetadata = listPages(joinPartTexts(request.contents.at(-1)?.parts ?? [])).map((retrievedUrl) => ({
     retrievedUrl,
-    urlRetrievalStatus: `URL_RETRIEVAL_STATUS_${findStatus(retrievedUrl)}`,
+    urlRetrievalStatus: `URL_RETRIEVAL_STATUS_${chooseUrlStatus(retrievedUrl)}`,
   }));
   return { urlContextMetadata: { urlMetadata } };
 }
 
-function findStatus(url: string): string {
+function chooseUrlStatus(url: string): string {
   if (url.includes('paywall')) return 'PAYWALL';
   if (url.includes('unsafe')) return 'UNSAFE';
   return url.includes('missing') ? 'ERROR' : 'SUCCESS';

@@ -20,7 +20,7 @@ const MAX_CALLS = 10_000;
 export function createSignatureBook(): SignatureBook {
   const issued = new Map<string, Set<string>>();
   const recordSignature = (call: JsonObject, signature: string): void => {
-    const key = toCallKey(call);
+    const key = toSignedKey(call);
     const signatures = issued.get(key) ?? new Set();
     issued.delete(key);
     issued.set(key, signatures.add(signature));
@@ -30,7 +30,7 @@ export function createSignatureBook(): SignatureBook {
   const isValid = (call: JsonObject, signature: unknown): boolean =>
     signature === SKIP ||
     signature === deriveSignature(call) ||
-    (typeof signature === 'string' && issued.get(toCallKey(call))?.has(signature) === true);
+    (typeof signature === 'string' && issued.get(toSignedKey(call))?.has(signature) === true);
   return {
     isValid,
     sign(call) {
@@ -50,7 +50,7 @@ export function createSignatureBook(): SignatureBook {
         const calls = role === 'model' ? parts.filter(isFunctionCall) : [];
         for (const [index, part] of calls.entries()) {
           const call = toJsonObject(part.functionCall);
-          const needsOne = index === 0 && (isThirdFamily(model) || issued.has(toCallKey(call)));
+          const needsOne = index === 0 && (isThirdFamily(model) || issued.has(toSignedKey(call)));
           if (part.thoughtSignature === undefined && needsOne) {
             return `Function call is missing a thought_signature in functionCall parts: call of \`${String(call.name)}\`.`;
           }
@@ -64,12 +64,12 @@ export function createSignatureBook(): SignatureBook {
   };
 }
 
-function toCallKey(call: JsonObject): string {
+function toSignedKey(call: JsonObject): string {
   return `${String(call.name)} ${canonicalJson(call.args ?? {})}`;
 }
 
 function deriveSignature(call: JsonObject): string {
-  const key = toCallKey(call);
+  const key = toSignedKey(call);
   return Buffer.from(`gmn demo ${[1, 2, 3, 4].map((seed) => hashHex(key, seed)).join('')}`).toString('base64');
 }
 

@@ -44,7 +44,7 @@ export function createUploadHandler(store: FileStore): (head: RequestHead) => St
 function createStartHandler(store: FileStore, uploads: Map<string, Upload>): Receive {
   const { faults } = store;
   return async (head, body, reply) => {
-    const parsed = parseBody((await readText(body, START_BYTES)) || '{}');
+    const parsed = parseBody((await readUploadText(body, START_BYTES)) || '{}');
     if (store.isOverloaded('start')) return sendError(reply, OVERLOADED);
     if (!parsed.ok) return sendError(reply, invalidArgumentResponse(parsed.message));
     const { name, displayName } = toCamelKeys(toJsonObject(parsed.value.file));
@@ -172,7 +172,7 @@ async function append(
   }
 }
 
-async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+async function readUploadText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {

@@ -269,19 +269,19 @@ async function collectFiles({ root, name, context, glob }: WalkTarget): Promise<
       throw cause === undefined ? unreadableRulesError(path) : readError(cause, path);
     },
     onStopped: () => {
-      throw tooManyError(name, `${ENTRY_LIMIT} entries`);
+      throw tooManyFilesError(name, `${ENTRY_LIMIT} entries`);
     },
   });
   for await (const { below, files, close } of walk) {
     close();
     for (const file of files) found.files.push(joinBelow(below, file));
-    if (found.files.length > FILE_COUNT_LIMIT) throw tooManyError(name, `${FILE_COUNT_LIMIT} files`);
+    if (found.files.length > FILE_COUNT_LIMIT) throw tooManyFilesError(name, `${FILE_COUNT_LIMIT} files`);
   }
   for (const list of Object.values(found)) list.sort();
   return found;
 }
 
-function tooManyError(name: string, limit: string): AppError {
+function tooManyFilesError(name: string, limit: string): AppError {
   return new AppError('usage', `more than ${limit} in ${name}`, {
     hint: 'Name a smaller directory or a narrower glob, or leave some out in .geminiignore.',
   });

@@ -96,14 +96,14 @@ interface Mention extends FoundPath {
 
 async function resolveMention(paths: readonly string[], cwd: string): Promise<Mention | undefined> {
   for (const name of paths) {
-    const found = await findPath(resolve(cwd, name));
+    const found = await tryInspectPath(resolve(cwd, name));
     if (found !== undefined) return { ...found, name };
   }
   return undefined;
 }
 
 /** A word that only looks like a path must not fail the run. */
-async function findPath(path: string): Promise<FoundPath | undefined> {
+async function tryInspectPath(path: string): Promise<FoundPath | undefined> {
   try {
     return await inspectPath(path);
   } catch (thrown) {

@@ -44,14 +44,14 @@ export function resolveModel(name: string | undefined, { backend, source }: Choi
   const alias = Object.hasOwn(ALIASES, wanted) ? ALIASES[wanted] : undefined;
   if (alias !== undefined) return { id: alias[backend], notices: [], isDefault: false };
   const isKnown = findModelFacts(wanted) !== undefined || wanted.includes('/');
-  return { id: wanted, notices: isKnown ? [] : [formatUnknown(wanted)], isDefault: false };
+  return { id: wanted, notices: isKnown ? [] : [formatUnknownModel(wanted)], isDefault: false };
 }
 
 export function defaultChoice(id: string): ModelChoice {
   return { id, notices: [], isDefault: true };
 }
 
-function formatUnknown(name: string): string {
+function formatUnknownModel(name: string): string {
   const near = findNearestNames(name, [...MODELS.map(({ id }) => id), ...Object.keys(ALIASES)]);
   const question = near.length > 0 ? `. Did you mean ${near.join(' or ')}?` : '';
   return `unknown model "${name}"; gmn sends it as it is${question}`;

@@ -178,12 +178,12 @@ function findOverride(id: string, overrides: PriceOverrides): Price | undefined 
 }
 
 function findRow(id: string): PriceTable['rows'][number] | undefined {
-  return rows.find(({ match }) => isMatch(match, id));
+  return rows.find(({ match }) => matchesModel(match, id));
 }
 
-function isMatch(match: Match, id: string): boolean {
-  if ('or' in match) return match.or.some((each) => isMatch(each, id));
-  if ('and' in match) return match.and.every((each) => isMatch(each, id));
+function matchesModel(match: Match, id: string): boolean {
+  if ('or' in match) return match.or.some((each) => matchesModel(each, id));
+  if ('and' in match) return match.and.every((each) => matchesModel(each, id));
   if ('equals' in match) return id === match.equals.toLowerCase();
   if ('starts_with' in match) return id.startsWith(match.starts_with.toLowerCase());
   if ('ends_with' in match) return id.endsWith(match.ends_with.toLowerCase());

@@ -211,7 +211,7 @@ function createPainter(out: Out, hasEcho: boolean): Painter {
     const rest = dropRows(frame, keep);
     return findCursor() + eraseFrame(columns === out.columns ? rest : rewrapFrame(splitRows(rest), out.columns));
   };
-  const countLineRows = (line = ''): number => toRows(line, drawn?.columns ?? out.columns).length;
+  const countLineRows = (line = ''): number => wrapIntoRows(line, drawn?.columns ?? out.columns).length;
   /** Whether this row may no longer be where the cursor can go. */
   const isBeyondReach = (row: number): boolean => {
     if (!drawn?.isWhole) return false;
@@ -305,11 +305,11 @@ function countKept(drawn: readonly string[], lines: readonly string[]): number {
 
 function toDrawn(out: Out, { live, isOpen, footer }: Below, hasEcho: boolean): Drawn | undefined {
   const { columns } = out;
-  const rows = live.flatMap((line) => toRows(line, columns));
+  const rows = live.flatMap((line) => wrapIntoRows(line, columns));
   const room = countRoom(out, footer, hasEcho);
   const isWhole = rows.length <= room;
   const shown = rows.slice(-room);
-  const below = footer.rows.map((line) => toRows(line, columns)[0] ?? []);
+  const below = footer.rows.map((line) => wrapIntoRows(line, columns)[0] ?? []);
   const count = shown.length + below.length;
   if (count === 0 && !(hasEcho && isOpen)) return undefined;
   const { caret } = footer;
@@ -337,7 +337,7 @@ function isSimple(line: string): boolean {
 }
 
 /** The rows that a line takes in the window. One that takes several loses its styles. */
-function toRows(line: string, columns: number): readonly Row[] {
+function wrapIntoRows(line: string, columns: number): readonly Row[] {
   const text = line.replace(SEQUENCE, '');
   const width = text.includes('\t') ? Number.POSITIVE_INFINITY : measureWidth(text);
   if (width > columns) return breakText(text, columns);

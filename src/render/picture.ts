@@ -48,7 +48,7 @@ export function formatPicture(
   const size = measurePicture(bytes);
   if (size === undefined || size.width === 0 || size.height === 0) return undefined;
   const digits = bytes.toString('base64');
-  const columns = fitColumns(size, window);
+  const columns = fitPicture(size, window);
   if (protocol === 'iterm2') {
     return `\u001b]1337;File=inline=1;size=${bytes.length};width=${columns};preserveAspectRatio=1:${digits}\u0007`;
   }
@@ -74,7 +74,7 @@ function formatKitty(digits: string, columns: number): string {
 const CELL = { width: 10, height: 20 };
 const MAX_COLUMNS = 80;
 
-function fitColumns(size: { readonly width: number; readonly height: number }, { columns, rows = 24 }: Window): number {
+function fitPicture(size: { readonly width: number; readonly height: number }, { columns, rows = 24 }: Window): number {
   const wanted = Math.ceil(size.width / CELL.width);
   const free = Math.max(1, rows - 3);
   const inHeight = Math.floor((free * CELL.height * size.width) / (size.height * CELL.width));

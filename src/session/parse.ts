@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type { Part, StoredContent } from '../core/content.ts';
 import type { PageStep } from '../core/event.ts';
 import type { ConversationSummary } from '../core/history.ts';
-import { filterObjects, isCount, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
+import { filterObjects, isCount, isObject, toNonEmptyString, toTimestamp, tryParseJson } from '../core/json.ts';
 import type { SessionSetup, SessionSource, SessionStart } from '../core/session.ts';
 import { USAGE_KEYS, type Usage } from '../core/usage.ts';
 import {
@@ -20,7 +20,7 @@ export function tryParseHeader(text: string): Header | undefined {
   const value = tryParseJson(text);
   if (!isObject(value) || value.type !== 'session' || !Number.isInteger(value.v)) return undefined;
   const { id, cwd } = value;
-  const at = toTime(value.t);
+  const at = toTimestamp(value.t);
   if (typeof id !== 'string' || typeof cwd !== 'string' || at === undefined) return undefined;
   const name = toNonEmptyString(value.name);
   const parent = isObject(value.parent) ? toNonEmptyString(value.parent.id) : undefined;
@@ -47,7 +47,7 @@ export function tryParseRecord(text: string): ReadRecord | undefined {
   const value = tryParseJson(text);
   if (!isObject(value)) return undefined;
   const { seq, turn } = value;
-  const at = toTime(value.t);
+  const at = toTimestamp(value.t);
   const entry = tryParseRecordBody(value);
   if (!isCount(seq) || !isCount(turn) || at === undefined || entry === undefined) return undefined;
   return {
@@ -179,11 +179,6 @@ function toBlobReferences(value: unknown): BlobReferences {
     const [content, part, print] = item as readonly unknown[];
     return isCount(content) && isCount(part) && typeof print === 'string' ? [[content, part, print] as const] : [];
   });
-}
-
-function toTime(value: unknown): number | undefined {
-  const time = typeof value === 'string' ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(time) ? undefined : time;
 }
 
 function isDefined<Value>(value: Value | undefined): value is Value {

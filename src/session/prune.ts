@@ -35,12 +35,12 @@ export async function renameSession(place: StoreContext, summary: SessionSummary
 export async function removeSession(place: StoreContext, summary: SessionSummary): Promise<void> {
   const { signal } = new AbortController();
   await withSessionLock(place, summary, () =>
-    removeWithMedia(summary.file, () => removeFile(place, summary), { ...place, signal }),
+    removeWithMedia(summary.file, () => removeSessionFiles(place, summary), { ...place, signal }),
   );
 }
 
 /** Also removes the incomplete last lines that were saved beside it. */
-async function removeFile({ directory }: StoreContext, { file }: SessionSummary): Promise<void> {
+async function removeSessionFiles({ directory }: StoreContext, { file }: SessionSummary): Promise<void> {
   const name = basename(file);
   await removeFiles(directory, (found) => found === name || found.startsWith(`${name}.torn-`));
 }
@@ -56,7 +56,7 @@ export async function pruneSessions(
     // It may have been continued or named since it was listed.
     const found = readFileSummary(summary);
     if (found === undefined || !isExpired(found, limit)) return;
-    await removeFile(place, summary);
+    await removeSessionFiles(place, summary);
     removed.push(summary);
   };
   try {

@@ -66,7 +66,7 @@ async function toResult(
   found: BackgroundOutput | undefined,
   options: BackgroundOptions,
 ): Promise<ToolResult> {
-  if (found === undefined) return fail(formatUnknown(id, options.background.ids()));
+  if (found === undefined) return fail(formatUnknownCommand(id, options.background.ids()));
   const { ending } = found;
   const captured = joinCaptured(found);
   const output = await shortenOutput(captured, found.omitted, options.storeOutput);
@@ -80,6 +80,6 @@ async function toResult(
   };
 }
 
-function formatUnknown(id: number, ids: readonly number[]): string {
+function formatUnknownCommand(id: number, ids: readonly number[]): string {
   return `there is no command ${id} in the background; ${ids.length === 0 ? 'none was started' : `there is ${ids.join(', ')}`}`;
 }

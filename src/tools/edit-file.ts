@@ -107,14 +107,14 @@ async function planEdits(
   }
   const after =
     edits.length === 1 ? withCounts(editText(before.text, edit)) : await editTogether(before.text, edits, signal);
-  return { place, before, after, lines: countLines(edits, after.counts) };
+  return { place, before, after, lines: countEditedLines(edits, after.counts) };
 }
 
 function withCounts(result: EditResult): JointResult {
   return { ...result, counts: [result.count] };
 }
 
-function countLines(edits: readonly Edit[], counts: readonly number[]): LineCounts {
+function countEditedLines(edits: readonly Edit[], counts: readonly number[]): LineCounts {
   let [added, removed] = [0, 0];
   for (const [index, { oldText, newText }] of edits.entries()) {
     const lines = countChangedLines(oldText, newText);

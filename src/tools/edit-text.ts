@@ -56,7 +56,7 @@ export async function editTogether(text: string, edits: readonly Edit[], signal:
     await yieldToEvents(signal);
     const own = nameFailure(index + 1, edits.length, () => findMatches(plain.text, edit));
     newLength += own.matches.reduce((sum, { replacement }) => sum + replacement.length, 0);
-    if (newLength > MAX_NEW_TEXT) throw tooLargeError();
+    if (newLength > MAX_NEW_TEXT) throw tooLargeFileError();
     isLoose ||= own.isLoose;
     counts.push(own.matches.length);
     for (const match of own.matches) found.push({ ...match, edit: index + 1 });
@@ -118,11 +118,11 @@ function tooManyMatchesError(): AppError {
 
 /** Checked before any replacement is built: the text may be long and the places many. */
 function checkSize(places: readonly number[], replacement: string): readonly number[] {
-  if (places.length * replacement.length > MAX_NEW_TEXT) throw tooLargeError();
+  if (places.length * replacement.length > MAX_NEW_TEXT) throw tooLargeFileError();
   return places;
 }
 
-function tooLargeError(): AppError {
+function tooLargeFileError(): AppError {
   return new AppError('usage', 'the file would be larger than 20 MB', {
     hint: 'Change fewer places at once, or tell the user how to change all of them.',
   });

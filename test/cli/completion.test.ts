@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { completionPlan, listPlaceholders, PLACEHOLDERS, SHELLS } from '../../src/cli/completion/plan.ts';
+import { completionPlan, listArgumentNames, PLACEHOLDERS, SHELLS } from '../../src/cli/completion/plan.ts';
 import { completionScript } from '../../src/cli/completion/script.ts';
 import { TOPICS } from '../../src/cli/help.ts';
 import { TOOL_SUGGESTIONS } from '../../src/cli/table/flags.ts';
@@ -45,7 +45,7 @@ test('--tools is completed with the tools that there are', () => {
 
 test('every placeholder of the table is known, so that no value is forgotten', () => {
   const used = COMMANDS.flatMap(({ command }) => [
-    ...listPlaceholders(command.args ?? '').filter((name) => name !== 'command'),
+    ...listArgumentNames(command.args ?? '').filter((name) => name !== 'command'),
     ...command.flags.flatMap(({ value, choices, suggestions }) => (value && !choices && !suggestions ? [value] : [])),
   ]);
   expect([...new Set(used)].filter((name) => !Object.hasOwn(PLACEHOLDERS, name))).toEqual([]);

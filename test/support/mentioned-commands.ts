@@ -1,4 +1,4 @@
-import { listPlaceholders } from '../../src/cli/completion/plan.ts';
+import { listArgumentNames } from '../../src/cli/completion/plan.ts';
 import { BUILT_IN_FLAGS } from '../../src/cli/help.ts';
 import type { Command } from '../../src/cli/table/command.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
@@ -76,6 +76,6 @@ function commandLine(words: readonly string[]): readonly (readonly string[])[] {
   }
   if (isValue) argv.push('1');
   if (command.run === undefined && command.subcommands !== undefined && !argv.includes('--help')) return [];
-  const required = listPlaceholders((command.args ?? '').replace(/\[[^\]]*\]/g, '')).length;
+  const required = listArgumentNames((command.args ?? '').replace(/\[[^\]]*\]/g, '')).length;
   return [[...argv, ...Array<string>(Math.max(0, required - given)).fill('x')]];
 }

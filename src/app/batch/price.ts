@@ -61,13 +61,13 @@ export function createBilledCalls({ demo }: Pick<PriceOptions, 'demo'> = {}): Bi
 }
 
 function addDetails(left: UsageDetails, right: UsageDetails): UsageDetails {
-  const sums = DETAIL_KEYS.map((key) => [key, addCounts(left[key] ?? [], right[key] ?? [])] as const);
+  const sums = DETAIL_KEYS.map((key) => [key, mergeTokenCounts(left[key] ?? [], right[key] ?? [])] as const);
   return Object.fromEntries(sums.filter(([, counts]) => counts.length > 0));
 }
 
 type Counts = NonNullable<UsageDetails[keyof UsageDetails]>;
 
-function addCounts(left: Counts, right: Counts): Counts {
+function mergeTokenCounts(left: Counts, right: Counts): Counts {
   const sums = new Map<string, number>();
   for (const { modality, tokenCount } of [...left, ...right]) {
     sums.set(String(modality), (sums.get(String(modality)) ?? 0) + (Number(tokenCount) || 0));

@@ -44,7 +44,7 @@ export async function openBatchService(
       await files.delete(name, signal);
     },
     async *readResults(results, model, signal) {
-      const lines = 'inlined' in results ? results.inlined : readLines(files, results.fileName, signal);
+      const lines = 'inlined' in results ? results.inlined : downloadLines(files, results.fileName, signal);
       for await (const line of lines) {
         const result = await jobs.parseResult(line, model);
         if (result !== undefined) yield result;
@@ -53,7 +53,7 @@ export async function openBatchService(
   };
 }
 
-async function* readLines(files: FilesClient, name: string, signal: AbortSignal): AsyncGenerator<string, void> {
+async function* downloadLines(files: FilesClient, name: string, signal: AbortSignal): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of files.download(name, signal)) {

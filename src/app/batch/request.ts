@@ -54,7 +54,7 @@ export interface RowRequest {
 /** Converts rows to requests. These functions throw AppError `usage` for a row that cannot be asked. */
 export async function createRequests(parts: RequestParts) {
   const { app } = parts;
-  const ask = createAsk(parts);
+  const ask = createRowAsk(parts);
   let fence: Promise<Fence> | undefined;
   const openFence = (): Promise<Fence> =>
     (fence ??= createFence({
@@ -116,7 +116,7 @@ export async function createRequests(parts: RequestParts) {
 }
 
 /** Sends a request once, and reports its cost even if it fails. */
-function createAsk(parts: RequestParts) {
+function createRowAsk(parts: RequestParts) {
   const { app, format } = parts;
   const askOnce = async (
     agent: Agent,

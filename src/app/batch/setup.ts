@@ -141,7 +141,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       },
       isPromptNeeded: template === undefined && options.prompt === undefined,
       ...requests,
-      provideFiles: (request, need) => reportNotices(opened.provideFiles(request, need), context.onNotice),
+      provideFiles: (request, need) => forwardNotices(opened.provideFiles(request, need), context.onNotice),
       notices: [...opened.notices, ...findIgnoredSampling(opened.modelId, options), ...notices],
       close,
     };
@@ -218,10 +218,10 @@ async function readSharedFiles(
 }
 
 function collectNotices<Result>(events: AsyncGenerator<TurnEvent, Result>, notices: string[]): Promise<Result> {
-  return reportNotices(events, (message) => notices.push(message));
+  return forwardNotices(events, (message) => notices.push(message));
 }
 
-async function reportNotices<Result>(
+async function forwardNotices<Result>(
   events: AsyncGenerator<TurnEvent, Result>,
   report: (message: string) => void,
 ): Promise<Result> {

@@ -153,7 +153,7 @@ async function* runEngineTurn(
     if (agent.start !== undefined) session.keepStart?.(agent.start);
     // Check again: reading settings and context files took time.
     checkDirectory(request);
-    const run = await chooseRun(options, request, app);
+    const run = await chooseServedRun(options, request, app);
     for await (const event of run(agent, { history, prompt: request.prompt, signal: deadline.signal })) {
       reportUnoffered(event, agent, refused);
       yield event;
@@ -164,7 +164,7 @@ async function* runEngineTurn(
   }
 }
 
-async function chooseRun(
+async function chooseServedRun(
   { permissions }: EngineOptions,
   { verify, directory }: TurnRequest,
   app: App,

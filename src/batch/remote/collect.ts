@@ -17,7 +17,7 @@ export interface CollectContext extends JobContext {
 }
 
 /** The key of a row: unique to the run, so that no two runs share a file that one of them deletes. */
-export function toKey(runId: string, index: number): string {
+export function toRequestKey(runId: string, index: number): string {
   return `${runId}-${index}`;
 }
 

@@ -6,7 +6,7 @@ import { type Condition, createCondition } from '../condition.ts';
 import type { Engine, EngineRun } from '../engine.ts';
 import { createIdTable, type IdTable } from '../id-table.ts';
 import { type CollectContext, collectShard } from './collect.ts';
-import { deleteRemote, hasEnded, type RemoteTiming, saveShard, submitShard } from './jobs.ts';
+import { deleteRemote, hasJobEnded, type RemoteTiming, saveShard, submitShard } from './jobs.ts';
 import { isInFlight, type PlanStore, type Shard } from './plan.ts';
 import type { BatchService, RowCodec } from './service.ts';
 import { readShardRows } from './shard-file.ts';
@@ -165,11 +165,11 @@ async function watchJobs(shared: Shared): Promise<void> {
     let hasChanged = false;
     for (const shard of store.plan.shards) {
       if (shard.state !== 'created') continue;
-      const job = await pollJob(shard, shared);
+      const job = await pollBatchJob(shard, shared);
       if (job === 'later') continue;
       const { state } = job ?? { state: 'unknown' };
       states.set(state, (states.get(state) ?? 0) + 1);
-      if (job !== undefined && !hasEnded(job)) continue;
+      if (job !== undefined && !hasJobEnded(job)) continue;
       hasChanged = true;
       await endShard(shard, job, shared);
     }
@@ -178,7 +178,7 @@ async function watchJobs(shared: Shared): Promise<void> {
     throwIfOverBudget(active, shared);
     if (shared.hasSubmittedAll && (active.length === 0 || (mode === 'once' && sawAll))) break;
     if (hasChanged) delayMs = timing.pollMs;
-    await pause(delayMs, shared);
+    await pauseBetweenPolls(delayMs, shared);
     if (!hasChanged) delayMs = Math.min(delayMs * 1.5, timing.maxPollMs);
   }
   const cancelled = store.plan.shards.filter(({ state }) => state === 'cancelled');
@@ -186,7 +186,7 @@ async function watchJobs(shared: Shared): Promise<void> {
 }
 
 /** Undefined if the job is gone; `later` if the service cannot be reached: jobs go on while this machine is offline. */
-async function pollJob(shard: Shard, shared: Shared): Promise<BatchJob | undefined | 'later'> {
+async function pollBatchJob(shard: Shard, shared: Shared): Promise<BatchJob | undefined | 'later'> {
   const { service, run, mode, notify } = shared;
   try {
     const job = await service.jobs.get(shard.job ?? '', run.signal);
@@ -233,7 +233,10 @@ function throwIfOverBudget(active: readonly Shard[], { store, budget }: Shared):
 }
 
 /** Waits for the delay, or without any job until there is one. */
-async function pause(delayMs: number, { clock, run, store, mode, created, hasSubmittedAll }: Shared): Promise<void> {
+async function pauseBetweenPolls(
+  delayMs: number,
+  { clock, run, store, mode, created, hasSubmittedAll }: Shared,
+): Promise<void> {
   if (hasSubmittedAll && mode === 'once') return;
   if (store.plan.shards.some(({ state }) => state === 'created')) await clock.sleep(delayMs, run.signal);
   else if (!hasSubmittedAll) await created.wait(run.signal);

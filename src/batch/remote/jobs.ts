@@ -46,7 +46,7 @@ export async function submitShard(shard: Shard, context: JobContext): Promise<Sh
   }
   let failures = 0;
   for (let waits = 0; ; ) {
-    current = await upload(current, context);
+    current = await uploadShard(current, context);
     current = await saveShard(context, { ...current, state: 'creating', intentAt: clock.now() });
     try {
       const { model, file = '' } = current;
@@ -77,7 +77,7 @@ export async function submitShard(shard: Shard, context: JobContext): Promise<Sh
 }
 
 /** Uploads again what an earlier run uploaded: the service keeps files for two days only. Sends nothing if the file is there. */
-async function upload(shard: Shard, context: JobContext): Promise<Shard> {
+async function uploadShard(shard: Shard, context: JobContext): Promise<Shard> {
   const { store, service, signal } = context;
   const name = `${toDisplayName(store.plan.runId, { ...shard, attempt: 1 })}.jsonl`;
   const file = await service.upload(store.requestsPath(shard.number), name, signal);
@@ -122,6 +122,6 @@ export async function deleteRemote({ job, file, results }: Shard, { service, sig
   }
 }
 
-export function hasEnded({ state }: BatchJob): boolean {
+export function hasJobEnded({ state }: BatchJob): boolean {
   return state === 'succeeded' || state === 'failed' || state === 'cancelled' || state === 'expired';
 }

@@ -2,7 +2,7 @@ import type { BatchJob } from '../../core/batches.ts';
 import type { EngineRun } from '../engine.ts';
 import { type CollectContext, collectShard } from './collect.ts';
 import type { RemoteOptions } from './engine.ts';
-import { deleteRemote, findJob, hasEnded, saveShard } from './jobs.ts';
+import { deleteRemote, findJob, hasJobEnded, saveShard } from './jobs.ts';
 import type { Shard } from './plan.ts';
 
 interface SettledCounts {
@@ -51,11 +51,11 @@ async function findCreated(shard: Shard, context: CollectContext): Promise<Shard
 /** Cancels a job that has not ended, and waits for its end. Undefined if it is gone. */
 async function endJob(name: string, { service, clock, timing, signal }: CollectContext): Promise<BatchJob | undefined> {
   let job = await service.jobs.get(name, signal);
-  if (job === undefined || hasEnded(job)) return job;
+  if (job === undefined || hasJobEnded(job)) return job;
   await service.jobs.cancel(name, signal);
   for (let delayMs = timing.pollMs / 10; ; delayMs = Math.min(2 * delayMs, timing.maxPollMs)) {
     job = await service.jobs.get(name, signal);
-    if (job === undefined || hasEnded(job)) return job;
+    if (job === undefined || hasJobEnded(job)) return job;
     await clock.sleep(delayMs, signal);
   }
 }

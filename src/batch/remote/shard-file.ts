@@ -99,7 +99,7 @@ async function withWriteError<Result>(path: string, work: () => Promise<Result>)
 
 /** The rows of a shard, in the order of its requests. */
 export async function* readShardRows(store: PlanStore, number: number): AsyncGenerator<ShardRow, void> {
-  for await (const text of readLines(store.rowsPath(number))) {
+  for await (const text of readShardLines(store.rowsPath(number))) {
     const value = tryParseJson(text);
     if (!isObject(value)) continue;
     const { index, id, line } = value;
@@ -113,13 +113,13 @@ export async function* readShard(
   number: number,
 ): AsyncGenerator<{ readonly row: ShardRow; readonly request: string }, void> {
   const rows = readShardRows(store, number);
-  for await (const request of readLines(store.requestsPath(number))) {
+  for await (const request of readShardLines(store.requestsPath(number))) {
     const { value: row } = await rows.next();
     if (row !== undefined) yield { row, request };
   }
 }
 
-async function* readLines(path: string): AsyncGenerator<string, void> {
+async function* readShardLines(path: string): AsyncGenerator<string, void> {
   const batches = readLineBatches(path);
   for (;;) {
     const next = await batches.next().catch((cause: unknown) => {

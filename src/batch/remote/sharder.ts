@@ -2,7 +2,7 @@ import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
 import { unknownPriceError } from '../budget.ts';
 import type { EngineRun, PendingRow } from '../engine.ts';
-import { toKey } from './collect.ts';
+import { toRequestKey } from './collect.ts';
 import { isInFlight, type Plan, type PlanStore, type Shard } from './plan.ts';
 import type { RowCodec } from './service.ts';
 import { openShardWriter, type ShardWriter } from './shard-file.ts';
@@ -111,7 +111,7 @@ export function createSharder(options: SharderOptions): Sharder {
         return options.finish({ id, index, line, result: prepared });
       }
       if (options.budget !== undefined && prepared.cost === undefined) throw unknownPriceError(prepared.model);
-      const line = prepared.line(toKey(store.plan.runId, row.index));
+      const line = prepared.line(toRequestKey(store.plan.runId, row.index));
       const shard = await openShard(prepared.model, Buffer.byteLength(line), prepared.cost ?? 0);
       shard.cost = shard.cost === undefined || prepared.cost === undefined ? undefined : shard.cost + prepared.cost;
       await shard.writer.add(row, line);

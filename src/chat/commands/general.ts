@@ -36,7 +36,7 @@ export const OUTPUT: SlashCommand = {
     }
     const text = `${call.title}\n${call.output.replace(/\n$/, '')}`;
     const isLong = lines.isTerminal && text.split('\n').length >= (io.err.rows ?? Number.POSITIVE_INFINITY);
-    const isPaged = isLong && (await showInPager(`${stripControls(text)}\n`, chat, signal));
+    const isPaged = isLong && (await openInPager(`${stripControls(text)}\n`, chat, signal));
     if (!isPaged) await chat.say(text);
     // The user may have meant the call before this one.
     const earlier = toolLog.find(back + 1);
@@ -45,7 +45,7 @@ export const OUTPUT: SlashCommand = {
   },
 };
 
-function showInPager(text: string, { lines, env }: Chat, signal: AbortSignal): Promise<boolean> {
+function openInPager(text: string, { lines, env }: Chat, signal: AbortSignal): Promise<boolean> {
   return lines.withTerminal(async () => {
     const tty = openTty();
     try {

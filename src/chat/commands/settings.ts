@@ -71,7 +71,7 @@ export const TOOLS: SlashCommand = {
   argument: '[name on|off]',
   help: 'Show the tools, and turn them on or off',
   complete: ({ assistant }) =>
-    listTools(assistant).map(({ name, isOn }) => {
+    listToolChoices(assistant).map(({ name, isOn }) => {
       const turned = isOn ? 'off' : 'on';
       return { insert: `${name} ${turned}`, hint: `turn it ${turned}` };
     }),
@@ -79,11 +79,13 @@ export const TOOLS: SlashCommand = {
     const { assistant, lines } = chat;
     if (argument !== '') {
       const [word = '', turned = ''] = argument.split(/\s+/);
-      const isKnown = listTools(assistant).some(({ name: known }) => known === word);
+      const isKnown = listToolChoices(assistant).some(({ name: known }) => known === word);
       const [name = word] = isKnown ? [word] : translateNames([word]);
       await turnTool(chat, name, parseOnOff(turned, `tools ${word}`));
     } else if (lines.pick !== undefined && !(await pickTools(chat, lines.pick))) return undefined;
-    await chat.list(listTools(assistant).map(({ name, isOn, about }) => [isOn ? 'on' : 'off', sanitize(name) + about]));
+    await chat.list(
+      listToolChoices(assistant).map(({ name, isOn, about }) => [isOn ? 'on' : 'off', sanitize(name) + about]),
+    );
     return undefined;
   },
 };
@@ -100,7 +102,7 @@ const SERVICE_ABOUT: Readonly<Record<string, string>> = {
   url: 'the service reads the pages you name',
 };
 
-function listTools({ allTools, tools, serviceTools, setup }: Assistant): readonly ToolChoice[] {
+function listToolChoices({ allTools, tools, serviceTools, setup }: Assistant): readonly ToolChoice[] {
   return [
     ...allTools.map((name) => ({ name, isOn: tools.includes(name), about: '' })),
     ...serviceTools.map((name) => ({
@@ -125,7 +127,7 @@ async function pickTools(chat: Chat, pick: PickFromList): Promise<boolean> {
   const { assistant } = chat;
   let last: string | undefined;
   for (;;) {
-    const choices = listTools(assistant);
+    const choices = listToolChoices(assistant);
     const candidates = choices.map(({ name, isOn }) => {
       return { insert: name, label: `${isOn ? 'on ' : 'off'} ${name}`, hint: `Enter turns it ${isOn ? 'off' : 'on'}` };
     });

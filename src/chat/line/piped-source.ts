@@ -54,7 +54,7 @@ async function* decodeLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<st
       hasUtf16Mark = count === 0 && isUtf16(line);
       if (hasUtf16Mark) break;
       count += 1;
-      yield stripReturn(decodeLine(line, count));
+      yield stripReturn(decodePipedLine(line, count));
       pieces = [];
       start = end + 1;
     }
@@ -64,7 +64,7 @@ async function* decodeLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<st
   // UTF-16 files come from PowerShell and are never interactive, so they are read whole.
   if (count === 0 && isUtf16(rest)) yield* splitUtf16Lines(rest);
   else {
-    const last = decodeLine(rest, count + 1);
+    const last = decodePipedLine(rest, count + 1);
     if (last !== '') yield stripReturn(last);
   }
 }
@@ -82,7 +82,7 @@ function* splitUtf16Lines(bytes: Uint8Array): Generator<string, void> {
 }
 
 /** Strict UTF-8; a byte order mark is dropped on the first line only. */
-function decodeLine(bytes: Uint8Array, line: number): string {
+function decodePipedLine(bytes: Uint8Array, line: number): string {
   // After a line feed the decoder takes nothing for a byte order mark.
   const decoded = decodeText(line === 1 ? bytes : Buffer.concat([LINE_FEED, bytes]));
   if (decoded.isText) return line === 1 ? decoded.text : decoded.text.slice(1);

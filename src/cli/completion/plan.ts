@@ -21,7 +21,7 @@ export function completionPlan(root: Command): readonly PlannedCommand[] {
   const plan = (command: Command, path: string): readonly PlannedCommand[] => {
     const children = command.subcommands ?? [];
     if (command.name === 'help') return helpPlan(root, { path, flags: planFlags(command) });
-    const args = listPlaceholders(command.args ?? '');
+    const args = listArgumentNames(command.args ?? '');
     const own: PlannedCommand = {
       path,
       commands: children.map(({ name, summary }) => ({ name, summary })),
@@ -50,7 +50,7 @@ function helpPlan(root: Command, { path, flags }: Pick<PlannedCommand, 'path' | 
 }
 
 /** `<session> [file]` → session, file. */
-export function listPlaceholders(args: string): readonly string[] {
+export function listArgumentNames(args: string): readonly string[] {
   return [...args.matchAll(/[<[]([^\]>]+?)(?:\.\.\.)?[\]>]/g)].map(([, name = '']) => name);
 }
 

@@ -22,7 +22,10 @@ export function createChatServers({ entries }: Roster, tools: McpTools): Servers
     async getPrompt({ server, name, args }, signal) {
       const { messages } = await (await connect(server, signal)).getPrompt(name, args, { signal });
       const isOne = messages.length === 1;
-      return messages.flatMap(({ role, content }) => [...(isOne ? [] : [{ text: `${role}:` }]), ...toParts(content)]);
+      return messages.flatMap(({ role, content }) => [
+        ...(isOne ? [] : [{ text: `${role}:` }]),
+        ...toPromptParts(content),
+      ]);
     },
     completePrompt: async ({ server, ...completion }, signal) =>
       (await connect(server, signal)).completePrompt(completion, { signal }),
@@ -48,7 +51,7 @@ function toChatServer({ name, state }: ServerEntry, { servers, table }: McpTools
 }
 
 /** Sends only media whose bytes show its type. */
-function toParts(block: ContentBlock): readonly Part[] {
+function toPromptParts(block: ContentBlock): readonly Part[] {
   const text = formatBlock(block);
   if (text !== undefined) return [{ text }];
   return collectMedia([block]).map(({ data, mimeType: claimed }) => {

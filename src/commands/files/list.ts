@@ -18,8 +18,9 @@ export async function run(options: AccountOptions & PrintOptions, app: App): Pro
   const none = files.length === 0 && !options.json ? ['the service keeps no files for this account'] : [];
   await printReport(
     {
-      text: files.length === 0 ? '' : formatTable([HEADERS, ...files.map((file) => toRow(file, app.clock.now()))]),
-      json: { files: files.map(toJson) },
+      text:
+        files.length === 0 ? '' : formatTable([HEADERS, ...files.map((file) => formatFileRow(file, app.clock.now()))]),
+      json: { files: files.map(toFileFields) },
       notices: [...notices, ...reported, ...none],
     },
     options,
@@ -28,13 +29,16 @@ export async function run(options: AccountOptions & PrintOptions, app: App): Pro
   return 0;
 }
 
-function toRow({ name, displayName = '', mimeType, bytes, state, expiresAt }: RemoteFile, now: number): string[] {
+function formatFileRow(
+  { name, displayName = '', mimeType, bytes, state, expiresAt }: RemoteFile,
+  now: number,
+): string[] {
   const left = expiresAt === undefined ? '' : expiresAt <= now ? 'now' : `in ${formatDuration(expiresAt - now)}`;
   const size = bytes === undefined ? '' : formatSize(bytes);
   return [name.replace('files/', ''), displayName, mimeType, size, state, left].map(sanitize);
 }
 
-function toJson({ createdAt, expiresAt, ...file }: RemoteFile): JsonObject {
+function toFileFields({ createdAt, expiresAt, ...file }: RemoteFile): JsonObject {
   const toTimeField = (key: string, ms: number | undefined): JsonObject =>
     ms === undefined ? {} : { [key]: new Date(ms).toISOString() };
   return { ...file, ...toTimeField('createdAt', createdAt), ...toTimeField('expiresAt', expiresAt) };

@@ -57,7 +57,7 @@ export async function run(options: ListOptions, app: App): Promise<number> {
     return 0;
   }
   const isWhole = options.layout === 'whole-ids';
-  const rows = shown.map(({ number, session }) => toRow(number, session, { app, isWhole }));
+  const rows = shown.map(({ number, session }) => formatListRow(number, session, { app, isWhole }));
   const formatSessionTable = (room: ColumnWidths): string =>
     rows.length === 0 ? '' : formatTable([toHeaderRow(room), ...rows.map((row) => toSessionCells(row, room))]);
   await printPaged(
@@ -178,7 +178,7 @@ function toHeaderRow({ hasSource }: ColumnWidths): readonly string[] {
   return HEADERS.filter((head) => hasSource || head !== 'FROM');
 }
 
-function toRow(
+function formatListRow(
   number: number,
   { id, name, title, source, turns, updatedAt, cwd }: SessionSummary,
   { app, isWhole }: { readonly app: App; readonly isWhole: boolean },

@@ -41,7 +41,7 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
   const json = records.map(({ at, ...record }) => ({ time: new Date(at).toISOString(), ...record }));
   await printPaged(
     {
-      text: `${records.map(formatRecord).join('')}${await formatCompactions(compactions)}`,
+      text: `${records.map(formatSavedRecord).join('')}${await formatCompactions(compactions)}`,
       json: { session: toSessionJson(summary), records: JSON.parse(JSON.stringify(json)) },
       notices,
     },
@@ -57,7 +57,7 @@ async function formatCompactions(compactions: readonly Compaction[]): Promise<st
   return text === undefined ? '' : `[${text}]\n`;
 }
 
-function formatRecord(record: SavedRecord): string {
+function formatSavedRecord(record: SavedRecord): string {
   const { kind, content } = record;
   const text = formatContent(content, kind === 'prompt' ? '\n\n' : '');
   if (kind === 'reply' && record.finishReason === undefined) return `${text === '' ? '' : `${text}\n`}${CUT_OFF}\n\n`;
@@ -71,7 +71,7 @@ const CUT_OFF = '[the answer was cut off here]';
 function formatContent({ parts }: StoredContent, gap: string): string {
   let text = '';
   for (const part of parts) {
-    const next = formatPart(part);
+    const next = formatSavedPart(part);
     const isFirst = text === '' || next === '';
     if ('text' in part) text += isFirst ? next : `${text.endsWith('\n') ? gap.slice(1) : gap}${next}`;
     else text += isFirst || text.endsWith('\n') ? next : `\n${next}`;
@@ -79,7 +79,7 @@ function formatContent({ parts }: StoredContent, gap: string): string {
   return text.trimEnd();
 }
 
-function formatPart(part: Part): string {
+function formatSavedPart(part: Part): string {
   if ('text' in part && typeof part.text === 'string') return part.thought ? '' : part.text;
   if ('functionCall' in part) return `[${part.functionCall.name} ${JSON.stringify(part.functionCall.args ?? {})}]\n`;
   if ('functionResponse' in part) return `[${part.functionResponse.name} answered]\n`;

@@ -75,7 +75,7 @@ export function createConnection(initialized: InitializedClient): Connection {
     protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
     ...(instructions ? { instructions } : {}),
     capabilities,
-    ...createRequests(initialized, send, capabilities),
+    ...createRequestMethods(initialized, send, capabilities),
     onListChanged(listener) {
       changes.listeners.add(listener);
       return () => void changes.listeners.delete(listener);
@@ -109,7 +109,7 @@ export function createConnection(initialized: InitializedClient): Connection {
 
 type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'completePrompt' | 'readResource' | 'ping'>;
 
-function createRequests(
+function createRequestMethods(
   initialized: InitializedClient,
   sendSdk: SendSdkRequest,
   capabilities: Connection['capabilities'],

@@ -54,7 +54,7 @@ export async function toServerError(thrown: unknown, context: FailureContext): P
   if (appError?.status === 401) return unauthorizedError(server, 401, appError);
   if (appError !== undefined)
     return mcpError(server, appError.message, { cause: appError, ...(appError.hint ? { hint: appError.hint } : {}) });
-  const status = findStatus(thrown, context.sdk);
+  const status = findHttpStatus(thrown, context.sdk);
   if (status === 401 || status === 403) return unauthorizedError(server, status, thrown);
   // `mcpError` knows only the secrets of the definition, not the tokens.
   const redactTokens = (text: string): string => redactKnown(text, context.transport.secrets?.() ?? []);
@@ -108,7 +108,7 @@ function findCause(error: Error): unknown {
   return 'data' in error && isObject(error.data) ? error.data.cause : undefined;
 }
 
-function findStatus(thrown: unknown, { SdkHttpError, UnauthorizedError }: Sdk): number | undefined {
+function findHttpStatus(thrown: unknown, { SdkHttpError, UnauthorizedError }: Sdk): number | undefined {
   if (thrown instanceof UnauthorizedError) return 401;
   for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = findCause(error), depth += 1) {
     if (error instanceof SdkHttpError) return error.data.status;

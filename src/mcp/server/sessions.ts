@@ -16,7 +16,7 @@ export function requireReplySession(
   cwd: string | undefined,
 ): Promise<SessionSummary> {
   const isNewest = reference === undefined || NEWEST_NAMES.includes(reference.trim().toLowerCase());
-  return isNewest ? requireNewestSession(host, cwd) : requireSession(host, reference);
+  return isNewest ? requireNewestForCaller(host, cwd) : requireSession(host, reference);
 }
 
 /**
@@ -34,7 +34,7 @@ export async function requireSession(host: Host, reference: string): Promise<Ses
 }
 
 /** The session this server continued last, else the newest of the directory. Throws as `requireSession` does. */
-async function requireNewestSession(host: Host, cwd: string | undefined): Promise<SessionSummary> {
+async function requireNewestForCaller(host: Host, cwd: string | undefined): Promise<SessionSummary> {
   const { sessions } = await host.engine();
   await host.waitForSaves();
   const { sessionId } = host.latest;

@@ -47,7 +47,7 @@ export async function collectAnswer(engine: Engine, request: TurnRequest, listen
     if (event.type === 'begin') listener.onModel?.(event.model);
     if (event.type === 'text') {
       text += event.delta;
-      if (text.length > MAX_ANSWER_CHARS) throw tooLongError();
+      if (text.length > MAX_ANSWER_CHARS) throw tooLongAnswerError();
       listener.onText?.(event.delta);
     }
     if (event.type === 'file') files.push(event.file);
@@ -72,7 +72,7 @@ function addAdvice(error: AppError, seesNoFiles: boolean): AppError {
 
 const OTHER_MODELS = 'The resource gmn://models lists those gmn knows: any of them can be given as `model`.';
 
-function tooLongError(): AppError {
+function tooLongAnswerError(): AppError {
   return new AppError('limit', `the answer is longer than ${MAX_ANSWER_CHARS / 1_000_000} million characters`, {
     hint: 'Ask for less at once.',
   });

@@ -21,7 +21,7 @@ export async function* readChunks(path: string, name: string, signal?: AbortSign
     let left = status.isFile() && status.size > 0 ? status.size : Number.POSITIVE_INFINITY;
     while (left > 0) {
       signal?.throwIfAborted();
-      const chunk = await readNext(descriptor, Math.min(left, CHUNK_BYTES));
+      const chunk = await readNextChunk(descriptor, Math.min(left, CHUNK_BYTES));
       if (chunk.length === 0) return;
       left -= chunk.length;
       yield chunk;
@@ -34,7 +34,7 @@ export async function* readChunks(path: string, name: string, signal?: AbortSign
   }
 }
 
-function readNext(descriptor: number, bytes: number): Promise<Uint8Array> {
+function readNextChunk(descriptor: number, bytes: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     read(descriptor, Buffer.allocUnsafe(bytes), 0, bytes, null, (error, length, buffer) =>
       error === null ? resolve(buffer.subarray(0, length)) : reject(error),

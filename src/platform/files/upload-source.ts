@@ -42,7 +42,7 @@ export async function openFileSource(path: string, options: SourceOptions): Prom
     const noFollow = links === 'never' ? (constants.O_NOFOLLOW ?? 0) : 0;
     handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | noFollow);
     const version = await readStatus(handle, name);
-    check?.(version.size, await readAt(handle, 0, Buffer.allocUnsafe(Math.min(HEAD_BYTES, version.size))));
+    check?.(version.size, await readInto(handle, 0, Buffer.allocUnsafe(Math.min(HEAD_BYTES, version.size))));
     const isKnown = known?.bytes === version.size && known.modifiedAt === version.modifiedAt;
     const sha256 = isKnown ? known.sha256 : await hashFile(handle, version, options);
     return createSource(handle, { ...version, name, sha256, url: pathToFileURL(path).href });
@@ -63,7 +63,7 @@ async function hashFile(handle: FileHandle, version: Version, { name, signal }: 
   const hash = createHash();
   for (let offset = 0; offset < size; ) {
     signal.throwIfAborted();
-    const piece = await readAt(handle, offset, buffer.subarray(0, size - offset));
+    const piece = await readInto(handle, offset, buffer.subarray(0, size - offset));
     if (piece.length === 0) throw changedError(name);
     hash.update(piece);
     offset += piece.length;
@@ -115,7 +115,7 @@ async function throwIfChanged(handle: FileHandle, name: string, { size, modified
   if (now.size !== size || now.modifiedAt !== modifiedAt) throw changedError(name);
 }
 
-async function readAt(handle: FileHandle, offset: number, into: Uint8Array): Promise<Uint8Array> {
+async function readInto(handle: FileHandle, offset: number, into: Uint8Array): Promise<Uint8Array> {
   const { bytesRead } = await handle.read(into, 0, into.length, offset);
   return into.subarray(0, bytesRead);
 }
@@ -124,7 +124,7 @@ async function readFully(handle: FileHandle, offset: number, into: Uint8Array, n
   try {
     let filled = 0;
     while (filled < into.length) {
-      const { length } = await readAt(handle, offset + filled, into.subarray(filled));
+      const { length } = await readInto(handle, offset + filled, into.subarray(filled));
       if (length === 0) break;
       filled += length;
     }

@@ -64,7 +64,7 @@ export function createBackgroundCommands(): BackgroundCommands {
     for (const { tree } of listRunning()) killProcessTree(tree);
   };
   const makeRoom = (): void => {
-    if (listRunning().length + starts.size >= MAX_COMMANDS) throw tooManyError(entries);
+    if (listRunning().length + starts.size >= MAX_COMMANDS) throw tooManyCommandsError(entries);
     if (entries.size + starts.size < MAX_COMMANDS) return;
     const [oldest] = [...entries].find(([, { ending }]) => ending !== undefined) ?? [];
     if (oldest !== undefined) entries.delete(oldest);
@@ -88,7 +88,7 @@ export function createBackgroundCommands(): BackgroundCommands {
       const entry = entries.get(id);
       if (entry === undefined) return undefined;
       if (!entry.hasNews && entry.ending === undefined) await waitForNews(entry, waitMs, signal);
-      if (entry.ending === undefined && entry.hasNews) await waitForExit(entry, LINGER_MS);
+      if (entry.ending === undefined && entry.hasNews) await waitUntilExited(entry, LINGER_MS);
       // Processes that it left running are being stopped, which takes three seconds at most.
       if (entry.hasExited()) await entry.ended;
       signal.throwIfAborted();
@@ -113,7 +113,7 @@ export function createBackgroundCommands(): BackgroundCommands {
   };
 }
 
-function tooManyError(entries: ReadonlyMap<number, Entry>): AppError {
+function tooManyCommandsError(entries: ReadonlyMap<number, Entry>): AppError {
   const ids = [...entries].filter(([, { ending }]) => ending === undefined).map(([id]) => id);
   return new AppError('usage', `${MAX_COMMANDS} commands are running in the background`, {
     hint: `End one with stop_command first: ${ids.join(', ')}.`,
@@ -187,7 +187,7 @@ function waitForNews(entry: Entry, waitMs: number, signal: AbortSignal): Promise
   });
 }
 
-function waitForExit({ exited }: Entry, waitMs: number): Promise<void> {
+function waitUntilExited({ exited }: Entry, waitMs: number): Promise<void> {
   return new Promise((resolve) => {
     const stopTimer = startTimer(waitMs, resolve);
     void exited.then(() => {

@@ -76,7 +76,7 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
     listChanges: async () => listUndoable((await files.readLines()).map(tryParseJson)),
     findDamage: async () => {
       const lines = await files.readLines();
-      const count = lines.filter((line) => !isReadable(tryParseJson(line))).length;
+      const count = lines.filter((line) => !isReadableRecord(tryParseJson(line))).length;
       return count === 0 ? undefined : damageError(files.path, count);
     },
     readBefore: async ({ before }) => (before === undefined ? undefined : files.load(before)),
@@ -105,7 +105,7 @@ function listUndoable(records: readonly unknown[]): readonly Change[] {
     .map((change) => ({ ...change, isPassed: passed.has(change.id) }));
 }
 
-function isReadable(record: unknown): boolean {
+function isReadableRecord(record: unknown): boolean {
   const notes = [parseNote(record, 'undone'), parseNote(record, 'passed')];
   return parseChange(record) !== undefined || notes.some((id) => typeof id === 'string');
 }
@@ -130,13 +130,13 @@ async function pruneRuns(
   const runs = selectExpired(changes, sizes, { nowMs, maxBytes });
   const kept = changes.filter(({ run }) => !runs.has(run));
   const ids = new Set(kept.map(({ id }) => id));
-  const keptLines = lines.filter((_, index) => ids.has(String(findId(records[index]))));
+  const keptLines = lines.filter((_, index) => ids.has(String(findChangeId(records[index]))));
   if (keptLines.length < lines.length) await files.replaceLines(keptLines);
   const prints = new Set(kept.map(({ before }) => before));
   for (const print of sizes.keys()) if (!prints.has(print)) await files.drop(print);
 }
 
-function findId(record: unknown): unknown {
+function findChangeId(record: unknown): unknown {
   return isObject(record) ? (record.id ?? record.passed) : undefined;
 }
 

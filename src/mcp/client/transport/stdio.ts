@@ -31,7 +31,7 @@ export const openStdio: OpenTransport = async ({ definition }, context) => {
     closeReason: () => closeReason,
     async describeEnd() {
       const end = await Promise.race([program.ended, stillRunning]);
-      const output = summarizeOutput([...program.errors().split('\n'), ...noise]);
+      const output = summarizeStderr([...program.errors().split('\n'), ...noise]);
       return [formatEnd(definition, end), output && `It said: ${output}`].filter((text) => text !== '').join('. ');
     },
     close: program.stop,
@@ -117,7 +117,7 @@ const EXCEPTION = /^(?:\w+\.)*\w*(?:Error|Exception)(?: \[\w+\])?: \S/;
 const FIRST_LINES = 3;
 const LAST_LINES = 5;
 
-function summarizeOutput(written: readonly string[]): string {
+function summarizeStderr(written: readonly string[]): string {
   const lines = written.map((line) => line.trim()).filter((line) => line !== '');
   const exception = lines.find((line) => EXCEPTION.test(line));
   if (exception !== undefined) return exception;
