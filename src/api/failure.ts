@@ -227,9 +227,10 @@ function findQuotaError(failed: FailureCase): AppError | undefined {
   }
   const isDaily = error.quotaIds.some((id) => /PerDay|Daily/.test(id));
   if (!isDaily && !error.reasons.includes('QUOTA_EXHAUSTED')) return undefined;
+  const resets = formatReset(failed);
   return refusalError(failed, `daily quota exceeded${formatForModel(failed)}`, {
-    hint: `${formatReset(failed)} Until then choose another model with -m.`,
-    quota: { per: 'day' },
+    hint: `${resets} Until then choose another model with -m.`,
+    quota: { per: 'day', resets },
   });
 }
 

@@ -240,9 +240,9 @@ function isFatal({ fault, quota, objection }: AppError, { input }: PendingRow): 
 }
 
 function toStopError(error: AppError): AppError {
-  if (error.quota?.per !== 'day') return error;
-  const [when = ''] = error.hint?.split(' Until then ') ?? [];
-  return error.with({ hint: `${when} Run the same command again then: it continues where it stopped.`.trimStart() });
+  const { per, resets = '' } = error.quota ?? {};
+  if (per !== 'day') return error;
+  return error.with({ hint: `${resets} Run the same command again then: it continues where it stopped.`.trimStart() });
 }
 
 interface KnownAnswer {

@@ -53,6 +53,8 @@ export interface QuotaFault {
   readonly of?: 'tokens';
   /** How many in a minute, if the server says so. */
   readonly limit?: number;
+  /** When it resets, as a sentence. */
+  readonly resets?: string;
   /** How long to wait, if that is longer than a single request would. */
   readonly waitMs?: number;
 }

@@ -128,8 +128,8 @@ test('a refused credential and a used-up day end the run, and leave the rows for
     if (isOver && Number(prompt.slice(1)) >= 10) {
       throw new AppError('api', 'daily quota', {
         status: 429,
-        quota: { per: 'day' },
-        hint: 'It resets in 3 h. Until then …',
+        quota: { per: 'day', resets: 'It resets in 3 h.' },
+        hint: 'It resets in 3 h. Until then choose another model.',
       });
     }
     return {};
