@@ -113,8 +113,11 @@ function createRowRunner(
   const answer = async (row: PendingRow, prepared: PreparedRow): Promise<RowResult> => {
     if (!dedupes) return ask(row, prepared);
     const key = prepared.key();
-    const known = await answers.find(key);
-    return known === undefined ? answers.add(key, row.id, ask(row, prepared)) : copyAnswer(known);
+    const twin = answers.find(key);
+    if (twin === undefined) return answers.add(key, row.id, ask(row, prepared));
+    const known = await twin.result;
+    // A row does not fail with its twin: it is asked on its own.
+    return known instanceof AppError ? ask(row, prepared) : copyAnswer(twin.id, known);
   };
 
   /** Throws what ends the run. */
@@ -146,7 +149,7 @@ function createRowRunner(
   };
 }
 
-function copyAnswer({ id, answer }: KnownAnswer): RowAnswer {
+function copyAnswer(id: string, answer: RowAnswer): RowAnswer {
   const cost = answer.cost === undefined ? {} : { cost: 0 };
   return { ...answer, usage: {}, ...cost, sameAs: id, ms: 0, attempts: 0 };
 }
@@ -247,23 +250,19 @@ function toStopError(error: AppError): AppError {
 
 interface KnownAnswer {
   readonly id: string;
-  readonly answer: RowAnswer;
+  /** Never rejects. */
+  readonly result: Promise<RowResult>;
+  /** 0 while it is in flight. */
+  bytes: number;
 }
 
 /** The answers to requests; drops the oldest when they are too large together. Failures are not cached. */
 function createAnswerCache(maxBytes: number) {
-  const known = new Map<string, { readonly id: string; readonly result: Promise<RowResult>; bytes: number }>();
+  const known = new Map<string, KnownAnswer>();
   let total = 0;
   return {
-    async find(key: string): Promise<KnownAnswer | undefined> {
-      const entry = known.get(key);
-      const answer = await entry?.result;
-      return entry === undefined || answer === undefined || answer instanceof AppError
-        ? undefined
-        : { id: entry.id, answer };
-    },
+    find: (key: string): KnownAnswer | undefined => known.get(key),
     async add(key: string, id: string, asking: Promise<RowResult>): Promise<RowResult> {
-      // Rows that wait for this answer must not fail with it: they are asked on their own.
       const entry = { id, result: asking.catch((thrown: unknown) => AppError.from(thrown)), bytes: 0 };
       known.set(key, entry);
       const result = await asking;

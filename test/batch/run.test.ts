@@ -16,11 +16,14 @@ import { createThrottle } from '../../src/batch/throttle.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Clock } from '../../src/core/io.ts';
 import { createAbortable } from '../../src/platform/runtime/abort.ts';
+import { gate } from '../support/gate.ts';
 
 const CLOCK: Clock = { now: () => 0, sleep: () => new Promise((resolve) => setImmediate(resolve)) };
 
 interface Scene extends Partial<Omit<LocalEngineOptions, 'prepare'>> {
   readonly run?: Partial<RunOptions>;
+  /** Called for every row; it is prepared when this resolves. */
+  readonly prepared?: () => Promise<void>;
 }
 
 /** Runs the lines of an input against a model that is a function, and returns the lines of the output. */
@@ -28,7 +31,7 @@ async function runBatch(
   t: TestContext,
   lines: readonly unknown[],
   ask: (prompt: string, signal: AbortSignal, most?: number) => Promise<Partial<AttemptAnswer>> | Partial<AttemptAnswer>,
-  { run = {}, ...engine }: Scene = {},
+  { run = {}, prepared = async () => {}, ...engine }: Scene = {},
 ) {
   const directory = mkdtempSync(join(tmpdir(), 'gmn-batch-'));
   t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
@@ -51,7 +54,7 @@ async function runBatch(
           baseMs: 1,
           throttle: createThrottle({ clock: CLOCK, random: () => 0.5, maxConcurrency: 8, baseMs: 0 }),
           prepare: async ({ input }) => ({
-            ...{ tokens: 10, model: 'm', maxOutputTokens: 1000 },
+            ...(await prepared().then(() => ({ tokens: 10, model: 'm', maxOutputTokens: 1000 }))),
             key: () => input.prompt ?? '',
             ask: async ({ maxOutputTokens }, signal) => {
               asked.push(input.prompt ?? '');
@@ -162,6 +165,39 @@ test('--dedupe asks rows with the same request once, also while it is in flight'
   await start();
   expect(asked.toSorted()).toEqual(['p0', 'p1', 'p2']);
   for (const { id, response } of read()) expect(response).toBe(`re p${Number(id.slice(1)) % 3}`);
+});
+
+test('--dedupe asks once for rows that become ready at the same moment', async (t) => {
+  const lines = ['a', 'b', 'c', 'd'].map((id) => ({ id, prompt: 'p' }));
+  const isReady = gate();
+  let arrived = 0;
+  const { start, asked } = await runBatch(t, lines, () => ({}), {
+    dedupes: true,
+    prepared: () => {
+      arrived += 1;
+      if (arrived === lines.length) isReady.open();
+      return isReady.opened;
+    },
+  });
+  await start();
+  expect(asked).toEqual(['p']);
+});
+
+test('--dedupe asks rows on their own whose twin has failed', async (t) => {
+  const lines = ['a', 'b', 'c', 'd'].map((id) => ({ id, prompt: 'p' }));
+  let count = 0;
+  const { start, read } = await runBatch(
+    t,
+    lines,
+    async () => {
+      count += 1;
+      if (count === 1) throw new AppError('api', 'this one is blocked');
+      return {};
+    },
+    { dedupes: true },
+  );
+  await start();
+  expect(read().filter(({ ok }) => ok)).toHaveLength(3);
 });
 
 test('--max-cost reserves for what is in flight, lowers the last answers, and stops', async (t) => {
