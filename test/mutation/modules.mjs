@@ -32,7 +32,7 @@ export const modules = [
     name: 'loader',
     units: [
       {
-        mutate: ['src/session/load.ts', 'src/session/parse.ts', 'src/session/parse.ts', 'src/session/load.ts'],
+        mutate: ['src/session/load.ts', 'src/session/parse.ts'],
         tests: ['test/session/parse.test.ts', 'test/session/load.test.ts', 'test/session/damage.test.ts'],
       },
     ],
@@ -40,15 +40,17 @@ export const modules = [
   {
     name: 'filter',
     units: [
-      { mutate: ['src/core/text/terminal.ts'], tests: ['test/core/text/terminal-filter.test.ts'] },
-      { mutate: ['src/core/text/terminal.ts'], tests: ['test/core/text/terminal.test.ts'] },
+      {
+        mutate: ['src/core/text/terminal.ts'],
+        tests: ['test/core/text/terminal-filter.test.ts', 'test/core/text/terminal.test.ts'],
+      },
     ],
   },
   {
     name: 'classifier',
     units: [
       {
-        mutate: ['src/api/failure.ts', 'src/api/google-error.ts', 'src/api/google-error.ts'],
+        mutate: ['src/api/failure.ts', 'src/api/google-error.ts'],
         tests: [
           'test/api/refusal-details.test.ts',
           'test/api/failure.test.ts',
@@ -62,10 +64,15 @@ export const modules = [
   {
     name: 'redaction',
     units: [
-      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/text/secret-forms.test.ts'] },
-      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/text/secret-text.test.ts'] },
-      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/text/secret-words.test.ts'] },
-      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/text/secret-files.test.ts'] },
+      {
+        mutate: ['src/core/text/secrets.ts'],
+        tests: [
+          'test/core/text/secret-forms.test.ts',
+          'test/core/text/secret-text.test.ts',
+          'test/core/text/secret-words.test.ts',
+          'test/core/text/secret-files.test.ts',
+        ],
+      },
     ],
   },
 ];
