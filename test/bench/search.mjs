@@ -27,7 +27,7 @@ export async function benchSearch({ rounds, seed, ripgrep, isMillion, isQuick, s
       'src/tools/workspace/workspace.ts': ['openWorkspace'],
     });
     const subjectsIn = async (tree) => {
-      const workspace = await openWorkspace({ roots: [tree], journal: { before: async () => {} } });
+      const workspace = await openWorkspace({ roots: [tree], journal: { record: async () => {} } });
       const toolsWith = (env) => new Map(builtins({ workspace, env }).map((tool) => [tool.name, tool]));
       return subjectsOf({ own: toolsWith({}), helped: toolsWith({ PATH: dirname(ripgrep ?? '') }) }, ripgrep, tree);
     };
