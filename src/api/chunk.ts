@@ -42,8 +42,8 @@ export function parseChunk(value: unknown): Chunk {
     modelVersion: toNonEmptyString(value.modelVersion),
     blockReason: toReason(feedback),
     usageMetadata: isObject(value.usageMetadata) ? value.usageMetadata : undefined,
-    continuationToken: parseToken(candidate?.continuationToken),
-    grounding: parseGrounding(candidate?.groundingMetadata),
+    continuationToken: tryParseToken(candidate?.continuationToken),
+    grounding: tryParseGrounding(candidate?.groundingMetadata),
     pages: isObject(candidate?.urlContextMetadata) ? parsePages(candidate.urlContextMetadata.urlMetadata) : undefined,
   };
 }
@@ -92,12 +92,12 @@ function checkPart(part: unknown): void {
 const MAX_TOKEN_LENGTH = 1_000_000;
 
 /** Ignores a token too long to be sent back with every request. */
-function parseToken(value: unknown): string | undefined {
+function tryParseToken(value: unknown): string | undefined {
   const token = toNonEmptyString(value);
   return token !== undefined && token.length <= MAX_TOKEN_LENGTH ? token : undefined;
 }
 
-function parseGrounding(value: unknown): JsonObject | undefined {
+function tryParseGrounding(value: unknown): JsonObject | undefined {
   // The value comes from JSON.parse.
   return isObject(value) ? (value as JsonObject) : undefined;
 }

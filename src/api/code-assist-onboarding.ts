@@ -81,8 +81,8 @@ async function onboard(options: OnboardingOptions, tierId: string, signal: Abort
 
 /** A failed operation comes with status 200; its error is inside the body. https://google.aip.dev/151 */
 async function onboardingError(error: unknown, { identity }: QueryContext): Promise<AppError> {
-  const { parseGoogleError } = await import('./google-error.ts');
-  const { message = '', reasons = [], links = [], metadata = {} } = parseGoogleError({ error }) ?? {};
+  const { tryParseGoogleError } = await import('./google-error.ts');
+  const { message = '', reasons = [], links = [], metadata = {} } = tryParseGoogleError({ error }) ?? {};
   const detail = toOneLine(redactKnown(message, identity.secrets));
   const found = [...links, metadata.validation_link ?? ''].map((link) => redactKnown(link, identity.secrets));
   const problem = findAccountError(reasons, { detail, links: found });

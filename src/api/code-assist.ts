@@ -115,8 +115,8 @@ const PRECONDITIONS: readonly string[] = ['FAILED_PRECONDITION', 'INVALID_ARGUME
 
 async function isProjectStale({ status, body }: ErrorResponse, project: string | undefined): Promise<boolean> {
   if (status !== 400 && status !== 403 && status !== 404) return false;
-  const { parseGoogleError } = await import('./google-error.ts');
-  const error = parseGoogleError(body);
+  const { tryParseGoogleError } = await import('./google-error.ts');
+  const error = tryParseGoogleError(body);
   // A 404 without a Google error body means a wrong address.
   if (error === undefined) return status === 403;
   if (error.reasons.some((reason) => ACCOUNT_REASONS.includes(reason))) return false;
@@ -197,7 +197,7 @@ export function createOnboardingCache(
   const file = join(home, 'code-assist.json');
   const key = sha256(JSON.stringify([owner.endpoint, owner.account, owner.project ?? ''])).slice(0, 16);
   const readRecent = (): CacheEntries => {
-    const entries = [...(readCache(file, parseEntries) ?? [])];
+    const entries = [...(readCache(file, tryParseEntries) ?? [])];
     return new Map(entries.filter(([, { time }]) => isRecent(time, clock.now(), DAY_MS)));
   };
   return {
@@ -209,7 +209,7 @@ export function createOnboardingCache(
   };
 }
 
-function parseEntries(value: unknown): CacheEntries | undefined {
+function tryParseEntries(value: unknown): CacheEntries | undefined {
   if (!isObject(value) || value.version !== 1 || !isObject(value.accounts)) return undefined;
   return new Map(
     Object.entries(value.accounts).flatMap(([key, entry]) => {

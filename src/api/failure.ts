@@ -5,9 +5,9 @@ import {
   findAccountError,
   type GoogleError,
   htmlToText,
-  parseDelay,
-  parseGoogleError,
   toOneLine,
+  tryParseDelay,
+  tryParseGoogleError,
 } from './google-error.ts';
 import { MAX_SERVER_DELAY_MS } from './retry.ts';
 
@@ -44,7 +44,7 @@ interface FailureCase extends FailedCall {
  * message text it reads is the documented `Please retry in …`, `limit: 0` and the name of a field.
  */
 export function classifyResponse(refusal: FailedCall): AppError {
-  const parsed = parseGoogleError(refusal.body);
+  const parsed = tryParseGoogleError(refusal.body);
   const error = parsed ?? { message: '', reasons: [], metadata: {}, quotaIds: [], links: [] };
   const redactSecrets = (text: string): string => redactKnown(text, refusal.secrets);
   const quote = (text: string, max?: number): string => toOneLine(redactSecrets(text), max);
@@ -235,7 +235,7 @@ function findQuotaError(failed: FailureCase): AppError | undefined {
 }
 
 function formatReset({ error, headers, quote }: FailureCase): string {
-  const resetMs = parseDelay(error.metadata.quotaResetDelay);
+  const resetMs = tryParseDelay(error.metadata.quotaResetDelay);
   if (resetMs !== undefined) return `It resets in ${formatDuration(resetMs)}.`;
   const time = error.metadata.quotaResetTimeStamp;
   if (time !== undefined) return `It resets at ${quote(time, 40)}.`;
@@ -246,15 +246,15 @@ function formatReset({ error, headers, quote }: FailureCase): string {
 
 function toRetryAdvice({ error, headers }: FailureCase): RetryAdvice {
   const afterMs =
-    error.retryMs ?? parseRetryMessage(error.message) ?? parseRetryHeader(headers) ?? findMinuteDelay(error);
+    error.retryMs ?? tryParseRetryMessage(error.message) ?? tryParseRetryHeader(headers) ?? findMinuteDelay(error);
   return afterMs === undefined ? {} : { afterMs };
 }
 
-function parseRetryMessage(message: string): number | undefined {
-  return parseDelay(/\bretry in (\d[\d.]*(?:ms|s)|(?:\d+h)?(?:\d+m)?\d[\d.]*s)\b/i.exec(message)?.[1]);
+function tryParseRetryMessage(message: string): number | undefined {
+  return tryParseDelay(/\bretry in (\d[\d.]*(?:ms|s)|(?:\d+h)?(?:\d+m)?\d[\d.]*s)\b/i.exec(message)?.[1]);
 }
 
-function parseRetryHeader(headers: FailedCall['headers']): number | undefined {
+function tryParseRetryHeader(headers: FailedCall['headers']): number | undefined {
   const value = headers['retry-after']?.trim() ?? '';
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
   // Relative to the server's `date`, so that a wrong local clock does no harm.
@@ -282,7 +282,7 @@ function refusalError(failed: FailureCase, what: string, options: ErrorOptions):
 }
 
 export function classifyStreamError(refusal: Omit<FailedCall, 'status' | 'headers'>): AppError {
-  const code = parseGoogleError(refusal.body)?.code ?? 0;
+  const code = tryParseGoogleError(refusal.body)?.code ?? 0;
   return classifyResponse({ ...refusal, headers: {}, status: code >= 400 && code <= 599 ? code : 500 });
 }
 

@@ -1,6 +1,6 @@
 import { type AppError, serverError } from '../core/error.ts';
 import { filterObjects, isObject, toNonEmptyString } from '../core/json.ts';
-import { parseDuration } from '../core/text/format.ts';
+import { tryParseDuration } from '../core/text/format.ts';
 import { redact } from '../core/text/secrets.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -28,14 +28,14 @@ const MAX_NESTING = 10;
  * Parses an error body however it is wrapped: in a list, in a string, in other text, in its own `message`. Undefined
  * if it holds no error object. Never throws.
  */
-export function parseGoogleError(body: unknown, depth = 0): GoogleError | undefined {
+export function tryParseGoogleError(body: unknown, depth = 0): GoogleError | undefined {
   const value = typeof body === 'string' ? parseLoosely(body) : body;
   const outer: unknown = Array.isArray(value) ? value[0] : value;
-  if (typeof outer === 'string' && depth < MAX_NESTING) return parseGoogleError(outer, depth + 1);
+  if (typeof outer === 'string' && depth < MAX_NESTING) return tryParseGoogleError(outer, depth + 1);
   if (!isObject(outer)) return undefined;
   const error = isObject(outer.error) ? outer.error : outer;
   const message = toNonEmptyString(error.message) ?? toNonEmptyString(outer.error) ?? '';
-  const inner = message.includes('{') && depth < MAX_NESTING ? parseGoogleError(message, depth + 1) : undefined;
+  const inner = message.includes('{') && depth < MAX_NESTING ? tryParseGoogleError(message, depth + 1) : undefined;
   const own = toGoogleError(error, message);
   // An object without these fields is not an error body: any page with a style sheet contains braces.
   if (message === '' && own.code === undefined && own.status === undefined && !Array.isArray(error.details))
@@ -50,7 +50,7 @@ function toGoogleError(error: Fields, message: string): GoogleError {
   const status = toNonEmptyString(error.status);
   const violations = details.flatMap((detail) => filterObjects(detail.violations));
   const limits = violations.flatMap((entry) => toQuotaLimit(entry));
-  const retryMs = details.map((detail) => parseDelay(detail.retryDelay)).find((ms) => ms !== undefined);
+  const retryMs = details.map((detail) => tryParseDelay(detail.retryDelay)).find((ms) => ms !== undefined);
   return {
     ...(Number.isInteger(code) && code > 0 ? { code } : {}),
     ...(status === undefined ? {} : { status }),
@@ -70,8 +70,8 @@ function toQuotaLimit({ quotaId, quotaValue }: Fields): readonly (readonly [stri
 }
 
 /** Parses a protobuf duration (`34.07s`, also `900ms`, `1h2m`) to milliseconds. */
-export function parseDelay(value: unknown): number | undefined {
-  return typeof value === 'string' && value !== '' ? parseDuration(value.replaceAll(' ', '')) : undefined;
+export function tryParseDelay(value: unknown): number | undefined {
+  return typeof value === 'string' && value !== '' ? tryParseDuration(value.replaceAll(' ', '')) : undefined;
 }
 
 function parseLoosely(text: string): unknown {

@@ -107,8 +107,8 @@ async function readResponse(response: HttpResponse, identity: Identity, call: Js
   const { status } = response;
   const text = await readPrefix(response.body, MAX_BYTES);
   if (status < 200 || status > 299) {
-    const { parseGoogleError } = await import('./google-error.ts');
-    const instead = call.instead?.(parseGoogleError(text)?.reasons ?? [], status);
+    const { tryParseGoogleError } = await import('./google-error.ts');
+    const instead = call.instead?.(tryParseGoogleError(text)?.reasons ?? [], status);
     if (instead !== undefined) return instead;
     throw await responseError(response, text, { identity, ...call });
   }

@@ -7,7 +7,7 @@ import type { BatchesClient } from '../core/batches.ts';
 import type { AuthScheme, Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import type { FileSupport } from '../core/files.ts';
-import { parseDuration } from '../core/text/format.ts';
+import { tryParseDuration } from '../core/text/format.ts';
 import { checkEndpoint } from '../core/text/url.ts';
 import type { Backend as BackendName } from '../models/table.ts';
 
@@ -223,7 +223,7 @@ function parseApiVersion({ env }: Pick<Settings, 'env'>, name: string): { readon
 function parseRetryDelay({ env }: App): number {
   const text = env.GMN_RETRY_DELAY;
   if (text === undefined || text === '') return 1000;
-  const ms = parseDuration(text);
+  const ms = tryParseDuration(text);
   if (ms !== undefined) return ms;
   throw new AppError('config', `GMN_RETRY_DELAY: "${text}" is not a duration`, {
     hint: 'Example: GMN_RETRY_DELAY=500ms',

@@ -17,7 +17,7 @@ interface SlashEntry {
 }
 
 /** Undefined for any other text: `/etc/hosts` and `//text` name no command. */
-export function parseSlashEntry(text: string): SlashEntry | undefined {
+export function tryParseSlashEntry(text: string): SlashEntry | undefined {
   const entry = text.trim();
   const [, name, words = ''] = /^\/([^\s/]+)(?:\s+([\s\S]*))?$/.exec(entry) ?? [];
   return name === undefined ? undefined : { name, words, entry };
@@ -79,7 +79,7 @@ export function createCustomCommands(options: AccessOptions, context: Omit<Acces
       approvalMode: NonNullable<AccessOptions['approvalMode']>,
       signal: AbortSignal,
     ): Promise<ExpandedCommand | undefined> {
-      const entry = parseSlashEntry(text);
+      const entry = tryParseSlashEntry(text);
       const found = entry && (await findCustomCommand(entry.name, app));
       if (entry === undefined || found === undefined) return undefined;
       const template = await readTemplate(requireUsable(found));

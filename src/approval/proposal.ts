@@ -53,14 +53,14 @@ export async function editArguments(
   const key = EDITABLE.find((name) => typeof args[name] === 'string' && Object.hasOwn(known, name));
   if (key === undefined) {
     const text = await tty.edit(JSON.stringify(args, null, 2), 'arguments.json', env, signal);
-    return text === undefined ? undefined : parseEditedArguments(text);
+    return text === undefined ? undefined : tryParseEditedArguments(text);
   }
   const name = preview.kind === 'diff' ? preview.path.replace(/^.*[\\/]/, '') : 'command.sh';
   const text = await tty.edit(String(args[key]), name, env, signal);
   return text === undefined ? undefined : { ...args, [key]: text };
 }
 
-function parseEditedArguments(text: string): JsonObject | undefined {
+function tryParseEditedArguments(text: string): JsonObject | undefined {
   const value = tryParseJson(text) as JsonValue | undefined;
   return isObject(value) ? (value as JsonObject) : undefined;
 }

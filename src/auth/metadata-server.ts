@@ -82,7 +82,7 @@ async function requestToken(options: MetadataOptions, signal: AbortSignal): Prom
     const pauseMs = PAUSES_MS[attempt];
     try {
       const answer = await send({ method: 'GET', url, headers: { [FLAVOR]: 'Google' } }, signal);
-      const token = parseMetadataToken(answer, await readBodyText(answer.body), clock.now());
+      const token = tryParseMetadataToken(answer, await readBodyText(answer.body), clock.now());
       if (token !== undefined || !isTransient(answer.status) || pauseMs === undefined) return token;
     } catch (thrown) {
       if (!(thrown instanceof AppError) || thrown.retry === undefined || pauseMs === undefined) throw thrown;
@@ -105,7 +105,11 @@ function tokenUrl({ env, scopes }: MetadataOptions): URL {
 }
 
 /** Checks the flavor header, since something else, e.g. a captive portal, may answer under that name. */
-function parseMetadataToken({ status, headers }: HttpResponse, text: string, now: number): MetadataToken | undefined {
+function tryParseMetadataToken(
+  { status, headers }: HttpResponse,
+  text: string,
+  now: number,
+): MetadataToken | undefined {
   const body = status === 200 && headers[FLAVOR] === 'Google' ? tryParseJson(text) : undefined;
   if (!isObject(body) || !isToken(body.access_token)) return undefined;
   const seconds = Number(body.expires_in);

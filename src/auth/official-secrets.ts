@@ -8,8 +8,8 @@ import { createKeyring, type KeyringEntry, readKeychain, sealedBox } from '../pl
 import type { KnownFile } from './official-files.ts';
 import {
   type GrantedToken,
-  parsePassword,
   type TokenStore,
+  tryParsePassword,
   unreadableSignInError,
   waitUntilComplete,
 } from './token.ts';
@@ -141,7 +141,7 @@ export function passwordStore(place: SecretStore, clock: Clock): TokenStore {
     source: place.name,
     async read(signal) {
       const password = await place.read(SIGN_IN, signal);
-      const token = password === undefined ? undefined : parsePassword(password, clock.now());
+      const token = password === undefined ? undefined : tryParsePassword(password, clock.now());
       return token?.accessToken === undefined && token?.refreshToken === undefined ? undefined : token;
     },
     // Reading costs a process or a key derivation, and tokens that gmn refreshed are in its own cache anyway.

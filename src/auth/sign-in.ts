@@ -22,9 +22,9 @@ import {
 import {
   type GrantedToken,
   isToken,
-  parseOauthFile,
   type StoredToken,
   type TokenStore,
+  tryParseOauthFile,
   unreadableSignInError,
   waitUntilComplete,
 } from './token.ts';
@@ -169,11 +169,11 @@ export function oauthFile(path: string, name: string, { clock, uid }: OauthFileO
     source: name,
     async read(signal) {
       const found = await readOauthDocument(path, { name, clock, signal });
-      return found === undefined ? undefined : parseOauthFile(found, clock.now());
+      return found === undefined ? undefined : tryParseOauthFile(found, clock.now());
     },
     async peek() {
       const file = await readFileState(path);
-      return file.kind === 'text' ? parseOauthFile(tryParseJson(file.text), clock.now()) : undefined;
+      return file.kind === 'text' ? tryParseOauthFile(tryParseJson(file.text), clock.now()) : undefined;
     },
     async rotate(used, granted) {
       for (let attempt = 0; attempt < MAX_RACES; attempt += 1) {
@@ -222,6 +222,6 @@ function replaceTokens(file: FileText, used: string, granted: GrantedToken): str
 }
 
 function readRefreshToken(value: Readonly<Record<string, unknown>>): string | undefined {
-  const token: StoredToken | undefined = parseOauthFile(value, 0);
+  const token: StoredToken | undefined = tryParseOauthFile(value, 0);
   return token?.refreshToken;
 }

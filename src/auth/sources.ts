@@ -84,14 +84,14 @@ async function readOfficialKey(input: ChoiceInput): Promise<CredentialChoice | u
     encryptedFile(geminiFile(input, ENCRYPTED_FILE), options),
   ]) {
     const password = await place.read(API_KEY, signal);
-    const key = password === undefined ? undefined : parseKeychainKey(tryParseJson(password));
+    const key = password === undefined ? undefined : tryParseKeychainKey(tryParseJson(password));
     if (key !== undefined)
       return createKeyChoice({ type: 'gemini-api-key', key, source: place.name, env: settings.env });
   }
   return undefined;
 }
 
-function parseKeychainKey(value: unknown): string | undefined {
+function tryParseKeychainKey(value: unknown): string | undefined {
   if (!isObject(value) || !isObject(value.token)) return undefined;
   const { accessToken } = value.token;
   return typeof accessToken === 'string' && accessToken.trim() !== '' ? accessToken : undefined;

@@ -8,7 +8,7 @@ import type { ChoiceInput, CredentialChoice } from './choice.ts';
 import { chooseCredential, findRequestedType } from './credential.ts';
 import { keyStore } from './key-store.ts';
 import { geminiFile, gmnFile, readActiveAccount } from './official-files.ts';
-import { parseOauthFile } from './token.ts';
+import { tryParseOauthFile } from './token.ts';
 
 /** A possible source of credentials. `used`: a run would use it; `unusable`: it would, but cannot. */
 export interface SourceRow {
@@ -138,7 +138,7 @@ async function signInRow(input: ChoiceInput, email: string | undefined): Promise
   const file = await readFileState(path);
   if (file.kind === 'absent') return createRow('oauth-personal', false, ['not signed in']);
   if (file.kind === 'unreadable') return createRow('oauth-personal', true, [name, file.why]);
-  const token = parseOauthFile(tryParseJson(file.text), input.clock.now());
+  const token = tryParseOauthFile(tryParseJson(file.text), input.clock.now());
   const who = email === undefined ? [] : [email];
   return createRow('oauth-personal', true, [name, ...who, ...(token === undefined ? ['empty or damaged'] : [])]);
 }

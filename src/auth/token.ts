@@ -32,7 +32,7 @@ export function isFresh(token: StoredToken, now: number): token is StoredToken &
 }
 
 /** Undefined if it is not an object. Invalid fields count as absent. */
-export function parseOauthFile(value: unknown, now: number): StoredToken | undefined {
+export function tryParseOauthFile(value: unknown, now: number): StoredToken | undefined {
   if (!isObject(value)) return undefined;
   return toStoredToken({
     accessToken: toToken(value.access_token),
@@ -46,7 +46,7 @@ export function parseOauthFile(value: unknown, now: number): StoredToken | undef
  * Parses a password of the Keychain or of the encrypted file, `{"token":{"accessToken",…}}`; undefined if it is not
  * one.
  */
-export function parsePassword(password: string, now: number): StoredToken | undefined {
+export function tryParsePassword(password: string, now: number): StoredToken | undefined {
   const value = tryParseJson(password);
   if (!isObject(value) || !isObject(value.token)) return undefined;
   const { accessToken, refreshToken, expiresAt } = value.token;

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
-import { parseDuration } from '../core/text/format.ts';
+import { tryParseDuration } from '../core/text/format.ts';
 import type { Flag } from './table/command.ts';
 
 export function toOptionKey(flag: Flag): string {
@@ -23,7 +23,7 @@ function parseChoice({ choices }: Flag, text: string, source: Source): string {
 }
 
 function parseDurationValue(text: string, source: Source): number {
-  const ms = parseDuration(text);
+  const ms = tryParseDuration(text);
   if (ms !== undefined) return ms;
   const isBare = /^\d+(\.\d+)?$/.test(text);
   throw valueError(

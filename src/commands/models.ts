@@ -11,8 +11,8 @@ import {
   listKnownModels,
   type ModelListing,
   mergeListed,
-  parseTier,
   readListing,
+  tryParseTier,
 } from '../models/listing.ts';
 import type { Backend } from '../models/table.ts';
 
@@ -91,7 +91,7 @@ async function findAccount(options: ModelsOptions, app: App): Promise<Account | 
     const { openAccount } = await import('../app/account.ts');
     const { opened, credential } = await openAccount(options, app, { isRehearsal: true, notify: () => {} });
     const { source, account } = credential;
-    return { backend: opened.name, source, account, tier: parseTier(opened.tier?.()) };
+    return { backend: opened.name, source, account, tier: tryParseTier(opened.tier?.()) };
   } catch (thrown) {
     const { NoCredentialError } = await import('../auth/sources.ts');
     if (thrown instanceof NoCredentialError) return undefined;

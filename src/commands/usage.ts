@@ -9,7 +9,7 @@ import { sanitize } from '../core/text/terminal.ts';
 import { truncateStart } from '../core/text/truncate.ts';
 import { measureWidth } from '../core/text/width.ts';
 import { PRICES_VERSION, sumCosts } from '../models/prices.ts';
-import { parseAge } from '../session/prune.ts';
+import { tryParseAge } from '../session/prune.ts';
 import { createUsageTable, readUsage, sumTokens, type UsageGrouping, type UsageRow } from '../session/usage-report.ts';
 
 interface UsageOptions extends PrintOptions {
@@ -61,7 +61,7 @@ export async function run(options: UsageOptions, app: App): Promise<number> {
 /** Throws AppError `usage` if it is neither an age nor `all`. */
 function parseSince(text: string, now: number): number {
   if (text === 'all') return 0;
-  const age = parseAge(text);
+  const age = tryParseAge(text);
   if (age !== undefined && age > 0) return Math.max(0, now - age);
   throw new AppError('usage', `--since: "${sanitize(text)}" is not an age`, {
     hint: 'Examples: --since 24h, 7d, 4w, all',

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { findNearestNames, measureEditDistance } from '../core/text/names.ts';
 import { DEFAULT_MODEL } from '../models/table.ts';
 import { listMovedKeys } from './document.ts';
-import { findValue, formatKeyPath, listSettingKeys, parseKeyPath } from './keys.ts';
+import { findValue, formatKeyPath, listSettingKeys, tryParseKeyPath } from './keys.ts';
 import { type Layer, mergeDocuments } from './layer.ts';
 import { KEY_VARIABLES } from './layers.ts';
 import { hideSecrets } from './secrets.ts';
@@ -41,7 +41,7 @@ export const BUILT_IN_LAYER: Layer = {
 };
 
 export function parseKey(text: string): readonly string[] {
-  const path = parseKeyPath(SHORT_KEYS.get(text) ?? text);
+  const path = tryParseKeyPath(SHORT_KEYS.get(text) ?? text);
   if (path !== undefined) return path;
   throw new AppError('usage', `"${text}" is not a key`, { hint: 'Example: gmn config explain model.name' });
 }

@@ -146,7 +146,7 @@ function isPrice(value: JsonValue | undefined, isStep = false): boolean {
 const PLAIN = /^[^."\\\s]+$/;
 
 /** Splits `a.b."c.d"`; undefined if a part is empty or a quote is not closed. */
-export function parseKeyPath(text: string): readonly string[] | undefined {
+export function tryParseKeyPath(text: string): readonly string[] | undefined {
   const parts: string[] = [];
   const part = /(?:"((?:[^"\\]|\\.)*)"|([^."]+))(\.|$)/y;
   for (let end = '.'; end === '.'; ) {

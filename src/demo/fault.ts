@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import { parseDuration } from '../core/text/format.ts';
+import { tryParseDuration } from '../core/text/format.ts';
 
 type ValueKind = 'none' | 'count' | 'duration' | 'url' | 'prefix';
 
@@ -130,7 +130,7 @@ function parseFaultValue(given: {
   if (kind === 'prefix') return value === undefined ? {} : { text: value };
   if (kind === 'url' && value !== undefined && URL.canParse(value)) return { text: value };
   if (kind === 'count' && value !== undefined && /^\d{1,9}$/.test(value)) return { amount: Number(value) };
-  const amount = kind === 'duration' && value !== undefined ? parseDuration(value) : undefined;
+  const amount = kind === 'duration' && value !== undefined ? tryParseDuration(value) : undefined;
   if (amount !== undefined) return { amount };
   const wanted = {
     none: 'no value',

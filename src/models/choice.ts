@@ -72,7 +72,7 @@ export function readCachedDefault(
   retired = DEFAULT_MODEL,
 ): string | undefined {
   // The key is computed only if the file exists: the account may cost a hash.
-  const entry = readCache(defaultModelPath(homes().gmn), parseCachedDefaults)?.get(cacheKey(owner, retired));
+  const entry = readCache(defaultModelPath(homes().gmn), tryParseCachedDefaults)?.get(cacheKey(owner, retired));
   return entry !== undefined && isRecent(entry.time, clock.now(), CACHE_MS) ? entry.model : undefined;
 }
 
@@ -85,7 +85,7 @@ export async function cacheDefault(
 ): Promise<void> {
   const file = defaultModelPath(homes().gmn);
   const now = clock.now();
-  const before = readCache(file, parseCachedDefaults) ?? new Map<string, CachedDefault>();
+  const before = readCache(file, tryParseCachedDefaults) ?? new Map<string, CachedDefault>();
   const fresh = [...before].filter(([, { time }]) => isRecent(time, now, CACHE_MS));
   await writeCache(file, Object.fromEntries([...fresh, [cacheKey(owner, retired), { model, time: now }]]));
 }
@@ -104,7 +104,7 @@ function cacheKey({ backend, account }: DefaultOwner, retired: string): string {
   return [backend, account, ...(retired === DEFAULT_MODEL ? [] : [retired])].join(' ');
 }
 
-function parseCachedDefaults(value: unknown): ReadonlyMap<string, CachedDefault> | undefined {
+function tryParseCachedDefaults(value: unknown): ReadonlyMap<string, CachedDefault> | undefined {
   if (!isObject(value)) return undefined;
   return new Map(
     Object.entries(value).flatMap(([key, entry]) => {

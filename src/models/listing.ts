@@ -33,7 +33,7 @@ export interface ListingOwner {
   readonly tier?: Tier | undefined;
 }
 
-export function parseTier(name: string | undefined): Tier | undefined {
+export function tryParseTier(name: string | undefined): Tier | undefined {
   return name === 'free-tier' ? 'free' : name === 'standard-tier' ? 'standard' : undefined;
 }
 
@@ -45,7 +45,7 @@ export function isListingFor(listing: ModelListing, { backend, account }: Listin
 /** Undefined if it is older than a week. Never throws. */
 export function readListing({ homes, clock }: Pick<App, 'homes' | 'clock'>): ModelListing | undefined {
   const file = listingPath(homes);
-  const listing = file === undefined ? undefined : readCache(file, parseListing);
+  const listing = file === undefined ? undefined : readCache(file, tryParseListing);
   return listing !== undefined && isRecent(listing.time, clock.now(), WEEK_MS) ? listing : undefined;
 }
 
@@ -74,7 +74,7 @@ function listingPath(homes: App['homes']): string | undefined {
   }
 }
 
-function parseListing(value: unknown): ModelListing | undefined {
+function tryParseListing(value: unknown): ModelListing | undefined {
   if (!isObject(value) || !Array.isArray(value.models)) return undefined;
   const backend = BACKENDS.find((name) => name === value.backend);
   const source = toNonEmptyString(value.source);

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
-import { DAY_MS, parseDuration } from '../core/text/format.ts';
+import { DAY_MS, tryParseDuration } from '../core/text/format.ts';
 import { shortenId } from '../core/text/names.ts';
 import { openAppendFile } from '../platform/files/append.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
@@ -175,15 +175,15 @@ function findFingerprints(line: string): readonly string[] {
 const DEFAULT_RETENTION = '30d';
 
 /** Milliseconds of a duration, with days (`30d`) and weeks (`2w`) too; undefined if it is not a duration. */
-export function parseAge(text: string): number | undefined {
+export function tryParseAge(text: string): number | undefined {
   const [, count, unit] = /^(\d+(?:\.\d+)?)([dw])$/.exec(text) ?? [];
-  return count === undefined ? parseDuration(text) : Number(count) * (unit === 'w' ? 7 : 1) * DAY_MS;
+  return count === undefined ? tryParseDuration(text) : Number(count) * (unit === 'w' ? 7 : 1) * DAY_MS;
 }
 
 /** The setting `sessions.retention` in milliseconds; undefined means for ever. Throws AppError `config`. */
 export function parseRetention(setting: string = DEFAULT_RETENTION): number | undefined {
   if (setting === 'never') return undefined;
-  const ms = parseAge(setting);
+  const ms = tryParseAge(setting);
   if (ms !== undefined) return ms;
   throw new AppError('config', `sessions.retention: "${setting}" is neither a duration nor "never"`, {
     hint: 'Example: "sessions": { "retention": "30d" }',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseGoogleError } from '../../src/api/google-error.ts';
+import { tryParseGoogleError } from '../../src/api/google-error.ts';
 
 test.for<readonly [string, string]>([
   ['a list', '[{"error":{"code":429,"message":"m"}}]'],
@@ -13,9 +13,9 @@ test.for<readonly [string, string]>([
   ],
   ['no error key', '{"code":429,"message":"m"}'],
 ])('an error body is understood with %s', ([, body]) => {
-  expect(parseGoogleError(body)).toMatchObject({ code: 429, message: 'm' });
+  expect(tryParseGoogleError(body)).toMatchObject({ code: 429, message: 'm' });
 });
 
 test('braces in a sentence stay part of it', () => {
-  expect(parseGoogleError('{"error":{"message":"use {} or {\\"a\\":1}"}}')?.message).toBe('use {} or {"a":1}');
+  expect(tryParseGoogleError('{"error":{"message":"use {} or {\\"a\\":1}"}}')?.message).toBe('use {} or {"a":1}');
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { classifyResponse, classifyStreamError, type FailedCall } from '../../src/api/failure.ts';
-import { findAccountError, parseDelay, parseGoogleError } from '../../src/api/google-error.ts';
+import { findAccountError, tryParseDelay, tryParseGoogleError } from '../../src/api/google-error.ts';
 
 /** What is found only by those who look closely: the edges between one kind of refusal and the next. */
 const PLAIN: FailedCall = {
@@ -226,17 +226,17 @@ test('an error inside a stream has the status it names, or that of a broken serv
 
 test('an error body is read with what it holds, and without what it does not', () => {
   const nothing = { message: 'm', reasons: [], metadata: {}, quotaIds: [], links: [] };
-  expect(parseGoogleError({ error: { message: 'm' } })).toStrictEqual(nothing);
-  expect(parseGoogleError({ error: { message: 'm', code: 0, status: 1 } })).toStrictEqual(nothing);
-  expect(parseGoogleError({ message: 'm', code: '404' })).toStrictEqual({ ...nothing, code: 404 });
-  expect(parseGoogleError({ message: 'm', code: 4.5 })).toStrictEqual(nothing);
+  expect(tryParseGoogleError({ error: { message: 'm' } })).toStrictEqual(nothing);
+  expect(tryParseGoogleError({ error: { message: 'm', code: 0, status: 1 } })).toStrictEqual(nothing);
+  expect(tryParseGoogleError({ message: 'm', code: '404' })).toStrictEqual({ ...nothing, code: 404 });
+  expect(tryParseGoogleError({ message: 'm', code: 4.5 })).toStrictEqual(nothing);
   const details = [
     { retryDelay: '' },
     { retryDelay: '2 s', reason: 1, metadata: { a: 'b', c: 1 }, violations: [{ quotaId: 1 }, { quotaId: 'q' }] },
     { retryDelay: '9s', reason: 'R', metadata: 'x', links: [{ url: 1 }, { url: 'u' }] },
     'x',
   ];
-  expect(parseGoogleError({ error: { message: 'm', status: 'S', details } })).toStrictEqual({
+  expect(tryParseGoogleError({ error: { message: 'm', status: 'S', details } })).toStrictEqual({
     message: 'm',
     status: 'S',
     retryMs: 2000,
@@ -249,13 +249,13 @@ test('an error body is read with what it holds, and without what it does not', (
 
 test('an object that says nothing is no error body, one word of it is enough', () => {
   for (const body of ['{}', '{"a":1}', '[]', '7', 'null', '{"error":{}}', '"x"', '']) {
-    expect(parseGoogleError(body)).toBeUndefined();
+    expect(tryParseGoogleError(body)).toBeUndefined();
   }
-  expect(parseGoogleError('{"error":"words"}')?.message).toBe('words');
-  expect(parseGoogleError('{"code":1}')?.code).toBe(1);
-  expect(parseGoogleError('{"status":"S"}')?.status).toBe('S');
-  expect(parseGoogleError('{"details":[]}')).toBeDefined();
-  expect(parseGoogleError('  \u00a0[{"error": {"message":\u00a0"a\u00a0b"}}] ')?.message).toBe('a b');
+  expect(tryParseGoogleError('{"error":"words"}')?.message).toBe('words');
+  expect(tryParseGoogleError('{"code":1}')?.code).toBe(1);
+  expect(tryParseGoogleError('{"status":"S"}')?.status).toBe('S');
+  expect(tryParseGoogleError('{"details":[]}')).toBeDefined();
+  expect(tryParseGoogleError('  \u00a0[{"error": {"message":\u00a0"a\u00a0b"}}] ')?.message).toBe('a b');
 });
 
 test('what is wrapped is read up to ten times, and an inner error body wins', () => {
@@ -264,15 +264,15 @@ test('what is wrapped is read up to ten times, and an inner error body wins', ()
     for (let n = 0; n < times; n += 1) body = JSON.stringify(body);
     return body;
   };
-  expect(parseGoogleError(wrapped(10))?.message).toBe('m');
-  expect(parseGoogleError(wrapped(12))).toBeUndefined();
+  expect(tryParseGoogleError(wrapped(10))?.message).toBe('m');
+  expect(tryParseGoogleError(wrapped(12))).toBeUndefined();
   const nested = (times: number): string =>
     times === 0 ? 'end' : JSON.stringify({ error: { code: 400 + times, message: nested(times - 1) } });
-  expect(parseGoogleError(nested(3))).toMatchObject({ code: 401, message: 'end' });
-  expect(parseGoogleError(nested(11))).toMatchObject({ code: 401, message: 'end' });
-  expect(parseGoogleError(nested(12))).toMatchObject({ code: 402 });
+  expect(tryParseGoogleError(nested(3))).toMatchObject({ code: 401, message: 'end' });
+  expect(tryParseGoogleError(nested(11))).toMatchObject({ code: 401, message: 'end' });
+  expect(tryParseGoogleError(nested(12))).toMatchObject({ code: 402 });
   const inner = JSON.stringify({ error: { message: 'see {"code":7}', status: 'S' } });
-  expect(parseGoogleError(inner)).toMatchObject({ message: 'see {"code":7}', status: 'S' });
+  expect(tryParseGoogleError(inner)).toMatchObject({ message: 'see {"code":7}', status: 'S' });
 });
 
 test.for([
@@ -281,5 +281,5 @@ test.for([
   [5, undefined],
   ['x', undefined],
 ] as const)('%j is a delay of %s ms', ([value, ms]) => {
-  expect(parseDelay(value)).toBe(ms);
+  expect(tryParseDelay(value)).toBe(ms);
 });

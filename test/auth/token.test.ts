@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isFresh, parseOauthFile, parsePassword, toExpiry } from '../../src/auth/token.ts';
+import { isFresh, toExpiry, tryParseOauthFile, tryParsePassword } from '../../src/auth/token.ts';
 
 const NOW = 1_794_800_000_000;
 const HOUR_MS = 3_600_000;
@@ -20,7 +20,7 @@ test('whatever stands in the file, reading it never throws and never gives a key
   );
   fc.assert(
     fc.property(fc.oneof(fields, fc.anything()), (value) => {
-      const token = parseOauthFile(value, NOW);
+      const token = tryParseOauthFile(value, NOW);
       for (const text of [token?.accessToken, token?.refreshToken, token?.subject]) {
         expect(text === undefined || (typeof text === 'string' && text !== '')).toBe(true);
       }
@@ -39,8 +39,8 @@ test('an expiry is never beyond what an access token can live', () => {
 });
 
 test('text that is no JSON, or no password of the official CLI, is nothing', () => {
-  fc.assert(fc.property(fc.string(), (text) => void parsePassword(text, NOW)));
-  expect(parsePassword('{"token":{"accessToken":"a","expiresAt":1794800000000}}', NOW)).toEqual({
+  fc.assert(fc.property(fc.string(), (text) => void tryParsePassword(text, NOW)));
+  expect(tryParsePassword('{"token":{"accessToken":"a","expiresAt":1794800000000}}', NOW)).toEqual({
     accessToken: 'a',
     expiresAt: NOW,
   });
@@ -57,6 +57,6 @@ test('a token is fresh while it has more than five minutes', () => {
 
 test('a person is known by the id token, where there is one', () => {
   const idToken = (claims: object) => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
-  const subject = (claims: object) => parseOauthFile({ id_token: idToken(claims) }, NOW)?.subject;
+  const subject = (claims: object) => tryParseOauthFile({ id_token: idToken(claims) }, NOW)?.subject;
   expect([subject({ sub: '1', email: 'e' }), subject({ email: 'e' }), subject({})]).toEqual(['1', 'e', undefined]);
 });

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findKind, listSettingKeys, parseKeyPath, type SettingKind } from '../../src/config/keys.ts';
+import { findKind, listSettingKeys, type SettingKind, tryParseKeyPath } from '../../src/config/keys.ts';
 import { parseSettingWords } from '../../src/config/setting-text.ts';
 import { place, runGmnIn } from '../support/gmn.ts';
 
@@ -81,7 +81,7 @@ test.each([
   ['general.maxAttempts', ['5'], 5],
   ['model.compressionThreshold', ['0.5'], 0.5],
 ] as const)('%s takes %j', (key, words, value) => {
-  expect(parseSettingWords(parseKeyPath(key) ?? [], words)).toEqual(value);
+  expect(parseSettingWords(tryParseKeyPath(key) ?? [], words)).toEqual(value);
 });
 
 test('there is a word for every key but the secret one', () => {
@@ -136,7 +136,7 @@ test.each([
   ['model.name', `AIza${'Sy'.repeat(18)}x`.slice(0, 39), /takes no secrets/, /gmn auth set-key$/],
   ['mcpServers.files.env.TOKEN', 'abc', /takes no secrets/, /\$FILES_TOKEN/],
 ] as const)('%s does not take %s', (key, word, message, hint) => {
-  expect(() => parseSettingWords(parseKeyPath(key) ?? [], [word])).toThrow(
+  expect(() => parseSettingWords(tryParseKeyPath(key) ?? [], [word])).toThrow(
     expect.objectContaining({
       fault: 'usage',
       message: typeof message === 'string' ? message : expect.stringMatching(message),

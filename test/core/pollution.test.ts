@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseChunk } from '../../src/api/chunk.ts';
-import { parseGoogleError } from '../../src/api/google-error.ts';
-import { parseOauthFile } from '../../src/auth/token.ts';
+import { tryParseGoogleError } from '../../src/api/google-error.ts';
+import { tryParseOauthFile } from '../../src/auth/token.ts';
 import { expandDocument, parseSettingsText } from '../../src/config/document.ts';
 import { mergeDocuments } from '../../src/config/layer.ts';
 import { readTrustedFolders, readTrustFile } from '../../src/config/trust.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { parseArguments } from '../../src/core/schema.ts';
 import { parseDefinition } from '../../src/mcp/client/definition.ts';
-import { parseCallResult, parseTool } from '../../src/mcp/client/parse.ts';
+import { tryParseCallResult, tryParseTool } from '../../src/mcp/client/parse.ts';
 import { toUsableSchema } from '../../src/mcp/client/tools/schema.ts';
-import { parseJob } from '../../src/mcp/server/jobs/job.ts';
+import { tryParseJobRecord } from '../../src/mcp/server/jobs/job.ts';
 import { parseMessage } from '../../src/mcp/wire/message.ts';
 import { tryParseOfficial } from '../../src/session/official.ts';
 import { defineTool, succeed } from '../../src/tools/define.ts';
@@ -37,8 +37,8 @@ const parsed = (text: string): JsonObject => JSON.parse(text);
 const PLACES: Readonly<Record<string, (text: string, file: string) => unknown>> = {
   'arguments of a tool': (text) => echo.invoke(parsed(text), new AbortController().signal),
   'an event of the model': (text) => parseChunk(parsed(text)),
-  'an error of the service': (text) => parseGoogleError(parsed(text)),
-  'a sign-in': (text) => parseOauthFile(parsed(text), 0),
+  'an error of the service': (text) => tryParseGoogleError(parsed(text)),
+  'a sign-in': (text) => tryParseOauthFile(parsed(text), 0),
   settings: async (text, file) =>
     mergeDocuments([{ model: { name: 'x' } }, await expandDocument(await parseSettingsText({ file, text }), text, {})]),
   'settings with comments': async (text, file) =>
@@ -46,11 +46,11 @@ const PLACES: Readonly<Record<string, (text: string, file: string) => unknown>> 
   'the list of trust': (_, file) => readTrustFile(file),
   'the official list of trust': (_, file) => readTrustedFolders(file),
   'an MCP server in the settings': (text) => parseDefinition(parsed(text)),
-  'a tool of an MCP server': (text) => toUsableSchema(parseTool(parsed(text))?.inputSchema ?? parsed(text)),
-  'a result of an MCP server': (text) => parseCallResult(parsed(text)),
+  'a tool of an MCP server': (text) => toUsableSchema(tryParseTool(parsed(text))?.inputSchema ?? parsed(text)),
+  'a result of an MCP server': (text) => tryParseCallResult(parsed(text)),
   'a message to our server': (text) => parseMessage(text),
   'arguments to our server': (text) => parseArguments(SCHEMA, parsed(text)),
-  'a job': (text) => parseJob(parsed(text)),
+  'a job': (text) => tryParseJobRecord(parsed(text)),
   'a session of the official CLI': (text) => tryParseOfficial(text),
 };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseGoogleError } from '../../src/api/google-error.ts';
+import { tryParseGoogleError } from '../../src/api/google-error.ts';
 import { createFaultBook, parseFaults } from '../../src/demo/fault.ts';
 import { createQuotaBook } from '../../src/demo/quota.ts';
 import { ask, STREAM, testDemo } from './support.ts';
@@ -13,7 +13,7 @@ function quotas(spec: string, clock: { now: number }) {
   });
   return (tokens = 1, model = 'gemini-3.8-flash') => {
     const refused = book.admit({ backend: 'gemini', model, promptTokens: () => tokens });
-    return refused === undefined ? undefined : parseGoogleError(refused.body);
+    return refused === undefined ? undefined : tryParseGoogleError(refused.body);
   };
 }
 

@@ -62,7 +62,7 @@ export async function readRoster(options: RosterOptions, app: App): Promise<Rost
     ...sorted.disabled.map(({ name, why, hint }) => [name, { kind: 'disabled', why, hint }] as const),
   ]);
   const files = createServersReader();
-  const allowed = parseAllowedNames(options);
+  const allowed = listAllowedNames(options);
   const entries: ServerEntry[] = [];
   for (const { name, scope, file, definition } of listServerEntries(named)) {
     const found = states.get(name);
@@ -82,7 +82,7 @@ const NOT_IN_FLAG: ServerState = {
   hint: 'Add its name to that flag, or leave the flag out.',
 };
 
-function parseAllowedNames({ allowedMcpServerNames }: RosterOptions): readonly string[] | undefined {
+function listAllowedNames({ allowedMcpServerNames }: RosterOptions): readonly string[] | undefined {
   return allowedMcpServerNames && splitList(allowedMcpServerNames);
 }
 

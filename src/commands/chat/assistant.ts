@@ -9,7 +9,7 @@ import type { Assistant, Servers, Setup } from '../../chat/assistant.ts';
 import { loadSettings } from '../../config/settings.ts';
 import type { App } from '../../core/app.ts';
 import type { McpTools } from '../../mcp/client/tools/toolset.ts';
-import { listModelChoices, parseTier, readListing } from '../../models/listing.ts';
+import { listModelChoices, readListing, tryParseTier } from '../../models/listing.ts';
 import { makesPictures } from '../../models/table.ts';
 import { BUILTIN_NAMES } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
@@ -183,7 +183,7 @@ async function createAssistant(
     service: options.demo ? 'demo' : current.model.backend,
     listModels() {
       const { backend, account, tier } = current.model;
-      const owner = { backend, account: account(), tier: parseTier(tier()) };
+      const owner = { backend, account: account(), tier: tryParseTier(tier()) };
       return listModelChoices(owner, options.demo ? undefined : readListing(context.app));
     },
     get setup() {

@@ -1,4 +1,4 @@
-import { findCustomCommand, parseSlashEntry, splitSlashWords } from '../../app/custom-commands.ts';
+import { findCustomCommand, splitSlashWords, tryParseSlashEntry } from '../../app/custom-commands.ts';
 import { chooseTemplate, fillTemplate, type TemplateValues, takesStdin } from '../../app/template.ts';
 import { type AccessContext, type AccessOptions, createTemplateAccess } from '../../app/template-access.ts';
 import { readTemplate, type Template } from '../../config/templates.ts';
@@ -69,7 +69,7 @@ async function* chooseFilling(
   { app, words }: ComposeContext,
 ): AsyncGenerator<TurnEvent, Filling | undefined> {
   if (wanted !== undefined) return { template: await chooseTemplate(wanted, app), params, words };
-  const entry = words?.startsWith('/') ? parseSlashEntry(words) : undefined;
+  const entry = words?.startsWith('/') ? tryParseSlashEntry(words) : undefined;
   const found = entry && (await findCustomCommand(entry.name, app));
   if (entry === undefined || found === undefined) return undefined;
   const { file, place } = found;

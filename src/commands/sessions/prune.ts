@@ -7,7 +7,7 @@ import { formatAge } from '../../core/text/format.ts';
 import { shortenId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { checkReadable } from '../../session/find.ts';
-import { listExpired, parseAge } from '../../session/prune.ts';
+import { listExpired, tryParseAge } from '../../session/prune.ts';
 
 interface PruneOptions extends PrintOptions {
   readonly olderThan?: string;
@@ -43,7 +43,7 @@ function findExpired(before: number | undefined, app: App): readonly SessionSumm
 }
 
 function parseOlderThan(text: string): number {
-  const ms = parseAge(text);
+  const ms = tryParseAge(text);
   if (ms !== undefined) return ms;
   throw new AppError('usage', `--older-than: "${text}" is not a duration`, { hint: 'Examples: 30d, 2w, 12h' });
 }

@@ -14,7 +14,7 @@ const UNITS: Readonly<Record<string, number>> = {
 const DURATION = /^(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s|us|µs|ns)/;
 
 /** Parses a Go-style duration (`1h30m`, `90s`, `300ms`, `0`) to milliseconds; undefined if it is not one. */
-export function parseDuration(text: string): number | undefined {
+export function tryParseDuration(text: string): number | undefined {
   if (text === '0') return 0;
   let total = 0;
   let rest = text;
@@ -34,7 +34,7 @@ export function parseDuration(text: string): number | undefined {
 export function parseEnvDuration(env: Env, name: string, fallbackMs: number): number {
   const text = env[name];
   if (text === undefined || text === '') return fallbackMs;
-  const ms = parseDuration(text);
+  const ms = tryParseDuration(text);
   if (ms !== undefined) return ms;
   throw new AppError('config', `${name}: "${text}" is not a duration`, { hint: `Example: ${name}=30s` });
 }

@@ -7,14 +7,14 @@ import { MAX_TIMER_MS, type NamedServer } from './definition.ts';
 import { mcpError, redactServerText, toServerError } from './errors.ts';
 import { MAX_ITEMS, MAX_PAGES, toListTimeout } from './limits.ts';
 import {
-  parseCallResult,
   parseContents,
-  parsePrompt,
   parsePromptResult,
-  parseResource,
   parseSuggestions,
-  parseTemplate,
-  parseTool,
+  tryParseCallResult,
+  tryParsePrompt,
+  tryParseResource,
+  tryParseTemplate,
+  tryParseTool,
 } from './parse.ts';
 import type { Sdk, SdkClient } from './sdk.ts';
 import type {
@@ -153,7 +153,7 @@ async function requestSuggestions(
 }
 
 function requireCallResult(answer: unknown, server: NamedServer): CallResult {
-  const result = parseCallResult(answer);
+  const result = tryParseCallResult(answer);
   if (result === undefined) throw mcpError(server, 'its answer to tools/call is not a tool result');
   return result;
 }
@@ -174,12 +174,12 @@ function createLists(
       });
     });
   return {
-    listTools: list(tools, 'tools/list', { key: 'tools', parse: parseTool }),
-    listPrompts: list(prompts, 'prompts/list', { key: 'prompts', parse: parsePrompt }),
-    listResources: list(resources, 'resources/list', { key: 'resources', parse: parseResource }),
+    listTools: list(tools, 'tools/list', { key: 'tools', parse: tryParseTool }),
+    listPrompts: list(prompts, 'prompts/list', { key: 'prompts', parse: tryParsePrompt }),
+    listResources: list(resources, 'resources/list', { key: 'resources', parse: tryParseResource }),
     listResourceTemplates: list(resources, 'resources/templates/list', {
       key: 'resourceTemplates',
-      parse: parseTemplate,
+      parse: tryParseTemplate,
     }),
   };
 }
@@ -293,7 +293,7 @@ function createModernTools(client: SdkClient, sdk: Sdk, send: SendSdkRequest, pl
       const { tools } = await send('tools/list', options, (settings) =>
         client.listTools(undefined, { ...settings, cacheMode: 'refresh' }),
       );
-      return parseItems(tools, { key: 'tools', parse: parseTool });
+      return parseItems(tools, { key: 'tools', parse: tryParseTool });
     } catch (thrown) {
       // The SDK rejects the whole list for one odd tool or too many pages.
       if (!isListRejected(thrown, sdk)) throw thrown;

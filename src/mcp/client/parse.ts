@@ -18,7 +18,7 @@ const MAX_SUGGESTIONS = 100;
 const MAX_DEPTH = 100;
 
 /** Undefined if the tool has no name, or a schema that is no object or too deep. */
-export function parseTool(value: Fields): RemoteTool | undefined {
+export function tryParseTool(value: Fields): RemoteTool | undefined {
   const name = toNonEmptyString(value.name);
   // Some servers send no schema for a tool without arguments; `true` accepts everything.
   const schema = value.inputSchema === true ? {} : (value.inputSchema ?? {});
@@ -34,7 +34,7 @@ export function parseTool(value: Fields): RemoteTool | undefined {
   };
 }
 
-export function parsePrompt(value: Fields): RemotePrompt | undefined {
+export function tryParsePrompt(value: Fields): RemotePrompt | undefined {
   const name = toNonEmptyString(value.name);
   if (name === undefined) return undefined;
   const title = toNonEmptyString(value.title);
@@ -52,13 +52,13 @@ export function parsePrompt(value: Fields): RemotePrompt | undefined {
   };
 }
 
-export function parseResource(value: Fields): RemoteResource | undefined {
+export function tryParseResource(value: Fields): RemoteResource | undefined {
   const uri = toNonEmptyString(value.uri);
   if (uri === undefined) return undefined;
   return { uri, ...parseDescription(value, uri), ...(typeof value.size === 'number' ? { size: value.size } : {}) };
 }
 
-export function parseTemplate(value: Fields): RemoteResourceTemplate | undefined {
+export function tryParseTemplate(value: Fields): RemoteResourceTemplate | undefined {
   const uriTemplate = toNonEmptyString(value.uriTemplate);
   return uriTemplate === undefined ? undefined : { uriTemplate, ...parseDescription(value, uriTemplate) };
 }
@@ -66,17 +66,17 @@ export function parseTemplate(value: Fields): RemoteResourceTemplate | undefined
 /** Skips pieces without a URI or without content. */
 export function parseContents(value: unknown): readonly ResourceContent[] {
   return filterObjects(isObject(value) ? value.contents : undefined).flatMap(
-    (item) => parseResourceContent(item) ?? [],
+    (item) => tryParseResourceContent(item) ?? [],
   );
 }
 
 /** Skips blocks of a type gmn does not know, and names them in `omitted`. Undefined if it is no tool result. */
-export function parseCallResult(value: unknown): CallResult | undefined {
+export function tryParseCallResult(value: unknown): CallResult | undefined {
   const { content, structuredContent, isError } = isObject(value) ? value : {};
   const isResult = Array.isArray(content) || (content === undefined && structuredContent !== undefined);
   if (!isResult) return undefined;
   const pieces: readonly unknown[] = Array.isArray(content) ? content : [];
-  const blocks = pieces.map((item) => (isObject(item) ? parseBlock(item) : undefined));
+  const blocks = pieces.map((item) => (isObject(item) ? tryParseBlock(item) : undefined));
   const omitted = pieces.flatMap((item, index) => (blocks[index] === undefined ? [formatBlockType(item)] : []));
   return {
     content: blocks.filter((block) => block !== undefined),
@@ -93,7 +93,7 @@ export function parsePromptResult(value: unknown): PromptResult {
   return {
     description: toNonEmptyString(description) ?? '',
     messages: filterObjects(messages).flatMap(({ role, content }): readonly PromptMessage[] => {
-      const block = isObject(content) ? parseBlock(content) : undefined;
+      const block = isObject(content) ? tryParseBlock(content) : undefined;
       return block === undefined ? [] : [{ role: role === 'assistant' ? 'assistant' : 'user', content: block }];
     }),
   };
@@ -121,7 +121,7 @@ function parseDescription(value: Fields, otherwise: string) {
   };
 }
 
-function parseResourceContent(value: unknown): ResourceContent | undefined {
+function tryParseResourceContent(value: unknown): ResourceContent | undefined {
   if (!isObject(value) || typeof value.uri !== 'string') return undefined;
   const mimeType = toNonEmptyString(value.mimeType);
   const type = mimeType === undefined ? {} : { mimeType };
@@ -133,7 +133,7 @@ function formatBlockType(piece: unknown): string {
   return (isObject(piece) ? toNonEmptyString(piece.type) : undefined)?.slice(0, 80) ?? 'none';
 }
 
-function parseBlock(value: Fields): ContentBlock | undefined {
+function tryParseBlock(value: Fields): ContentBlock | undefined {
   const { type, text, data, mimeType, resource, uri, name } = value;
   switch (type) {
     case 'text':
@@ -142,7 +142,7 @@ function parseBlock(value: Fields): ContentBlock | undefined {
     case 'audio':
       return typeof data === 'string' && typeof mimeType === 'string' ? { type, mimeType, data } : undefined;
     case 'resource': {
-      const content = parseResourceContent(resource);
+      const content = tryParseResourceContent(resource);
       return content === undefined ? undefined : { type, resource: content };
     }
     case 'resource_link': {

@@ -15,7 +15,7 @@ interface Address {
 
 export function isKnownLegacy({ server: { definition }, context: { homes, clock } }: Address): boolean {
   if (definition.kind === 'stdio') return false;
-  const at = readCache(versionCachePath(definition.url, homes().gmn), parseLegacyTime);
+  const at = readCache(versionCachePath(definition.url, homes().gmn), tryParseLegacyTime);
   return at !== undefined && isRecent(at, clock.now(), CACHE_MS);
 }
 
@@ -41,6 +41,6 @@ function versionCachePath(url: string, home: string): string {
   return `${home}/cache/mcp/era-${sha256(canonicalJson(url))}.json`;
 }
 
-function parseLegacyTime(value: unknown): number | undefined {
+function tryParseLegacyTime(value: unknown): number | undefined {
   return isObject(value) && value.era === 'legacy' && typeof value.at === 'number' ? value.at : undefined;
 }

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 import { rename, stat, unlink, utimes } from 'node:fs/promises';
 import type { Clock } from '../../core/io.ts';
 import { isObject } from '../../core/json.ts';
-import { checkProcess, identifySelf, type ProcessIdentity, parseProcessIdentity } from '../process/identity.ts';
+import { checkProcess, identifySelf, type ProcessIdentity, tryParseProcessIdentity } from '../process/identity.ts';
 import { errorCode } from '../runtime/system.ts';
 import { tryCreateExclusiveSync, tryRemoveSync } from './write-sync.ts';
 
@@ -151,7 +151,7 @@ function readOwner(path: string): Owner | undefined {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, READ_FLAGS);
-    return fstatSync(descriptor).isFile() ? parseOwner(JSON.parse(readFileSync(descriptor, 'utf8'))) : undefined;
+    return fstatSync(descriptor).isFile() ? tryParseOwner(JSON.parse(readFileSync(descriptor, 'utf8'))) : undefined;
   } catch {
     return undefined;
   } finally {
@@ -159,8 +159,8 @@ function readOwner(path: string): Owner | undefined {
   }
 }
 
-function parseOwner(value: unknown): Owner | undefined {
-  const identity = parseProcessIdentity(value);
+function tryParseOwner(value: unknown): Owner | undefined {
+  const identity = tryParseProcessIdentity(value);
   const nonce = isObject(value) ? value.nonce : undefined;
   return identity !== undefined && typeof nonce === 'string' ? { ...identity, nonce } : undefined;
 }

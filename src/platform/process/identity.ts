@@ -35,7 +35,7 @@ export function checkProcess(identity: ProcessIdentity): 'here' | 'stopped' | 'g
   return state.isStopped ? 'stopped' : 'here';
 }
 
-export function parseProcessIdentity(value: unknown): ProcessIdentity | undefined {
+export function tryParseProcessIdentity(value: unknown): ProcessIdentity | undefined {
   if (!isObject(value)) return undefined;
   const { pid, host, began } = value;
   const isWhole = Number.isInteger(pid) && typeof host === 'string' && typeof began === 'string';

@@ -172,8 +172,8 @@ function readIgnoreFiles(
   const own = hasOwn ? readRuleFile(join(address, OWN_FILE)) : '';
   if (shared === undefined || own === undefined) return undefined;
   if (shared.trim() === '' && own.trim() === '') return NO_FILES;
-  const both = parseIgnoreFile(`${shared}\n${own}`);
-  const alone = own.trim() === '' ? EMPTY : parseIgnoreFile(own);
+  const both = toIgnoreFile(`${shared}\n${own}`);
+  const alone = own.trim() === '' ? EMPTY : toIgnoreFile(own);
   return both === undefined || alone === undefined ? undefined : { both, own: alone };
 }
 
@@ -225,14 +225,14 @@ const MAX_LENGTH = 1000;
  * Parses the `.gitignore` format: https://git-scm.com/docs/gitignore. Undefined if there are too many patterns, or too
  * long ones, to match quickly; then it is unknown what is ignored. Never throws; no pattern takes exponential time.
  */
-export function parseIgnoreFile(text: string): IgnoreFile | undefined {
+export function toIgnoreFile(text: string): IgnoreFile | undefined {
   const byName = new Map<string, Rule[]>();
   const patterns: Rule[] = [];
   for (const [order, line] of text
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
     .entries()) {
-    const read = parseLine(line);
+    const read = toIgnoreLine(line);
     if (read === undefined) continue;
     const rule = { order, isNegated: read.isNegated, isForDirectories: read.isForDirectories };
     if (!read.isAnchored && !/[*?[\\]/.test(read.pattern)) {
@@ -264,7 +264,7 @@ interface Line {
   readonly pattern: string;
 }
 
-function parseLine(line: string): Line | undefined {
+function toIgnoreLine(line: string): Line | undefined {
   const kept = trimTrailingSpaces(line);
   if (kept === '' || kept.startsWith('#')) return undefined;
   const isNegated = kept.startsWith('!');

@@ -100,14 +100,14 @@ function listUndoable(records: readonly unknown[]): readonly Change[] {
   const undone = new Set(records.map((record) => parseNote(record, 'undone')));
   const passed = new Set(records.map((record) => parseNote(record, 'passed')));
   return records
-    .flatMap((record) => parseChange(record) ?? [])
+    .flatMap((record) => tryParseChange(record) ?? [])
     .filter(({ id }) => !undone.has(id))
     .map((change) => ({ ...change, isPassed: passed.has(change.id) }));
 }
 
 function isReadableRecord(record: unknown): boolean {
   const notes = [parseNote(record, 'undone'), parseNote(record, 'passed')];
-  return parseChange(record) !== undefined || notes.some((id) => typeof id === 'string');
+  return tryParseChange(record) !== undefined || notes.some((id) => typeof id === 'string');
 }
 
 function damageError(path: string, count: number): AppError {
@@ -187,7 +187,7 @@ function parseNote(record: unknown, key: 'undone' | 'passed'): unknown {
   return isObject(record) ? record[key] : undefined;
 }
 
-function parseChange(record: unknown): Change | undefined {
+function tryParseChange(record: unknown): Change | undefined {
   if (!isObject(record) || record.v !== 1) return undefined;
   const { id, run, time, path, mode, before, after } = record;
   const isWhole =

@@ -5,7 +5,7 @@ import { run as get } from '../../../src/commands/config/get.ts';
 import { run as list } from '../../../src/commands/config/list.ts';
 import { run as path } from '../../../src/commands/config/path.ts';
 import { run as models } from '../../../src/commands/models.ts';
-import { formatKeyPath, parseKeyPath } from '../../../src/config/keys.ts';
+import { formatKeyPath, tryParseKeyPath } from '../../../src/config/keys.ts';
 import { hideSecrets } from '../../../src/config/secrets.ts';
 import { mergeListed } from '../../../src/models/listing.ts';
 import { MODELS } from '../../../src/models/table.ts';
@@ -203,10 +203,10 @@ test('path prints the files, and whether they exist and are used', async (t) => 
 test('a key path reads back as it was written', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ minLength: 1 }), { minLength: 1 }), (parts) => {
-      expect(parseKeyPath(formatKeyPath(parts))).toEqual(parts);
+      expect(tryParseKeyPath(formatKeyPath(parts))).toEqual(parts);
     }),
   );
-  expect(['', '.', 'a.', '.a', 'a..b', '"a', '"a"b'].map(parseKeyPath)).toEqual(Array(7).fill(undefined));
+  expect(['', '.', 'a.', '.a', 'a..b', '"a', '"a"b'].map(tryParseKeyPath)).toEqual(Array(7).fill(undefined));
 });
 
 test('models prints the table and the aliases', async (t) => {

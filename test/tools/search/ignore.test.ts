@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import ignore from 'ignore';
 import { expect, test } from 'vitest';
-import { parseIgnoreFile } from '../../../src/tools/search/ignore.ts';
+import { toIgnoreFile } from '../../../src/tools/search/ignore.ts';
 import { fuzz } from '../../support/fuzz.ts';
 
 function verdict(text: string, path: string, kind: 'file' | 'directory' = 'file'): string | undefined {
-  return parseIgnoreFile(text)?.decide(path, kind);
+  return toIgnoreFile(text)?.decide(path, kind);
 }
 
 test.each([
@@ -58,7 +58,7 @@ test('it agrees with another implementation about single steps of a walk', () =>
 });
 
 test('a file with more patterns than can be asked says nothing at all', () => {
-  expect(parseIgnoreFile('*a\n'.repeat(3000))).toBeUndefined();
-  expect(parseIgnoreFile(`*${'a'.repeat(2000)}`)).toBeUndefined();
+  expect(toIgnoreFile('*a\n'.repeat(3000))).toBeUndefined();
+  expect(toIgnoreFile(`*${'a'.repeat(2000)}`)).toBeUndefined();
   expect(verdict('name\n'.repeat(100_000), 'name')).toBe('ignored');
 });

@@ -2,7 +2,7 @@ import { canonicalJson, filterObjects, isObject, toNonEmptyString } from '../../
 import { DAY_MS } from '../../../core/text/format.ts';
 import { isRecent, readCache, writeCache } from '../../../platform/files/small-file.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
-import { parseTool } from '../parse.ts';
+import { tryParseTool } from '../parse.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { ClientContext, Connection, RemoteTool } from '../types.ts';
 
@@ -26,7 +26,7 @@ export function readToolList({ fingerprint }: ConfiguredServer, { homes, clock }
   return readCache(toolCachePath(homes().gmn, fingerprint), (value) => {
     if (!isObject(value) || value.version !== 1 || typeof value.at !== 'number') return undefined;
     if (!isRecent(value.at, clock.now(), CACHE_MS)) return undefined;
-    const tools = filterObjects(value.tools).flatMap((tool) => parseTool(tool) ?? []);
+    const tools = filterObjects(value.tools).flatMap((tool) => tryParseTool(tool) ?? []);
     return { tools, instructions: toNonEmptyString(value.instructions), omitted: toNonEmptyString(value.omitted) };
   });
 }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../core/json.ts';
-import { type ProcessIdentity, parseProcessIdentity } from '../../../platform/process/identity.ts';
+import { type ProcessIdentity, tryParseProcessIdentity } from '../../../platform/process/identity.ts';
 import { type Page, splitPages } from '../pages.ts';
 
 export const JOB_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
@@ -79,12 +79,14 @@ export function formatJobLine(record: JobRecord, owner: ProcessIdentity): string
   return `\n${JSON.stringify({ v: 1, ...record, owner })}`;
 }
 
-export function parseJob(value: unknown): { readonly record: JobRecord; readonly owner?: ProcessIdentity } | undefined {
+export function tryParseJobRecord(
+  value: unknown,
+): { readonly record: JobRecord; readonly owner?: ProcessIdentity } | undefined {
   if (!isObject(value)) return undefined;
   const fields = Object.entries(FIELD_CHECKS).filter(([key, fits]) => fits(value[key]));
   const record = Object.fromEntries(fields.map(([key]) => [key, value[key]]));
   if (REQUIRED_FIELDS.some((key) => record[key] === undefined)) return undefined;
-  const owner = parseProcessIdentity(value.owner);
+  const owner = tryParseProcessIdentity(value.owner);
   return { record: record as unknown as JobRecord, ...(owner === undefined ? {} : { owner }) };
 }
 

@@ -11,8 +11,8 @@ import {
   hasEnded,
   type JobRecord,
   type JobView,
-  parseJob,
   toEndFields,
+  tryParseJobRecord,
 } from './job.ts';
 
 const MAX_AGE_MS = 7 * DAY_MS;
@@ -55,7 +55,7 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
     const found = await Promise.all([files.status(`${id}.jsonl`), files.status(`${id}.txt`)]);
     return Math.floor(Math.max(...found.map((status) => status?.changedAt ?? 0)));
   };
-  const read = async (id: string): Promise<ReturnType<typeof parseJob>> =>
+  const read = async (id: string): Promise<ReturnType<typeof tryParseJobRecord>> =>
     findLastJob((await files.read(`${id}.jsonl`, MAX_RECORD_BYTES)) ?? '');
   const load = async (id: string): Promise<JobRecord | undefined> => {
     // Only our own ids become part of a path.
@@ -142,9 +142,9 @@ async function removeStrays(files: RecordDirectory, known: ReadonlySet<string>, 
 }
 
 /** Skips a line that was cut off: the one before it counts. */
-function findLastJob(text: string): ReturnType<typeof parseJob> {
+function findLastJob(text: string): ReturnType<typeof tryParseJobRecord> {
   for (const line of text.split('\n').reverse()) {
-    const job = parseJob(tryParseJson(line));
+    const job = tryParseJobRecord(tryParseJson(line));
     if (job !== undefined) return job;
   }
   return undefined;

@@ -25,7 +25,7 @@ export const keepHeapSmall: typeof keepHeapSmallNode = () => {};
 export const readSystemUser: typeof systemUserNode = () => {
   const uid = process.getuid?.();
   if (uid === undefined) return userInfo();
-  const user = parsePasswd(readFileSync('/etc/passwd', 'utf8'), uid) ?? parsePasswd(queryUser(uid), uid);
+  const user = tryParsePasswd(readFileSync('/etc/passwd', 'utf8'), uid) ?? tryParsePasswd(queryUser(uid), uid);
   if (user === undefined) throw new Error('the user has no entry in the user database');
   return user;
 };
@@ -38,7 +38,7 @@ function queryUser(uid: number): string {
 }
 
 /** `name:password:uid:gid:…:home:shell`, with more fields in the middle on a Mac. */
-function parsePasswd(text: string, uid: number): SystemUser | undefined {
+function tryParsePasswd(text: string, uid: number): SystemUser | undefined {
   const fields = text
     .split('\n')
     .map((line) => line.split(':'))

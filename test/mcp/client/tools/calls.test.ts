@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { UNTRUSTED } from '../../../../src/core/tool.ts';
-import { parseCallResult } from '../../../../src/mcp/client/parse.ts';
+import { tryParseCallResult } from '../../../../src/mcp/client/parse.ts';
 import { toToolResult } from '../../../../src/mcp/client/tools/calls.ts';
 import type { ContentBlock } from '../../../../src/mcp/client/types.ts';
 
@@ -82,12 +82,14 @@ test('a picture in a failure is attached, as it says', async () => {
 test.for([undefined, null, 7, {}, { content: 'words' }, { content: {} }, { toolResult: 1 }])(
   '%j is not a tool result',
   (value) => {
-    expect(parseCallResult(value)).toBeUndefined();
+    expect(tryParseCallResult(value)).toBeUndefined();
   },
 );
 
 test('pieces that cannot be shown are named', async () => {
-  const result = parseCallResult({ content: [{ type: 'text', text: 'a' }, { type: 'hologram' }, { type: 'text' }, 7] });
+  const result = tryParseCallResult({
+    content: [{ type: 'text', text: 'a' }, { type: 'hologram' }, { type: 'text' }, 7],
+  });
   expect(result).toEqual({ content: [text('a')], omitted: ['hologram', 'text', 'none'], isError: false });
   expect((await toToolResult(result!, lost)).response.output).toBe(
     [
