@@ -261,11 +261,15 @@ const block = fc.oneof(
     .map((list) => list.map((text, index) => `${index + 1}. a\n   - ${text}`).join('\n')),
   words.map((text) => `> ${text}`),
   fc
-    .tuple(words, fc.array(words, { maxLength: 4 }), words)
-    .map(
-      ([text, list, end]) =>
-        `1. ${text}\n   - a\n     \`\`\`js\n     ${list.join('\n     ')}\n     \`\`\`\n   - ${end}`,
-    ),
+    .tuple(fc.constantFrom('- ', '*   ', '10. '), words, fc.array(words, { maxLength: 4 }), words)
+    .map(([marker, text, list, end]) => {
+      const indent = ' '.repeat(marker.length + 2);
+      const code = ['```js', ...list, '```'].map((line) => indent + line).join('\n');
+      return `${marker}${text}\n${indent.slice(2)}- a\n${code}\n${indent.slice(2)}- ${end}`;
+    }),
+  fc
+    .array(words, { maxLength: 3 })
+    .map((list) => `1. - \`\`\`js\n${list.map((line) => `     ${line}\n`).join('')}     \`\`\`\n   - a`),
   fc.array(words, { maxLength: 3 }).map((list) => `\`\`\`js\n${list.join('\n\t')}\n\`\`\``),
 );
 const textsOf = (blocks: fc.Arbitrary<string>) =>

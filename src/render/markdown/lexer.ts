@@ -71,12 +71,13 @@ interface ListMarker {
 
 /** The width of the leading white space in columns; a tab reaches to the next multiple of four. */
 export function measureIndent(line: string): number {
+  return measureColumns(/^[ \t]*/.exec(line)?.[0] ?? '');
+}
+
+/** The width of blanks and markers in columns. */
+export function measureColumns(text: string): number {
   let columns = 0;
-  for (const char of line) {
-    if (char === ' ') columns += 1;
-    else if (char === '\t') columns += 4 - (columns % 4);
-    else break;
-  }
+  for (const char of text) columns += char === '\t' ? 4 - (columns % 4) : 1;
   return columns;
 }
 
@@ -120,4 +121,48 @@ export function findListMarker(line: string): ListMarker | undefined {
   const text = match[0];
   const startsLikeOne = match[1] === undefined || match[1] === '1';
   return { text, canInterrupt: startsLikeOne && text.length < line.length && measureIndent(line) < 4 };
+}
+
+/** Where the text of a list item begins, in columns. */
+export interface ItemMargin {
+  readonly written: number;
+  /** The layout puts one blank after each mark, however many are written. */
+  readonly shown: number;
+}
+
+interface Items {
+  /** With the blanks around them. */
+  readonly markers: string;
+  readonly margins: readonly ItemMargin[];
+}
+
+/** More on one line are not looked at. */
+const MAX_MARKERS = 10;
+
+/** The list items that begin in this line: `1. - a` begins two. */
+export function findItems(line: string): Items {
+  const margins: ItemMargin[] = [];
+  let markers = '';
+  let shown = 0;
+  while (margins.length < MAX_MARKERS) {
+    const rest = line.slice(markers.length);
+    const marker = findListMarker(rest)?.text;
+    if (marker === undefined || (markers !== '' && isRule(rest))) break;
+    const mark = marker.trim();
+    const afterMark = measureColumns(markers + marker.trimEnd()) + 1;
+    markers += marker;
+    const text = line.slice(markers.length);
+    const start = measureColumns(markers);
+    // More than four blanks begin indented code.
+    const isApart = text !== '' && start - afterMark < 4;
+    shown += measureMarker(mark, text);
+    margins.push({ written: isApart ? start : afterMark, shown });
+  }
+  return { markers, margins };
+}
+
+/** A box of a task stands in place of a bullet, and after a number. */
+function measureMarker(mark: string, text: string): number {
+  const isTask = /^\[[ xX]\][ \t]/.test(text);
+  return (isTask && mark.length === 1 ? 0 : mark.length + 1) + (isTask ? '[ ] '.length : 0);
 }

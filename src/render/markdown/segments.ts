@@ -1,12 +1,15 @@
 import {
   type Fence,
   findFence,
+  findItems,
   findListMarker,
+  type ItemMargin,
   isDelimiterRow,
   isFenceEnd,
   isHeading,
   isRule,
   isUnderline,
+  measureColumns,
   measureIndent,
 } from './lexer.ts';
 
@@ -35,14 +38,13 @@ export function segmenter(): Segmenter {
   let cut: SegmenterState = createState();
   const take = (): readonly Segment[] => cut.ready.splice(0);
   const openText = (): string => {
-    const indent = findMargin(cut) + (cut.fence?.indent ?? 0);
-    const partial = resumeMarks(stripIndent(lines.peek(), indent), cut.marks);
+    const partial = resumeMarks(stripIndent(lines.peek(), findInnerIndent(cut)), cut.marks);
     return cut.open.length === 0 ? partial : `${cut.open.join('\n')}\n${partial}`;
   };
   return {
     push(text) {
       for (const line of lines.push(text)) addLine(cut, line);
-      leaveItems(cut, lines.peek());
+      if (cut.margins.length > 0) leaveItems(cut, lines.peek());
       return take();
     },
     end() {
@@ -66,7 +68,7 @@ export function segmenter(): Segmenter {
       lines.rest();
       if (cut.fence !== undefined) {
         // The rest of the line is code of the same item.
-        lines.push(' '.repeat(findMargin(cut)));
+        lines.push(' '.repeat(findInnerIndent(cut)));
         return [];
       }
       const rest = splitOpen(cut, { first: text.slice(0, length), rest: text.slice(length), marks });
@@ -92,11 +94,11 @@ function splitOpen(cut: SegmenterState, { first, rest, marks }: CutText): string
   const head = open.slice(0, 2);
   const isWholeLine = first.endsWith('\n');
   const quote = isWholeLine ? '' : (/^ {0,3}(?:> ?)+/.exec(first.slice(first.lastIndexOf('\n') + 1))?.[0] ?? '');
-  const outer = ' '.repeat(findMargin(cut));
+  const outer = ' '.repeat(findMargin(cut).written);
   dropOpen(cut);
   const isList = kind === 'list' || kind === 'none';
   if (isList) enterItems(cut, first.split('\n'), isWholeLine ? measureIndent(rest) : Number.POSITIVE_INFINITY);
-  const inner = ' '.repeat(findMargin(cut));
+  const inner = ' '.repeat(findMargin(cut).written);
   cut.marks = marks;
   const lines = rest.split('\n').map((line, index) => (index === 0 && !isWholeLine ? inner + quote : outer) + line);
   if (kind === 'table') Object.assign(cut, { kind, open: head, isContinued: true });
@@ -124,7 +126,7 @@ function dropOpen(cut: SegmenterState): void {
 }
 
 function toBlock(cut: SegmenterState, text: string): BlockSegment {
-  const margin = findMargin(cut);
+  const margin = findMargin(cut).shown;
   const { isContinued } = cut;
   return { type: 'blocks', text, ...(margin > 0 ? { margin } : {}), ...(isContinued ? { isContinued } : {}) };
 }
@@ -195,7 +197,7 @@ export type Segment =
 export interface BlockSegment {
   readonly type: 'blocks';
   readonly text: string;
-  /** In columns: the indentation that was removed. */
+  /** In columns: how far its lines are indented. */
   readonly margin?: number;
   /** The rows of a table whose first rows were cut off; its header is there, but has been shown. */
   readonly isContinued?: boolean;
@@ -211,8 +213,8 @@ interface SegmenterState {
   listIndent: number;
   isBlankBefore: boolean;
   balance: Balance;
-  /** In columns: where the text of each item begins whose first lines are complete, the innermost last. */
-  margins: number[];
+  /** Of each item whose first lines are complete, the innermost last. */
+  margins: ItemMargin[];
   isContinued: boolean;
   /** Those open at the end of what was cut off. */
   marks: string;
@@ -242,7 +244,7 @@ function createState(): SegmenterState {
 function addLine(cut: SegmenterState, written: string): void {
   if (cut.size > MAX_OPEN_LENGTH) closeBlock(cut);
   leaveItems(cut, written);
-  const line = resumeMarks(stripIndent(written, findMargin(cut)), cut.marks);
+  const line = resumeMarks(stripIndent(written, findInnerIndent(cut)), cut.marks);
   cut.marks = '';
   cut.size += line.length + 1;
   if (cut.fence !== undefined) addToFence(cut, cut.fence, line);
@@ -253,29 +255,39 @@ function addLine(cut: SegmenterState, written: string): void {
   else cut.open.push(line);
 }
 
-function findMargin({ margins }: SegmenterState): number {
-  return margins.at(-1) ?? 0;
+const NO_MARGIN: ItemMargin = { written: 0, shown: 0 };
+
+function findMargin({ margins }: SegmenterState): ItemMargin {
+  return margins.at(-1) ?? NO_MARGIN;
+}
+
+/** In columns: how far the next line is indented if it belongs to the same item and the same code. */
+function findInnerIndent(cut: SegmenterState): number {
+  return findMargin(cut).written + (cut.fence?.indent ?? 0);
 }
 
 /** What follows belongs to those items of these lines whose text begins at most this far to the right. */
 function enterItems(cut: SegmenterState, lines: readonly string[], indent: number): void {
-  const margin = findMargin(cut);
-  const columns: number[] = [];
+  const items: ItemMargin[] = [];
   for (const line of lines) {
-    const marker = findListMarker(line)?.text.trimStart().length;
-    if (marker === undefined) continue;
+    const { margins } = findItems(line);
+    if (margins.length === 0) continue;
     const start = measureIndent(line);
-    while ((columns.at(-1) ?? 0) > start) columns.pop();
-    columns.push(start + marker);
+    while ((items.at(-1) ?? NO_MARGIN).written > start) items.pop();
+    const around = items.at(-1) ?? NO_MARGIN;
+    items.push(...margins.map(({ written, shown }) => ({ written, shown: around.shown + shown })));
   }
-  cut.margins.push(...columns.filter((column) => column <= indent).map((column) => margin + column));
+  const outer = findMargin(cut);
+  for (const { written, shown } of items) {
+    if (written <= indent) cut.margins.push({ written: outer.written + written, shown: outer.shown + shown });
+  }
 }
 
 /** A line that is indented less than an item ends that item, and code in it. */
 function leaveItems(cut: SegmenterState, line: string): void {
   if (line.trim() === '') return;
   const indent = measureIndent(line);
-  while (indent < findMargin(cut)) {
+  while (indent < findMargin(cut).written) {
     if (cut.fence !== undefined) cut.ready.push({ type: 'fenceEnd', line: cut.fence.mark });
     cut.fence = undefined;
     closeBlock(cut);
@@ -296,7 +308,7 @@ function addToFence(cut: SegmenterState, fence: Fence, line: string): void {
     cut.fence = undefined;
     cut.ready.push({ type: 'fenceEnd', line });
   } else {
-    cut.ready.push({ type: 'code', line: stripIndent(line, fence.indent) });
+    cut.ready.push({ type: 'code', line });
   }
 }
 
@@ -337,7 +349,7 @@ function beginBlock(cut: SegmenterState, line: string): void {
 
 function beginFence(cut: SegmenterState, line: string, fence: Fence | undefined): void {
   cut.fence = fence;
-  cut.ready.push({ type: 'fence', line, language: fence?.language ?? '', margin: findMargin(cut) });
+  cut.ready.push({ type: 'fence', line, language: fence?.language ?? '', margin: findMargin(cut).shown });
 }
 
 function addToList(cut: SegmenterState, line: string): void {
@@ -353,20 +365,20 @@ function addToList(cut: SegmenterState, line: string): void {
 
 /** Code in an item is shown line by line like any other: the item ends for it, and continues after it. */
 function addToItem(cut: SegmenterState, line: string): void {
-  const marker = findListMarker(line)?.text ?? '';
-  const text = line.slice(marker.length);
+  const { markers } = findItems(line);
+  const text = line.slice(markers.length);
   const fence = findFence(text);
   if (fence === undefined) {
     cut.open.push(line);
     return;
   }
-  if (marker !== '') cut.open.push(marker);
-  const lines = cut.open;
+  const lines = [...cut.open, line];
+  if (markers !== '') cut.open.push(markers);
   closeBlock(cut);
-  const indent = marker.length + fence.indent;
-  const margin = findMargin(cut);
+  const outer = findMargin(cut);
+  const indent = measureColumns(markers) + fence.indent;
   enterItems(cut, lines, indent);
-  beginFence(cut, text, { ...fence, indent: indent - (findMargin(cut) - margin) });
+  beginFence(cut, text, { ...fence, indent: outer.written + indent - findMargin(cut).written });
 }
 
 function addToParagraph(cut: SegmenterState, line: string): void {
@@ -400,10 +412,14 @@ function isTopFence(line: string): boolean {
   return (findFence(line)?.indent ?? 4) < 4;
 }
 
+/** Without so many columns of blanks at its start; of a tab that reaches further, blanks remain. */
 function stripIndent(line: string, indent: number): string {
+  let columns = 0;
   let end = 0;
-  while (end < indent && line[end] === ' ') end += 1;
-  return line.slice(end);
+  for (; columns < indent && (line[end] === ' ' || line[end] === '\t'); end += 1) {
+    columns += line[end] === '\t' ? 4 - (columns % 4) : 1;
+  }
+  return ' '.repeat(Math.max(0, columns - indent)) + line.slice(end);
 }
 
 interface Balance {

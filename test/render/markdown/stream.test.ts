@@ -26,6 +26,19 @@ describe('layout without styling', () => {
       '2. a\n   1. b\n      ```\n      x\n        y\n      ```\n      more\n   2. c\n3. d\n',
     ],
     ['code that an item begins with', '- ```js\n  x\n  ```\n- b', '•\n  ```js\n  x\n  ```\n• b\n'],
+    ['code after two markers', '1. - ```js\n     x\n     ```\n   - b', '1. •\n     ```js\n     x\n     ```\n   • b\n'],
+    [
+      'code below wide markers, where their text is shown',
+      '*   a\n    *   b\n\n        ```\n        x\n        ```\n        more\n    *   c\n*   d',
+      '• a\n  • b\n\n    ```\n    x\n    ```\n    more\n  • c\n• d\n',
+    ],
+    ['code in an indented list', '  - a\n    ```\n    x\n    ```\n  - b', '• a\n  ```\n  x\n  ```\n• b\n'],
+    ['code of a task', '- [ ] a\n  ```\n  x\n  ```\n- [x] b', '[ ] a\n    ```\n    x\n    ```\n[x] b\n'],
+    [
+      'code indented with tabs',
+      '1. a\n\t```\n\tx\n\t\ty\n\t```\n\tmore',
+      '1. a\n   ```\n   x\n   \ty\n   ```\n   more\n',
+    ],
     ['code that ends with its item', '- a\n  ```\n  x\nb', '• a\n  ```\n  x\n  ```\nb\n'],
     ['indented code', 'a\n\n    b\n      c', 'a\n\n    b\n      c\n'],
     [
