@@ -137,7 +137,7 @@ interface LineSplitter {
   rest(): string;
 }
 
-/** In characters. A longer line is cut at about this length. */
+/** In characters. A longer line is cut at about this length; its rest is indented like its start. */
 const MAX_LINE_LENGTH = 65_536;
 
 /** Joins the pieces of a line only once, when it ends or has become too long. */
@@ -157,11 +157,13 @@ function lineSplitter(): LineSplitter {
   const stretches = (): readonly string[] => {
     const cut: string[] = [];
     let line = rest();
+    const indent = /^[ \t]{0,100}/.exec(line)?.[0] ?? '';
     while (line.length > MAX_LINE_LENGTH) {
       const space = line.lastIndexOf(' ', MAX_LINE_LENGTH);
-      const end = space > 0 ? space : MAX_LINE_LENGTH;
+      const hasSpace = space > indent.length;
+      const end = hasSpace ? space : MAX_LINE_LENGTH;
       cut.push(line.slice(0, end));
-      line = line.slice(space > 0 ? end + 1 : end);
+      line = indent + line.slice(hasSpace ? end + 1 : end);
     }
     add(line);
     return cut;

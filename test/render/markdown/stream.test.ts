@@ -235,6 +235,13 @@ describe('streaming', () => {
     expect(await stream.end()).toBe('1999\n');
   });
 
+  test('a very long line of code in an item stays in it', async () => {
+    const shown = await laidOut(`- a\n  \`\`\`\n  ${'x'.repeat(150_000)}\n  \`\`\`\n- b`);
+    const lines = shown.split('\n');
+    expect(lines.filter((line) => !line.startsWith('  x'))).toEqual(['• a', '  ```', '  ```', '• b', '']);
+    expect(shown.match(/x/g)).toHaveLength(150_000);
+  });
+
   test('what the lexer cannot take is shown as it is', async () => {
     for (const depth of [50, 1_000, 3_000, 9_000])
       expect(await laidOut(`${'>'.repeat(depth)} deep`)).toMatch(/deep\n$/);
