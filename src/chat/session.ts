@@ -58,6 +58,12 @@ export function createMemorySession(id: string, earlier: SessionSetup = {}): Ses
   };
 }
 
+/** Into an empty session. */
+export async function copyConversation({ records, compactions }: Session, to: Session): Promise<void> {
+  await to.replace(records);
+  for (const compaction of compactions) await to.compact(compaction);
+}
+
 /**
  * The chat's session as saved. If it is not, or not fully, on disk, it is built from memory without its original times.
  */

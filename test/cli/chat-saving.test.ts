@@ -65,6 +65,18 @@ test('an export names as cut off only the answers that were, in a chat that is n
   ]);
 });
 
+test('/save keeps the summary that /compress made of a chat that is not saved', async (t) => {
+  const { env } = sharedHome(t);
+  const gemini = await fakeGemini(t, [reply('long'), reply('in short'), reply('yes'), reply('still')]);
+  const args = ['--no-session', '--tools', 'none'];
+  await pipedChat(t, ['x '.repeat(200), '/compress', '/save kept', 'more'], { gemini, env, args });
+  await pipedChat(t, ['again'], { gemini, env, args: ['-r', 'kept', '--tools', 'none'] });
+  for (const { body } of gemini.requests.slice(2)) {
+    expect(JSON.stringify(body)).toContain('in short');
+    expect(JSON.stringify(body)).not.toContain('x x x');
+  }
+});
+
 test('/save with a name that cannot be one writes nothing', async (t) => {
   const { env, path } = sharedHome(t);
   expect(await readChat(t, ['hello', '/save last'], { env })).toMatch(/^Hello! .*\nError: .*last.*\n/);

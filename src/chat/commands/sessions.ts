@@ -6,6 +6,7 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { formatSessionRow } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
+import { copyConversation } from '../session.ts';
 import { restoredNotice, showRecap, unansweredNotice } from '../setup.ts';
 import { prepareWindow } from '../window.ts';
 import type { SlashCommand } from './command.ts';
@@ -74,9 +75,8 @@ function notSavedError(): AppError {
 }
 
 async function beginSaving(chat: Chat, name: string): Promise<void> {
-  const { records } = chat.session;
   const session = await chat.store.create({ cwd: chat.cwd, by: 'chat', ...(name === '' ? {} : { name }) });
-  await session.replace(records);
+  await copyConversation(chat.session, session);
   chat.changes.transfer(chat.session, session);
   chat.session = session;
   chat.isSaved = true;

@@ -19,7 +19,7 @@ import { runChat } from '../../chat/loop.ts';
 import { createNotifier } from '../../chat/notifier.ts';
 import { attachPastedPaths, pasteClipboard } from '../../chat/pictures.ts';
 import { requireFile } from '../../chat/prompt.ts';
-import { createMemorySession } from '../../chat/session.ts';
+import { copyConversation, createMemorySession } from '../../chat/session.ts';
 import { restoredNotice } from '../../chat/setup.ts';
 import { createSpending } from '../../chat/spending.ts';
 import { formatStatus, prepareWindow } from '../../chat/window.ts';
@@ -235,8 +235,7 @@ function restoreSetup({ model, system }: ChatOptions, before: SessionSetup, env:
 async function continueUnsaved(saved: Session): Promise<ChatSession> {
   await saved.close();
   const session = createMemorySession(randomId(), saved.setup);
-  await session.replace(saved.records);
-  for (const compaction of saved.compactions) await session.compact(compaction);
+  await copyConversation(saved, session);
   return { session, isSaved: false };
 }
 
