@@ -268,6 +268,9 @@ function findInnerIndent(cut: SegmenterState): number {
   return findMargin(cut).written + (cut.fence?.indent ?? 0);
 }
 
+/** In columns. Deeper items are shown here, so that what is shown is not many times longer than what came. */
+const MAX_MARGIN = 40;
+
 /** What follows belongs to those items of these lines whose text begins at most this far to the right. */
 function enterItems(cut: SegmenterState, lines: readonly string[], indent: number): void {
   const items: ItemMargin[] = [];
@@ -281,7 +284,9 @@ function enterItems(cut: SegmenterState, lines: readonly string[], indent: numbe
   }
   const outer = findMargin(cut);
   for (const { written, shown } of items) {
-    if (written <= indent) cut.margins.push({ written: outer.written + written, shown: outer.shown + shown });
+    if (written > indent) break;
+    const column = Math.min(MAX_MARGIN, outer.shown + shown);
+    cut.margins.push({ written: outer.written + written, shown: column });
   }
 }
 

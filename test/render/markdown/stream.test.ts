@@ -242,6 +242,14 @@ describe('streaming', () => {
     expect(shown.match(/x/g)).toHaveLength(150_000);
   });
 
+  test('words in very deep items do not fill the screen with blanks', async () => {
+    const marker = '123456789. '.repeat(10);
+    const items = Array.from({ length: 20 }, (_, depth) => `${' '.repeat(depth * marker.length)}${marker}a\n`).join('');
+    const indent = ' '.repeat(20 * marker.length);
+    const text = `${items}${indent}\`\`\`\n${indent}\`\`\`\n${`${indent}${'a '.repeat(2000)}\n`.repeat(5)}`;
+    expect((await laidOut(text)).length).toBeLessThan(5 * text.length);
+  });
+
   test('what the lexer cannot take is shown as it is', async () => {
     for (const depth of [50, 1_000, 3_000, 9_000])
       expect(await laidOut(`${'>'.repeat(depth)} deep`)).toMatch(/deep\n$/);
