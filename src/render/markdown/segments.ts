@@ -67,6 +67,7 @@ export function segmenter(): Segmenter {
       const text = openText();
       lines.rest();
       if (cut.fence !== undefined) {
+        cut.begun += text;
         // The rest of the line is code of the same item.
         lines.push(' '.repeat(findInnerIndent(cut)));
         return [];
@@ -212,6 +213,8 @@ interface SegmenterState {
   size: number;
   kind: 'none' | 'paragraph' | 'table' | 'list' | 'other';
   fence: Fence | undefined;
+  /** The start of the current line of code that is shown already. */
+  begun: string;
   listIndent: number;
   isBlankBefore: boolean;
   balance: Balance;
@@ -234,6 +237,7 @@ function createState(): SegmenterState {
     size: 0,
     kind: 'none',
     fence: undefined,
+    begun: '',
     listIndent: 0,
     isBlankBefore: false,
     balance: createBalance(),
@@ -297,6 +301,7 @@ function leaveItems(cut: SegmenterState, line: string): void {
   while (indent < findMargin(cut).written) {
     if (cut.fence !== undefined) cut.ready.push({ type: 'fenceEnd', line: cut.fence.mark });
     cut.fence = undefined;
+    cut.begun = '';
     closeBlock(cut);
     cut.margins.pop();
   }
@@ -311,12 +316,11 @@ function closeBlock(cut: SegmenterState): void {
 }
 
 function addToFence(cut: SegmenterState, fence: Fence, line: string): void {
-  if (isFenceEnd(line, fence)) {
-    cut.fence = undefined;
-    cut.ready.push({ type: 'fenceEnd', line });
-  } else {
-    cut.ready.push({ type: 'code', line });
-  }
+  const { begun } = cut;
+  cut.begun = '';
+  const isEnd = isFenceEnd(begun + line, fence);
+  if (isEnd) cut.fence = undefined;
+  if (begun === '' || line !== '') cut.ready.push({ type: isEnd ? 'fenceEnd' : 'code', line });
 }
 
 function addBlank(cut: SegmenterState): void {

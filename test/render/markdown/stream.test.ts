@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { joinLines } from '../../../src/core/text/trim.ts';
 import { markdownStream } from '../../../src/render/markdown/stream.ts';
 import { bare, laidOut } from '../laid-out.ts';
 
@@ -234,6 +235,22 @@ describe('streaming', () => {
     for (let count = 1; count < 2_000; count += 1) expect(await stream.push(`${count}\n`)).toBe(`${count - 1}\n`);
     expect(await stream.end()).toBe('1999\n');
   });
+
+  test.each([
+    ['```\na\n``', '`\n**b**', '```\na\n``\n`\nb\n'],
+    ['```\na\n```', '\n**b**', '```\na\n```\nb\n'],
+    ['- ```\n  a\n  ``', '`\n- b', '•\n  ```\n  a\n  ``\n  `\n• b\n'],
+    ['```\nab', '\nc\n```', '```\nab\nc\n```\n'],
+  ])(
+    'a line of code that is left when the window changes is complete later, as an end too: %j, %j',
+    async (first, rest, shown) => {
+      const stream = markdownStream({ columns: () => 40, isStyled: false });
+      const above = await stream.push(first);
+      const { live } = await stream.preview(10);
+      await stream.leave(live.length);
+      expect(above + joinLines(live) + (await stream.push(rest)) + (await stream.end())).toBe(shown);
+    },
+  );
 
   test('a very long line of code in an item stays in it', async () => {
     const shown = await laidOut(`- a\n  \`\`\`\n  ${'x'.repeat(150_000)}\n  \`\`\`\n- b`);
