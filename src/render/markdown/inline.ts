@@ -26,6 +26,9 @@ function tokenSpans(token: MarkedToken, theme: Theme, paint: Paint): Span[] {
       return [{ text: decodeMarkdownEntities(token.raw), paint }];
     case 'escape':
       return [{ text: token.text, paint }];
+    // Part of the item's marker.
+    case 'checkbox':
+      return [];
     case 'strong':
       return within(token.tokens, theme.strong);
     case 'em':

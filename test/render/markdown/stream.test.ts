@@ -13,6 +13,7 @@ describe('layout without styling', () => {
     ['nested lists', '- a\n  - b\n    1. c\n- d', '• a\n  • b\n    1. c\n• d\n'],
     ['loose lists', '- a\n\n- b\n\n  more b\n\nend', '• a\n\n• b\n\n  more b\n\nend\n'],
     ['task lists', '- [x] a\n- [ ] b', '[x] a\n[ ] b\n'],
+    ['loose task lists', '- [x] a\n\n  more\n- [ ] b', '[x] a\n\n    more\n[ ] b\n'],
     ['numbers as written', '3. a\n4. b\n9) c', '3. a\n4. b\n9) c\n'],
     ['numbers written lazily', '1. a\n1. b\n\n1. c', '1. a\n2. b\n\n3. c\n'],
     ['numbers on both sides of code', '1. a\n\n```\nx\n```\n\n2. b', '1. a\n\n```\nx\n```\n\n2. b\n'],
