@@ -25,11 +25,11 @@ export function canPreview(text: string): boolean {
   return !isCostly(text) && estimateCost(text) <= MAX_PREVIEW_COST;
 }
 
-/**
- * A line that has only begun. It may become an item, a rule or a table, but now it would make a heading of all above;
- * or it begins code, which is a block of its own.
- */
-const MARK_SO_FAR = /^[ \t]*(?:[-=]+[ \t]*$|```|~~~)/;
+/** A line that has only begun: it may become an item, a rule or a table, but now it would make a heading of all above. */
+const UNDERLINE_SO_FAR = /^[ \t]*[-=]+[ \t]*$/;
+
+/** Such a line may begin code, which is a block of its own. */
+const FENCE_SO_FAR = /^[ \t]*(?:`{1,2}$|~{1,2}$|`{3,}[^`]*$|~~~)/;
 
 /** A star that is followed by a second one more often than by a blank. */
 const OPENING_SO_FAR = /[ \t]\*$/;
@@ -52,7 +52,8 @@ export function closeMarks({ text: all, kind }: OpenText): string {
 
 function isMarkSoFar(text: string): boolean {
   const lastLine = text.lastIndexOf('\n') + 1;
-  return lastLine > 0 && MARK_SO_FAR.test(text.slice(lastLine));
+  const line = text.slice(lastLine);
+  return FENCE_SO_FAR.test(line) || (lastLine > 0 && UNDERLINE_SO_FAR.test(line));
 }
 
 /** The marks that `closeMarks` would close, or a link's that is whole, if the text ended here. */

@@ -65,7 +65,7 @@ export function segmenter(): Segmenter {
     },
     cut(length, marks = '') {
       const text = openText();
-      lines.rest();
+      const written = lines.rest();
       if (cut.fence !== undefined) {
         cut.begun += text;
         // The rest of the line is code of the same item.
@@ -75,7 +75,8 @@ export function segmenter(): Segmenter {
       const rest = splitOpen(cut, { first: text.slice(0, length), rest: text.slice(length), marks });
       const partial = rest.pop() ?? '';
       for (const line of rest) addLine(cut, line);
-      lines.push(partial);
+      // The rest of its indentation may still come.
+      lines.push(written.trim() === '' ? written : partial);
       return take();
     },
   };

@@ -223,8 +223,7 @@ function layOutOpen(open: OpenText, { room, columns, layout }: PreviewOptions): 
   // Of a very long line only the end fits in the window.
   const tail = text.slice(-room * columns);
   if (kind === 'code') return indentLines([tail], block);
-  const isFence = /^ {0,3}(?:```|~~~)[^\n]*$/.test(text);
-  const laidOut = canPreview(text) && !isFence ? layout.layOutNow(open, closeMarks(open)) : undefined;
+  const laidOut = canPreview(text) ? layout.layOutNow(open, closeMarks(open)) : undefined;
   return laidOut ?? indentLines(plainLines(tail, Math.max(1, columns - (block.margin ?? 0))), block);
 }
 

@@ -242,16 +242,21 @@ describe('streaming', () => {
     ['```\na\n```', '\n**b**', '```\na\n```\nb\n'],
     ['- ```\n  a\n  ``', '`\n- b', '•\n  ```\n  a\n  ``\n  `\n• b\n'],
     ['```\nab', '\nc\n```', '```\nab\nc\n```\n'],
-  ])(
-    'a line of code that is left when the window changes is complete later, as an end too: %j, %j',
-    async (first, rest, shown) => {
-      const stream = markdownStream({ columns: () => 40, isStyled: false });
-      const above = await stream.push(first);
-      const { live } = await stream.preview(10);
-      await stream.leave(live.length);
-      expect(above + joinLines(live) + (await stream.push(rest)) + (await stream.end())).toBe(shown);
-    },
-  );
+    [
+      '*   ```\n    x\n    ```\n    a\n',
+      '    ```\n    y\n    ```\n*   b',
+      '•\n  ```\n  x\n  ```\n  a\n  ```\n  y\n  ```\n• b\n',
+    ],
+    ['a\n``', '`\n**b**\n```', 'a\n```\n**b**\n```\n'],
+    ['``', '`\n**b**\n```', '```\n**b**\n```\n'],
+    ['```j', 's\n**b**\n```', '```js\n**b**\n```\n'],
+  ])('what is left when the window changes goes on as what it is: %j, %j', async (first, rest, shown) => {
+    const stream = markdownStream({ columns: () => 40, isStyled: false });
+    const above = await stream.push(first);
+    const { live } = await stream.preview(10);
+    await stream.leave(live.length);
+    expect(above + joinLines(live) + (await stream.push(rest)) + (await stream.end())).toBe(shown);
+  });
 
   test('a very long line of code in an item stays in it', async () => {
     const shown = await laidOut(`- a\n  \`\`\`\n  ${'x'.repeat(150_000)}\n  \`\`\`\n- b`);
