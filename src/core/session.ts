@@ -67,7 +67,10 @@ export interface Session extends History {
   rewind(turns: number): Promise<void>;
   /** Removes the last prompt, which got no answer, from `contents`; it is `unanswered` until the next one. */
   retractPrompt(): Promise<void>;
-  /** The file keeps the old contents. */
+  /**
+   * The file keeps the old contents. Give records only to a session without a file: it is then written at once or not
+   * at all, while a crash could cut off what replaces the records of an existing file.
+   */
   replace(records: readonly TurnRecord[]): Promise<void>;
   close(): Promise<void>;
 }

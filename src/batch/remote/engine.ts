@@ -185,7 +185,7 @@ async function watchJobs(shared: Shared): Promise<void> {
   if (cancelled.length > 0) throw cancelledError(cancelled);
 }
 
-/** Undefined if the job is gone; `later` if the service cannot be reached: jobs go on while this machine is offline. */
+/** Undefined if the job is gone; `later` if the service cannot be reached: jobs keep running while this machine is offline. */
 async function pollBatchJob(shard: Shard, shared: Shared): Promise<BatchJob | undefined | 'later'> {
   const { service, run, mode, notify } = shared;
   try {
