@@ -139,7 +139,7 @@ interface LineSplitter {
   rest(): string;
 }
 
-/** In characters. A longer line is cut at about this length; its rest is indented like its start. */
+/** In characters. A longer line is cut at about this length. */
 const MAX_LINE_LENGTH = 65_536;
 
 /** Joins the pieces of a line only once, when it ends or has become too long. */
@@ -159,13 +159,12 @@ function lineSplitter(): LineSplitter {
   const stretches = (): readonly string[] => {
     const cut: string[] = [];
     let line = rest();
-    const indent = /^[ \t]{0,100}/.exec(line)?.[0] ?? '';
     while (line.length > MAX_LINE_LENGTH) {
       const space = line.lastIndexOf(' ', MAX_LINE_LENGTH);
-      const hasSpace = space > indent.length;
-      const end = hasSpace ? space : MAX_LINE_LENGTH;
+      const isBetweenWords = space > line.search(/\S/);
+      const end = isBetweenWords ? space : MAX_LINE_LENGTH;
       cut.push(line.slice(0, end));
-      line = indent + line.slice(hasSpace ? end + 1 : end);
+      line = line.slice(isBetweenWords ? end + 1 : end);
     }
     add(line);
     return cut;
@@ -295,14 +294,14 @@ function enterItems(cut: SegmenterState, lines: readonly string[], indent: numbe
   }
 }
 
-/** A line that is indented less than an item ends that item, and code in it. */
+/**
+ * A line that is indented less than an item ends that item. Code in it goes on until its closing fence: by the
+ * specification it would end, too, but models forget to indent code far more often than to close it.
+ */
 function leaveItems(cut: SegmenterState, line: string): void {
-  if (line.trim() === '') return;
+  if (cut.fence !== undefined || line.trim() === '') return;
   const indent = measureIndent(line);
   while (indent < findMargin(cut).written) {
-    if (cut.fence !== undefined) cut.ready.push({ type: 'fenceEnd', line: cut.fence.mark });
-    cut.fence = undefined;
-    cut.begun = '';
     closeBlock(cut);
     cut.margins.pop();
   }

@@ -41,7 +41,8 @@ describe('layout without styling', () => {
       '1. a\n\t```\n\tx\n\t\ty\n\t```\n\tmore',
       '1. a\n   ```\n   x\n   \ty\n   ```\n   more\n',
     ],
-    ['code that ends with its item', '- a\n  ```\n  x\nb', '• a\n  ```\n  x\n  ```\nb\n'],
+    ['code that is less indented than its item', '1. a\n   ```\nx\n ```\n2. b', '1. a\n   ```\n   x\n   ```\n2. b\n'],
+    ['code whose end alone is not indented', '- a\n\n  ~~~\n  x\n~~~\n\nb', '• a\n\n  ~~~\n  x\n  ~~~\n\nb\n'],
     ['indented code', 'a\n\n    b\n      c', 'a\n\n    b\n      c\n'],
     [
       'links',
