@@ -1,5 +1,6 @@
 // A runner of tests for Stryker. Its runner for vitest starts a worker for each mutant, which takes longer than most of the
 // tests; this one bundles each test file once, with the mutated modules in it, and evaluates that anew for each mutant.
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -124,6 +125,19 @@ function namesOf(test) {
   return names.join(' > ');
 }
 
+/** Gives each file of a bundle its own `import.meta.url`, by which the tests find their fixtures. */
+const ownUrls = {
+  name: 'own-urls',
+  setup(build) {
+    build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const define = { 'import.meta.url': JSON.stringify(pathToFileURL(path).href) };
+      const source = await readFile(path, 'utf8');
+      const { code } = await esbuild.transform(source, { loader: 'ts', sourcefile: path, define });
+      return { contents: code, loader: 'js' };
+    });
+  },
+};
+
 /** A function that evaluates a test file, which registers its tests. */
 async function bundled(file) {
   const path = join(process.cwd(), file);
@@ -134,7 +148,7 @@ async function bundled(file) {
     platform: 'node',
     format: 'cjs',
     packages: 'external',
-    define: { 'import.meta.url': JSON.stringify(pathToFileURL(path).href) },
+    plugins: [ownUrls],
     logLevel: 'error',
   });
   const script = new Script(`(function (require, module, exports) {${outputFiles[0].text}\n})`, {
