@@ -8,11 +8,13 @@ import { constants, Script } from 'node:vm';
 import { chai, JestAsymmetricMatchers, JestChaiExpect, JestExtend } from '@vitest/expect';
 import * as vitest from '@vitest/runner';
 import esbuild from 'esbuild';
-import fc from 'fast-check';
 
 for (const matchers of [JestExtend, JestChaiExpect, JestAsymmetricMatchers]) chai.use(matchers);
 /** What the tests import as `vitest`. */
 const VITEST = { ...vitest, expect: chai.expect };
+
+/** Loaded as the bundled tests load it: the package has another build for `import`, with a seed of its own. */
+const fc = createRequire(import.meta.url)('fast-check');
 
 const SUCCESS = 0;
 const FAILED = 1;
