@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sanitize } from '../../../src/core/text/terminal.ts';
+import { countInvisible, countSpareRows, sanitize } from '../../../src/core/text/terminal.ts';
 
 test('invisible characters are escaped', () => {
   expect(sanitize('a\u001b[31m\n\r\t\u0007\u009b\u202e\u200b\u200d\ufeff\u{e0041}\ud800b')).toBe(
@@ -38,4 +38,13 @@ test('nothing remains that a terminal would obey or hide', () => {
       expect(sanitize(value)).not.toMatch(/(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}]|\p{M}{3}/u);
     }),
   );
+});
+
+test('what would be escaped is counted, once for each character', () => {
+  expect(['', 'plain text', '日本 é'].map(countInvisible)).toEqual([0, 0, 0]);
+  expect(['\u001b', 'a\u001b[31m', '\u200ba\n\u{e0041}'].map(countInvisible)).toEqual([1, 1, 3]);
+});
+
+test('a window of fewer than twelve rows has one row to spare, any other three', () => {
+  expect([1, 11, 12, 50].map(countSpareRows)).toEqual([1, 1, 3, 3]);
 });
