@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import { createFence, type FenceOptions, withFileName } from '../../../src/tools/workspace/fence.ts';
+import { posixTest } from '../../support/posix.ts';
 import { temporary } from '../place.ts';
 
 async function fence(files: Parameters<typeof temporary>[0] = {}, options: Partial<FenceOptions> = {}) {
@@ -72,6 +73,14 @@ test('what is no path is refused as that: nothing, a NUL, more than 4096 bytes',
   const far = `/${'x'.repeat(198)}y`;
   expect(await asked(far)).toEqual(OUTSIDE(root, far));
   expect(await asked(`${far}z`)).toEqual(OUTSIDE(root, `${far}…`));
+});
+
+// Windows calls it missing, as if it could be made.
+posixTest('below a file there is nothing to read or write', async () => {
+  const { asked } = await fence({ 'a.txt': '' });
+  for (const use of ['read', 'write'] as const) {
+    expect(await asked('a.txt/b', use)).toEqual(['usage', expect.stringContaining('a.txt/b'), expect.any(String)]);
+  }
 });
 
 test('outside is refused in the same words whether it is there or not, by name and through a link', async () => {
