@@ -1,10 +1,23 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isSecretName } from '../../../src/core/text/secrets.ts';
+import {
+  foldName,
+  isSecretName,
+  isSensitiveEntry,
+  isSensitivePath,
+  isState,
+  isStatePath,
+  listStateDirectories,
+  splitAtRoot,
+} from '../../../src/core/text/secrets.ts';
 
 test('keys and passwords are known by their names', () => {
   const secret = [
     '.env',
     '.ENV.local',
+    '%2eenv',
+    '.env::$DATA',
+    'id_rsa.BAK. ',
     'id_rsa',
     'id_rsa.bak',
     'id_work',
@@ -58,7 +71,89 @@ test('keys and passwords are known by their names', () => {
     'x.pem.md',
     'x.pem.bakery',
     '~x.pem.md',
+    '.net~rc',
+    'a%2e.txt',
   ];
   expect(secret.filter((name) => !isSecretName(name))).toEqual([]);
   expect(plain.filter(isSecretName)).toEqual([]);
+});
+
+test.for([
+  ['ID_Rsa-2.PEM', 'id_rsa-2.pem'],
+  ['%2Eenv', '.env'],
+  ['%2eENV', '.env'],
+  ['%69d_rsa', 'id_rsa'],
+  ['a%80%8f', 'a%80%8f'],
+  ['a%7', 'a%7'],
+  ['\uff0eENV', '.env'],
+  ['.e\u200dn\u00adv\u0001', '.env'],
+  ['.env. . ', '.env'],
+  ['.env:stream', '.env'],
+  ['..a..b', '..a..b'],
+  ['Ärger 1.TXT', 'ärger 1.txt'],
+] as const)('%j is folded to %j', ([name, folded]) => {
+  expect(foldName(name)).toBe(folded);
+});
+
+test('a path is sensitive by its name, by a directory, and by steps that follow each other', () => {
+  const sensitive = ['a/.env', '.ssh/config', 'a/.AWS/b/c', '.config/gh/hosts.yml', 'a\\.ssh\\b', 'a\\.config\\gh\\b'];
+  const plain = ['src/a.ts', 'ssh/config', '.sshx/config', '.config/ghx/b', 'x.config/gh/b', '.config/a/gh/b'];
+  expect(sensitive.filter((path) => !isSensitivePath(path))).toEqual([]);
+  expect(plain.filter((path) => isSensitivePath(path))).toEqual([]);
+  expect(isSensitivePath('b', '/home/me/.ssh')).toBe(true);
+  expect(isSensitivePath('gh/b', '/home/me/.config')).toBe(true);
+  expect(isSensitivePath('b', '/home/me/src')).toBe(false);
+});
+
+test('an entry of a walk is judged by its last three steps', () => {
+  const sensitive = ['/w/a/.env', '/w/.config/gh/hosts.yml', '/w/a/b/.aws/c', 'w\\a\\.ssh\\b'];
+  expect(sensitive.filter((path) => !isSensitiveEntry(path))).toEqual([]);
+  expect(['/w/a/b.ts', '/home/me/.ssh/a/b/c.ts'].filter(isSensitiveEntry)).toEqual([]);
+});
+
+test('a work tree of another agent is as if it were outside of that agent’s directory', () => {
+  const split = (root: string) => splitAtRoot(root, join(root, 'src', 'a.ts'));
+  const tail = join('w', 'src', 'a.ts');
+  expect(split('/me/.codex/worktrees/w')).toEqual({ tail, above: '/me/worktrees' });
+  expect(split('/me/.Claude/worktrees/x/.gemini/worktrees/w')).toEqual({ tail, above: '/me/worktrees/x/worktrees' });
+  for (const above of ['/me/.codex/worktrees2', '/me/.codex', '/me/a.codex/worktrees', '/me/.other/worktrees']) {
+    expect(split(`${above}/w`)).toEqual({ tail, above });
+  }
+});
+
+test('credentials and sessions are known in any home', () => {
+  const state = [
+    ...['key.json', 'key.json.bak', 'oauth-client.json', 'oauth-client.json~', 'code-assist.json'],
+    ...['tokens', 'mcp/a', 'sessions/a.jsonl', 'undo/a', 'locks/a', 'Sessions/A'],
+  ].map((path) => `/home/me/.gmn/${path}`);
+  const official = [
+    ...['.env', 'oauth_creds.json', 'gemini-credentials.json', 'google_accounts.json', 'mcp-oauth-tokens.json'],
+    ...['mcp-oauth-tokens', 'mcp-oauth-tokens-v2.json', 'tmp/a', 'history/a/b'],
+  ].map((path) => `/root/.GEMINI/${path}`);
+  const plain = [
+    '.gmn/config.json',
+    '.gmn/mykey.json',
+    '.gmn/tokens2/a',
+    '.gmn/a/tokens',
+    'a.gmn/tokens',
+    'gmn/tokens',
+  ];
+  const others = ['.gemini/settings.json', '.gemini/commands/tmp', '.gemini/tmp2', '.gmn', '.gemini', '.gmn/key.jso'];
+  expect(
+    [...state, ...official, 'C:\\me\\.gmn\\tokens\\a', '.gmn/tokens'].filter((path) => !isStatePath(path)),
+  ).toEqual([]);
+  expect([...plain, ...others].map((path) => `/home/me/${path}`).filter(isStatePath)).toEqual([]);
+});
+
+test('state lies where the settings say and at the default places of every home', () => {
+  const homes = { gmn: '/state/gmn', gemini: '/state/gemini' };
+  expect(listStateDirectories(homes, ['/a', '/b'])).toEqual([
+    ...['/state/gmn', '/state/gemini', '/a/.gmn', '/a/.gemini', '/b/.gmn', '/b/.gemini'],
+  ]);
+  expect(listStateDirectories(undefined, ['/a'])).toEqual(['/a/.gmn', '/a/.gemini']);
+  const directories = ['/state/gmn', '/state/gemini'];
+  expect(['/state/gmn/x', '/state/gemini', '/c/.gmn/tokens'].map((path) => isState(path, directories))).toEqual([
+    ...[true, true, true],
+  ]);
+  expect(['/state/x', '/state/gmn2'].map((path) => isState(path, directories))).toEqual([false, false]);
 });

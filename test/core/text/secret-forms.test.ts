@@ -89,3 +89,20 @@ test.for([
   await redact([LINE]);
   expect(pauses).toBe(0);
 });
+
+const redactNow = <Value>(value: Value): Promise<Value> => redactIn(value, new Set([SECRET]), async () => {});
+
+test('what stands beside a secret stays, of whatever type it is', async () => {
+  const mixed = { first: 'plain', secret: `my ${SECRET}`, nothing: null, count: 7, isTrue: true, list: [null, 'x'] };
+  expect(await redactNow(mixed)).toEqual({ ...mixed, secret: 'my ‹redacted›' });
+  const plain = { ...mixed, secret: 'none' };
+  expect(await redactNow(plain)).toBe(plain);
+});
+
+test('only the data of an attachment are taken for base64', async () => {
+  expect(await redactNow({ other: { data: `my ${SECRET}` } })).toEqual({ other: { data: 'my ‹redacted›' } });
+  expect(await redactNow({ inlineData: null, other: SECRET })).toEqual({ inlineData: null, other: '‹redacted›' });
+  // Without its padding it would be another text if it were encoded again.
+  const unpadded = { inlineData: { mimeType: 'text/plain', data: 'aGk' } };
+  expect(await redactNow(unpadded)).toBe(unpadded);
+});

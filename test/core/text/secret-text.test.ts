@@ -36,6 +36,7 @@ test.each([
 ])('%s is redacted wherever it stands', (text, shown) => {
   expect(redact(text, '‹›')).toBe(shown);
   expect(redact(`before ${text} after`, '‹›')).toBe(`before ${shown} after`);
+  expect(redact(`${text} ${text}`, '‹›')).toBe(`${shown} ${shown}`);
 });
 
 test.each([

@@ -4,8 +4,8 @@ import { hasSecret } from '../../../src/core/text/secrets.ts';
 const TAIL = 'Ab3dEf6hIj9lMn2pQr5tUv8x';
 
 test.each([
-  'password: hunter2secret',
   'Password = "swordfish"',
+  'password: hunter2secret',
   'my password is hunter2',
   'the old passphrase was correct horse battery staple',
   'MYSQL_PWD=x mysql',
