@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { classifyResponse, classifyStreamError, type FailedCall } from '../../src/api/failure.ts';
-import { findAccountError, tryParseDelay, tryParseGoogleError } from '../../src/api/google-error.ts';
+import {
+  findAccountError,
+  htmlToText,
+  toOneLine,
+  tryParseDelay,
+  tryParseGoogleError,
+} from '../../src/api/google-error.ts';
 
 /** What is found only by those who look closely: the edges between one kind of refusal and the next. */
 const PLAIN: FailedCall = {
@@ -216,6 +222,44 @@ test('a minute is waited for a quota by the minute, wherever it is named', () =>
   expect(told({}, { details: [{ metadata: { quota_limit: 'PerHour' } }] }).retry).toEqual({});
 });
 
+const MINUTE = { quotaId: 'RequestsPerMinutePerProject', quotaValue: '15' };
+const TOKENS = { quotaId: 'InputTokensPerMinute', quotaValue: 250_000 };
+
+test.for<readonly [string, Partial<FailedCall>, object, object | undefined]>([
+  ['a limit per minute', {}, { details: [{ violations: [MINUTE, TOKENS] }] }, { per: 'minute', limit: 15 }],
+  ['tokens', {}, { details: [{ violations: [TOKENS] }] }, { per: 'minute', of: 'tokens', limit: 250_000 }],
+  ['no number', {}, { details: [{ violations: [{ quotaId: 'PerMinute' }] }] }, { per: 'minute' }],
+  [
+    'another limit',
+    {},
+    { details: [{ violations: [{ quotaId: 'TokensPerHour', quotaValue: 5 }] }] },
+    { per: 'minute' },
+  ],
+  [
+    'a long wait',
+    {},
+    { details: [{ violations: [MINUTE] }, { retryDelay: '90s' }] },
+    { per: 'minute', limit: 15, waitMs: 90_000 },
+  ],
+  [
+    'a long wait for a server',
+    { status: 503 },
+    { details: [{ retryDelay: '90s' }] },
+    { per: 'minute', waitMs: 90_000 },
+  ],
+  ['a server that failed', { status: 503 }, { message: 'x' }, undefined],
+  ['no quota at all', {}, { message: 'limit: 0' }, { per: 'plan' }],
+  ['no credits', {}, { details: [reason('INSUFFICIENT_G1_CREDITS_BALANCE')] }, { per: 'plan' }],
+  [
+    'a day',
+    {},
+    { details: [reason('QUOTA_EXHAUSTED')] },
+    { per: 'day', resets: 'It resets at midnight Pacific time.' },
+  ],
+])('a refusal because of %s says which quota it was', ([, change, error, quota]) => {
+  expect(classifyResponse({ ...PLAIN, body: bodyOf(error), ...change }).quota).toStrictEqual(quota);
+});
+
 test('an error inside a stream has the status it names, or that of a broken server', () => {
   const status = (error: unknown) =>
     classifyStreamError({ ...PLAIN, body: typeof error === 'string' ? error : JSON.stringify({ error }) }).status;
@@ -282,4 +326,39 @@ test.for([
   ['x', undefined],
 ] as const)('%j is a delay of %s ms', ([value, ms]) => {
   expect(tryParseDelay(value)).toBe(ms);
+});
+
+test('the limit of a quota is a number above zero, with the id of the quota', () => {
+  const violations = [
+    ...[{ quotaId: 'a', quotaValue: '15' }, { quotaId: 'b', quotaValue: 0 }, { quotaId: 'c' }],
+    ...[
+      { quotaId: 4, quotaValue: 1 },
+      { quotaId: 'd', quotaValue: 'x' },
+      { quotaId: 'e', quotaValue: null },
+    ],
+    ...[{ quotaValue: 9 }, { quotaId: 'f', quotaValue: -1 }, { quotaId: 'g', quotaValue: 0.5 }],
+    ...[{ quotaId: 'h', quotaValue: 'Infinity' }],
+  ];
+  const limits = (list: readonly object[]) => tryParseGoogleError({ message: 'm', details: [{ violations: list }] });
+  expect(limits(violations)?.quotaLimits).toStrictEqual({ a: 15, g: 0.5 });
+  expect(limits(violations.slice(1, 8))).not.toHaveProperty('quotaLimits');
+});
+
+test('a line is cut only if it is too long, and never through a character', () => {
+  expect(toOneLine('12345', 5)).toBe('12345');
+  expect(toOneLine('123456', 5)).toBe('12345…');
+  expect(toOneLine('😀12345😀', 8)).toBe('😀12345…');
+  expect(toOneLine('😀123456', 5)).toBe('😀123…');
+});
+
+test.for([
+  ['a <!-- <b> c --> d', 'a d'],
+  ['a <SCRIPT>x > y</script> d', 'a d'],
+  ['a <style>p > b {}</style> d', 'a d'],
+  ['a <p title="x<script">b</p> d', 'a b d'],
+  ['a <scripts> d', 'a'],
+  ['a <b', 'a'],
+  ['a <!-- b > c', 'a'],
+] as const)('of %j the text %j is visible', ([page, text]) => {
+  expect(htmlToText(page)).toBe(text);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatRetry, nextRetry, toFinalFailure } from '../../src/api/retry.ts';
+import { formatRetry, joinClauses, nextRetry, toFinalFailure } from '../../src/api/retry.ts';
 import { AppError, type RetryAdvice } from '../../src/core/error.ts';
 
 test('no more retries are made than were asked for, and no more than the failure allows', () => {
@@ -67,4 +67,9 @@ test('a failure whose wait does not fit into the time that is left says so, and 
   for (const none of [new AppError('api', 'x'), new AppError('api', 'x', { retry: {} })]) {
     expect(toFinalFailure(none, { ...OPTIONS, deadline: () => 0 })).toBe(none);
   }
+});
+
+test('two clauses become one sentence, whether or not the first ended in a full stop', () => {
+  expect(joinClauses('Slow down.', 'retry 1 of 2')).toBe('Slow down; retry 1 of 2');
+  expect(joinClauses('no v1.5 here', 'retry 1 of 2')).toBe('no v1.5 here; retry 1 of 2');
 });
