@@ -89,6 +89,42 @@ test('a prompt that was retracted before it was answered is listed as unanswered
   ).toBeUndefined();
 });
 
+test('a session keeps its latest setup, which is no step of the conversation', async () => {
+  const asked = line(1, 'prompt', { content: textContent('a') });
+  const setup = line(2, 'setup', { chosen: { model: 'm1' } });
+  const later = await loaded([asked, setup, line(3, 'setup', { chosen: { system: 's' } }), line(4, 'name')]);
+  expect([later.setup, texts(later)]).toEqual([{ system: 's' }, ['prompt a']]);
+  expect((await loaded([asked])).setup).toEqual({});
+  const back = line(3, 'rewind', { turns: 1 });
+  expect((await loaded([asked, back, setup])).unanswered).toEqual(textContent('a'));
+  const piece = line(2, 'partial', { text: 'so' });
+  const whole = line(4, 'reply', { content: textContent('so far.', 'model') });
+  expect(texts(await loaded([asked, piece, setup, whole]))).toEqual(['prompt a', 'reply so far.']);
+});
+
+test('a compaction is no step of the conversation, but ends a reply that was cut off', async () => {
+  const asked = line(1, 'prompt', { content: textContent('a') });
+  const piece = line(2, 'partial', { text: 'so', model: 'm' });
+  const compact = (length: number, rest: JsonObject = {}) => line(3, 'compact', { length, outputs: [], ...rest });
+  const back = line(4, 'rewind', { turns: 1 });
+  expect((await loaded([asked, compact(1), back])).unanswered).toEqual(textContent('a'));
+  expect((await loaded([asked, back, compact(0)])).unanswered).toEqual(textContent('a'));
+  const cut = await loaded([asked, piece, compact(2)]);
+  expect([texts(cut), cut.turns.compactions]).toStrictEqual([['prompt a', 'reply so'], [{ outputs: [] }]]);
+  expect((await loaded([asked, piece, compact(1)])).turns.compactions).toEqual([]);
+});
+
+test('a rewind keeps of a compaction what concerns the contents that are left', async () => {
+  const { turns } = await loaded([
+    ...['a', 'b', 'c'].map((text, index) => line(index + 1, 'prompt', { content: textContent(text) })),
+    line(4, 'compact', { length: 3, summary: { text: 's', end: 2 }, outputs: [0, 1, 2].map((at) => [at, 0, 0, 0]) }),
+    line(5, 'compact', { length: 3, summary: { text: 'all', end: 3 }, outputs: [] }),
+    line(6, 'rewind', { turns: 1 }),
+  ]);
+  const shortened = [0, 1].map((content) => ({ content, part: 0, head: 0, tail: 0 }));
+  expect(turns.compactions).toStrictEqual([{ summary: { text: 's', end: 2 }, outputs: shortened }, { outputs: [] }]);
+});
+
 test('a replacement is all there is from then on, each content as what it must have been', async () => {
   const contents = [
     textContent('p'),

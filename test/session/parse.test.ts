@@ -14,7 +14,7 @@ const READ_HEADER = { v: 1, id: ID, at: AT, cwd: '/work', by: 'chat', gmn: '1.2.
 const textContent = (text: string, role = 'user'): JsonObject => ({ role, parts: [{ text }] });
 
 test('a header is read with all that it says', () => {
-  expect(tryParseHeader(JSON.stringify(HEADER))).toEqual(READ_HEADER);
+  expect(tryParseHeader(JSON.stringify(HEADER))).toStrictEqual(READ_HEADER);
   expect(tryParseHeader(JSON.stringify({ ...HEADER, name: 'trip', parent: { id: 'p' }, by: 'mcp' }))).toEqual({
     ...READ_HEADER,
     by: 'mcp',
@@ -45,6 +45,9 @@ test.for<readonly [string, string]>([
 });
 
 const LINE = { seq: 1, t: T, type: 'prompt', turn: 1, name: 'trip', model: 'm', content: textContent('hi') };
+const SETUP = { model: 'm', system: 's', start: { date: 'today', branch: 'main' } };
+const COMPACT = { type: 'compact', length: 4, outputs: [] };
+const PRINT = '0f'.repeat(32);
 const READ_LINE = { seq: 1, at: AT, state: { turn: 1, name: 'trip', model: 'm' }, blobs: [] };
 
 test.for<readonly [string, JsonObject, object]>([
@@ -78,6 +81,57 @@ test.for<readonly [string, JsonObject, object]>([
     { type: 'replace', contents: [textContent('a')] },
     { kind: 'replace', contents: [textContent('a')] },
   ],
+  ['a setup', { type: 'setup', chosen: SETUP }, { kind: 'setup', chosen: SETUP }],
+  [
+    'a setup on no branch',
+    { type: 'setup', chosen: { start: { date: 'today' } } },
+    { kind: 'setup', chosen: { start: { date: 'today' } } },
+  ],
+  ...[...[{}, { model: 1, system: '', start: 'today' }, { start: null }, { start: { branch: 'main' } }]].map(
+    (chosen) => ['a setup of nothing', { type: 'setup', chosen }, { kind: 'setup', chosen: {} }] as const,
+  ),
+  [
+    'pages',
+    {
+      type: 'call',
+      content: textContent('x', 'model'),
+      pages: [{ url: 'a', ok: true, status: 'SUCCESS' }, { url: 'b', ok: 1, status: 2 }, { ok: true }, 'c', null],
+    },
+    {
+      kind: 'call',
+      content: textContent('x', 'model'),
+      usage: {},
+      model: 'm',
+      pages: [
+        { kind: 'page', url: 'a', ok: true, status: 'SUCCESS' },
+        { kind: 'page', url: 'b', ok: false, status: '' },
+      ],
+    },
+  ],
+  ['a compaction of nothing', COMPACT, { kind: 'compact', length: 4, outputs: [] }],
+  [
+    'a compaction of all before it',
+    { ...COMPACT, summary: { text: 's', end: 4, prompt: 0, promptLimit: 7 }, outputs: [[3, 0, 1, 2, PRINT]] },
+    {
+      kind: 'compact',
+      length: 4,
+      summary: { text: 's', end: 4, prompt: 0, promptLimit: 7 },
+      outputs: [[3, 0, 1, 2, PRINT]],
+    },
+  ],
+  [
+    'a summary of all prompts',
+    { ...COMPACT, summary: { text: 's', end: 1, prompt: -1, promptLimit: 'x' } },
+    { kind: 'compact', length: 4, summary: { text: 's', end: 1 }, outputs: [] },
+  ],
+  ...[`a${PRINT}`, `${PRINT}a`, PRINT.slice(1), PRINT.toUpperCase(), [PRINT], `../${PRINT.slice(3)}`].map(
+    (print) =>
+      [
+        'a fingerprint that is none',
+        { ...COMPACT, outputs: [[0, 1, 2, 3, print]] },
+        { kind: 'compact', length: 4, outputs: [[0, 1, 2, 3]] },
+      ] as const,
+  ),
   ['nothing in its place', { type: 'replace', contents: [] }, { kind: 'replace', contents: [] }],
   [
     'what it does not know',
@@ -85,7 +139,18 @@ test.for<readonly [string, JsonObject, object]>([
     { kind: 'prompt', content: { ...textContent('hi'), more: [1] } },
   ],
 ])('a line with %s is read', ([, change, body]) => {
-  expect(tryParseRecord(JSON.stringify({ ...LINE, ...change }))).toEqual({ ...READ_LINE, body });
+  const read = tryParseRecord(JSON.stringify({ ...LINE, ...change }));
+  expect(read).toEqual({ ...READ_LINE, body });
+  expect(read?.body).toStrictEqual(body);
+});
+
+test('a line says where it was written, and whether its prompt is unanswered', () => {
+  const state = (change: JsonObject) => tryParseRecord(JSON.stringify({ ...LINE, ...change }))?.state;
+  for (const by of ['chat', 'prompt', 'mcp']) expect(state({ by })).toMatchObject({ by });
+  expect(state({ by: 'x' })?.by).toBeUndefined();
+  expect([true, 1, 'true', false].map((unanswered) => state({ unanswered })?.unanswered)).toEqual([
+    ...[true, undefined, undefined, undefined],
+  ]);
 });
 
 test('a line without a model is that of none', () => {
@@ -98,7 +163,17 @@ test('a line without a model is that of none', () => {
 });
 
 test('media that are kept apart are named by content, part and fingerprint; what is no such name is left out', () => {
-  const blobs = [[0, 1, 'print'], 'x', [0, 1], [0, -1, 'p'], [0.5, 1, 'p'], ['0', 1, 'p'], [0, '1', 'p'], [1, 0, 'q']];
+  const blobs = [
+    [0, 1, 'print'],
+    'x',
+    7,
+    [0, 1],
+    [0, -1, 'p'],
+    [0.5, 1, 'p'],
+    ['0', 1, 'p'],
+    [0, '1', 'p'],
+    [1, 0, 'q'],
+  ];
   expect(tryParseRecord(JSON.stringify({ ...LINE, blobs }))?.blobs).toEqual([
     [0, 1, 'print'],
     [1, 0, 'q'],
@@ -118,6 +193,21 @@ test.for<readonly [string, string]>([
       { type: 'replace', contents: [textContent('a'), null] },
       { type: 'replace', contents: {} },
     ],
+    ...[{ type: 'setup' }, { type: 'setup', chosen: 'x' }, { ...COMPACT, length: -1 }, { ...COMPACT, length: null }],
+    ...[
+      { ...COMPACT, outputs: null },
+      { ...COMPACT, outputs: [7] },
+      { ...COMPACT, outputs: [[0, 0, 0]] },
+    ],
+    ...[0, 1, 2, 3].map((index) => ({ ...COMPACT, outputs: [[0, 0, 0, 0], [0, 0, 0, 0].with(index, -1)] })),
+    ...[
+      { ...COMPACT, outputs: [[4, 0, 0, 0]] },
+      { ...COMPACT, summary: { text: 's', end: 5 } },
+    ],
+    ...['s', null, {}, { text: 's' }, { text: 's', end: -1 }, { end: 1 }, { text: '', end: 1 }].map((summary) => ({
+      ...COMPACT,
+      summary,
+    })),
   ].map((change) => [JSON.stringify(change), JSON.stringify({ ...LINE, ...change })] as const),
 ])('%s is no line', ([, text]) => {
   expect(tryParseRecord(text)).toBeUndefined();
