@@ -94,6 +94,13 @@ test('outside is refused in the same words whether it is there or not, by name a
   }
 });
 
+test('a path that is outside by its name is refused although a link leads it in', async () => {
+  const { asked, root } = await fence({ 'inside.txt': '' });
+  const way = join(temporary(), 'way');
+  symlinkSync(root, way);
+  for (const path of [way, join(way, 'inside.txt')]) expect(await asked(path)).toEqual(OUTSIDE(root, path));
+});
+
 test('several roots are named in the refusal, and a place in another is named in full', async () => {
   const first = temporary();
   const second = temporary({ 'b.txt': '' });
