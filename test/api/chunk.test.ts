@@ -166,3 +166,32 @@ test('where the model searched is handed on as it came, if it is an object', () 
   expect(parseChunk({ candidates: [{ groundingMetadata }] }).grounding).toBe(groundingMetadata);
   expect(parseChunk({ candidates: [{ groundingMetadata: 'x' }] }).grounding).toBeUndefined();
 });
+
+test('a token that is too long to be sent back is left out', () => {
+  const token = (continuationToken: unknown) => parseChunk({ candidates: [{ continuationToken }] }).continuationToken;
+  const longest = 'x'.repeat(1_000_000);
+  expect([token('t'), token(longest), token(`${longest}x`), token(''), token(7)]).toEqual([
+    ...['t', longest, undefined, undefined, undefined],
+  ]);
+});
+
+test('pages are read with their status, and without one as not loaded', () => {
+  const urlMetadata = [
+    { retrievedUrl: 'a', urlRetrievalStatus: 'URL_RETRIEVAL_STATUS_SUCCESS' },
+    { retrievedUrl: 'b', urlRetrievalStatus: 'URL_RETRIEVAL_STATUS_PAYWALL' },
+    { retrievedUrl: 'c', urlRetrievalStatus: 'NO_URL_RETRIEVAL_STATUS_SUCCESS' },
+    { retrievedUrl: 'd' },
+    ...[{ urlRetrievalStatus: 'URL_RETRIEVAL_STATUS_SUCCESS' }, { retrievedUrl: 7 }, 'e'],
+  ];
+  expect(parseChunk({ candidates: [{ urlContextMetadata: { urlMetadata } }] }).pages).toEqual([
+    { kind: 'page', url: 'a', ok: true, status: 'SUCCESS' },
+    { kind: 'page', url: 'b', ok: false, status: 'PAYWALL' },
+    { kind: 'page', url: 'c', ok: false, status: 'NO_URL_RETRIEVAL_STATUS_SUCCESS' },
+    { kind: 'page', url: 'd', ok: false, status: '' },
+  ]);
+});
+
+test('a reason that is not specified is none', () => {
+  const reason = (finishReason: string) => parseChunk({ candidates: [{ finishReason }] }).finishReason;
+  expect(['FINISH_REASON_UNSPECIFIED', '_UNSPECIFIED_X'].map(reason)).toEqual([undefined, '_UNSPECIFIED_X']);
+});

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { type Chunk, parseChunk } from '../../src/api/chunk.ts';
 import { createContentCollector, type ReplyOptions, replyReader } from '../../src/api/reply.ts';
 import { createCallIds, toReplyCalls } from '../../src/api/reply-calls.ts';
-import { blockedPromptError } from '../../src/api/reply-failure.ts';
+import { blockedPromptError, cutShortError, stalledError } from '../../src/api/reply-failure.ts';
 import type { CallPart } from '../../src/core/content.ts';
+import { AppError } from '../../src/core/error.ts';
 
 const chunk = (parts: readonly unknown[], rest: object = {}, more: object = {}): Chunk =>
   parseChunk({ candidates: [{ content: { parts }, ...rest }], ...more });
@@ -63,6 +64,7 @@ test('thoughts are events of their own, and are no answer', async () => {
     { type: 'text', delta: 'yes' },
   ]);
   expect(await read([chunk([thought], STOP)])).toMatchObject({
+    fault: 'api',
     message: 'empty response: the model thought but did not answer',
     retry: { atMost: 1 },
   });
@@ -95,6 +97,7 @@ test('calls are an answer where tools were offered, and a failure elsewhere', as
     fault: 'api',
     message: 'the model called x, but no tools were offered to it',
     retry: { atMost: 2 },
+    objection: 'tools',
   });
   const plain = await read([chunk([{ text: 't' }], STOP)], { ids: createCallIds(() => 7) });
   expect(plain.reply).not.toHaveProperty('calls');
@@ -108,10 +111,129 @@ test('what an answer holds besides text is counted by kind; a null call and a si
     message: 'the answer also contains content that gmn cannot show: 2 inlineData, 1 x',
   });
   expect(await read([chunk(odd, STOP)])).toMatchObject({
+    fault: 'api',
     message: 'the answer contains no text, only inlineData, x',
     hint: 'Choose a model that answers in text, with -m.',
     retry: undefined,
   });
+});
+
+test('of what an answer holds besides text, only what describes a part or is sent back is no kind', async () => {
+  const about = ['thoughtX', 'videoMetadata', 'mediaResolution', 'mediaProcessing', 'toolCall', 'toolResponse'];
+  const kinds = ['afterthought', 'MetadataX', 'amediaResolution', 'mediaResolutionX', 'atoolCall', 'toolCallX'];
+  const parts = [...about, ...kinds].map((kind) => ({ [kind]: 1 }));
+  expect((await read([chunk([{ text: 'a' }, ...parts], STOP)])).events.at(-1)).toEqual({
+    type: 'notice',
+    message: `the answer also contains content that gmn cannot show: ${kinds.map((kind) => `1 ${kind}`).join(', ')}`,
+  });
+});
+
+test('files alone are an answer, each as it came, but the samples of one sound are one', async () => {
+  const file = (mimeType: string, data: string) => ({ inlineData: { mimeType, data } });
+  const parts = [
+    file('image/png', 'AAE'),
+    ...[file('audio/L16;rate=1', 'YQ=='), file('audio/L16;rate=1', 'Yg==')],
+    ...[file('audio/pcm', 'Yw=='), file('audio/pcm', 'ZA=='), file('audio/pcmx', 'YQ=='), file('audio/pcmx', 'YQ==')],
+    ...[file('x-audio/pcm', 'YQ=='), file('x-audio/pcm', 'YQ=='), file('audio/L16;rate=1', 'YQ==')],
+  ];
+  const { events, reply } = await read([chunk([...parts, { ...file('image/png', 'AAA='), thought: true }], STOP)]);
+  expect(events).toEqual([]);
+  expect(reply?.files?.map(({ mimeType, data }) => `${mimeType} ${data}`)).toEqual([
+    ...['image/png AAE', 'audio/L16;rate=1 YWI=', 'audio/pcm Y2Q=', 'audio/pcmx YQ==', 'audio/pcmx YQ=='],
+    ...['x-audio/pcm YQ==', 'x-audio/pcm YQ==', 'audio/L16;rate=1 YQ=='],
+  ]);
+});
+
+test.for([{ mimeType: 'a/b' }, { data: 'AAAA' }, { mimeType: 1, data: 'AAAA' }, { mimeType: 'a/b', data: 'A' }, null])(
+  '%j is no file',
+  async (inlineData) => {
+    const { events, reply } = await read([chunk([{ text: 'a' }, { inlineData }], STOP)]);
+    expect(events.at(-1)).toMatchObject({ message: expect.stringContaining('cannot show: 1 inlineData') });
+    expect(reply).not.toHaveProperty('files');
+  },
+);
+
+test('data that do not begin as base64 does are no file', async () => {
+  const inlineData = { mimeType: 'a/b', data: '!AAAA' };
+  expect((await read([chunk([{ inlineData }], STOP)])).message).toBe('the answer contains no text, only inlineData');
+});
+
+test('steps of the service alone are an answer, with whatever they leave out', async () => {
+  const { events, reply } = await read([
+    chunk([{ executableCode: { language: 'PYTHON', code: '1' } }, { executableCode: {} }]),
+    chunk([{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: '2' } }, { codeExecutionResult: {} }], STOP),
+  ]);
+  expect(events.map((event) => (event.type === 'service' ? event.step : event))).toEqual([
+    { kind: 'code', language: 'PYTHON', code: '1' },
+    { kind: 'code', language: '', code: '' },
+    { kind: 'result', ok: true, outcome: 'OUTCOME_OK', output: '2' },
+    { kind: 'result', ok: false, outcome: '', output: '' },
+  ]);
+  expect(reply).toStrictEqual({ finishReason: 'STOP', usage: {}, model: 'asked' });
+});
+
+test('pages that the service loaded are told at the end, each once, with its last status', async () => {
+  const pages = (...urlMetadata: readonly object[]) => ({ urlContextMetadata: { urlMetadata } });
+  const { events, reply } = await read([
+    chunk([{ text: 'a' }], pages({ retrievedUrl: 'u' }, { retrievedUrl: 'v' })),
+    chunk([{ text: 'b' }], { ...STOP, ...pages({ retrievedUrl: 'u', urlRetrievalStatus: 'SUCCESS' }) }),
+  ]);
+  const steps = [
+    { kind: 'page', url: 'u', ok: true, status: 'SUCCESS' },
+    { kind: 'page', url: 'v', ok: false, status: '' },
+  ];
+  expect(events.slice(2)).toEqual(steps.map((step) => ({ type: 'service', step })));
+  expect(reply?.pages).toEqual(steps);
+});
+
+test('a reply that the server wants to continue is not finished once it is resumed', () => {
+  const reader = replyReader('asked');
+  const states = () => [reader.isFinished(), reader.isToBeContinued()];
+  expect(states()).toEqual([false, false]);
+  reader.take(chunk([{ text: 'a' }], { finishReason: 'CONTINUATION' }));
+  expect(states()).toEqual([true, true]);
+  reader.resume();
+  expect(states()).toEqual([false, false]);
+  reader.take(chunk([], STOP));
+  expect(states()).toEqual([true, false]);
+});
+
+test.for(['functionCall', 'executableCode', 'codeExecutionResult'])(
+  'a part whose %s is null ends nothing',
+  async (kind) => {
+    const { events, reply } = await read([chunk([{ [kind]: null }, { text: 'a' }], STOP)]);
+    expect(events[0]).toEqual({ type: 'text', delta: 'a' });
+    expect(reply?.finishReason).toBe('STOP');
+  },
+);
+
+test.for([
+  ['LANGUAGE', 'The model does not answer in this language. Ask in another one, or choose another model with -m.'],
+  ['SPII', 'The answer would have held personal data. Leave such data out of the prompt.'],
+  ['TOO_MANY_TOOL_CALLS', 'Ask for fewer steps at once.'],
+  ['MISSING_THOUGHT_SIGNATURE', 'Begin a new session: the model misses its own signatures in this one.'],
+  ['IMAGE_SAFETY', 'Describe the picture in other words.'],
+  ['IMAGE_PROHIBITED_CONTENT', 'Describe the picture in other words.'],
+  ['IMAGE_RECITATION', 'Describe the picture in other words.'],
+  ['IMAGE_OTHER', 'Describe the picture in other words.'],
+  ['SOMETHING_NEW', 'Rephrase the prompt, or choose another model with -m.'],
+] as const)('after %s the next step is: %s', async ([finishReason, hint]) => {
+  const objection = finishReason === 'MISSING_THOUGHT_SIGNATURE' ? 'signature' : undefined;
+  expect(await read([chunk([], { finishReason })])).toMatchObject({ fault: 'api', hint, objection });
+});
+
+test('an answer that was cut short says so once, and to send the prompt again', () => {
+  const lost = new AppError('api', 'the line was lost', { hint: 'Look.', retry: {} });
+  const cut = { fault: 'api', message: 'the answer was cut short: the line was lost', hint: 'Send the prompt again.' };
+  expect(cutShortError(lost)).toMatchObject({ ...cut, retry: {} });
+  expect(cutShortError(cutShortError(lost))).toMatchObject(cut);
+  expect(stalledError()).toMatchObject({
+    fault: 'api',
+    message: 'the answer was cut short: the server never finished it',
+    hint: 'Send the prompt again.',
+    retry: undefined,
+  });
+  expect(stalledError({ retry: { atMost: 1 } }).retry).toEqual({ atMost: 1 });
 });
 
 test.for<readonly [string, readonly Chunk[], object]>([
@@ -131,6 +253,15 @@ test.for<readonly [string, readonly Chunk[], object]>([
     {
       message: 'the model called x, y, but no tools were offered to it',
       hint: 'Say in the prompt that it should answer in text, or offer tools with --tools.',
+    },
+  ],
+  [
+    'a part of an answer that cannot be continued',
+    [chunk([{ text: 'a' }], { finishReason: 'CONTINUATION' })],
+    {
+      message: 'the answer was cut short: the server gave no way to continue it',
+      hint: 'Send the prompt again.',
+      retry: undefined,
     },
   ],
   ['a call at the wrong time', [chunk([], { finishReason: 'UNEXPECTED_TOOL_CALL' })], { retry: { atMost: 2 } }],

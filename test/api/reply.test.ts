@@ -103,6 +103,17 @@ test('what is no text counts by its JSON, and a reply that was let go of stays s
   expect(keeper.content()).toBeUndefined();
 });
 
+test('media do not count, but what only looks like media does', () => {
+  const keep = (inlineData: object) => {
+    const keeper = createContentCollector(29);
+    keeper.add({ inlineData } as Part);
+    return keeper.content()?.parts;
+  };
+  const picture = { mimeType: 'image/png', data: 'AAAA'.repeat(100) };
+  expect(keep(picture)).toEqual([{ inlineData: picture }]);
+  expect(keep({ data: 'AAAA'.repeat(100) })).toBeUndefined();
+});
+
 const LIMITS = { text: 1000, other: 2000, nesting: 10 };
 const nested = (depth: number): object => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`);
 
@@ -131,12 +142,28 @@ test.for([
 ] as const)('an answer with too much %s is ended, and keeps what had arrived', ([, parts, words]) => {
   const { told, error } = overrun(parts);
   expect(error).toMatchObject({ fault: 'limit', message: expect.stringContaining(words), exitCode: 1 });
+  expect(error).toMatchObject({ hint: 'Ask for less at once, or choose another model with -m.' });
   expect(told[0]).toEqual({ type: 'text', delta: 'first' });
 });
 
 test('what the model found on the web counts as well', () => {
-  const { error } = overrun([], { groundingMetadata: { a: 'x'.repeat(3000) } });
-  expect(error).toMatchObject({ fault: 'limit' });
+  const urlMetadata = [{ retrievedUrl: 'x'.repeat(3000) }];
+  for (const found of [{ groundingMetadata: { a: 'x'.repeat(3000) } }, { urlContextMetadata: { urlMetadata } }]) {
+    expect(overrun([], found)).toMatchObject({ told: [], error: { fault: 'limit' } });
+  }
+});
+
+test('the part that exceeds a limit is not shown, nor what follows it', () => {
+  expect(overrun([{ text: 'x'.repeat(1000) }, { text: 'y' }]).told).toEqual([{ type: 'text', delta: 'first' }]);
+});
+
+test('an answer may be as long as its limits, and not a character longer', () => {
+  expect(overrun([{ text: 'x'.repeat(995) }]).error).toBeUndefined();
+  expect(overrun([{ text: 'x'.repeat(996) }]).error).toBeDefined();
+  // Each of the two values counts 16, the name of the second 1.
+  expect(overrun([{ x: 'y'.repeat(1967) }]).error).toBeUndefined();
+  expect(overrun([{ x: 'y'.repeat(1968) }]).error).toBeDefined();
+  expect(overrun(Array.from({ length: 200 }, () => ({ text: 'x' }))).error).toBeUndefined();
 });
 
 test('an answer within its limits is not ended', () => {
@@ -146,6 +173,16 @@ test('an answer within its limits is not ended', () => {
     { text: 'a', thoughtSignature: 'b' },
   ];
   expect(overrun(parts).error).toBeUndefined();
+});
+
+test('an answer for which no limits are given may hold values nested a hundred deep', () => {
+  const take = (depth: number) => {
+    const reader = replyReader('asked');
+    reader.take({ parts: [{ functionCall: { name: 'f', args: nested(depth) } } as Part], otherCandidates: 0 });
+    return reader;
+  };
+  expect(() => take(98).throwIfOver()).not.toThrow();
+  expect(() => take(99).throwIfOver()).toThrow('the answer contains values nested more than 100 deep');
 });
 
 test('a text that came in many pieces is one, whatever its length', () => {
@@ -176,9 +213,24 @@ test('what a price depends on is kept: modalities, over all connections, and the
   for (const [trafficType, serviceTier] of [
     ['PROVISIONED_THROUGHPUT', 'provisioned_throughput'],
     ['\u001b[31m', 'unknown'],
+    ['FLEX[31m', 'unknown'],
+    ['NOT_ON_DEMAND_FLEX', 'not_on_demand_flex'],
   ]) {
     const other = replyReader('asked');
     take(other, { trafficType });
     expect((await other.finish()).reply).toMatchObject({ serviceTier });
   }
+});
+
+test('counts of one connection alone are kept, and what are no counts is left out', async () => {
+  const reader = replyReader('asked');
+  const details = { candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 5 }] };
+  const take = (usageMetadata: object) =>
+    reader.take(
+      parseChunk({ candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata }),
+    );
+  take({ ...details, promptTokensDetails: 7, trafficType: 'TRAFFIC_TYPE_UNSPECIFIED' });
+  reader.resume();
+  take({});
+  expect((await reader.finish()).reply).toStrictEqual({ finishReason: 'STOP', usage: {}, model: 'asked', details });
 });

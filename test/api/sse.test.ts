@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readSseEvents } from '../../src/api/sse.ts';
+import { AppError } from '../../src/core/error.ts';
 import { corpus, fuzz } from '../support/fuzz.ts';
 
 async function* from(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -194,6 +195,65 @@ test('a byte order mark counts only at the very start', async () => {
   expect(await eventsOf([Buffer.from('\ufeffdata: 1\n\n'), Buffer.from('\ufeffdata: 2\n\n')])).toEqual(['1']);
 });
 
+test('bytes that are no UTF-8 become U+FFFD, and change nothing about the byte order mark', async () => {
+  const broken = Buffer.concat([Buffer.from('\ufeffdata: é'), Buffer.of(0xff), Buffer.from('\n\n')]);
+  expect(await eventsOf([broken])).toEqual(['é\ufffd']);
+  expect(await eventsOf([Buffer.from('data: 1\n\n'), broken])).toEqual(['1']);
+});
+
+test.for<readonly [string, unknown, boolean, boolean]>([
+  ['a lost connection', new AppError('api', 'lost'), true, true],
+  ['a lost connection', new AppError('api', 'lost'), false, false],
+  ['an interruption', new AppError('interrupted', 'stopped'), true, false],
+  ['a mistake of ours', new TypeError('x'), true, false],
+])('%s (%s), with the answer complete: %s, is ignored: %s', async ([, thrown, isComplete, isIgnored]) => {
+  const traced: string[] = [];
+  const idle: number[] = [];
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('data: 1\n\n');
+    throw thrown;
+  }
+  const read = async (options: object) => {
+    const events: string[] = [];
+    for await (const batch of readSseEvents(body(), { now: () => 0, ...options })) events.push(...batch);
+    return events;
+  };
+  const isFinished = () => isComplete;
+  const options = {
+    isFinished,
+    trace: (words: string) => traced.push(words),
+    setIdleTimeout: (ms: number) => idle.push(ms),
+  };
+  for (const given of [options, { isFinished }]) {
+    if (isIgnored) expect(await read(given)).toEqual(['1']);
+    else await expect(read(given)).rejects.toBe(thrown);
+  }
+  await expect(read({})).rejects.toBe(thrown);
+  expect([traced, idle]).toEqual([isIgnored ? ['after the finish reason: lost'] : [], isComplete ? [1000] : []]);
+});
+
+test('a reader that leaves early, or a body that cannot be left, ends the stream', async () => {
+  let isLeft = false;
+  const chunks = [Buffer.from('data: 1\n\n'), Buffer.from('data: 2\n\n')];
+  const next = async () => ({ done: false as const, value: chunks.shift() ?? Buffer.alloc(0) });
+  const leave = async () => {
+    isLeft = true;
+    return { done: true as const, value: undefined };
+  };
+  for await (const batch of readSseEvents(
+    { [Symbol.asyncIterator]: () => ({ next, return: leave }) },
+    { now: () => 0 },
+  )) {
+    expect(batch).toEqual(['1']);
+    break;
+  }
+  expect(isLeft).toBe(true);
+  for await (const batch of readSseEvents({ [Symbol.asyncIterator]: () => ({ next }) }, { now: () => 0 })) {
+    expect(batch).toEqual(['2']);
+    break;
+  }
+});
+
 test('an event, and a line, may be as long as the cap, and not a byte longer', async () => {
   const tooLong = {
     fault: 'api',
@@ -205,10 +265,19 @@ test('an event, and a line, may be as long as the cap, and not a byte longer', a
   expect(await eventsOf([Buffer.from('data: 1234'), Buffer.from('567890')], 16)).toEqual(['1234567890']);
   await expect(eventsOf([Buffer.from('data: 1234'), Buffer.from('5678901')], 16)).rejects.toMatchObject(tooLong);
   await expect(eventsOf([Buffer.from('data: 12345678901')], 16)).rejects.toMatchObject(tooLong);
+  // The line end between two lines of data counts.
+  expect(await eventsOf([Buffer.from('data: 12345\ndata: 6789\n\n')], 10)).toEqual(['12345\n6789']);
+  await expect(eventsOf([Buffer.from('data: 12345\ndata: 67890\n\n')], 10)).rejects.toMatchObject(tooLong);
 });
 
 test('a line of any length may come in pieces of any length', async () => {
   const long = 'x'.repeat(10_000);
   const pieces = ['data: ', long, long, 'y', long.repeat(20), '\n\n'];
   expect(await eventsOf(pieces.map((piece) => Buffer.from(piece)))).toEqual([`${long}${long}y${long.repeat(20)}`]);
+});
+
+test('an event may have a million lines, even empty ones, and not one more', async () => {
+  const lines = 'data\n'.repeat(1_000_001);
+  expect((await eventsOf([Buffer.from(`${lines}\n`)])).map(({ length }) => length)).toEqual([1_000_000]);
+  await expect(eventsOf([Buffer.from(`${lines}data\n`)])).rejects.toThrow('an event of more than 64 MB');
 });
