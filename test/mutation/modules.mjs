@@ -11,7 +11,7 @@ export const modules = [
       { mutate: ['src/api/chunk.ts'], tests: ['test/api/chunk.test.ts'] },
       {
         mutate: ['src/api/reply.ts', 'src/api/reply-calls.ts', 'src/api/reply-failure.ts'],
-        tests: ['test/api/reply-ending.test.ts', 'test/api/reply.test.ts'],
+        tests: ['test/api/reply-ending.test.ts', 'test/api/reply.test.ts', 'test/api/chunk.test.ts'],
       },
     ],
   },
@@ -33,7 +33,12 @@ export const modules = [
     units: [
       {
         mutate: ['src/session/load.ts', 'src/session/parse.ts'],
-        tests: ['test/session/parse.test.ts', 'test/session/load.test.ts', 'test/session/damage.test.ts'],
+        tests: [
+          'test/session/parse.test.ts',
+          'test/session/load.test.ts',
+          'test/session/damage.test.ts',
+          'test/session/compaction.test.ts',
+        ],
       },
     ],
   },
@@ -56,6 +61,7 @@ export const modules = [
           'test/api/failure.test.ts',
           'test/api/failure-detail.test.ts',
           'test/api/google-error.test.ts',
+          'test/api/quota-day.test.ts',
         ],
       },
       { mutate: ['src/api/retry.ts'], tests: ['test/api/retry.test.ts'] },
@@ -71,6 +77,7 @@ export const modules = [
           'test/core/text/secret-text.test.ts',
           'test/core/text/secret-words.test.ts',
           'test/core/text/secret-files.test.ts',
+          'test/tools/workspace/fence.test.ts',
         ],
       },
     ],
