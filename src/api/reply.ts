@@ -213,7 +213,9 @@ function toServiceStep(part: Part): ServiceStep | undefined {
 const ABOUT = /^thought|Metadata$|^media(?:Resolution|Processing)$|^tool(?:Call|Response)$/;
 
 function countKinds(part: Part, kinds: Map<string, number>): void {
-  for (const key of Object.keys(part)) if (!ABOUT.test(key)) kinds.set(key, (kinds.get(key) ?? 0) + 1);
+  for (const [key, value] of Object.entries(part)) {
+    if (value !== null && !ABOUT.test(key)) kinds.set(key, (kinds.get(key) ?? 0) + 1);
+  }
 }
 
 interface TextJoiner {

@@ -144,7 +144,7 @@ test('files alone are an answer, each as it came, but the samples of one sound a
   ]);
 });
 
-test.for([{ mimeType: 'a/b' }, { data: 'AAAA' }, { mimeType: 1, data: 'AAAA' }, { mimeType: 'a/b', data: 'A' }, null])(
+test.for([{ mimeType: 'a/b' }, { data: 'AAAA' }, { mimeType: 1, data: 'AAAA' }, { mimeType: 'a/b', data: 'A' }])(
   '%j is no file',
   async (inlineData) => {
     const { events, reply } = await read([chunk([{ text: 'a' }, { inlineData }], STOP)]);
@@ -152,6 +152,14 @@ test.for([{ mimeType: 'a/b' }, { data: 'AAAA' }, { mimeType: 1, data: 'AAAA' }, 
     expect(reply).not.toHaveProperty('files');
   },
 );
+
+test('a field that is null is absent, as in all JSON of the service', async () => {
+  const parts = [{ text: 'a' }, { text: null }, { functionCall: null, text: 'b' }, { inlineData: null }];
+  expect((await read([chunk(parts, STOP)])).events).toEqual([
+    { type: 'text', delta: 'a' },
+    { type: 'text', delta: 'b' },
+  ]);
+});
 
 test('data that do not begin as base64 does are no file', async () => {
   const inlineData = { mimeType: 'a/b', data: '!AAAA' };
