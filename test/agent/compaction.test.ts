@@ -14,6 +14,7 @@ import { countPromptTokens } from '../../src/demo/reply.ts';
 import { parseRequest } from '../../src/demo/request.ts';
 import { checkRequest } from '../../src/demo/rules.ts';
 import { createSignatureBook } from '../../src/demo/signature.ts';
+import { FUZZ_TIMEOUT, fuzz } from '../support/fuzz.ts';
 import { agentOf, ok, play, tool, userContent } from './support.ts';
 
 const MODEL = 'gemini-3.8-flash';
@@ -173,7 +174,9 @@ test('two million tokens of tool output never exceed the window, and nothing of 
   );
 });
 
-test('whatever the sizes of results, every request is valid and fits, and the log is complete', async () => {
+test('whatever the sizes of results, every request is valid and fits, and the log is complete', {
+  timeout: FUZZ_TIMEOUT,
+}, async () => {
   const step = fc.oneof(
     {
       weight: 8,
@@ -197,7 +200,8 @@ test('whatever the sizes of results, every request is valid and fits, and the lo
   await fc.assert(
     fc.asyncProperty(conversation, async ({ window, steps, prompt, factor }) => {
       const unique = steps.map((one, index) =>
-        typeof one === 'string' ? `${one}.` : one.map((args) => ({ ...args, index })),
+        // No two calls alike: the third of the same would be refused.
+        typeof one === 'string' ? `${one}.` : one.map((args, call) => ({ ...args, index, call })),
       );
       const model = countingModel(window, unique, { factor });
       const { history } = sessionHistory();
@@ -220,7 +224,7 @@ test('whatever the sizes of results, every request is valid and fits, and the lo
         sizes.map((size) => expect.toSatisfy((length: number) => length >= size && length <= size + 3)),
       );
     }),
-    { numRuns: 20 },
+    fuzz(20, 2_000),
   );
 });
 
