@@ -59,26 +59,30 @@ export function killProcessTree(tree: ProcessTree): void {
 }
 
 export interface Watchdog {
+  /** To be called as soon as the tree has a leader. */
+  follow(leader: number): void;
   release(): void;
 }
 
-/** `$0` is the group, `$1` the marker. Three rounds, because a process may have forked meanwhile. */
-const WATCH = `read -r _
-kill -KILL "-$0"
+/** `$0` is the marker. Three rounds, because a process may have forked meanwhile. */
+const WATCH = `if read -r group; then
+  read -r _
+  kill -KILL "-$group"
+fi
 for round in 1 2 3; do
-  for file in $(grep -lsF "$1" /proc/[0-9]*/environ); do
+  for file in $(grep -lsF "$0" /proc/[0-9]*/environ); do
     file=\${file#/proc/}
     kill -KILL "\${file%/environ}"
   done
 done`;
 
 /**
- * Kills a process tree if this process is killed and cannot do it: the watchdog's input then ends. Does nothing on
- * Windows, which has no process groups.
+ * Kills a process tree if this process is killed and cannot do it: the watchdog's input then ends. Start it before the
+ * tree, because this process may be killed at any moment. Does nothing on Windows, which has no process groups.
  */
-export function startWatchdog({ leader, marker }: ProcessTree): Watchdog {
-  if (process.platform === 'win32') return { release() {} };
-  const watchdog = spawn('/bin/sh', ['-c', WATCH, String(leader), marker], {
+export function startWatchdog(marker: ProcessTree['marker']): Watchdog {
+  if (process.platform === 'win32') return { follow() {}, release() {} };
+  const watchdog = spawn('/bin/sh', ['-c', WATCH, marker], {
     ...{ cwd: '/', env: { PATH: '/usr/bin:/bin' }, stdio: ['pipe', 'ignore', 'ignore'], detached: true },
   });
   // Without a watchdog the command still ends with this process, unless this process is killed.
@@ -86,7 +90,10 @@ export function startWatchdog({ leader, marker }: ProcessTree): Watchdog {
   watchdog.stdin?.on('error', () => {});
   // A command that has ended but is not released, as after an error, must not keep this process alive.
   watchdog.unref();
-  return { release: () => void watchdog.kill('SIGKILL') };
+  return {
+    follow: (leader) => void watchdog.stdin?.write(`${leader}\n`),
+    release: () => void watchdog.kill('SIGKILL'),
+  };
 }
 
 function findRunning(tree: ProcessTree): readonly FoundProcess[] {

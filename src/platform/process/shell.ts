@@ -103,14 +103,17 @@ export interface StartedShell {
 /** Starts a command in a process group of its own. Throws AppError `usage` if it cannot be started. */
 export function startShell({ shell, command, cwd, env }: ShellCommand): Promise<StartedShell> {
   const marker = randomUUID();
+  const watchdog = startWatchdog(marker);
   return new Promise((resolve, reject) => {
-    const failStart = (cause: unknown): void =>
+    const failStart = (cause: unknown): void => {
+      watchdog.release();
       reject(
         new AppError('usage', `cannot start ${shell.path} in ${cwd}: ${errorReason(cause)}`, {
           cause,
           hint: 'Check that both are there, and may be used.',
         }),
       );
+    };
     try {
       const child = spawn(shell.path, [...shell.args, shell.isVerbatim ? `"${command}"` : command], {
         cwd,
@@ -123,9 +126,8 @@ export function startShell({ shell, command, cwd, env }: ShellCommand): Promise<
       child.once('error', failStart);
       const leader = child.pid;
       if (leader === undefined) return;
-      const tree = { leader, marker };
-      const watchdog = startWatchdog(tree);
-      child.once('spawn', () => resolve({ child, tree, watchdog }));
+      watchdog.follow(leader);
+      child.once('spawn', () => resolve({ child, tree: { leader, marker }, watchdog }));
     } catch (thrown) {
       // For instance a command that contains a NUL.
       failStart(thrown);

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { expect } from 'vitest';
-import { linuxTest } from '../../support/posix.ts';
+import { expect, type TestContext } from 'vitest';
+import { linuxTest, processesWith } from '../../support/posix.ts';
 
 /** Runs a command that ignores TERM, and ends itself as a second Ctrl+C would as soon as the command is up. */
 const PROGRAM = `
@@ -16,12 +17,35 @@ const PROGRAM = `
   setInterval(() => existsSync(cwd + '/up') && process.exit(130), 5);
 `;
 
-linuxTest('a program that ends at once takes the running command with it', async (t) => {
+/** Is killed right after it has started a command, before it could say which. */
+const KILLED_EARLY = `
+  import { spawn } from 'node:child_process';
+  import { startWatchdog } from './src/platform/process/group.ts';
+  const [marker] = process.argv.slice(2);
+  startWatchdog(marker);
+  const env = { PATH: process.env.PATH, MARK: marker };
+  spawn('/bin/sh', ['-c', 'sleep 600 & setsid sleep 600'], { env, detached: true, stdio: 'ignore' });
+  process.kill(process.pid, 'SIGKILL');
+`;
+
+async function buildProgram(t: TestContext, contents: string) {
   const directory = mkdtempSync(join(tmpdir(), 'gmn-shell-'));
   t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const outfile = join(directory, 'program.mjs');
-  const stdin = { contents: PROGRAM, resolveDir: process.cwd(), loader: 'ts' } as const;
+  const stdin = { contents, resolveDir: process.cwd(), loader: 'ts' } as const;
   await build({ stdin, outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' });
+  return { directory, outfile };
+}
+
+linuxTest('a program that is killed right after a command was started takes it along', async (t) => {
+  const { outfile } = await buildProgram(t, KILLED_EARLY);
+  const mark = randomUUID();
+  expect(spawnSync(process.execPath, [outfile, mark]).signal).toBe('SIGKILL');
+  await expect.poll(() => processesWith(mark), { timeout: 10_000 }).toEqual([]);
+});
+
+linuxTest('a program that ends at once takes the running command with it', async (t) => {
+  const { directory, outfile } = await buildProgram(t, PROGRAM);
   const mark = `mark-${Math.random()}`;
   const command = `trap '' TERM INT HUP; touch up; while :; do sleep 0.05; done; : ${mark}`;
   expect(spawnSync(process.execPath, [outfile, command, directory]).status).toBe(130);
