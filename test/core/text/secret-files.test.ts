@@ -129,7 +129,7 @@ test('credentials and sessions are known in any home', () => {
   const official = [
     ...['.env', 'oauth_creds.json', 'gemini-credentials.json', 'google_accounts.json', 'mcp-oauth-tokens.json'],
     ...['mcp-oauth-tokens', 'mcp-oauth-tokens-v2.json', 'tmp/a', 'history/a/b'],
-  ].map((path) => `/root/.GEMINI/${path}`);
+  ].map((path) => `/home/me/.GEMINI/${path}`);
   const plain = [
     '.gmn/config.json',
     '.gmn/mykey.json',

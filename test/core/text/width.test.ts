@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
-import { measureWidth, wrapText } from '../../../src/core/text/width.ts';
+import { measureWidth, truncateEnd, truncateStart, wrapText } from '../../../src/core/text/width.ts';
 import { isLong } from '../../support/fuzz.ts';
 
 test('text that fits is not wrapped', () => {
@@ -85,4 +85,17 @@ test('what string-width leaves open is as wide as terminals draw it', () => {
   expect(measureWidth('🇦🇦')).toBe(2);
   expect(measureWidth('\u1100\u1161\u11a8')).toBe(2);
   expect(measureWidth('\u1100\u1100\u1161')).toBe(4);
+});
+
+test.each([
+  ['/home/app', 9, '/home/app', '/home/app'],
+  ['/home/app', 5, '/hom…', '…/app'],
+  ['/日本/語', 5, '/日…', '…/語'],
+])('%s cut to %i columns', (text, columns, atEnd, atStart) => {
+  expect([truncateEnd(text, columns), truncateStart(text, columns)]).toEqual([atEnd, atStart]);
+});
+
+test('a cut splits no character', () => {
+  expect(truncateStart('/a\u{1f600}b', 3)).toBe('…b');
+  expect(truncateStart('xe\u0301b', 2)).toBe('…b');
 });
