@@ -60,7 +60,9 @@ export async function toServerError(thrown: unknown, context: FailureContext): P
   const redactTokens = (text: string): string => redactKnown(text, context.transport.secrets?.() ?? []);
   if (status !== undefined)
     return mcpError(server, redactTokens(formatHttpError(thrown, status)), { cause: thrown, status });
-  if (thrown instanceof context.sdk.ProtocolError) {
+  const { ProtocolError, RegistrationRejectedError } = context.sdk;
+  if (thrown instanceof RegistrationRejectedError) return registrationError(server, thrown);
+  if (thrown instanceof ProtocolError) {
     return mcpError(server, redactTokens(`${method} was refused: ${simplifyMessage(thrown.message)}`), {
       cause: thrown,
     });
@@ -123,10 +125,26 @@ function unauthorizedError(server: NamedServer, status: number, cause: unknown):
   return mcpError(server, message, { cause, status, hint: `To sign in, run: gmn mcp auth ${sanitize(server.name)}` });
 }
 
+function registrationError(server: NamedServer, thrown: InstanceType<Sdk['RegistrationRejectedError']>): AppError {
+  const { status, body } = thrown;
+  const refusal = tryParseJson(body);
+  // https://www.rfc-editor.org/rfc/rfc7591#section-3.2.2
+  const { error_description: described, error } = isObject(refusal) ? refusal : { error: body };
+  const why = [described, error].find((text) => typeof text === 'string' && text.trim() !== '');
+  return mcpError(server, `it does not let gmn register for signing in (HTTP ${status})${formatBody(why)}`, {
+    cause: thrown,
+    hint: 'Register a client there by hand, and put its "clientId" into "oauth" of the server\'s entry in the settings.',
+  });
+}
+
 function formatHttpError(thrown: unknown, status: number): string {
   const data = thrown instanceof Error && 'data' in thrown && isObject(thrown.data) ? thrown.data : {};
-  const text = typeof data.text === 'string' && !/<html|<!doctype/i.test(data.text) ? data.text.trim() : '';
-  return text === '' ? `it answered HTTP ${status}` : `it answered HTTP ${status}: ${text}`;
+  return `it answered HTTP ${status}${formatBody(data.text)}`;
+}
+
+function formatBody(body: unknown): string {
+  const text = typeof body === 'string' && !/<html|<!doctype/i.test(body) ? body.trim() : '';
+  return text === '' ? '' : `: ${text}`;
 }
 
 const CODE_PREFIX = /^(?:MCP error -?\d+: )+/;

@@ -4,6 +4,7 @@ import {
   type OAuthClientProvider,
   type OAuthDiscoveryState,
   ProtocolError,
+  RegistrationRejectedError,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
@@ -17,6 +18,7 @@ import {
 export const sdk = {
   Client,
   ProtocolError,
+  RegistrationRejectedError,
   SdkError,
   SdkErrorCode,
   SdkHttpError,

@@ -10,10 +10,12 @@ export interface OAuthManners {
   readonly stepUp?: string;
   /** No refresh token is issued. */
   readonly isShortLived?: boolean;
+  /** Nobody may register; this is the body of the refusal. */
+  readonly refusal?: string;
 }
 
 /** An MCP server that requires a sign-in, and its authorization server, in one. `page` is what a browser would do. */
-export async function oauthPeer(t: TestContext, { page, stepUp, isShortLived }: OAuthManners = {}) {
+export async function oauthPeer(t: TestContext, { page, stepUp, isShortLived, refusal }: OAuthManners = {}) {
   const mcp = streamable('json');
   let origin = '';
   let issuer = '';
@@ -94,6 +96,7 @@ export async function oauthPeer(t: TestContext, { page, stepUp, isShortLived }: 
           token_endpoint_auth_methods_supported: ['none'],
         });
       case '/register':
+        if (refusal !== undefined) return void response.writeHead(403).end(refusal);
         return json(response, 201, { ...JSON.parse(request.body), client_id: 'registered-client' });
       case '/authorize':
         return authorize(request, response);

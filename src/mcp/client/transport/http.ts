@@ -15,7 +15,6 @@ import type { ClientContext, OpenTransport } from '../types.ts';
 const MIN_RETRY_MS = 250;
 const MAX_RETRY_MS = 30_000;
 const CLOSE_MS = 500;
-const CREDENTIAL_HEADER = /authorization|cookie|token|secret|key$/i;
 
 export const openHttp: OpenTransport = async (server, context, sdk) => {
   const remote = requireSafeRemote(server);
@@ -25,7 +24,6 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
   const transport = new StreamableHTTPClientTransport(new URL(remote.url), {
     fetch: authorization?.fetch ?? plain,
     ...(authorization === undefined ? {} : { authProvider: authorization.provider }),
-    requestInit: { headers: { ...remote.headers } },
     reconnectionOptions: {
       initialReconnectionDelay: 1000,
       maxReconnectionDelay: MAX_RETRY_MS,
@@ -61,7 +59,6 @@ export const openSse: OpenTransport = async (server, context, sdk) => {
   const transport = new SSEClientTransport(new URL(remote.url), {
     fetch: authorization?.fetch ?? plain,
     ...(authorization === undefined ? {} : { authProvider: authorization.provider }),
-    requestInit: { headers: { ...remote.headers } },
   });
   if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
   // Responses come only on this stream: a new one would belong to another session, which got no requests.
@@ -79,19 +76,20 @@ export const openSse: OpenTransport = async (server, context, sdk) => {
   };
 };
 
+/** Any header may be a credential: only the user knows what they wrote it for. */
 function requireSafeRemote(server: NamedServer): RemoteDefinition {
   const { definition } = server;
   if (definition.kind === 'stdio') throw new TypeError(definition.kind);
   const { protocol, hostname } = new URL(definition.url);
-  const secret = Object.keys(definition.headers).find((name) => CREDENTIAL_HEADER.test(name));
-  if (secret === undefined || protocol === 'https:' || isLoopback(hostname)) return definition;
-  throw mcpError(server, `its header ${secret} is not sent in the clear to ${hostname}`, {
-    hint: 'Use an https address, or remove the header.',
+  const [header] = Object.keys(definition.headers);
+  if (header === undefined || protocol === 'https:' || isLoopback(hostname)) return definition;
+  throw mcpError(server, `its header ${header} is not sent in the clear to ${hostname}`, {
+    hint: 'Use an https address, or one on this machine, such as the end of an ssh tunnel (http://127.0.0.1:…); or remove the header.',
   });
 }
 
 /** No idle timeout: a tool may be silent up to its own timeout, and an event stream for ever. */
-function createTransportFetch({ url }: RemoteDefinition, { env, clock, httpTimers, trace }: ClientContext) {
+function createTransportFetch({ url, headers }: RemoteDefinition, { env, clock, httpTimers, trace }: ClientContext) {
   let broken: AppError | undefined;
   const reach = createReach(url, { env });
   const timers = { connectMs: httpTimers.connectMs, headersMs: 0, idleMs: 0 };
@@ -101,10 +99,18 @@ function createTransportFetch({ url }: RemoteDefinition, { env, clock, httpTimer
   });
   const plain: Fetch = (input, init) => {
     broken = undefined;
-    return limitedFetch(input, init);
+    // Not left to the SDK, which would send the user's headers to the server's sign-in as well, wherever that is.
+    const isOwn = new URL(input).origin === new URL(url).origin;
+    return limitedFetch(input, isOwn ? { ...init, headers: addHeaders(headers, init?.headers) } : init);
   };
   // Describes one response, so the next request resets it.
   return { plain, reach, breakReason: (): string => broken?.message ?? '', disconnect: client.close };
+}
+
+function addHeaders(own: RemoteDefinition['headers'], given: RequestInit['headers']): Headers {
+  const headers = new Headers(own);
+  new Headers(given).forEach((value, name) => void headers.set(name, value));
+  return headers;
 }
 
 function waitBriefly(work: Promise<unknown>): Promise<void> {

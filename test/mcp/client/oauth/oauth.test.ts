@@ -110,6 +110,39 @@ test('what one issuer gave is never shown to the next, and that comes to nothing
   expect(JSON.stringify(other.received)).not.toContain('refresh-token-1');
 });
 
+test('a header that the user wrote for a server goes to that server alone, not to where it has people sign in', async (t) => {
+  const { context, named, prompt, moveTo, received } = await place(t, {
+    entry: { headers: { 'X-Own': 'own-secret' } },
+  });
+  const other = await oauthPeer(t);
+  moveTo(other.url, 'access-token-1');
+  expect(await signIn(named, { ...context, signIn: prompt }, signal)).toBe(true);
+  expect(other.asked('/register')).toHaveLength(1);
+  expect(other.asked('/token')).toHaveLength(1);
+  expect(JSON.stringify(other.received)).not.toContain('own-secret');
+  expect(received.filter(({ path }) => path === '/mcp').every(({ headers }) => headers['x-own'] === 'own-secret')).toBe(
+    true,
+  );
+});
+
+test.for([
+  ['', ''],
+  ['{"error":"access_denied"}', ': access_denied'],
+  ['{"error":"x","error_description":"ask\\u001b[2J the\\nadmin"}', ': ask the / admin'],
+  ['not here', ': not here'],
+  ['<html><body>no</body></html>', ''],
+])(
+  'a refused registration is reported with the reason, if there is one, and the way out: %j',
+  async ([refusal = '', why], t) => {
+    const { context, named, prompt } = await place(t, { manners: { refusal } });
+    const fault = await faultOf(signIn(named, { ...context, signIn: prompt }, signal));
+    expect([fault.message, fault.hint]).toEqual([
+      `MCP server remote: it does not let gmn register for signing in (HTTP 403)${why}`,
+      'Register a client there by hand, and put its "clientId" into "oauth" of the server\'s entry in the settings.',
+    ]);
+  },
+);
+
 test('changes at the same time are all kept', async (t) => {
   const { context } = surroundings(t);
   const issuers = ['https://one.example', 'https://two.example', 'https://three.example'];

@@ -197,12 +197,19 @@ test('an SSE server behind a sign-in says so, though it knows nothing of Streama
   expect((await faultOf(open())).message).toBe('MCP server remote: it requires a sign-in (HTTP 401)');
 });
 
-test.for(['http', 'sse'])('no credential is sent in the clear to another machine, over %s', async (type, t) => {
+test.for([
+  ['http', 'Authorization'],
+  ['sse', 'Authorization'],
+  ['http', 'X-Api'],
+  ['sse', 'PRIVATE_ACCESS'],
+])('no credential is sent in the clear to another machine, over %s', async ([type = '', name = ''], t) => {
   const { context } = surroundings(t);
-  const entry = { url: 'http://192.0.2.1/mcp', type, headers: { Authorization: 'Bearer secret-secret' } };
-  expect((await faultOf(connectServer(server(entry, 'remote'), context, signal))).message).toBe(
-    'MCP server remote: its header Authorization is not sent in the clear to 192.0.2.1',
-  );
+  const entry = { url: 'http://192.0.2.1/mcp', type, headers: { [name]: 'Bearer secret-secret' } };
+  const fault = await faultOf(connectServer(server(entry, 'remote'), context, signal));
+  expect([fault.message, fault.hint]).toEqual([
+    `MCP server remote: its header ${name} is not sent in the clear to 192.0.2.1`,
+    'Use an https address, or one on this machine, such as the end of an ssh tunnel (http://127.0.0.1:…); or remove the header.',
+  ]);
 });
 
 test('a server that breaks down at the newest greeting gets the old one, and from then on only that', async (t) => {
