@@ -6,6 +6,7 @@ import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { gmnCommand, place, runGmn } from '../support/gmn.ts';
+import { mcpPlace } from '../support/mcp-place.ts';
 import { linuxTest, processesWith } from '../support/posix.ts';
 
 const ALLOWED = ['--tools', 'run_shell_command', '--allowed-tools', 'run_shell_command'];
@@ -71,6 +72,17 @@ linuxTest.for([
   const { cwd, env } = place(t, { gemini });
   const child = spawn(...gmnCommand([...(flags as readonly string[]), 'x']), { cwd, env, stdio: 'ignore' });
   await expect.poll(() => processesWith(mark).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(4);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await expect.poll(() => processesWith(mark), { timeout: 10_000 }).toEqual([]);
+});
+
+linuxTest('a gmn that is killed takes its MCP servers along, though they ignore the end of their input', async (t) => {
+  const mark = randomUUID();
+  const args = ['-c', "trap '' TERM HUP INT; sh -c 'sleep 600' & sleep 600"];
+  const { cwd, env } = mcpPlace(t, { deaf: { command: '/bin/sh', args, env: { MARK: mark } } });
+  const child = spawn(...gmnCommand(['mcp', 'tools', 'deaf']), { cwd, env, stdio: 'ignore' });
+  await expect.poll(() => processesWith(mark).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(3);
   child.kill('SIGKILL');
   await once(child, 'exit');
   await expect.poll(() => processesWith(mark), { timeout: 10_000 }).toEqual([]);

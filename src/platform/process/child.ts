@@ -6,7 +6,7 @@ import { StringDecoder } from 'node:string_decoder';
 import type { Env } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 import { errorReason } from '../runtime/system.ts';
-import { killProcessTree, type ProcessTree, stopProcessTree } from './group.ts';
+import { killProcessTree, type ProcessTree, startWatchdog, stopProcessTree } from './group.ts';
 import { pickVariables } from './shell-choice.ts';
 import { type WindowsCommand, windowsCommand } from './windows-command.ts';
 
@@ -46,9 +46,13 @@ const GRACE_MS = 300;
 const LINGER_MS = 200;
 
 /**
- * Starts a program in a process group of its own, without a shell. If it cannot be started, `ended` has a `failure`.
+ * Starts a program in a process group of its own, without a shell. The group ends with this process, however that ends. If
+ * the program cannot be started, `ended` has a `failure`.
  */
 export function startProgram(start: ProgramStart): Program {
+  // The user decides about the environment here, so it has no marker, and only the process group is stopped.
+  const marker = randomUUID();
+  const watchdog = startWatchdog(marker);
   let child: ChildProcessWithoutNullStreams;
   try {
     const { command, args, isVerbatim } = resolveCommand(start);
@@ -61,11 +65,17 @@ export function startProgram(start: ProgramStart): Program {
       windowsHide: true,
     });
   } catch (thrown) {
+    watchdog.release();
     return failedProgram(thrown);
   }
-  // The user decides about the environment here, so it has no marker, and only the process group is stopped.
-  const tree = child.pid === undefined ? undefined : { leader: child.pid, marker: randomUUID() };
+  const tree = child.pid === undefined ? undefined : { leader: child.pid, marker };
+  if (tree === undefined) watchdog.release();
+  else watchdog.follow(tree.leader);
   const cancelKill = tree && start.onExit(() => killProcessTree(tree));
+  const release = (): void => {
+    cancelKill?.();
+    watchdog.release();
+  };
   const errors = readErrors(child);
   // `ended` reports the end; a write after it is not an error.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
@@ -76,7 +86,7 @@ export function startProgram(start: ProgramStart): Program {
     output: streamOutput(child),
     errors,
     ended,
-    stop: () => (stopping ??= stop(child, tree, ended).finally(cancelKill)),
+    stop: () => (stopping ??= stop(child, tree, ended).finally(release)),
   };
 }
 
