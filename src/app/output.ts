@@ -6,10 +6,8 @@ import { extractCodeBlocks } from '../core/text/code-block.ts';
 import { formatSize } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { type OutputFile, openOutputFile } from '../platform/files/write.ts';
-import { findClipboardProgram } from '../platform/process/clipboard.ts';
+import { findClipboardWriter, writeClipboard } from '../platform/process/clipboard.ts';
 import { showInPager } from '../platform/process/editor.ts';
-import { feedCommand } from '../platform/process/run.ts';
-import { chooseShell } from '../platform/process/shell-choice.ts';
 import { TTY_PATH } from '../platform/terminal/tty.ts';
 import { createStderr } from '../render/stderr.ts';
 import { type PrintOptions, printReport, type Report } from './report.ts';
@@ -160,24 +158,16 @@ interface Clipboard {
  */
 function openClipboard({ env, cwd, io, signal }: App): Clipboard {
   const isRemote = Boolean(env.SSH_CONNECTION || env.SSH_TTY);
-  const program = isRemote ? undefined : findClipboardProgram(env);
-  if (program === undefined && !io.err.isTerminal) {
+  const writer = isRemote ? undefined : findClipboardWriter(env);
+  if (writer === undefined && !io.err.isTerminal) {
     throw new AppError('usage', '--copy found no clipboard: there is no terminal and no display', {
       hint: 'Pass the answer to a program of yours: gmn "…" | <program>',
     });
   }
   return {
     async copy(text) {
-      if (program === undefined) await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
-      else {
-        const shell = chooseShell(undefined, env);
-        const exitCode = await feedCommand({ shell, command: program, input: text, cwd, env }, signal);
-        if (exitCode !== 0) {
-          throw new AppError('usage', `the answer was not copied: ${program} failed (exit code ${exitCode})`, {
-            hint: 'See what it says above, or leave --copy out.',
-          });
-        }
-      }
+      if (writer === undefined) await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
+      else await writeClipboard(text, writer, { env, cwd }, signal);
       return `copied ${formatSize(Buffer.byteLength(text))}`;
     },
   };

@@ -20,11 +20,11 @@ posixTest('Ctrl+V attaches the picture in the clipboard, and so does a file drop
   writeFileSync(join(place, 'held'), PNG);
   writeFileSync(join(place, 'huge.png'), Buffer.concat([PNG, Buffer.alloc(15_500_000)]));
   writeFileSync(join(place, 'big.png'), Buffer.concat([PNG, Buffer.alloc(8_000_000)]));
-  const held = '#!/bin/sh\ncase "$*" in *image/png*) cat "$HELD" ;; *) printf "some text" ;; esac\n';
+  const held = `#!/bin/sh\ncase "$*" in *image/png*) cat "${place}/held" ;; *) printf "some text" ;; esac\n`;
   writeFileSync(join(place, 'wl-paste'), held);
   chmodSync(join(place, 'wl-paste'), 0o755);
   const gemini = await fakeGemini(t, [reply('a square'), reply('two'), reply('three')]);
-  const env = { PATH: `${place}:${process.env.PATH}`, WAYLAND_DISPLAY: 'w', HELD: join(place, 'held') };
+  const env = { PATH: `${place}:${process.env.PATH}`, WAYLAND_DISPLAY: 'w' };
   const chat = chatInTerminal(t, [], {
     gemini,
     env,

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chunk, events, failure, fakeGemini, finish, reply, type Scripted } from '../support/fake-gemini.ts';
-import { gmnCommand, place, runGmn } from '../support/gmn.ts';
+import { gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
 
 const DEMO = { args: ['--demo'] } as const;
 
@@ -117,6 +118,19 @@ test('--shell turns the shell tool on', async (t) => {
   await pipedChat(t, ['hi'], { gemini, args: ['--shell', '/bin/sh'] });
   const tools = JSON.stringify(gemini.requests[0]?.body.tools);
   expect(tools).toContain('Run a command with /bin/sh');
+});
+
+posixTest('a --shell that cannot be run is refused at once', async (t) => {
+  const at = place(t, { gemini: await fakeGemini(t, []), files: { mine: '#!/bin/sh\n' } });
+  for (const shell of ['/nope', 'no-such-shell', 'mine', './mine']) {
+    expect(await runGmnIn(t, at, ['chat', '--shell', shell], 'hi\n')).toMatchObject({
+      stdout: '',
+      stderr: `Error: --shell: ${shell} is not a program that can be run
+Name a shell by its full path, for example: --shell /bin/sh
+`,
+      exitCode: 1,
+    });
+  }
 });
 
 test('-t ends a request that takes longer, and the chat continues', async (t) => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
@@ -7,6 +7,7 @@ import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { place, runGmnIn } from '../support/gmn.ts';
 import { LAYOUTS, layTraps, plantTraps, recordingProxy } from '../support/hostile-workspace.ts';
 import { posixTest } from '../support/posix.ts';
+import { runInTerminal } from '../support/pty.ts';
 
 /** Every way into the program; some need the network, and are told that there is none. */
 const ENTRIES: readonly (readonly [args: readonly string[], stdin?: string])[] = [
@@ -92,6 +93,49 @@ posixTest('no program of the folder is run in place of one of the system, though
   expect(toolCalls[3].result).toMatchObject({ output: expect.stringContaining('own shell') });
   expect(existsSync(mark)).toBe(false);
 });
+
+/** Says what it was given, and answers as a clipboard or an editor would. */
+const HELPER = `#!/bin/sh
+env > "$HOME/seen"
+for last; do :; done
+if [ -f "$last" ]; then echo Hello > "$last"; else echo pasted; fi
+`;
+
+posixTest.for([
+  ['wl-copy', ['--copy', 'Hello'], { WAYLAND_DISPLAY: 'w' }],
+  ['wl-paste', ['--paste', 'Hello'], { WAYLAND_DISPLAY: 'w' }],
+  ['xclip', ['--paste', 'Hello'], { DISPLAY: ':0' }],
+  ['less', ['--pager', 'Hello'], {}],
+  ['vi', ['--editor'], {}],
+  ['code', ['--editor'], { EDITOR: 'code --wait' }],
+  ['code', ['--editor'], { EDITOR: '"code" --wait' }],
+  ['own', ['--pager', 'Hello'], { PAGER: 'own' }],
+] as const)(
+  'of a helper such as %s only the one outside the folder is run, and it gets neither a key nor the folder’s PATH',
+  async ([name, args, display], t) => {
+    const { root, cwd, home, env } = place(t, { env: { GEMINI_API_KEY: 'test-key-0123456789', NO_COLOR: '1' } });
+    const mark = join(root, 'mark');
+    const bin = join(root, 'bin');
+    const link = join(root, 'link');
+    for (const directory of [cwd, join(cwd, 'bin'), bin]) {
+      mkdirSync(directory, { recursive: true });
+      const text = directory === bin ? HELPER : `#!/bin/sh\n: > '${mark}'\n`;
+      writeFileSync(join(directory, name), text, { mode: 0o755 });
+    }
+    symlinkSync(join(cwd, 'bin'), link);
+    const outside = [bin, '/usr/bin', '/bin'].join(delimiter);
+    const PATH = ['', '.', 'bin', cwd, join(cwd, 'bin'), link, outside].join(delimiter);
+    const at = { cwd, env: { ...env, PATH, ...display } };
+    const { exitCode } = await runInTerminal(t, ['--demo', ...args], { at }).ended;
+    expect([existsSync(mark), exitCode]).toEqual([false, 0]);
+    const seen = readFileSync(join(home, 'seen'), 'utf8').split('\n');
+    expect(seen).toContain(`PATH=${outside}`);
+    expect(seen.filter((line) => /KEY|NO_COLOR/.test(line))).toEqual([]);
+    for (const [variable, value] of Object.entries(display)) {
+      if (variable !== 'EDITOR' && variable !== 'PAGER') expect(seen).toContain(`${variable}=${value}`);
+    }
+  },
+);
 
 const SAID = 'canary-of-the-folder';
 

@@ -1,23 +1,24 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { oauthPeer } from '../mcp/client/oauth-peer.ts';
 import { gmnCommand } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
+import { linuxTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 /** A browser that goes where it is sent, and writes down that it was. */
 const BROWSER = `#!/usr/bin/env node
-require('node:fs').appendFileSync(process.env.HOME + '/opened', process.argv.slice(2).join(' ') + '\\n');
+require('node:fs').appendFileSync(process.env.HOME + '/opened', process.argv.slice(2).join(' ') + (process.env.GEMINI_API_KEY ? ' with a key\\n' : '\\n'));
 fetch(process.argv[2]).then((answer) => answer.text());
 `;
 
 async function signInPlace(t: TestContext) {
   const peer = await oauthPeer(t);
   const here = mcpPlace(t, { wiki: { url: `${peer.url}/mcp`, type: 'http' }, files: fixtureServer('mcp-server.mjs') });
-  const browser = join(here.root, 'browser');
+  const browser = join(here.root, 'bin', 'xdg-open');
   here.write(browser, BROWSER);
   chmodSync(browser, 0o755);
   Object.assign(here.env, { BROWSER: browser });
@@ -51,6 +52,18 @@ const REFUSED = {
   stderr: 'Error: MCP server wiki: it requires a sign-in (HTTP 401)\nTo sign in, run: gmn mcp auth wiki\n',
   exitCode: 5,
 };
+
+linuxTest('no browser of the folder is opened, and the one outside gets no key', async (t) => {
+  const here = await signInPlace(t);
+  const mark = join(here.root, 'mark');
+  here.write(join(here.cwd, 'xdg-open'), `#!/bin/sh\n: > '${mark}'\n`);
+  chmodSync(join(here.cwd, 'xdg-open'), 0o755);
+  const PATH = ['.', '', here.cwd, join(here.root, 'bin'), here.env.PATH].join(delimiter);
+  const env = { ...here.env, PATH, BROWSER: '', DISPLAY: ':0', GEMINI_API_KEY: 'test-key-0123456789' };
+  await runInTerminal(t, ['mcp', 'auth', 'wiki'], { at: { cwd: here.cwd, env }, columns: 1000 }).ended;
+  expect(existsSync(mark)).toBe(false);
+  expect(here.opened()).toMatch(/^http:\/\/127\.0\.0\.1\S+\n$/);
+});
 
 test('auth signs in through the browser and keeps it', async (t) => {
   const here = await signInPlace(t);

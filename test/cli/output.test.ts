@@ -271,20 +271,27 @@ Name a file in a directory that exists and that you may write to.
 
 describe('--copy', () => {
   posixTest('hands the answer to the clipboard program', async (t) => {
-    const at = place(t, { files: { 'bin/wl-copy': '#!/bin/sh\ncat > "$HOME/clipboard"\n' } });
-    chmodSync(join(at.cwd, 'bin/wl-copy'), 0o755);
-    const env = { ...at.env, PATH: `${join(at.cwd, 'bin')}:${at.env.PATH}`, WAYLAND_DISPLAY: 'wayland-0' };
+    const at = place(t);
+    const bin = join(at.root, 'bin');
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'wl-copy'), '#!/bin/sh\ncat > "$HOME/clipboard"\n', { mode: 0o755 });
+    const env = { ...at.env, PATH: `${bin}:${at.env.PATH}`, WAYLAND_DISPLAY: 'wayland-0' };
     const gmn = await runGmnIn(t, { cwd: at.cwd, env }, ['--demo', '--copy', '-x', 'bash script that prints the date']);
     expect(gmn).toMatchObject({ stdout: "date '+%F'\n", stderr: 'gmn: copied 11 B\n', exitCode: 0 });
     expect(readFileSync(join(at.home, 'clipboard'), 'utf8')).toBe("date '+%F'\n");
   });
 
-  posixTest('tells if the program fails, the answer shown', async (t) => {
-    const gmn = await runGmn(t, ['--demo', '--copy', 'Hello'], {
-      env: { WAYLAND_DISPLAY: 'wayland-0', PATH: '/nowhere' },
-    });
+  posixTest.for([
+    [undefined, 'the clipboard needs the program wl-copy, which is not installed'],
+    ['#!/bin/sh\nexit 3\n', 'the answer was not copied: wl-copy failed (exit code 3)'],
+    ['#!/nowhere\n', 'the answer was not copied: wl-copy failed (ENOENT)'],
+  ])('tells if the program fails, the answer shown: %j', async ([script, why], t) => {
+    const at = place(t, { env: { WAYLAND_DISPLAY: 'wayland-0' } });
+    if (script !== undefined) writeFileSync(join(at.home, 'wl-copy'), script, { mode: 0o755 });
+    const env = { ...at.env, PATH: at.home };
+    const gmn = await runGmnIn(t, { cwd: at.cwd, env }, ['--demo', '--copy', 'Hello']);
     expect(gmn).toMatchObject({ stdout: 'Hello! How can I help you today?\n', exitCode: 1 });
-    expect(gmn.stderr).toContain('Error: the answer was not copied: wl-copy failed (exit code 127)\n');
+    expect(gmn.stderr).toContain(`Error: ${why}\n`);
   });
 
   posixTest('asks the terminal where there is no program', async (t) => {

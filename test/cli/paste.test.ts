@@ -1,15 +1,17 @@
-import { chmodSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 posixTest('--paste adds the text of the clipboard, else a picture that is in it', async (t) => {
-  const xclip = '#!/bin/sh\ncase "$*" in *"-t $WANTED"*) printf "%b" "$HELD" ;; *) exit 1 ;; esac\n';
-  const at = place(t, { files: { 'bin/xclip': xclip } });
-  chmodSync(join(at.cwd, 'bin/xclip'), 0o755);
-  const pasted = async (env: Record<string, string>) => {
-    const all = { ...at.env, PATH: `${join(at.cwd, 'bin')}:${at.env.PATH}`, DISPLAY: ':0', ...env };
+  const at = place(t);
+  const bin = join(at.root, 'bin');
+  mkdirSync(bin);
+  const pasted = async ({ WANTED = '', HELD = '', ...env }: Record<string, string>) => {
+    const xclip = `#!/bin/sh\ncase "$*" in *"-t ${WANTED}"*) printf "%b" '${HELD}' ;; *) exit 1 ;; esac\n`;
+    writeFileSync(join(bin, 'xclip'), xclip, { mode: 0o755 });
+    const all = { ...at.env, PATH: `${bin}:${at.env.PATH}`, DISPLAY: ':0', ...env };
     const { stdout, stderr } = await runGmnIn(t, { cwd: at.cwd, env: all }, ['--demo', '--paste', '--dry-run', 'x']);
     return stdout === '' ? stderr : JSON.parse(stdout).body.contents[0].parts;
   };

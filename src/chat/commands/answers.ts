@@ -4,7 +4,7 @@ import { extractCodeBlocks } from '../../core/text/code-block.ts';
 import { formatSize } from '../../core/text/format.ts';
 import { shortenId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { findClipboardProgram } from '../../platform/process/clipboard.ts';
+import { findClipboardWriter, writeClipboard } from '../../platform/process/clipboard.ts';
 import { feedCommand } from '../../platform/process/run.ts';
 import type { Chat } from '../chat.ts';
 import { joinAnswer } from '../recap.ts';
@@ -22,7 +22,9 @@ export const COPY: SlashCommand = {
     if (!lines.isTerminal || !io.err.isTerminal) throw copyError('a clipboard needs a terminal');
     const size = formatSize(Buffer.byteLength(text));
     if (isPlain) {
-      await pipeToCommand(chat, requireClipboardProgram(chat), text, signal);
+      const writer = findClipboardWriter(chat.env);
+      if (writer === undefined) throw copyError('no program for the clipboard is known here');
+      await lines.withTerminal(() => writeClipboard(text, writer, chat, signal));
       await chat.say(`Copied ${size}.`);
     } else {
       await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
@@ -32,12 +34,6 @@ export const COPY: SlashCommand = {
     return undefined;
   },
 };
-
-function requireClipboardProgram({ env }: Chat): string {
-  const program = findClipboardProgram(env);
-  if (program === undefined) throw copyError('no program for the clipboard is known here');
-  return program;
-}
 
 function copyError(why: string): AppError {
   return new AppError('usage', `nothing was copied: ${why}`, {

@@ -54,6 +54,7 @@ const MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
 
 export async function run(options: ChatOptions, app: App): Promise<number> {
   checkChatUsage(options);
+  const shell = chooseShell(options.shell, app.env);
   const isPlain = (options.plain ?? false) || app.env.TERM === 'dumb';
   const io = isPlain ? toPlainIo(app.io) : app.io;
   const undo = createUndoStore(app);
@@ -125,7 +126,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
       modes: assistant.setup.mode === 'yolo' ? [...MODES, 'yolo'] : MODES,
       takeReports: () => reports.splice(0),
       changes: createChanges(undo, { ...turns, workspace, cwd: workspace.roots[0] ?? cwd }),
-      shell: chooseShell(options.shell, env),
+      shell,
       customCommands: createLazyCommands(options, context),
       openVerifiedTurn: (command) => openVerifiedTurn(command, options, context.app),
       openFiles: async (prompt) => {

@@ -5,7 +5,7 @@ import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { listPaths, type PathStatus, readPathStatus } from '../../platform/files/read.ts';
 import type { Runtime } from '../../platform/host.ts';
-import { findProgram } from '../../platform/process/run.ts';
+import { findProgram } from '../../platform/process/program-path.ts';
 import { readCodeCacheState } from '../../platform/runtime/code-cache.ts';
 import { findRipgrep } from '../../tools/search/ripgrep.ts';
 import { type Finding, isUtf8Locale, type Remedy } from './finding.ts';

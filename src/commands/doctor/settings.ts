@@ -11,7 +11,7 @@ import { type ConfiguredServer, listConfiguredServers } from '../../mcp/client/s
 import { resolveModel } from '../../models/choice.ts';
 import { type Backend, DEFAULT_MODEL, FALLBACK_MODELS, findModelFacts } from '../../models/table.ts';
 import { readSmallFile } from '../../platform/files/small-file.ts';
-import { findProgram } from '../../platform/process/run.ts';
+import { findProgram } from '../../platform/process/program-path.ts';
 import { type Finding, type Remedy, toFailedFinding } from './finding.ts';
 
 export async function checkSettings(app: App): Promise<readonly Finding[]> {

@@ -131,7 +131,7 @@ function registrationError(server: NamedServer, thrown: InstanceType<Sdk['Regist
   // https://www.rfc-editor.org/rfc/rfc7591#section-3.2.2
   const { error_description: described, error } = isObject(refusal) ? refusal : { error: body };
   const why = [described, error].find((text) => typeof text === 'string' && text.trim() !== '');
-  return mcpError(server, `it does not let gmn register for signing in (HTTP ${status})${formatBody(why)}`, {
+  return mcpError(server, `it does not let gmn register for signing in (HTTP ${status})${formatServerReason(why)}`, {
     cause: thrown,
     hint: 'Register a client there by hand, and put its "clientId" into "oauth" of the server\'s entry in the settings.',
   });
@@ -139,10 +139,10 @@ function registrationError(server: NamedServer, thrown: InstanceType<Sdk['Regist
 
 function formatHttpError(thrown: unknown, status: number): string {
   const data = thrown instanceof Error && 'data' in thrown && isObject(thrown.data) ? thrown.data : {};
-  return `it answered HTTP ${status}${formatBody(data.text)}`;
+  return `it answered HTTP ${status}${formatServerReason(data.text)}`;
 }
 
-function formatBody(body: unknown): string {
+function formatServerReason(body: unknown): string {
   const text = typeof body === 'string' && !/<html|<!doctype/i.test(body) ? body.trim() : '';
   return text === '' ? '' : `: ${text}`;
 }

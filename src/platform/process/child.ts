@@ -1,14 +1,11 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { StringDecoder } from 'node:string_decoder';
-import type { Env } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 import { errorReason } from '../runtime/system.ts';
 import { killProcessTree, type ProcessTree, startWatchdog, stopProcessTree } from './group.ts';
-import { pickVariables } from './shell-choice.ts';
-import { type WindowsCommand, windowsCommand } from './windows-command.ts';
+import { resolveCommand } from './windows-command.ts';
 
 interface ProgramStart {
   readonly command: string;
@@ -90,12 +87,6 @@ export function startProgram(start: ProgramStart): Program {
   };
 }
 
-function resolveCommand({ command, args, cwd, env }: ProgramStart): WindowsCommand {
-  if (process.platform !== 'win32') return { command, args, isVerbatim: false };
-  const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-  return windowsCommand(command, args, { env, cwd, isFile });
-}
-
 async function stop(
   child: ChildProcessWithoutNullStreams,
   tree: ProcessTree | undefined,
@@ -174,17 +165,6 @@ function failedProgram(thrown: unknown): Program {
     ended: Promise.resolve({ failure: errorReason(thrown), exitCode: null, signal: null }),
     stop: async () => {},
   };
-}
-
-/** `GMN_MCP_DEPTH` counts nested MCP servers. */
-const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'LANG', 'TZ', 'TMPDIR', 'GMN_MCP_DEPTH'];
-
-/**
- * A few harmless variables of ours plus `own`, which the user wrote for this program. None of our keys or tokens is
- * passed on.
- */
-export function programEnvironment(env: Env, own: Readonly<Record<string, string>>): Record<string, string> {
-  return { ...pickVariables(env, PASSED, process.platform), ...own };
 }
 
 /** More than one per core, because a program that loads often waits. */

@@ -1,13 +1,49 @@
 import { execFile } from 'node:child_process';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
+import { errorReason } from '../runtime/system.ts';
+import { helperEnvironment } from './environment.ts';
+import { findHelper } from './program-path.ts';
+import { feedProgram } from './run.ts';
 import { windowsProgram } from './windows-command.ts';
 
-export function findClipboardProgram(env: Env, platform: string = process.platform): string | undefined {
-  if (platform === 'darwin') return 'pbcopy';
-  if (platform === 'win32') return windowsProgram('clip', env);
-  if (env.WAYLAND_DISPLAY) return 'wl-copy';
-  return env.DISPLAY ? 'xclip -selection clipboard' : undefined;
+type Words = readonly [program: string, ...args: string[]];
+
+/** The program that copies here, whether it is installed or not; undefined if there is no display. */
+export function findClipboardWriter(env: Env, platform: string = process.platform): Words | undefined {
+  if (platform === 'darwin') return ['pbcopy'];
+  if (platform === 'win32') return [windowsProgram('clip', env)];
+  if (env.WAYLAND_DISPLAY) return ['wl-copy'];
+  return env.DISPLAY ? ['xclip', '-selection', 'clipboard'] : undefined;
+}
+
+/** Copies a text with that program. Throws AppError `usage` if that fails, and the signal's reason. */
+export async function writeClipboard(
+  text: string,
+  [program, ...args]: Words,
+  { env, cwd }: Pick<ClipboardOptions, 'env' | 'cwd'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const file = findHelper(program, env, [cwd]);
+  if (file === undefined) throw missingProgramError(program);
+  const run = { program: file, args, input: text, cwd, env: helperEnvironment(env, [cwd]) };
+  const why = await feedProgram(run, signal).then(
+    (exitCode) => (exitCode === 0 ? undefined : `exit code ${exitCode}`),
+    (thrown: unknown) => {
+      signal.throwIfAborted();
+      return errorReason(thrown);
+    },
+  );
+  if (why === undefined) return;
+  throw new AppError('usage', `the answer was not copied: ${program} failed (${why})`, {
+    hint: 'See what it says above.',
+  });
+}
+
+function missingProgramError(program: string): AppError {
+  return new AppError('usage', `the clipboard needs the program ${program}, which is not installed`, {
+    hint: `Install ${program}. One that is inside this folder is not used.`,
+  });
 }
 
 /** More than can be sent anyway. */
@@ -18,7 +54,7 @@ const PROGRAM_MS = 5000;
 
 interface Reader {
   readonly holds: 'text' | 'picture';
-  readonly command: readonly [program: string, ...args: string[]];
+  readonly command: Words;
   /** Absent: the output is the content. */
   readonly decode?: (output: Uint8Array) => Uint8Array;
 }
@@ -38,7 +74,7 @@ export function listClipboardReaders(env: Env, platform: string = process.platfo
     ];
   }
   if (platform === 'win32') {
-    const run = (script: string): Reader['command'] => [
+    const run = (script: string): Words => [
       windowsProgram('powershell', env),
       ...['-NoProfile', '-STA', '-Command', script],
     ];
@@ -54,7 +90,7 @@ export function listClipboardReaders(env: Env, platform: string = process.platfo
     ];
   }
   if (!env.DISPLAY) return [];
-  const xclip = (type: string): Reader['command'] => ['xclip', '-selection', 'clipboard', '-o', '-t', type];
+  const xclip = (type: string): Words => ['xclip', '-selection', 'clipboard', '-o', '-t', type];
   return [
     { holds: 'text', command: xclip('UTF8_STRING') },
     { holds: 'picture', command: xclip('image/png') },
@@ -105,9 +141,7 @@ export async function readClipboard(
   const [program] = missing;
   // If there are several programs, one of them is enough.
   if (program !== undefined && missing.size === new Set(readers.map(({ command: [name] }) => name)).size) {
-    throw new AppError('usage', `the clipboard needs the program ${program}, which is not installed`, {
-      hint: `Install ${program}.`,
-    });
+    throw missingProgramError(program);
   }
   throw new AppError('usage', 'the clipboard is empty', { hint: 'Copy something first.' });
 }
@@ -125,15 +159,25 @@ function captureOutput(
   { program, args, env, cwd, maxMs }: CaptureOptions,
   signal: AbortSignal,
 ): Promise<Uint8Array | 'missing' | 'silent'> {
+  const file = findHelper(program, env, [cwd]);
+  if (file === undefined) return Promise.resolve('missing');
   return new Promise((resolve) => {
     execFile(
-      program,
+      file,
       args,
-      { env, cwd, signal, encoding: 'buffer', maxBuffer: MAX_BYTES, timeout: maxMs, windowsHide: true },
+      {
+        env: helperEnvironment(env, [cwd]),
+        cwd,
+        signal,
+        encoding: 'buffer',
+        maxBuffer: MAX_BYTES,
+        timeout: maxMs,
+        windowsHide: true,
+      },
       (error, stdout) => {
         if (error === null) resolve(stdout);
         else if (error.killed && error.signal !== null) resolve('silent');
-        else resolve(error.code === 'ENOENT' ? 'missing' : new Uint8Array());
+        else resolve(new Uint8Array());
       },
     );
   });

@@ -4,13 +4,16 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Env } from '../../core/io.ts';
-import { FROM_PATH_ONLY, windowsProgram } from './windows-command.ts';
+import { quoteForShell } from '../../core/text/quote.ts';
+import { helperEnvironment } from './environment.ts';
+import { findHelper } from './program-path.ts';
+import { resolveCommand, type WindowsCommand, windowsProgram } from './windows-command.ts';
 
 interface EditOptions {
   readonly text: string;
   /** The file name the editor sees, from which it may tell the language. */
   readonly name: string;
-  /** `VISUAL`, else `EDITOR`, names the editor, arguments allowed. Passed on completely. */
+  /** `VISUAL`, else `EDITOR`, names the editor, arguments allowed. Little of it is passed on: `helperEnvironment`. */
   readonly env: Env;
   readonly terminal: string;
 }
@@ -23,8 +26,7 @@ export async function editInEditor(
   { text, name, env, terminal }: EditOptions,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const editor =
-    env.VISUAL || env.EDITOR || (process.platform === 'win32' ? `"${windowsProgram('notepad', env)}"` : 'vi');
+  const editor = env.VISUAL || env.EDITOR || (process.platform === 'win32' ? windowsProgram('notepad', env) : 'vi');
   return withFile({ text, name }, signal, async (file) => {
     if ((await runProgram({ program: editor, file, env, terminal }, signal)) !== 0) return undefined;
     const edited = await readFile(file, 'utf8');
@@ -79,20 +81,20 @@ interface RunOptions extends Pick<EditOptions, 'env' | 'terminal'> {
   readonly file: string;
 }
 
-/** Makes a missing program give exit code 127 without the shell's own message. */
-function formatExistenceCheck(program: string): string {
-  const [name] = /^[\w./+-]+(?= |$)/.exec(program) ?? [];
-  return name === undefined ? '' : `command -v ${name} > /dev/null 2>&1 || exit 127; `;
-}
-
 function runProgram({ program, file, env, terminal }: RunOptions, signal: AbortSignal): Promise<number | null> {
-  const isWindows = process.platform === 'win32';
+  const roots = [process.cwd()];
+  const given = helperEnvironment(env, roots);
+  const words = process.platform === 'win32' ? splitWindowsLine(program, env, roots) : toShellLine(program, env, roots);
+  if (words === undefined) return Promise.resolve(null);
+  const [command, ...args] = words;
+  const start: WindowsCommand = resolveCommand({ command, args: [...args, file], cwd: process.cwd(), env: given });
   const descriptor = openSync(terminal, 'r+');
   return new Promise<number | null>((resolve, reject) => {
-    const stdio = [descriptor, descriptor, descriptor];
-    const child = isWindows
-      ? spawn(`${program} "${file}"`, { stdio: 'inherit', env: { ...env, ...FROM_PATH_ONLY }, shell: true })
-      : spawn('/bin/sh', ['-c', `${formatExistenceCheck(program)}${program} "$1"`, program, file], { stdio, env });
+    const child = spawn(start.command, start.args, {
+      stdio: process.platform === 'win32' ? 'inherit' : [descriptor, descriptor, descriptor],
+      env: given,
+      windowsVerbatimArguments: start.isVerbatim,
+    });
     const stop = (): void => {
       child.kill();
       reject(signal.reason);
@@ -104,4 +106,28 @@ function runProgram({ program, file, env, terminal }: RunOptions, signal: AbortS
       resolve(code);
     });
   }).finally(() => closeSync(descriptor));
+}
+
+type Words = readonly [program: string, ...args: string[]];
+
+/**
+ * A shell reads `VISUAL` and `PAGER`, as for git: people write quotes, variables and pipes there. A plain name is looked up
+ * here; for all others the shell has only the PATH of `helperEnvironment`. Undefined if there is no such program.
+ */
+function toShellLine(line: string, env: Env, roots: readonly string[]): Words | undefined {
+  const [name = ''] = /^[\w./+-]+(?= |$)/.exec(line) ?? [];
+  const found = name === '' ? '' : findHelper(name, env, roots);
+  if (found === undefined) return undefined;
+  const command = name === '' ? line : `${quoteForShell(found)}${line.slice(name.length)}`;
+  return ['/bin/sh', '-c', `${command} "$1"`, line];
+}
+
+/** Words, some of them in quotes; `resolveCommand` runs a batch file such as `code.cmd`. Undefined as above. */
+function splitWindowsLine(line: string, env: Env, roots: readonly string[]): Words | undefined {
+  // A path with spaces that is not quoted.
+  const whole = findHelper(line, env, roots);
+  if (whole !== undefined) return [whole];
+  const [name = '', ...args] = [...line.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word);
+  const found = findHelper(name, env, roots);
+  return found === undefined ? undefined : [found, ...args];
 }

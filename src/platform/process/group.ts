@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { helperEnvironment } from './environment.ts';
 import { windowsProgram } from './windows-command.ts';
 
 export interface FoundProcess {
@@ -54,7 +55,8 @@ export function killProcessTree(tree: ProcessTree): void {
   const { leader } = tree;
   if (process.platform === 'win32') {
     const program = windowsProgram('taskkill', process.env);
-    spawnSync(program, ['/pid', String(leader), '/t', '/f'], { windowsHide: true });
+    const env = helperEnvironment(process.env, []);
+    spawnSync(program, ['/pid', String(leader), '/t', '/f'], { env, windowsHide: true });
   } else for (const target of [-leader, ...findRunning(tree).map(({ pid }) => pid)]) sendSignal(target, 'SIGKILL');
 }
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
 import { isObject } from '../../core/json.ts';
 import { startTimer } from '../runtime/clock.ts';
-import { programEnvironment } from './child.ts';
+import { helperEnvironment } from './environment.ts';
 
 /**
  * Runs in its own process, because a keyring that waits for its daemon or the user cannot be interrupted. Secrets go
@@ -21,8 +21,6 @@ process.stdin.setEncoding('utf8').on('data', (chunk) => { text += chunk; }).on('
   process.stdout.write(JSON.stringify({ value: value === undefined ? null : value }));
 });
 `;
-
-const SESSION = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY'];
 
 export interface KeyringEntry {
   readonly service: string;
@@ -69,10 +67,8 @@ interface HelperRun {
  */
 function runHelper({ program, args, input, limitMs }: HelperRun) {
   return new Promise<{ readonly code: number | 'timeout' | 'failed'; readonly output: string }>((resolve) => {
-    const session: Record<string, string> = {};
-    for (const name of SESSION) if (process.env[name] !== undefined) session[name] = process.env[name];
     const child = spawn(program, args, {
-      env: programEnvironment(process.env, session),
+      env: helperEnvironment(process.env, [process.cwd()]),
       stdio: ['pipe', 'pipe', 'ignore'],
       windowsHide: true,
     });

@@ -6,6 +6,7 @@ import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 import { errorReason } from '../runtime/system.ts';
+import { MARKER, shellEnvironment } from './environment.ts';
 import {
   type FoundProcess,
   killProcessTree,
@@ -14,7 +15,7 @@ import {
   stopProcessTree,
   type Watchdog,
 } from './group.ts';
-import { MARKER, type Shell, shellEnvironment } from './shell-choice.ts';
+import type { Shell } from './shell-choice.ts';
 
 export interface ShellCommand {
   readonly shell: Shell;

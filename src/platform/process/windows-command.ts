@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { win32 } from 'node:path';
 import type { Env } from '../../core/io.ts';
 
@@ -37,6 +38,18 @@ interface WindowsContext {
 
 const ENDINGS = '.COM;.EXE;.BAT;.CMD';
 
+interface CommandStart extends Omit<WindowsContext, 'isFile'> {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** What to start for a command without a shell; only on Windows that is something else than the command itself. */
+export function resolveCommand({ command, args, cwd, env }: CommandStart): WindowsCommand {
+  if (process.platform !== 'win32') return { command, args, isVerbatim: false };
+  const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  return windowsCommand(command, args, { env, cwd, isFile });
+}
+
 /**
  * Resolves a command on Windows, where `npx` is a batch file, `npx.cmd`, that only cmd.exe can run. Each argument
  * reaches the batch file as one word, and nothing in it is interpreted. A command that is not found is returned as it
@@ -56,16 +69,21 @@ export function windowsCommand(command: string, args: readonly string[], context
 }
 
 function findProgramFile(command: string, { env, cwd, isFile }: WindowsContext): string | undefined {
-  const endings = (findVariable(env, 'PATHEXT') ?? ENDINGS).split(';').filter((ending) => ending !== '');
   const isPath = /[\\/:]/.test(command);
   const directories = isPath
     ? [cwd]
-    : (findVariable(env, 'PATH') ?? '').split(';').filter((directory) => directory !== '');
-  const hasEnding = endings.some((ending) => command.toLowerCase().endsWith(ending.toLowerCase()));
+    : (findVariable(env, 'PATH') ?? '').split(';').filter((directory) => win32.isAbsolute(directory));
   return directories
     .map((directory) => win32.resolve(cwd, directory, command))
-    .flatMap((path) => [...(hasEnding ? [path] : []), ...endings.map((ending) => `${path}${ending.toLowerCase()}`)])
+    .flatMap((path) => listWindowsFiles(path, env))
     .find(isFile);
+}
+
+/** The files that a command may mean on Windows: its name alone only if that has an ending of a program. */
+export function listWindowsFiles(path: string, env: Env): readonly string[] {
+  const endings = (findVariable(env, 'PATHEXT') ?? ENDINGS).split(';').filter((ending) => ending !== '');
+  const hasEnding = endings.some((ending) => path.toLowerCase().endsWith(ending.toLowerCase()));
+  return [...(hasEnding ? [path] : []), ...endings.map((ending) => `${path}${ending.toLowerCase()}`)];
 }
 
 /**
@@ -80,7 +98,8 @@ function quoteForBatch(argument: string): string {
   return `"${inside}"`;
 }
 
-function findVariable(env: Env, name: string): string | undefined {
+/** Names of variables are case-insensitive on Windows: `Path`. */
+export function findVariable(env: Env, name: string): string | undefined {
   const key = Object.keys(env).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : env[key];
 }

@@ -1,8 +1,8 @@
-import { delimiter, isAbsolute, join } from 'node:path';
 import type { Env } from '../../core/io.ts';
-import { contains, toSlashes } from '../../core/text/path.ts';
+import { toSlashes } from '../../core/text/path.ts';
 import { realPath } from '../../platform/files/path.ts';
-import { findProgram, readOutput } from '../../platform/process/run.ts';
+import { findHelper } from '../../platform/process/program-path.ts';
+import { readOutput } from '../../platform/process/run.ts';
 import { systemPlatform } from '../../platform/runtime/system.ts';
 
 /** A line ripgrep found: its position, never its text. The text is read by us, through the fence. */
@@ -16,19 +16,10 @@ export interface MatchPosition {
   readonly column?: number;
 }
 
-/**
- * The real path of ripgrep; undefined if there is none. One inside the workspace is ignored: it could be anybody's
- * program.
- */
+/** The real path of ripgrep; undefined if there is none outside the workspace. */
 export function findRipgrep(env: Env, roots: readonly string[]): string | undefined {
-  const name = systemPlatform() === 'win32' ? 'rg.exe' : 'rg';
-  for (const directory of (env.PATH ?? env.Path ?? '').split(delimiter)) {
-    if (!isAbsolute(directory)) continue;
-    const program = findProgram(join(directory, name), {}, directory);
-    const found = program === undefined ? undefined : realPath(program);
-    if (found !== undefined && !roots.some((root) => contains(root, found) || contains(root, directory))) return found;
-  }
-  return undefined;
+  const found = findHelper(systemPlatform() === 'win32' ? 'rg.exe' : 'rg', env, roots);
+  return found === undefined ? undefined : realPath(found);
 }
 
 /**

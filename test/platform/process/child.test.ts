@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findClipboardProgram } from '../../../src/platform/process/clipboard.ts';
+import { findClipboardWriter } from '../../../src/platform/process/clipboard.ts';
 import { windowsCommand, windowsProgram } from '../../../src/platform/process/windows-command.ts';
 
 const FILES = ['C:\\node\\node.exe', 'C:\\node\\npx.cmd', 'C:\\tools\\npx.exe', 'D:\\work\\bin\\serve.bat'];
@@ -39,6 +39,10 @@ test('a path is looked for from the directory of the program, not on the path', 
   expect(windowsCommand('.\\npx', [], around())).toEqual({ command: '.\\npx', args: [], isVerbatim: false });
 });
 
+test('a directory of the path that depends on where gmn is started is not searched', () => {
+  expect(windowsCommand('serve', [], around({ Path: ';.;bin;D:bin;C:\\node' })).command).toBe('serve');
+});
+
 test('what is not there stays as it was', () => {
   expect(windowsCommand('nothing', ['x'], around())).toEqual({ command: 'nothing', args: ['x'], isVerbatim: false });
 });
@@ -62,7 +66,7 @@ test('the programs of Windows itself are started by their full path, never one f
   for (const root of [undefined, '', '.', 'sub\\dir']) {
     expect(windowsProgram('notepad', { SystemRoot: root })).toBe('C:\\Windows\\System32\\notepad.exe');
   }
-  expect(findClipboardProgram({}, 'win32')).toBe('C:\\Windows\\System32\\clip.exe');
+  expect(findClipboardWriter({}, 'win32')).toEqual(['C:\\Windows\\System32\\clip.exe']);
   expect(windowsCommand('npx', [], { ...around(), env: { Path: 'C:\\node' } }).command).toBe(
     'C:\\Windows\\System32\\cmd.exe',
   );

@@ -23,11 +23,12 @@ test('data as AppleScript prints it', () => {
 });
 
 posixTest('a program that never answers is given up', async (t) => {
+  const bin = mkdtempSync(join(tmpdir(), 'gmn-clipboard-'));
   const cwd = mkdtempSync(join(tmpdir(), 'gmn-clipboard-'));
-  t.onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
-  writeFileSync(join(cwd, 'wl-paste'), '#!/bin/sh\nexec sleep 60\n');
-  chmodSync(join(cwd, 'wl-paste'), 0o755);
-  const env = { PATH: `${cwd}:${process.env.PATH}`, WAYLAND_DISPLAY: 'w' };
+  t.onTestFinished(() => [bin, cwd].forEach((directory) => void rmSync(directory, { recursive: true, force: true })));
+  writeFileSync(join(bin, 'wl-paste'), '#!/bin/sh\nexec sleep 60\n');
+  chmodSync(join(bin, 'wl-paste'), 0o755);
+  const env = { PATH: `${bin}:${process.env.PATH}`, WAYLAND_DISPLAY: 'w' };
   await expect(readClipboard({ env, cwd, maxMs: 100 }, t.signal)).rejects.toMatchObject({
     fault: 'usage',
     message: 'the clipboard does not answer: wl-paste took longer than 0.1 s',

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { shellEnvironment } from '../../../src/platform/process/environment.ts';
 import { cappedText } from '../../../src/platform/process/shell.ts';
-import { chooseShell, shellEnvironment } from '../../../src/platform/process/shell-choice.ts';
+import { chooseShell } from '../../../src/platform/process/shell-choice.ts';
 import { posixTest } from '../../support/posix.ts';
 
 test('head and tail keep what they say, for any cut into chunks', () => {
@@ -37,7 +38,11 @@ test('docs/tools.md names every variable that a command gets', () => {
 posixTest('the shell is the one asked for, else the own one if it is known, else the system one', () => {
   const path = (wanted: string | undefined, SHELL: string | undefined, platform = 'linux') =>
     chooseShell(wanted, { SHELL, ComSpec: SHELL }, platform).path;
-  expect(path('/opt/x', '/bin/bash')).toBe('/opt/x');
+  expect(path('/bin/sh', '/bin/bash')).toBe('/bin/sh');
+  expect(chooseShell('sh', { PATH: '/usr/bin:/bin' }, 'linux').path).toMatch(/^(?:\/usr)?\/bin\/sh$/);
+  for (const wanted of ['/nope', '/', '/etc/passwd', 'no-such-shell', '']) {
+    expect(() => path(wanted, '/bin/bash')).toThrow(`--shell: ${wanted} is not a program that can be run`);
+  }
   expect(path(undefined, '/bin/bash')).toBe('/bin/bash');
   expect(path(undefined, '/usr/bin/fish')).toBe('/bin/sh');
   expect(path(undefined, '/nowhere/bash')).toBe('/bin/sh');
@@ -45,8 +50,9 @@ posixTest('the shell is the one asked for, else the own one if it is known, else
   expect(path(undefined, undefined)).toBe('/bin/sh');
   expect(path(undefined, undefined, 'win32')).toBe('C:\\Windows\\System32\\cmd.exe');
   expect(chooseShell(undefined, { ComSpec: 'C:\\Windows\\cmd.exe' }, 'win32').args).toEqual(['/d', '/s', '/c']);
-  expect(chooseShell('C:\\x\\pwsh.exe', {}, 'win32').args.at(-1)).toBe('-Command');
-  expect(chooseShell('C:\\x\\bash.exe', {}, 'win32').args).toEqual(['-c']);
+  expect(chooseShell(undefined, { ComSpec: 'C:\\x\\pwsh.exe' }, 'win32').args.at(-1)).toBe('-Command');
+  expect(chooseShell(undefined, { ComSpec: 'C:\\x\\bash.exe' }, 'win32').args).toEqual(['-c']);
+  expect(chooseShell(undefined, { ComSpec: 'cmd.exe' }, 'win32').path).toBe('C:\\Windows\\System32\\cmd.exe');
 });
 
 test('the environment on Windows has what programs there need, and no more', () => {

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { tryParseJson } from '../../../core/json.ts';
 import { formatSize } from '../../../core/text/format.ts';
-import { type Program, type ProgramEnd, programEnvironment, startProgram } from '../../../platform/process/child.ts';
+import { type Program, type ProgramEnd, startProgram } from '../../../platform/process/child.ts';
+import { programEnvironment } from '../../../platform/process/environment.ts';
 import { splitLines, trimLine } from '../../wire/lines.ts';
 import { isMessage, trackRequests } from '../../wire/message.ts';
 import type { StdioDefinition } from '../definition.ts';

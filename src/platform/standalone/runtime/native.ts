@@ -34,7 +34,7 @@ export const readSystemUser: typeof systemUserNode = () => {
 function queryUser(uid: number): string {
   const [program, ...args] =
     process.platform === 'darwin' ? ['/usr/bin/id', '-P'] : ['/usr/bin/getent', 'passwd', String(uid)];
-  return spawnSync(program, args, { encoding: 'utf8' }).stdout ?? '';
+  return spawnSync(program, args, { encoding: 'utf8', env: {} }).stdout ?? '';
 }
 
 /** `name:password:uid:gid:…:home:shell`, with more fields in the middle on a Mac. */
