@@ -7,7 +7,7 @@ import type { Env } from '../../core/io.ts';
 import { quoteForShell } from '../../core/text/quote.ts';
 import { helperEnvironment } from './environment.ts';
 import { findHelper } from './program-path.ts';
-import { resolveCommand, type WindowsCommand, windowsProgram } from './windows-command.ts';
+import { resolveCommand, windowsProgram } from './windows-command.ts';
 
 interface EditOptions {
   readonly text: string;
@@ -87,7 +87,7 @@ function runProgram({ program, file, env, terminal }: RunOptions, signal: AbortS
   const words = process.platform === 'win32' ? splitWindowsLine(program, env, roots) : toShellLine(program, env, roots);
   if (words === undefined) return Promise.resolve(null);
   const [command, ...args] = words;
-  const start: WindowsCommand = resolveCommand({ command, args: [...args, file], cwd: process.cwd(), env: given });
+  const start = resolveCommand({ command, args: [...args, file], cwd: process.cwd(), env: given });
   const descriptor = openSync(terminal, 'r+');
   return new Promise<number | null>((resolve, reject) => {
     const child = spawn(start.command, start.args, {

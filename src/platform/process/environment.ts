@@ -7,8 +7,8 @@ import { FROM_PATH_ONLY } from './windows-command.ts';
 /** The variable that marks the processes of a command; nested runs append theirs. */
 export const MARKER = 'GMN_COMMAND';
 
-/** What every child gets. `GMN_MCP_DEPTH` counts nested MCP servers, which any of them may start. */
-const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR', 'GMN_MCP_DEPTH'];
+/** What every child gets, beside a PATH. `GMN_MCP_DEPTH` counts nested MCP servers, which any of them may start. */
+const PASSED = ['HOME', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR', 'GMN_MCP_DEPTH'];
 
 const PASSED_TO_PROGRAMS = [...PASSED, 'SHELL', 'TERM'];
 
@@ -21,18 +21,8 @@ const PASSED_TO_HELPERS = [
   ...['XDG_CURRENT_DESKTOP', 'XDG_SESSION_TYPE', 'DESKTOP_SESSION', 'KDE_FULL_SESSION', 'KDE_SESSION_VERSION'],
   ...['XDG_DATA_DIRS', 'XDG_DATA_HOME', 'XDG_CONFIG_DIRS', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME'],
   // The terminal, as editors and pagers see it.
-  ...[
-    'COLORTERM',
-    'TERMINFO',
-    'TERMINFO_DIRS',
-    'TMUX',
-    'STY',
-    'SSH_TTY',
-    'SSH_CONNECTION',
-    'LESS',
-    'LESSCHARSET',
-    'LV',
-  ],
+  ...['COLORTERM', 'TERMINFO', 'TERMINFO_DIRS', 'TMUX', 'STY', 'SSH_TTY', 'SSH_CONNECTION'],
+  ...['LESS', 'LESSCHARSET', 'LV'],
   // How to reach an editor that runs already, and the Windows around a Linux.
   ...['VSCODE_IPC_HOOK_CLI', 'EMACS_SOCKET_NAME', 'NVIM', 'WSL_INTEROP', 'WSL_DISTRO_NAME'],
 ];
@@ -62,7 +52,7 @@ function pickVariables(env: Env, names: readonly string[], platform: string): Re
 export function shellEnvironment(env: Env, shell: Shell, platform: string = process.platform): Record<string, string> {
   return {
     ...(platform === 'win32' ? {} : { PATH: SYSTEM_DIRECTORIES.join(delimiter) }),
-    ...pickVariables(env, [...PASSED, 'LANGUAGE'], platform),
+    ...pickVariables(env, ['PATH', ...PASSED, 'LANGUAGE'], platform),
     SHELL: shell.path,
     TERM: 'dumb',
     NO_COLOR: '1',
@@ -78,7 +68,7 @@ export function shellEnvironment(env: Env, shell: Shell, platform: string = proc
  */
 export function programEnvironment(env: Env, own: Readonly<Record<string, string>>): Record<string, string> {
   const picked = pickVariables(env, PASSED_TO_PROGRAMS, process.platform);
-  return { ...withPath(picked, listAbsoluteDirectories(env)), ...own };
+  return { ...picked, ...toPathVariable(listAbsoluteDirectories(env)), ...own };
 }
 
 /**
@@ -87,18 +77,13 @@ export function programEnvironment(env: Env, own: Readonly<Record<string, string
  */
 export function helperEnvironment(env: Env, roots: readonly string[]): Record<string, string> {
   const picked = pickVariables(env, PASSED_TO_HELPERS, process.platform);
-  return {
-    ...withPath(picked, listHelperDirectories(env, roots)),
-    ...(process.platform === 'win32' ? FROM_PATH_ONLY : {}),
-  };
+  const searched = process.platform === 'win32' ? FROM_PATH_ONLY : {};
+  return { ...picked, ...toPathVariable(listHelperDirectories(env, roots)), ...searched };
 }
 
-/** An empty PATH would mean the current directory, so there is none then. */
-function withPath(variables: Readonly<Record<string, string>>, directories: readonly string[]): Record<string, string> {
-  const PATH = directories.join(delimiter);
-  // Called `Path` on Windows; the user's own variables replace it only under the same name.
-  const names = Object.keys(variables).filter((name) => name.toLowerCase() === 'path');
-  const others = Object.entries(variables).filter(([name]) => !names.includes(name));
-  const paths = PATH === '' ? [] : (names.length === 0 ? ['PATH'] : names).map((name) => [name, PATH]);
-  return Object.fromEntries([...others, ...paths]);
+function toPathVariable(directories: readonly string[]): Record<string, string> {
+  const path = directories.join(delimiter);
+  if (process.platform === 'win32') return { Path: path };
+  // An empty one would mean the current directory.
+  return path === '' ? {} : { PATH: path };
 }

@@ -85,9 +85,9 @@ export function openBrowser(url: string, env: Env, platform: string = process.pl
   const program = env.NO_BROWSER ? undefined : findHelper(name, env, [cwd]);
   if (program === undefined) return Promise.resolve(false);
   const given = helperEnvironment(env, [cwd]);
-  const start = resolveCommand({ command: program, args: [...args, url], cwd, env: given });
   return new Promise((resolve) => {
     try {
+      const start = resolveCommand({ command: program, args: [...args, url], cwd, env: given });
       const child = spawn(start.command, start.args, {
         ...{ stdio: 'ignore', detached: true, env: given, windowsVerbatimArguments: start.isVerbatim },
       });

@@ -4,7 +4,7 @@ import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { findHelper } from './program-path.ts';
-import { windowsProgram } from './windows-command.ts';
+import { findCommandInterpreter } from './windows-command.ts';
 
 export interface Shell {
   readonly path: string;
@@ -22,10 +22,7 @@ const POSIX_SHELLS = new Set(['sh', 'bash', 'dash', 'ash', 'zsh', 'ksh', 'mksh']
  */
 export function chooseShell(wanted: string | undefined, env: Env, platform: string = process.platform): Shell {
   const chosen = wanted === undefined ? undefined : requireShell(wanted, env);
-  if (platform === 'win32') {
-    const isKnown = win32.isAbsolute(env.ComSpec ?? '');
-    return windowsShell(chosen ?? (isKnown && env.ComSpec ? env.ComSpec : windowsProgram('cmd', env)));
-  }
+  if (platform === 'win32') return windowsShell(chosen ?? findCommandInterpreter(env));
   const own = env.SHELL ?? '';
   const isKnown = posix.isAbsolute(own) && POSIX_SHELLS.has(posix.basename(own)) && isExecutable(own);
   return { path: chosen ?? (isKnown ? own : '/bin/sh'), args: ['-c'], isVerbatim: false };

@@ -20,6 +20,11 @@ export function windowsProgram(name: keyof typeof PROGRAMS, env: Env): string {
   return win32.join(root !== undefined && win32.isAbsolute(root) ? root : 'C:\\Windows', PROGRAMS[name]);
 }
 
+export function findCommandInterpreter(env: Env): string {
+  const named = findVariable(env, 'ComSpec') ?? '';
+  return win32.isAbsolute(named) ? named : windowsProgram('cmd', env);
+}
+
 /** Makes cmd.exe look for programs in PATH, and not in the current directory first. */
 export const FROM_PATH_ONLY = { NoDefaultCurrentDirectoryInExePath: '1' };
 
@@ -52,17 +57,17 @@ export function resolveCommand({ command, args, cwd, env }: CommandStart): Windo
 
 /**
  * Resolves a command on Windows, where `npx` is a batch file, `npx.cmd`, that only cmd.exe can run. Each argument
- * reaches the batch file as one word, and nothing in it is interpreted. A command that is not found is returned as it
- * is. Arguments must not contain line breaks.
+ * reaches the batch file as one word, and nothing in it is interpreted. Throws ENOENT for a command that is not found:
+ * Windows would look for it in the current directory. Arguments must not contain line breaks.
  */
 export function windowsCommand(command: string, args: readonly string[], context: WindowsContext): WindowsCommand {
   const file = findProgramFile(command, context);
-  if (file === undefined) return { command, args, isVerbatim: false };
+  if (file === undefined) throw Object.assign(new Error(`there is no program ${command}`), { code: 'ENOENT' });
   if (!/\.(?:bat|cmd)$/i.test(file)) return { command: file, args, isVerbatim: false };
   const line = [file, ...args].map(quoteForBatch).join(' ');
   // /e: extensions, which `quoteForBatch` needs; /v: no `!variables!`; /d: no AutoRun; /s /c: the rest is the command.
   return {
-    command: findVariable(context.env, 'ComSpec') ?? windowsProgram('cmd', context.env),
+    command: findCommandInterpreter(context.env),
     args: ['/e:ON', '/v:OFF', '/d', '/s', '/c', `"${line}"`],
     isVerbatim: true,
   };

@@ -36,15 +36,16 @@ test('the first directory of the path counts, and the endings in their order', (
 
 test('a path is looked for from the directory of the program, not on the path', () => {
   expect(windowsCommand('bin\\serve', [], around())).toEqual(shell('"D:\\work\\bin\\serve.bat"'));
-  expect(windowsCommand('.\\npx', [], around())).toEqual({ command: '.\\npx', args: [], isVerbatim: false });
 });
 
 test('a directory of the path that depends on where gmn is started is not searched', () => {
-  expect(windowsCommand('serve', [], around({ Path: ';.;bin;D:bin;C:\\node' })).command).toBe('serve');
+  expect(() => windowsCommand('serve', [], around({ Path: ';.;bin;D:bin;C:\\node' }))).toThrow('no program serve');
 });
 
-test('what is not there stays as it was', () => {
-  expect(windowsCommand('nothing', ['x'], around())).toEqual({ command: 'nothing', args: ['x'], isVerbatim: false });
+test('what is not there is not left to Windows, which would look in the current directory', () => {
+  for (const command of ['nothing', '.\\npx']) {
+    expect(() => windowsCommand(command, ['x'], around())).toThrow(expect.objectContaining({ code: 'ENOENT' }));
+  }
 });
 
 test.for([
