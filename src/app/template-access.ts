@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
 import type { RunPaused } from '../approval/approve.ts';
+import { askPerson } from '../approval/question.ts';
+import { markBlanks } from '../approval/view.ts';
 import type { App, OutputFormat } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
@@ -131,7 +133,7 @@ async function runTemplateCommand(
   const run = { shell, command, cwd: app.cwd, env: app.env, timeoutMs: COMMAND_MS, maxChars: MAX_CHARS };
   const { head, tail, omitted, exitCode, hasTimedOut } = await runShell(run, signal);
   if (hasTimedOut) {
-    throw new AppError('usage', `the command of the template took more than a minute: ${sanitize(command)}`, {
+    throw new AppError('usage', `the command of the template took more than a minute: ${clipCommand(command)}`, {
       hint: 'Run it yourself, and pipe its output in.',
     });
   }
@@ -154,18 +156,27 @@ async function isApproved(
   const tty = canAsk ? openTty() : undefined;
   if (tty === undefined) return false;
   try {
-    const question = `The template wants to run: ${sanitize(command)}\nRun it? [y]es [n]o › `;
-    const key = await runPaused(() => tty.key(new Set(['y', 'n']), () => app.io.err.write(question), signal));
-    await app.io.err.write('\n');
+    const preview = { kind: 'command', command, directory: app.cwd } as const;
+    const question = { items: [{ name: 'The template wants to run this', preview }], hasFile: false };
+    const { kind } = await runPaused(() => askPerson(question, { tty, err: app.io.err, env: app.env }, signal));
     signal.throwIfAborted();
-    return key === 'y';
+    return kind === 'yes';
   } finally {
     tty.close();
   }
 }
 
 function unapprovedError(command: string): AppError {
-  return new AppError('usage', `the template wants to run a command, which nobody approved: ${sanitize(command)}`, {
+  return new AppError('usage', `the template wants to run a command, which nobody approved: ${clipCommand(command)}`, {
     hint: 'If you want it to run, add: --allowed-tools run_shell_command',
   });
+}
+
+const MAX_SHOWN = 200;
+
+/** In an error, a command must not push its own beginning out of sight. */
+function clipCommand(command: string): string {
+  const shown = sanitize(markBlanks(command));
+  const more = shown.length - MAX_SHOWN;
+  return more <= 0 ? shown : `${shown.slice(0, MAX_SHOWN).toWellFormed()}… (${more} more characters)`;
 }

@@ -11,7 +11,8 @@ export type Answer =
 
 interface Question {
   readonly items: readonly { readonly name: string; readonly preview: Preview }[];
-  readonly scope: Scope;
+  /** What "always" would cover. Absent: only yes and no are offered. */
+  readonly scope?: Scope;
   readonly hasFile: boolean;
 }
 
@@ -108,6 +109,7 @@ async function layOutPage(
   return { columns, rows, view, room, isLong: view.body.length > room };
 }
 
+const PLAIN_CHOICES: readonly Choice[] = ['yes', 'no', 'all', 'again'];
 const APPROVING: readonly Choice[] = ['yes', 'always', 'file'];
 
 async function layOutQuestion({ items }: Question, options: ViewOptions): Promise<QuestionView> {
@@ -122,7 +124,8 @@ async function layOutQuestion({ items }: Question, options: ViewOptions): Promis
       );
 }
 
-function hasChoice({ items, hasFile }: Question, choice: Choice): boolean {
+function hasChoice({ items, scope, hasFile }: Question, choice: Choice): boolean {
+  if (scope === undefined) return PLAIN_CHOICES.includes(choice);
   if (choice === 'file') return hasFile;
   return items.length > 1 ? choice !== 'edit' : choice !== 'single';
 }
@@ -130,6 +133,7 @@ function hasChoice({ items, hasFile }: Question, choice: Choice): boolean {
 function formatKeys({ items, scope, hasFile }: Question, isCut: boolean): string {
   const isDiff = items.every(({ preview }) => preview.kind === 'diff');
   const all = isDiff ? '[d]iff' : '[d] all of it';
+  if (scope === undefined) return `${isCut ? all : '[y]es'} [n]o`;
   if (items.length > 1)
     return `${isCut ? all : `[y]es to all ${ALWAYS[scope]} ${all}`} [n]o [o]ne by one [r]eply [q]uit turn`;
   if (isCut) return `${all} [n]o [e]dit [r]eply [q]uit turn`;

@@ -228,7 +228,7 @@ function* splitParts(text: string): Generator<string> {
 const MAX_GAP = 3;
 const GAPS = /(?<! )(?: {41,}| +$)|\t{11,}/g;
 
-function markBlanks(line: string): string {
+export function markBlanks(line: string): string {
   return line.replace(GAPS, (run) => `⟨${plural(run.length, run.startsWith(' ') ? 'space' : 'tab')}⟩`);
 }
 

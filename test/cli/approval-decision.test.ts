@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { approvalPolicy } from '../../src/approval/policy.ts';
+import { askPerson } from '../../src/approval/question.ts';
 import { AppError } from '../../src/core/error.ts';
 import { CONTINUED, INTERRUPT } from '../../src/platform/terminal/tty.ts';
 import { fakePerson, NO, READ, REMOTE, SHELL, tool, WRITE } from '../support/fake-person.ts';
@@ -209,4 +210,18 @@ test('a narrow terminal gets short lines, each painted on its own, none without 
     `┊ ${green('コード')}`,
     '│',
   ]);
+});
+
+test('a question without a scope has yes and no only; other keys, and Ctrl+C, mean no', async () => {
+  const ask = async (keys: readonly string[], command = 'ls') => {
+    const { tty, err, screen } = fakePerson({ keys });
+    const preview = { kind: 'command', command, directory: '/w' } as const;
+    const question = { items: [{ name: 'This would run', preview }], hasFile: false };
+    return [(await askPerson(question, { tty, err, env: {} }, new AbortController().signal)).kind, screen()];
+  };
+  expect(await ask(['y'])).toEqual(['yes', '╭ This would run in /w\n│ ls\n╰ [y]es [n]o › y\n']);
+  for (const key of ['n', 'a', 'q', INTERRUPT]) expect((await ask([key]))[0]).toBe('no');
+  const [kind, screen] = await ask(['y', 'd', 'y'], 'ls\n'.repeat(50));
+  expect(kind).toBe('yes');
+  expect(screen).toMatch(/╰ \[d\] all of it \[n\]o › y\n│ This is not all of it\. See the rest first: d\n/);
 });

@@ -126,7 +126,7 @@ posixTest('on a terminal the menu has them, and their commands ask', async (t) =
   chat.type('/ze');
   await chat.shows(/❯ \/ze\n {2}\/zed:who {2}Who$/);
   chat.type('\t\r');
-  await chat.shows(/The template wants to run: echo zed\nRun it\? \[y\]es \[n\]o ›$/);
+  await chat.shows(/╭ The template wants to run this in [^╰]+\n│ echo zed\n╰ \[y\]es \[n\]o ›$/);
   chat.type('y');
   await chat.shows(/fine\n/);
   chat.type('\u0004');

@@ -187,14 +187,38 @@ If you want it to run, add: --allowed-tools run_shell_command
     const home = { '.gemini/commands/q.toml': "prompt = 'Got !{echo 1}'" };
     const gemini = await fakeGemini(t, [reply('ok')]);
     const terminal = runInTerminal(t, ['--template', 'q'], { home, gemini });
-    await terminal.until(/The template wants to run: echo 1\r?\nRun it\? \[y\]es \[n\]o › $/);
+    await terminal.until(/The template wants to run this in [^╰]+\r\n│ echo 1\r\n╰ \[y\]es \[n\]o › $/);
     terminal.type('y');
     expect((await terminal.ended).exitCode).toBe(0);
     expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'Got 1' }]);
     const denied = runInTerminal(t, ['--template', 'q'], { home, gemini: await fakeGemini(t, []) });
-    await denied.until(/Run it\? \[y\]es \[n\]o › $/);
+    await denied.until(/╰ \[y\]es \[n\]o › $/);
     denied.type('n');
     expect((await denied.ended).exitCode).toBe(1);
+  });
+
+  posixTest('counts the blanks of a padded command, which needs all of it seen', async (t) => {
+    const command = `echo 1${' '.repeat(3000)}; echo 2\n${':\n'.repeat(40)}echo 3`;
+    const home = { '.gemini/commands/q.toml': `prompt = '''Got !{${command}}'''` };
+    const gemini = await fakeGemini(t, [reply('ok')]);
+    const terminal = runInTerminal(t, ['--template', 'q'], { home, gemini });
+    await terminal.until(
+      /│ echo 1⟨3000 spaces⟩; echo 2\r\n(?:│ :\r\n)+┆ \d+ more lines\r\n[\s\S]*│ echo 3\r\n╰ \[d\] all of it \[n\]o › $/,
+    );
+    terminal.type('y');
+    await terminal.until(/This is not all of it\. See the rest first: d\r\n╰ \[d\] all of it \[n\]o › $/);
+    terminal.type('d');
+    await terminal.until(/(?:│ :\r\n){40}│ echo 3\r\n╰ \[y\]es \[n\]o › $/);
+    terminal.type('y');
+    expect((await terminal.ended).exitCode).toBe(0);
+    expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'Got 1\n2\n3' }]);
+  });
+
+  test('the refusal of a padded command is short, and says how much it leaves out', async (t) => {
+    const home = { '.gemini/commands/q.toml': `prompt = '''!{true${' '.repeat(3000)}; ${'x'.repeat(1000)}}'''` };
+    expect(await refusal(t, ['--template', 'q'], { home })).toMatch(
+      /nobody approved: true⟨3000 spaces⟩; x{181}… \(819 more characters\)\nIf you want it to run/,
+    );
   });
 
   test.for([

@@ -99,7 +99,7 @@ export function fakePerson(
     }
     return verdicts;
   };
-  return { approve, decide, decideAll, told, err, screen: () => screen };
+  return { approve, decide, decideAll, told, err, tty, screen: () => screen };
 }
 
 type PreviewOf = (args: JsonObject) => Preview | ToolResult;
