@@ -68,7 +68,8 @@ posixTest('Ctrl+C clears a line that has text, and leaves with 130 and statistic
   chat.type(CTRL_C);
   chat.enter('hello');
   await chat.until(/help you today[\s\S]*❯ /);
-  chat.type(CTRL_C);
+  // Right after a turn, Ctrl+C alone would be taken for one that came too late for it.
+  chat.type(`x${CTRL_C}${CTRL_C}`);
   const { exitCode, output } = await chat.ended;
   expect(exitCode).toBe(130);
   expect(screenOf(output)).toMatch(/\n1 turn · 5 in · 12 out · 17 tokens · [\d.]+s$/);
@@ -80,12 +81,27 @@ posixTest('Ctrl+C twice in a turn leaves, with 130, and what came is in the one 
   await chat.until(/❯ /);
   chat.enter('one');
   await chat.until(/half of it/);
-  chat.type(CTRL_C);
-  chat.type(CTRL_C);
+  chat.type(CTRL_C + CTRL_C);
   const { exitCode, output } = await chat.ended;
   expect(exitCode).toBe(130);
   expect(screenOf(output)).toMatch(/\nResume: gmn chat -r [\da-f]{8}$/);
   expect(sessionTexts(path)).toEqual([expect.stringContaining('half of it')]);
+});
+
+posixTest('turns that are cancelled one right after the other do not end the chat', async (t) => {
+  const gemini = await fakeGemini(t, [begun('the first'), begun('the second')]);
+  const chat = chatInTerminal(t, [], { gemini });
+  await chat.until(/❯ /);
+  chat.enter('one');
+  await chat.until(/the first/);
+  chat.type(CTRL_C);
+  await chat.until(/kept[\s\S]*❯ /);
+  chat.enter('two');
+  await chat.until(/the second/);
+  chat.type(CTRL_C);
+  await chat.until(/kept[\s\S]*kept[\s\S]*❯ /);
+  chat.enter('/q');
+  expect((await chat.ended).exitCode).toBe(0);
 });
 
 posixTest.for([

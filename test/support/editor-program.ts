@@ -49,13 +49,12 @@ async function ask(): Promise<void> {
 }
 
 async function turn(): Promise<void> {
+  let stop = (): void => {};
   await new Promise<void>((resolve) => {
-    const stop = lines.watch(() => {
-      stop();
-      resolve();
-    });
+    stop = lines.watch(resolve);
     say('turn').catch(resolve);
   });
+  stop();
 }
 
 try {

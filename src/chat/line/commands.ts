@@ -29,6 +29,9 @@ type KeyCommand = (editing: Editing, now: number) => KeyRequest | undefined;
 
 /** A second Ctrl+C within this time leaves the chat. */
 export const LEAVE_WITHIN_MS = 2000;
+/** For this time after a turn has ended, Ctrl+C was meant to stop that turn. */
+const LATE_WITHIN_MS = 800;
+const LATE_NOTICE = 'That has already ended. On an empty line, Ctrl+C leaves.';
 const CLEARED_NOTICE = 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.';
 
 const moveUp: KeyCommand = (editing) => moveRow(editing, -1);
@@ -76,6 +79,10 @@ function expandOrComplete({ line, pastes }: Editing): KeyRequest | undefined {
 }
 
 function clearOrLeave(editing: Editing, now: number): KeyRequest | undefined {
+  if (now - editing.turnEndedAt < LATE_WITHIN_MS) {
+    editing.notice = LATE_NOTICE;
+    return undefined;
+  }
   const isSecond = now - editing.interruptedAt < LEAVE_WITHIN_MS;
   editing.interruptedAt = now;
   if (editing.line.text === '' || isSecond) return { kind: 'leave' };

@@ -14,8 +14,8 @@ export interface LineEditor {
   readonly text: string;
   /** What would be lost if the chat ended now: the text, or what Ctrl+C has just cleared. */
   readonly draft: string;
-  /** Notes a Ctrl+C that was handled elsewhere, so that a second one counts as the second. */
-  noteInterrupt(now: number): void;
+  /** A Ctrl+C that is pressed soon after this was meant for the turn. */
+  noteTurnEnd(now: number): void;
   begin(prompt: string, draft: string, status?: FitStatus): void;
   press(key: Key, now: number): KeyRequest | undefined;
   showCompletion(completion: Completion): void;
@@ -61,8 +61,8 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
     get draft() {
       return pastes.unfold(line.text === '' ? editing.cleared : line.text);
     },
-    noteInterrupt(now) {
-      editing.interruptedAt = now;
+    noteTurnEnd(now) {
+      editing.turnEndedAt = now;
     },
     begin(prompt, draft, status) {
       editing.prompt = prompt;
@@ -109,6 +109,7 @@ function createEditing(entries: () => readonly string[], size: () => Size): Edit
       notice: undefined,
       status: undefined,
       interruptedAt: Number.NEGATIVE_INFINITY,
+      turnEndedAt: Number.NEGATIVE_INFINITY,
       cleared: '',
       top: 0,
     },
@@ -135,6 +136,7 @@ function pressKey(editing: Editing, key: Key, now: number): KeyRequest | undefin
   const name = key.kind === 'key' ? key.name : '';
   if (name !== 'ctrl-c') {
     editing.interruptedAt = Number.NEGATIVE_INFINITY;
+    editing.turnEndedAt = Number.NEGATIVE_INFINITY;
     editing.cleared = '';
   }
   if (pressInMenu(editing, name) === 'used') return undefined;

@@ -68,7 +68,8 @@ export interface LineSource {
   /**
    * During a turn: calls `onCancel` at each Esc and Ctrl+C. Other keys edit the line; Enter queues it for the next
    * `read`, and Up takes the last queued entry back. When the turn is cancelled, all of that is put into the line, and
-   * nothing of it is sent. After Ctrl+C twice in a row, the next `read` gives `leave`. Call the returned function to stop.
+   * nothing of it is sent. After Ctrl+C twice in a row, the next `read` gives `leave`. Call the returned
+   * function to stop; a Ctrl+C soon after that has no effect.
    */
   watch(onCancel: () => void): () => void;
   /**

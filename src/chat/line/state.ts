@@ -19,6 +19,8 @@ export interface Editing {
   status: FitStatus | undefined;
   /** When Ctrl+C was pressed, if no other key was pressed since. */
   interruptedAt: number;
+  /** When the last turn ended, if no key but Ctrl+C was pressed since. */
+  turnEndedAt: number;
   cleared: string;
   /** The column that Up and Down try to keep. */
   goal: number | undefined;

@@ -16,7 +16,7 @@ interface TypeAhead {
   resize(): void;
   next(prompt: string): Entry | undefined;
   takeBack(): void;
-  /** Whether Ctrl+C was typed twice in a row; true only once. */
+  /** Whether Ctrl+C was typed twice in a row during one turn; true only once. */
   takeLeaveRequest(): boolean;
 }
 
@@ -52,10 +52,12 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
   return {
     watch(onCancel) {
       cancel = onCancel;
+      interruptedAt = Number.NEGATIVE_INFINITY;
       typePending();
       return () => {
         if (cancel !== onCancel) return;
         cancel = undefined;
+        editor.noteTurnEnd(clock.now());
         footer?.set([]);
         footer = undefined;
       };
@@ -65,16 +67,18 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
         context.suspend();
         return;
       }
-      if (cancel === undefined) pendingKeys.push(key);
-      else if (isCancelKey(key)) {
+      if (cancel === undefined) {
+        pendingKeys.push(key);
+        return;
+      }
+      const isInterrupt = isKey(key, 'ctrl-c');
+      isLeaving ||= isInterrupt && clock.now() - interruptedAt < LEAVE_WITHIN_MS;
+      interruptedAt = isInterrupt ? clock.now() : Number.NEGATIVE_INFINITY;
+      if (isCancelKey(key)) {
         takeBack();
         cancel();
       } else type(key);
       show();
-      if (!isKey(key, 'ctrl-c')) return;
-      isLeaving ||= clock.now() - interruptedAt < LEAVE_WITHIN_MS;
-      interruptedAt = clock.now();
-      editor.noteInterrupt(interruptedAt);
     },
     showIn(next) {
       footer = next;

@@ -141,14 +141,28 @@ test('Ctrl+C twice leaves only in a row: what is typed between them is cleared',
   expect(it.type('\u001f')).toBe('new|');
 });
 
-test('Ctrl+C leaves also with a text in the line when the one just before it has stopped a turn', () => {
+test('Ctrl+C within 800 ms after a turn has ended was meant for that turn, and changes nothing', () => {
   const it = typing();
-  it.type('typed ahead');
-  it.editor.noteInterrupt(0);
-  it.wait(1999);
+  const say = 'That has already ended. On an empty line, Ctrl+C leaves.';
+  it.editor.noteTurnEnd(0);
+  it.wait(799);
+  it.type('\u0003\u0003');
+  expect(it.screen).toEqual(['> |', say]);
+  it.editor.replace('typed ahead');
+  it.type('\u0003');
+  expect(it.screen).toEqual(['> typed ahead|', say]);
+  it.wait(1);
+  expect(it.type('\u0003')).toBe('|');
+  expect(it.requests).toEqual([]);
   it.type('\u0003');
   expect(it.requests).toEqual([{ kind: 'leave' }]);
-  expect(it.editor.draft).toBe('typed ahead');
+});
+
+test('a key that is typed after a turn has ended makes the next Ctrl+C one for the line', () => {
+  const it = typing();
+  it.editor.noteTurnEnd(0);
+  it.type('x\u007f\u0003');
+  expect(it.requests).toEqual([{ kind: 'leave' }]);
 });
 
 test('Ctrl+C on an empty line leaves, and two far apart do not', () => {
