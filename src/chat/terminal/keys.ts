@@ -95,9 +95,9 @@ const CONTROL_SEQUENCE = /^\u001b\[(?:\[[\s\S]|[0-?]*[ -/]*(?:[@-Z\\-~]|(?<=[0-?
 const UNFINISHED_CONTROL = /^\u001b\[(?:\[|[0-?]*[ -/]*)$/;
 const SINGLE_SHIFT = /^\u001bO[\d;]*[@-~]/;
 const UNFINISHED_SHIFT = /^\u001bO[\d;]*$/;
-/** Replies of the terminal that carry text, up to BEL or ST. */
-const STRING_SEQUENCE = /^\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)/;
-const UNFINISHED_STRING = /^\u001b[\]PX^_][^\u0007\u001b]*\u001b?$/;
+/** Replies of the terminal that carry text, up to BEL or ST. Longer ones, and other controls, are keys again. */
+const STRING_SEQUENCE = /^\u001b[\]PX^_][^\u0000-\u001f]{0,256}(?:\u0007|\u001b\\)/u;
+const UNFINISHED_STRING = /^\u001b[\]PX^_][^\u0000-\u001f]{0,256}\u001b?$/u;
 
 /** The length of the first key in code units; 0 if it is incomplete. */
 function measureKey(text: string): number {
@@ -107,7 +107,7 @@ function measureKey(text: string): number {
   if (whole !== null) return whole[0].length;
   if (UNFINISHED_CONTROL.test(text) || UNFINISHED_SHIFT.test(text) || UNFINISHED_STRING.test(text)) return 0;
   // A sequence interrupted by a character that cannot belong to it: drop the part before that.
-  const broken = /^\u001b(?:\[[0-?]*[ -/]*|O[\d;]*|[\]PX^_][^\u0007\u001b]*)/.exec(text);
+  const broken = /^\u001b(?:\[[0-?]*[ -/]*|O[\d;]*|[\]PX^_][^\u0000-\u001f]{0,256})/u.exec(text);
   if (broken !== null) return broken[0].length;
   // Esc twice: the first is the key, the second may start a sequence.
   return text[1] === ESC ? 1 : 1 + countCodeUnits(text, 1);

@@ -39,8 +39,8 @@ type State = 'ground' | 'return' | 'escape' | 'intermediate' | 'control' | 'stri
 /** C0 except tab and newline, DEL, C1, and the bidi overrides. */
 const SUSPECT = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 
-/** After this many characters without an end, the rest is shown as text, which is harmless. */
-const MAX_SEQUENCE = 4096;
+/** After this many characters without an end, the rest is shown as text, which is harmless and may be the answer. */
+const MAX_SEQUENCE = 256;
 
 const BEL = 0x07;
 const NEWLINE = 0x0a;
@@ -51,8 +51,8 @@ const CSI = 0x9b;
 
 /**
  * Drops CSI, OSC, DCS, SOS, PM and APC sequences (7 and 8 bit), other escapes, C0 except newline and tab, DEL, C1 and
- * bidi overrides; a lone carriage return becomes a newline. The output holds no control characters except newline and
- * tab.
+ * bidi overrides; a lone carriage return becomes a newline. A sequence without an end is closed by the end of its line,
+ * or after MAX_SEQUENCE characters. The output holds no control characters except newline and tab.
  */
 export function terminalFilter(): TerminalFilter {
   let state: State = 'ground';
@@ -80,18 +80,20 @@ export function terminalFilter(): TerminalFilter {
       return code >= 0x30 && code < DEL ? enter(stateAfterEscape(char)) : ground(code, char);
     },
     intermediate: (code, char) => {
-      if (isIntermediate(code) && length < MAX_SEQUENCE) return '';
+      if (isIntermediate(code) && length <= MAX_SEQUENCE) return '';
       return code >= 0x30 && code < DEL ? enter('ground') : ground(code, char);
     },
     control: (code, char) => {
       if (code >= 0x40 && code < DEL) return enter('ground');
-      return code >= 0x20 && code < DEL && length < MAX_SEQUENCE ? '' : ground(code, char);
+      return code >= 0x20 && code < DEL && length <= MAX_SEQUENCE ? '' : ground(code, char);
     },
     string: (code, char) => {
       if (code === BEL || isCancel(code)) return enter('ground');
       // ST, in 7 or 8 bits, is an escape or a C1 like any other: all of them end the string.
       if (code === ESC) return enter('escape');
-      return length < MAX_SEQUENCE && !isC1(code) ? '' : ground(code, char);
+      if (isC1(code) || isLineEnd(code)) return ground(code, char);
+      const isHalf = length === MAX_SEQUENCE + 1 && code >= 0xdc00 && code <= 0xdfff;
+      return length <= MAX_SEQUENCE || isHalf ? '' : ground(code, char);
     },
   };
 
@@ -130,6 +132,10 @@ function isIntermediate(code: number): boolean {
 
 function isC1(code: number): boolean {
   return code >= 0x80 && code <= 0x9f;
+}
+
+function isLineEnd(code: number): boolean {
+  return code === NEWLINE || code === RETURN;
 }
 
 /** CAN and SUB end any sequence. */

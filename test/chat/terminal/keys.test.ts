@@ -25,6 +25,7 @@ const SEQUENCES = [
     '\u001b[?62;4c',
     '\u001b]11;rgb:0/0/0\u0007',
     '\u001bP1$r\u001b\\',
+    `\u001b]52;${'x'.repeat(250)}`,
   ],
   ...[
     '\u001b[200~pasted\r\nこれ\u001b[A',
@@ -96,6 +97,17 @@ test('sequences nobody knows are swallowed whole', () => {
   expect(keysOf('\u001b[12\rx')).toEqual([...named('enter'), ...text('x')]);
   expect(keysOf('\u001b[99;5:3ux')).toEqual(text('x'));
 });
+
+test.each([']', 'P', 'X', '^', '_'])(
+  'a string %j without an end hides no key after its line, nor after 256',
+  (opener) => {
+    const start = `\u001b${opener}`;
+    expect(keysOf(`${start}0;title\rhello`)).toEqual([...named('enter'), ...text('hello')]);
+    expect(keysOf(`${start}0;title\u0003`)).toEqual(named('ctrl-c'));
+    expect(keysOf(`${start}${'🙂'.repeat(256)}hello`)).toEqual(text('hello'));
+    expect(keysOf(`${start}${'x'.repeat(256)}\u001b\\y`)).toEqual(text('y'));
+  },
+);
 
 test('a terminal that knows the kitty protocol says so', () => {
   expect(keysOf('\u001b[?0u')).toEqual([{ kind: 'kitty' }]);

@@ -85,10 +85,28 @@ describe('the terminal filter', () => {
     ['a string', '\u001b]', 'x'],
     ['CSI', '\u001b[', '1'],
     ['an escape', '\u001b(', '('],
-  ])('%s that never ends hides 4 KB less one, and no more', (_name, start, one) => {
+  ])('%s that never ends hides 256 characters, and no more', (_name, start, one) => {
     const { filter } = terminalFilter();
-    expect(filter(`a${start}${one.repeat(4095)}`)).toBe('a');
-    expect(filter(`${one}b`)).toBe(`${one}b`);
+    expect(filter(`a${start}${one.repeat(255)}`)).toBe('a');
+    expect(filter(`${one}${one}b`)).toBe(`${one}b`);
+  });
+
+  test('a string without an end hides at most the rest of its line, and no half of a character is shown', () => {
+    const opener = fc.constantFrom(
+      ...']PX^_'.split('').map((char) => `\u001b${char}`),
+      ...'\u009d\u0090\u0098\u009e\u009f',
+    );
+    const plain = fc.array(fc.constantFrom('word ', 'x', '\t', '日本', '🙂', 'é')).map((pieces) => pieces.join(''));
+    fc.assert(
+      fc.property(opener, plain, fc.nat(300), fc.constantFrom('\n', '\r', '\r\n'), (start, text, count, lineEnd) => {
+        const hidden = `${text}${'x'.repeat(count)}🙂`;
+        const rest = `${lineEnd === '\r' ? 'x' : ''}${text}`;
+        const shown = terminalFilter().filter(`a${start}${hidden}${lineEnd}${rest}`);
+        const kept = hidden.slice(256).replace(/^[\udc00-\udfff]/, '');
+        expect(shown).toBe(`a${kept}\n${rest}`);
+      }),
+      fuzz(300),
+    );
   });
 
   test('flushing forgets an unfinished sequence', () => {
