@@ -1,4 +1,4 @@
-import { plural } from '../core/text/format.ts';
+import { formatCount, plural } from '../core/text/format.ts';
 import { countInvisible, sanitize } from '../core/text/terminal.ts';
 import { measureWidth, splitGraphemes } from '../core/text/width.ts';
 import { findChangedWords, type WordRun } from '../core/text/word-diff.ts';
@@ -74,7 +74,9 @@ export async function questionView(name: string, preview: Preview, options: View
   const [first = '', ...others] = layOutRows(`${sanitize(name)} ${formatPreviewTitle(preview)}`, BOLD);
   const claim = formatClaim(preview);
   const about = claim === undefined ? [] : layOutRows(claim, DIM);
-  return { title: [first.replace('│', '╭'), ...others, ...about, ...warning], body };
+  const loss = formatLoss(preview);
+  const lost = loss === undefined ? [] : layOutRows(loss, YELLOW);
+  return { title: [first.replace('│', '╭'), ...others, ...about, ...lost, ...warning], body };
 }
 
 export function groupView(views: readonly QuestionView[], previews: readonly Preview[]): QuestionView {
@@ -108,6 +110,13 @@ function formatClaim(preview: Preview): string | undefined {
   const claim = sanitize(preview.description.slice(0, MAX_CLAIM).trim());
   const isShort = preview.description.length <= MAX_CLAIM && claim.length <= MAX_CLAIM;
   return `The model says: ${isShort ? claim : `${claim.slice(0, MAX_CLAIM - 1).toWellFormed()}…`}`;
+}
+
+/** A long diff is cut, so that what is missing from the new text is easily overlooked. */
+function formatLoss(preview: Preview): string | undefined {
+  if (preview.kind !== 'diff' || preview.shrinks === undefined) return undefined;
+  const { from, to } = preview.shrinks;
+  return `The file shrinks by more than half: from ${formatCount(from)} characters to ${formatCount(to)}`;
 }
 
 interface Slice {

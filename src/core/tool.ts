@@ -34,6 +34,8 @@ export type Preview =
       readonly diff: string;
       readonly added: number;
       readonly removed: number;
+      /** Characters of a file that would lose more than half of them. */
+      readonly shrinks?: { readonly from: number; readonly to: number };
     }
   | {
       readonly kind: 'command';

@@ -1,3 +1,5 @@
+import type { Preview } from '../core/tool.ts';
+
 interface UnifiedDiff {
   readonly diff: string;
   readonly added: number;
@@ -34,6 +36,22 @@ export async function unifiedDiff(
     (isShort && (await computePatch(name, before, after, shortMs))) ||
     (await diffInThread(name, before, after, signal));
   return found ?? wholeDiff(name, before, after);
+}
+
+/** What a person is shown before a file is written. */
+export async function previewChange(
+  name: string,
+  before: string | undefined,
+  after: string,
+  signal: AbortSignal,
+): Promise<Preview> {
+  const shrinks = { from: before?.length ?? 0, to: after.length };
+  return {
+    kind: 'diff',
+    path: name,
+    ...(await unifiedDiff(name, before, after, signal)),
+    ...(shrinks.to * 2 < shrinks.from ? { shrinks } : {}),
+  };
 }
 
 async function diffInThread(

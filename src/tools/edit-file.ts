@@ -4,7 +4,7 @@ import type { ArgumentsOf } from '../core/schema.ts';
 import type { Draft, LineCounts } from '../core/tool.ts';
 import type { EDIT_FILE } from './declarations.ts';
 import { succeed, type ToolHandlers } from './define.ts';
-import { unifiedDiff } from './diff.ts';
+import { previewChange } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
 import { type Edit, type EditResult, editText, editTogether, type JointResult } from './edit-text.ts';
 import { decodeTextFile, encodeText, formatCutLinks, type TextFile } from './text-file.ts';
@@ -20,7 +20,7 @@ export function editFile(workspace: Workspace): Required<ToolHandlers<typeof EDI
       const { place, before, after } = await planEdits(workspace, input, { signal, draft });
       const bytes = encodeText(place, before, after.text);
       draft?.set(place.path, bytes);
-      return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after.text, signal)) };
+      return previewChange(place.name, before?.text, after.text, signal);
     },
     async run(input, signal) {
       const { place, before, after, lines } = await planEdits(workspace, input, { signal });

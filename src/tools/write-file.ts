@@ -3,7 +3,7 @@ import { plural } from '../core/text/format.ts';
 import type { Draft } from '../core/tool.ts';
 import type { WRITE_FILE } from './declarations.ts';
 import { succeed, type ToolHandlers } from './define.ts';
-import { unifiedDiff } from './diff.ts';
+import { previewChange } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
 import { decodeTextFile, encodeText, findLineEnding, formatCutLinks, type TextFile } from './text-file.ts';
 import type { Place } from './workspace/fence.ts';
@@ -15,7 +15,7 @@ export function writeFile(workspace: Workspace): Required<ToolHandlers<typeof WR
       const { place, before, after } = await planWrite(workspace, file_path, content, draft);
       const bytes = encodeText(place, before, after);
       draft?.set(place.path, bytes);
-      return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after, signal)) };
+      return previewChange(place.name, before?.text, after, signal);
     },
     async run({ file_path, content }) {
       const { place, before, after } = await planWrite(workspace, file_path, content);

@@ -1,6 +1,7 @@
 import { readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
 import { chmod, place, put } from './place.ts';
 
 const PNG = Buffer.from(
@@ -160,6 +161,19 @@ test('a new file is made with its directories, and shown first as a diff', async
   expect(await here.output('write_file', args)).toBe('Created a/b/new.txt (2 lines).');
   expect(readFileSync(join(here.root, 'a/b/new.txt'), 'utf8')).toBe('one\ntwo\n');
   expect(await here.output('write_file', { ...args, content: 'three\n' })).toBe('Replaced a/b/new.txt (1 line).');
+});
+
+test('a change that leaves less than half of a file is shown with what it had and would have', async () => {
+  const here = await place({ 'a.txt': 'one\ntwo\n', 'b.txt': 'x\n' });
+  const signal = new AbortController().signal;
+  for (const path of ['a.txt', 'b.txt']) await here.output('read_file', { path });
+  const preview = (name: string, args: JsonObject) => here.tools.get(name)?.preview?.(args, signal);
+  const write = (content: string) => preview('write_file', { file_path: 'a.txt', content });
+  expect(await write('one')).toMatchObject({ shrinks: { from: 8, to: 3 } });
+  expect(await write('one\n')).not.toHaveProperty('shrinks');
+  expect(await preview('write_file', { file_path: 'new.txt', content: '' })).not.toHaveProperty('shrinks');
+  const edit = { file_path: 'b.txt', old_string: 'x\n', new_string: '' };
+  expect(await preview('edit_file', edit)).toMatchObject({ shrinks: { from: 2, to: 0 } });
 });
 
 test('a file that exists is overwritten only after its content was read', async () => {
