@@ -51,7 +51,14 @@ test('a command that goes on in the background says so above it', async () => {
 });
 
 test('a change that leaves less than half of a file says so above it, also in a group', async () => {
-  const preview: Preview = { kind: 'diff', path: 'a', diff: '@@ @@\n-x\n', added: 0, removed: 1, shrinks: { from: 5000, to: 1 } };
+  const preview: Preview = {
+    kind: 'diff',
+    path: 'a',
+    diff: '@@ @@\n-x\n',
+    added: 0,
+    removed: 1,
+    shrinks: { from: 5000, to: 1 },
+  };
   const warning = '│ The file shrinks by more than half: from 5,000 characters to 1';
   const view = await questionView('write_file', preview, plainView);
   expect(view.title).toEqual(['╭ write_file a  +0 −1', warning]);
