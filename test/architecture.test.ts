@@ -214,6 +214,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
       "@modelcontextprotocol/client in mcp/client/sdk.ts",
       "@modelcontextprotocol/server in mcp/server/sdk-http.ts",
       "@modelcontextprotocol/server in mcp/server/sdk.ts",
+      "chalk in render/lazy.ts",
       "chalk in render/markdown/theme.ts",
       "commander in cli/parse.ts",
       "csv-parse in batch/csv.ts",

@@ -3,6 +3,7 @@ import type { JsonObject } from '../core/json.ts';
 import { stripControls } from '../core/text/terminal.ts';
 import { measureWidth, wrapText } from '../core/text/width.ts';
 import { encodeDocument } from '../render/json-text.ts';
+import { loadChalk } from '../render/lazy.ts';
 import { createStderr } from '../render/stderr.ts';
 
 export interface Report {
@@ -32,7 +33,7 @@ export async function printReport(report: Report, options: PrintOptions, app: Ap
   }
   if (!options.quiet) for (const notice of notices) await createStderr(err).notice(notice);
   const text = out.isTerminal ? fitToWidth(report, out.columns) : report.text;
-  await out.write(report.hasMarks && out.isStyled ? text.replace(/^[\u2713\u26a0\u2717]/gm, colorMark) : text);
+  await out.write(report.hasMarks && out.isStyled ? await colorMarks(text) : text);
 }
 
 function fitToWidth({ text, folds, narrow }: Report, columns: number): string {
@@ -41,10 +42,14 @@ function fitToWidth({ text, folds, narrow }: Report, columns: number): string {
   return folds ? wrapText(harmless, columns) : harmless;
 }
 
-const COLORS: Readonly<Record<string, number>> = { '✓': 32, '⚠': 33, '✗': 31 };
-
-function colorMark(mark: string): string {
-  return `\u001b[${COLORS[mark] ?? 39}m${mark}\u001b[39m`;
+async function colorMarks(text: string): Promise<string> {
+  const { green, yellow, red } = await loadChalk(true);
+  const paints = new Map([
+    ['✓', green],
+    ['⚠', yellow],
+    ['✗', red],
+  ]);
+  return text.replace(/^[✓⚠✗]/gm, (mark) => paints.get(mark)?.(mark) ?? mark);
 }
 
 export interface PrintOptions {

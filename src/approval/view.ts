@@ -3,6 +3,7 @@ import { countInvisible, sanitize } from '../core/text/terminal.ts';
 import { measureWidth, splitGraphemes } from '../core/text/width.ts';
 import { findChangedWords, type WordRun } from '../core/text/word-diff.ts';
 import type { Preview } from '../core/tool.ts';
+import { loadChalk } from '../render/lazy.ts';
 
 /** A question laid out for a terminal: rows that fit, in which no text can imitate the frame. */
 export interface QuestionView {
@@ -19,20 +20,7 @@ export interface ViewOptions {
   readonly pause: () => Promise<void>;
 }
 
-type Paint = (text: string) => string;
-
-const noStyle: Paint = (text) => text;
-const style =
-  (on: number, off: number): Paint =>
-  (text) =>
-    `\u001b[${on}m${text}\u001b[${off}m`;
-
-const GREEN = style(32, 39);
-const RED = style(31, 39);
-const YELLOW = style(33, 39);
-const DIM = style(2, 22);
-const BOLD = style(1, 22);
-const INVERSE = style(7, 27);
+type Style = 'green' | 'red' | 'yellow' | 'dim' | 'bold' | 'plain';
 
 /** Longer texts are not measured by grapheme: every non-ASCII character counts as two columns. */
 const MAX_MEASURED = 65_536;
@@ -44,22 +32,21 @@ const MAX_MEASURED = 65_536;
 export async function questionView(name: string, preview: Preview, options: ViewOptions): Promise<QuestionView> {
   const { columns, isStyled, pause } = options;
   const width = Math.max(columns - 3, 10);
-  const paint = (style: Paint): Paint => (isStyled ? style : noStyle);
+  const chalk = await loadChalk(isStyled);
   const isMeasured = toPreviewText(preview).length <= MAX_MEASURED;
   // A continuation row must not look like a line of its own.
-  const frameRow = (row: string, isFirst: boolean, style: Paint): string =>
-    `${isFirst ? '│' : '┊'} ${row === '' ? '' : paint(style)(row)}`.trimEnd();
-  const layOutRows = (text: string, style: Paint): readonly string[] =>
+  const frameRow = (row: string, isFirst: boolean, style: Style): string =>
+    `${isFirst ? '│' : '┊'} ${style === 'plain' ? row : chalk[style](row)}`.trimEnd();
+  const layOutRows = (text: string, style: Style): readonly string[] =>
     wrapRow(text, width, true).map((row, index) => frameRow(row, index === 0, style));
   const body: string[] = [];
   let done = 0;
   for (const slice of slicePreview(preview)) {
     if (slice !== undefined) {
-      const takeWords = slice.words && isStyled ? createWordTaker(slice.words) : undefined;
+      const takeWords = slice.words && createWordTaker(slice.words);
       for (const [index, row] of wrapRow(slice.text, width, isMeasured).entries()) {
-        const style: Paint =
-          takeWords === undefined ? slice.style : (text) => paintWords(takeWords(text.length), slice.style);
-        body.push(frameRow(row, slice.isFirst && index === 0, style));
+        const words = takeWords?.(row.length).map(({ text, isChanged }) => (isChanged ? chalk.inverse(text) : text));
+        body.push(frameRow(words?.join('') ?? row, slice.isFirst && index === 0, slice.style));
       }
     }
     done += slice === undefined ? SLICE : slice.text.length + 1;
@@ -70,12 +57,12 @@ export async function questionView(name: string, preview: Preview, options: View
   }
   const hidden = await countUnseen(preview, pause);
   const warning =
-    hidden === 0 ? [] : layOutRows(`${plural(hidden, 'character')} that cannot be seen: shown as escapes`, YELLOW);
-  const [first = '', ...others] = layOutRows(`${sanitize(name)} ${formatPreviewTitle(preview)}`, BOLD);
+    hidden === 0 ? [] : layOutRows(`${plural(hidden, 'character')} that cannot be seen: shown as escapes`, 'yellow');
+  const [first = '', ...others] = layOutRows(`${sanitize(name)} ${formatPreviewTitle(preview)}`, 'bold');
   const claim = formatClaim(preview);
-  const about = claim === undefined ? [] : layOutRows(claim, DIM);
+  const about = claim === undefined ? [] : layOutRows(claim, 'dim');
   const loss = formatLoss(preview);
-  const lost = loss === undefined ? [] : layOutRows(loss, YELLOW);
+  const lost = loss === undefined ? [] : layOutRows(loss, 'yellow');
   return { title: [first.replace('│', '╭'), ...others, ...about, ...lost, ...warning], body };
 }
 
@@ -121,7 +108,7 @@ function formatLoss(preview: Preview): string | undefined {
 
 interface Slice {
   readonly text: string;
-  readonly style: Paint;
+  readonly style: Style;
   readonly isFirst: boolean;
   /** The same text, with the words that a line of a diff changes. */
   readonly words?: readonly WordRun[] | undefined;
@@ -145,7 +132,7 @@ function* slicePreview(preview: Preview): Generator<Slice | undefined> {
       yield undefined;
       continue;
     }
-    const style = isDiff ? pickStyle(line) : noStyle;
+    const style = isDiff ? pickStyle(line) : 'plain';
     let isFirst = true;
     for (const part of splitParts(line)) {
       yield { text: isDiff ? showDiffPart(part, isFirst) : sanitize(markBlanks(part)), style, isFirst };
@@ -206,10 +193,6 @@ function createWordTaker(words: readonly WordRun[]): (length: number) => readonl
     }
     return taken;
   };
-}
-
-function paintWords(words: readonly WordRun[], style: Paint): string {
-  return style(words.map(({ text, isChanged }) => (isChanged ? INVERSE(text) : text)).join(''));
 }
 
 function* iterateLines(text: string): Generator<string> {
@@ -274,10 +257,10 @@ function* collapseGaps(lines: Iterable<string>, marks: string): Generator<string
   yield* endGap();
 }
 
-function pickStyle(line: string): Paint {
-  if (line.startsWith('+')) return GREEN;
-  if (line.startsWith('-')) return RED;
-  return line.startsWith('@@') || line.startsWith('\\') ? DIM : noStyle;
+function pickStyle(line: string): Style {
+  if (line.startsWith('+')) return 'green';
+  if (line.startsWith('-')) return 'red';
+  return line.startsWith('@@') || line.startsWith('\\') ? 'dim' : 'plain';
 }
 
 /** Tabs in a file are legitimate, so they are shown as an arrow and keep their width. */

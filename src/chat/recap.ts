@@ -3,7 +3,7 @@ import type { Session } from '../core/session.ts';
 import { plural } from '../core/text/format.ts';
 import { sanitize, stripControls } from '../core/text/terminal.ts';
 import { measureWidth } from '../core/text/width.ts';
-import { openMarkdown } from '../render/lazy.ts';
+import { loadChalk, openMarkdown } from '../render/lazy.ts';
 import { clipText } from '../render/spinner.ts';
 import { deriveTitle } from '../session/record.ts';
 import { wrapWords } from './chat.ts';
@@ -57,14 +57,11 @@ async function formatRecapTurn([prompt, ...rest]: readonly StoredContent[], opti
     ...(calls === 0 ? [] : [plural(calls, 'tool call')]),
     ...(answer.length === 0 ? ['(no answer)'] : answer),
   ];
-  const paint = (row: string): string => (options.isStyled && row !== '' ? dim(row) : row);
+  const { dim } = await loadChalk(options.isStyled);
   const [first = '', ...others] = wrapWords(question, options.columns - INDENT.length);
-  return [formatPromptMark(options) + first, ...others.map((row) => INDENT + row), ...rows.map(paint)].join('\n');
-}
-
-/** The code that ends bold text also ends dim text, so dim begins again after it. */
-function dim(row: string): string {
-  return `\u001b[2m${row.replaceAll('\u001b[22m', '\u001b[22;2m')}\u001b[22m`;
+  return [formatPromptMark(options) + first, ...others.map((row) => INDENT + row), ...rows.map((row) => dim(row))].join(
+    '\n',
+  );
 }
 
 function listAnswerTexts(contents: readonly StoredContent[]): readonly string[] {

@@ -1,3 +1,4 @@
+import type { ChalkInstance } from 'chalk';
 import type { Io } from '../core/io.ts';
 import type { LiveArea, LiveOptions } from './live.ts';
 import type { MarkdownPage, MarkdownStream } from './markdown/stream.ts';
@@ -15,6 +16,12 @@ export async function styleDiff(diff: string): Promise<string> {
   const theme = createTheme(true, false);
   const paintOther = (line: string): string => (line.startsWith(' ') ? line : theme.faint(line));
   return paintDiff(diff.split('\n'), theme, paintOther).join('\n');
+}
+
+/** Loading chalk takes a millisecond, which no start has to spare: see decisions/0003 for those who paint without it. */
+export async function loadChalk(isStyled: boolean): Promise<ChalkInstance> {
+  const { Chalk } = await import('chalk');
+  return new Chalk({ level: isStyled ? 1 : 0 });
 }
 
 export async function loadLive(io: Io, options?: LiveOptions): Promise<LiveArea> {

@@ -5,7 +5,7 @@ import { formatDollars } from '../core/text/format.ts';
 import { terminalFilter } from '../core/text/terminal.ts';
 import type { TextWork } from '../core/text-work.ts';
 import type { Usage } from '../core/usage.ts';
-import { loadLive, openMarkdown } from './lazy.ts';
+import { loadChalk, loadLive, openMarkdown } from './lazy.ts';
 import type { LiveArea } from './live.ts';
 import type { MarkdownStream, Preview } from './markdown/stream.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
@@ -190,7 +190,10 @@ function textPage(io: Io, options: RenderOptions): TextPage {
     },
     async thought(delta) {
       thoughts ??= choosePresentation(errOut, { ...options, isPlain: true });
-      if (isFlowing(thoughts)) return live.flow(delta, { shape: thoughts, paint: errOut.isStyled ? dim : leavePlain });
+      if (isFlowing(thoughts)) {
+        const { dim } = await loadChalk(errOut.isStyled);
+        return live.flow(delta, { shape: thoughts, paint: (line) => dim(line) });
+      }
       await live.end();
       await say(() => err.thought(delta));
     },
@@ -302,7 +305,6 @@ interface Flow {
 }
 
 const leavePlain = (line: string): string => line;
-const dim = (line: string): string => (line === '' ? '' : `\u001b[2m${line}\u001b[22m`);
 
 function isFlowing(shape: Presentation): shape is FlowingPresentation {
   return 'preview' in shape;
