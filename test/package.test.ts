@@ -19,6 +19,33 @@ test('nothing runs when the package is installed, and nothing comes along but wh
   expect(versions.filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
 });
 
+test('the reason why every library is a devDependency stands where people look for it', () => {
+  expect(json('package.json')['//']).toMatch(/bundled into dist\//);
+  for (const page of ['README.md', 'docs/CONTRIBUTING.md']) {
+    const text = readFileSync(`${ROOT}/${page}`, 'utf8');
+    expect([page, /`devDependencies`[^.]*bundled/.test(text.replaceAll('\n', ' '))]).toEqual([page, true]);
+  }
+});
+
+test('the page about libraries has each of them, in its version', () => {
+  const page = readFileSync(`${ROOT}/docs/dev/decisions/0001-libraries-and-versions.md`, 'utf8');
+  const { devDependencies, optionalDependencies } = json('package.json');
+  const rows = page.split('\n').filter((line) => line.startsWith('| '));
+  const stated = new Map(
+    rows.flatMap((row) => {
+      const [names = [], versions = []] = row
+        .slice(2)
+        .split(' | ')
+        .map((cell) => cell.split(', '));
+      return names.map((name, index) => [name, versions[index]] as const);
+    }),
+  );
+  const wrong = Object.entries<string>({ ...devDependencies, ...optionalDependencies })
+    .filter(([name]) => !name.startsWith('@types/'))
+    .filter(([name, version]) => !`${version}.`.startsWith(`${stated.get(name)}.`));
+  expect(wrong).toEqual([]);
+});
+
 test('what is there for developers only stays out of the package', () => {
   expect(json('package.json').files).toEqual(expect.arrayContaining(['!dist/chunks.json', '!dist/*.map']));
 });

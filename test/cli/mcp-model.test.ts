@@ -62,11 +62,12 @@ test('five calls of one reply to a server that ends after each answer all succee
   ).toEqual(rounds.map((n) => ({ output: `spoken ${n}`, ...UNTRUSTED })));
 });
 
-test('without a word about servers, none is started', async (t) => {
+test('without a word about servers, none is started, which --debug says', async (t) => {
   const gemini = await fakeGemini(t, [reply('hi')]);
   const log = join(mcpPlace(t).root, 'log');
   const servers = home({ files: { ...GOOD, env: { GMN_TEST_LOG: log } } });
-  await runGmn(t, ['--tools', 'read', 'x'], { gemini, home: servers });
+  const { stderr } = await runGmn(t, ['--tools', 'read', '-o', 'stream-json', '--debug', 'x'], { gemini, home: servers });
+  expect(stderr).toMatch(/^\[\+\d+ ms\] MCP servers that are not used: files; --allowed-mcp-server-names uses them$/m);
   await runGmn(t, ['--allowed-mcp-server-names', 'files', '--dry-run', 'x'], { gemini, home: servers });
   expect(existsSync(log)).toBe(false);
 });

@@ -16,6 +16,7 @@ import type { Content } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { settle, type TurnEvent, toFailure, toNotices } from '../../core/event.ts';
 import { shortenId } from '../../core/text/names.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import type { BilledCall } from '../../core/usage.ts';
 import { buildPromptContent, noPromptError } from '../../input/prompt.ts';
 import { findIgnoredSampling } from '../../models/generation.ts';
@@ -369,7 +370,12 @@ async function* openServersIfNamed(
   app: App,
   deadline: Deadline,
 ): AsyncGenerator<TurnEvent, NamedServers | undefined> {
-  if (options.allowedMcpServerNames === undefined && options.mcpConfig === undefined) return undefined;
+  if (options.allowedMcpServerNames === undefined && options.mcpConfig === undefined) {
+    const names = ((await app.settings()).servers ?? []).map(({ name }) => sanitize(name));
+    if (names.length > 0)
+      app.trace(`MCP servers that are not used: ${names.join(', ')}; --allowed-mcp-server-names uses them`);
+    return undefined;
+  }
   yield { type: 'wait', what: 'the MCP servers' };
   const isPreview = options.dryRun === true || options.countTokens === true;
   const context = { app, runPaused: pauseDeadline(deadline), signal: deadline.signal, isPreview };
