@@ -109,10 +109,11 @@ function notSignedInError(input: ChoiceInput, by: string): NoCredentialError {
   });
 }
 
-const HINT = 'Set GEMINI_API_KEY, sign in with: gemini, or add --demo';
+const HINT = 'Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo';
 const GUIDE = [
   'Do one of these:',
   '  export GEMINI_API_KEY=<key>   get one at https://aistudio.google.com/apikey',
+  '  gmn auth set-key              store that key, in the keyring or a private file',
   "  gemini                        official CLI's sign-in (Workspace, Code Assist)",
   '  gmn --demo "hello"            try gmn offline, no account needed',
 ].join('\n');

@@ -142,14 +142,15 @@ test('a type the settings do not allow is refused, and the allowed one is used i
 
 const GUIDE = `Do one of these:
   export GEMINI_API_KEY=<key>   get one at https://aistudio.google.com/apikey
+  gmn auth set-key              store that key, in the keyring or a private file
   gemini                        official CLI's sign-in (Workspace, Code Assist)
   gmn --demo "hello"            try gmn offline, no account needed`;
 
-test('with nothing at all, there are three ways forward', async (t) => {
+test('with nothing at all, there are four ways forward', async (t) => {
   await expect(chooseCredential(choiceInput(emptyHome(t)))).rejects.toMatchObject({
     exitCode: 2,
     message: 'authentication failed: no Gemini credentials found',
-    hint: 'Set GEMINI_API_KEY, sign in with: gemini, or add --demo',
+    hint: 'Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo',
     guide: GUIDE,
   });
 });

@@ -126,7 +126,7 @@ err│ 17 tokens
 => 0
 $ ${lines[1]}
 err│ AuthError: authentication failed: no Gemini credentials found
-err│ Set GEMINI_API_KEY, sign in with: gemini, or add --demo
+err│ Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo
 => 2
 `);
 });

@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest';
-import { account, accountResponse, CANARY, codeAssistResponse, denied, json, signedIn } from '../support/account.ts';
+import {
+  account,
+  accountResponse,
+  CANARY,
+  codeAssistResponse,
+  denied,
+  json,
+  signedIn,
+  signInFile,
+} from '../support/account.ts';
 import { failure, fakeGemini, reply } from '../support/fake-gemini.ts';
 
 const KEY = { GEMINI_API_KEY: 'a-key-0123456789' };
@@ -259,6 +268,19 @@ test('auth status --online: a sign-in shows project, tier and what is left of ea
     expect.stringMatching(/^ {4}gemini-3-flash: 0 % left, resets in \d+ h( \d+ min)?$/),
     '    gemini-3.8-flash: quota unknown',
   ]);
+});
+
+test('auth status --online: a token that had expired is shown as it is after the check', async (t) => {
+  const granted = json({ access_token: CANARY.granted, expires_in: 7230, token_type: 'Bearer' });
+  const refused = json({ error: 'invalid_grant', error_description: 'Revoked.' }, 400);
+  const google = await fakeGemini(t, [granted, accountResponse('p-1'), json({ buckets: [] }), refused]);
+  const expired = { '.gemini/oauth_creds.json': signInFile({ expiry_date: Date.now() - 60_000 }) };
+  const good = await signedIn(t, google, { home: expired }).run(['auth', 'status', '--online']);
+  expect(good.stdout).toMatch(/^✓ oauth-personal {2}\S+ {2}token valid 2 h\n {4}Code Assist serves it: project p-1/);
+  const bad = await signedIn(t, google, { home: expired }).run(['auth', 'status', '--online', '--json']);
+  const { usable, sources, online } = JSON.parse(bad.stdout);
+  expect([bad.exitCode, usable, online[0].ok]).toEqual([2, false, false]);
+  expect(sources[0]).toMatchObject({ state: 'unusable', details: ['~/.gemini/oauth_creds.json', 'token expired'] });
 });
 
 test('auth status --online: why a Google sign-in does not work any more', async (t) => {

@@ -16,6 +16,14 @@ describe('docs/output.md', () => {
     expect(samples.length).toBeGreaterThanOrEqual(9);
   });
 
+  test('its failed run is the first session of the samples, which the program is compared with', () => {
+    const [, , text = ''] = samples.find(([, name]) => name === 'unauthenticated text') ?? [];
+    expect(text).not.toBe('');
+    expect(read('dev/samples.md')).toContain(
+      `$ gmn "hello"\n${text.replace(/^/gm, 'err│ ').slice(0, -'err│ '.length)}=> 2`,
+    );
+  });
+
   test.each(samples.map(([, name = '', text = '']) => [name, text]))(
     'the sample "%s" is what gmn writes',
     async (name, text) => {

@@ -178,7 +178,7 @@ describe('stream-json in the gemini dialect', () => {
           type: 'AuthError',
           message: 'authentication failed: no Gemini credentials found',
           code: 2,
-          suggestion: 'Set GEMINI_API_KEY, sign in with: gemini, or add --demo',
+          suggestion: 'Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo',
         },
         stats: {
           total_tokens: 0,

@@ -36,10 +36,18 @@ export const withTools: readonly TurnEvent[] = [
   end,
 ];
 
+/** As docs/dev/samples.md has it, which is compared with the program. */
+export const GUIDE = `Do one of these:
+  export GEMINI_API_KEY=<key>   get one at https://aistudio.google.com/apikey
+  gmn auth set-key              store that key, in the keyring or a private file
+  gemini                        official CLI's sign-in (Workspace, Code Assist)
+  gmn --demo "hello"            try gmn offline, no account needed`;
+
 export const unauthenticated: readonly TurnEvent[] = [
   failure(
     new AppError('auth', 'authentication failed: no Gemini credentials found', {
-      hint: 'Set GEMINI_API_KEY, sign in with: gemini, or add --demo',
+      guide: GUIDE,
+      hint: 'Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo',
     }),
   ),
 ];

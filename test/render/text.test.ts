@@ -4,7 +4,7 @@ import type { TurnEvent } from '../../src/core/event.ts';
 import { openRenderer } from '../../src/render/renderers.ts';
 import { emulator } from '../support/emulator.ts';
 import { fakeOut, fakeTime, renderAll, renderOn, renderOptions, sharedScreen } from './fakes.ts';
-import { begin, cutOff, end, failure, hello, interrupted, texts, unauthenticated, withTools } from './runs.ts';
+import { begin, cutOff, end, failure, GUIDE, hello, interrupted, texts, unauthenticated, withTools } from './runs.ts';
 
 describe('text into a pipe', () => {
   test('is the text as it comes, with one newline at its end', async () => {
@@ -53,9 +53,7 @@ describe('text into a pipe', () => {
   test('an error is a line and its next step on stderr', async () => {
     const { out, err } = await renderAll('text', unauthenticated);
     expect(out).toBe('');
-    expect(err).toBe(
-      'Error: authentication failed: no Gemini credentials found\nSet GEMINI_API_KEY, sign in with: gemini, or add --demo\n',
-    );
+    expect(err).toBe(`Error: authentication failed: no Gemini credentials found\n${GUIDE}\n`);
   });
 
   test('partial text stays, and its line is ended', async () => {
@@ -187,7 +185,7 @@ describe('text on a terminal', () => {
         '\u001b[2mThey greet me.\u001b[22m\n',
         '\u001b[2mgemini-2.5-flash · 5 in · 12 out · 17 tokens · 0.0s\u001b[22m\n',
         '\u001b[31mError: authentication failed: no Gemini credentials found\u001b[39m\n',
-        'Set GEMINI_API_KEY, sign in with: gemini, or add --demo\n',
+        `${GUIDE}\n`,
       ].join(''),
     );
   });

@@ -1,7 +1,13 @@
 import { openBackend } from '../../app/backend.ts';
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import type { ChoiceInput, CredentialChoice } from '../../auth/choice.ts';
-import { findExposedFiles, type SourceRow, type Survey, surveyCredentials } from '../../auth/survey.ts';
+import {
+  findExposedFiles,
+  REFRESHED_LATER,
+  type SourceRow,
+  type Survey,
+  surveyCredentials,
+} from '../../auth/survey.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { EXIT_CODES } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -27,19 +33,23 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
     notify: (message) => reported.push(message),
     ...(options.auth === undefined ? {} : { flag: options.auth }),
   };
-  const survey = await surveyCredentials(input, async (choice) => {
-    // With `--online` the server checks it instead.
-    if (!options.online) await choice.check?.();
-    await openBackend(choice, { app, settings });
-  });
-  const { choice, error } = survey;
+  const look = (): Promise<Survey> =>
+    surveyCredentials(input, async (choice) => {
+      // With `--online` the server checks it instead.
+      if (!options.online) await choice.check?.();
+      await openBackend(choice, { app, settings });
+    });
+  const found = await look();
+  const { choice, error } = found;
   const isAsked = options.online && choice !== undefined && error === undefined;
   const probed = isAsked ? await (probe ?? createOnlineProbe(app, settings))(choice, app.signal) : [];
-  const isUsable = survey.rows[0]?.state === 'used' && probed.every(({ ok }) => ok);
+  // The check may have refreshed the token.
+  const survey = probed.length === 0 ? found : applyProbe(await look(), probed);
+  const isUsable = survey.rows[0]?.state === 'used';
   const exposed = (await findExposedFiles(input)).map(({ text, command }) => `${text} Fix it: ${command}`);
-  const notices = [...settings.notices, ...reported, ...exposed];
+  const notices = [...new Set([...settings.notices, ...reported, ...exposed])];
   const json = toSurveyJson(survey, probed, isUsable);
-  await printReport({ text: formatSurvey(survey, probed), json, notices, folds: true, hasMarks: true }, options, app);
+  await printReport({ text: formatSurvey(survey), json, notices, folds: true, hasMarks: true }, options, app);
   return isUsable ? 0 : EXIT_CODES[error?.fault ?? 'auth'];
 }
 
@@ -49,14 +59,19 @@ function createOnlineProbe(app: App, settings: Settings): Probe {
 
 const MARKS: Readonly<Record<SourceRow['state'], string>> = { used: '✓', unusable: '✗', found: '–', absent: '–' };
 
-function formatSurvey({ rows }: Survey, probed: readonly ProbeRow[]): string {
+/** What the servers said takes the place of what was expected of the credential. */
+function applyProbe({ rows: [used, ...others], ...survey }: Survey, probed: readonly ProbeRow[]): Survey {
+  if (used === undefined) return { ...survey, rows: others };
+  const state = probed.every(({ ok }) => ok) ? 'used' : 'unusable';
+  const details = used.details.filter((detail) => detail !== REFRESHED_LATER);
+  return { ...survey, rows: [{ ...used, state, details, lines: probed.flatMap(formatProbe) }, ...others] };
+}
+
+function formatSurvey({ rows }: Survey): string {
   const width = Math.max(...rows.map(({ name }) => name.length));
-  const isRejected = probed.some(({ ok }) => !ok);
   return rows
-    .map((row, index) => {
-      const mark = index === 0 && isRejected ? MARKS.unusable : MARKS[row.state];
-      const lines = index === 0 ? [...row.lines, ...probed.flatMap(formatProbe)] : row.lines;
-      const head = `${mark} ${row.name.padEnd(width)}  ${row.details.join('  ')}\n`;
+    .map(({ name, state, details, lines }) => {
+      const head = `${MARKS[state]} ${name.padEnd(width)}  ${details.join('  ')}\n`;
       return [head, ...lines.map((line) => `    ${line}\n`)].join('');
     })
     .join('');

@@ -1,5 +1,6 @@
-import { isAbsolute, resolve } from 'node:path';
+import { dirname, isAbsolute, resolve } from 'node:path';
 import { contains } from '../../core/text/path.ts';
+import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { isSensitivePath, isStatePath, splitAtRoot } from '../../core/text/secrets.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { isDirectory, realPath } from '../../platform/files/path.ts';
@@ -22,22 +23,22 @@ export interface Roots {
 /** Expects paths with links resolved. Relative names are resolved against the first root. */
 export function createRoots(list: readonly string[]): Roots {
   const has = (path: string): boolean => list.some((root) => contains(root, path));
-  const requireRealPath = (name: string): string => {
+  const requireRealPath = (name: string, directory = name): string => {
     const [first] = list;
-    if (first === undefined) throw outsideRootsError(name);
+    if (first === undefined) throw outsideRootsError(name, directory);
     // The system would cut the name at a NUL.
     const path = name.includes('\0') ? undefined : realPath(resolve(first, name));
     // Reveal nothing about paths outside, not even whether they exist.
-    if (path === undefined && !has(resolve(first, name))) throw outsideRootsError(name);
+    if (path === undefined && !has(resolve(first, name))) throw outsideRootsError(name, directory);
     if (path === undefined) throw invalidDirectoryError(`there is no ${sanitize(name)}`, 'Check the path.');
     if (has(path)) return path;
-    throw outsideRootsError(name);
+    throw outsideRootsError(name, directory);
   };
   return {
     list,
     has,
     requireFile(name) {
-      const path = requireRealPath(name);
+      const path = requireRealPath(name, dirname(name));
       const { tail, above } = splitAtRoot(list.find((root) => contains(root, path)) ?? path, path);
       if (!isStatePath(path) && !isSensitivePath(tail, above)) return path;
       throw invalidDirectoryError(
@@ -58,10 +59,11 @@ export function createRoots(list: readonly string[]): Roots {
 /** Tells callers of a server without roots why Gemini saw no files. */
 export const NO_ROOT = 'Gemini sees no files here; whoever runs the server can change that: gmn mcp serve --root <dir>';
 
-export function outsideRootsError(name: string): CodedError {
+/** `directory` is the one to allow, which for a file is not its own name. */
+export function outsideRootsError(name: string, directory = name): CodedError {
   return invalidDirectoryError(
     `${sanitize(name)} is not inside a root of this server`,
-    `Whoever runs it can allow that directory: gmn mcp serve --root ${isAbsolute(name) ? sanitize(name) : '<dir>'}`,
+    `Whoever runs it can allow that directory: gmn mcp serve --root ${isAbsolute(directory) ? quoteIfNeeded(sanitize(directory)) : '<dir>'}`,
   );
 }
 

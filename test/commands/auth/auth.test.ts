@@ -49,7 +49,7 @@ test('auth status ends with 2 and names the way out when nothing can be used', a
     exitCode: 2,
     err: '',
     out: `✗ none            authentication failed: no Gemini credentials found
-    → Set GEMINI_API_KEY, sign in with: gemini, or try: gmn --demo "hello"
+    → Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or try: gmn --demo "hello"
 – GEMINI_API_KEY  not set
 – stored key      none (gmn auth set-key)
 – oauth-personal  not signed in
@@ -108,6 +108,15 @@ test('what the servers say of a credential stands below it and decides the exit 
     '    Google said no.',
     '    → use an API key: gmn auth set-key',
   ]);
+});
+
+test('what the servers say of a credential takes the place of what was expected of it', async (t) => {
+  const old = oauthDocument({ expiry_date: NOW - MINUTE_MS, refresh_token: undefined });
+  const place = home(t, { '.gemini/oauth_creds.json': old });
+  const probe: Probe = async () => [{ ok: true, text: 'It is served.' }];
+  const { exitCode, out } = await statusOf(place, {}, { online: true }, probe);
+  expect(exitCode).toBe(0);
+  expect(out).toMatch(/^✓ oauth-personal {2}.*\n {4}It is served\.\n–/);
 });
 
 test('auth status changes nothing', async (t) => {

@@ -50,6 +50,15 @@ test('a working directory outside the roots is refused, whatever leads there', a
   expect((await attempt(join(at.cwd, 'a'))).status).toBe('completed');
 });
 
+test('a picture outside the roots is refused with the directory that would have to be one', async (t) => {
+  const at = place(t, { gemini: await fakeGemini(t, []) });
+  const server = await serve(t, { at });
+  const attempt = async (imagePath: string) =>
+    JSON.stringify(await server.call('analyze_image', { prompt: 'x', imagePath }));
+  expect(await attempt('/elsewhere/my pictures/fox.png')).toContain("gmn mcp serve --root '/elsewhere/my pictures'");
+  expect(await attempt('../fox.png')).toContain('gmn mcp serve --root <dir>');
+});
+
 test('a directory that has become a link out of the roots while its job waited is refused', async (t) => {
   const held = silence();
   const gemini = await fakeGemini(t, [held.scripted]);
