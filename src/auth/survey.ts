@@ -107,9 +107,7 @@ export const REFRESHED_LATER = 'refreshed at the next use';
 
 /** The hint of a run names a flag to add, which the reporting commands do not have. */
 function findRemedy({ guide, hint }: AppError): string | undefined {
-  return guide === undefined
-    ? hint
-    : 'Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or try: gmn --demo "hello"';
+  return guide === undefined ? hint : 'Set GEMINI_API_KEY, sign in with: gemini, or try: gmn --demo "hello"';
 }
 
 function failedRow(input: ChoiceInput, error: AppError): SourceRow {

@@ -66,7 +66,7 @@ posixTest('without anything configured it says what is missing, and what to do',
 ✓ endpoint    Google's own
 – proxy       none
 ✗ credential  authentication failed: no Gemini credentials found
-              → Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or try: gmn --demo "hello"
+              → Set GEMINI_API_KEY, sign in with: gemini, or try: gmn --demo "hello"
               → To keep an API key: gmn auth set-key
 ✓ model       gemini-2.5-flash, the default; where it is retired, gemini-flash-latest answers
 – mcp         no MCP servers
@@ -142,7 +142,7 @@ test('--json says the same to programs', (t) => {
       text: 'authentication failed: no Gemini credentials found',
       code: 2,
       remedies: [
-        { words: 'Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or try: gmn --demo "hello"' },
+        { words: 'Set GEMINI_API_KEY, sign in with: gemini, or try: gmn --demo "hello"' },
         { words: 'To keep an API key', command: 'gmn auth set-key' },
       ],
     },

@@ -66,7 +66,10 @@ test('without a word about servers, none is started, which --debug says', async 
   const gemini = await fakeGemini(t, [reply('hi')]);
   const log = join(mcpPlace(t).root, 'log');
   const servers = home({ files: { ...GOOD, env: { GMN_TEST_LOG: log } } });
-  const { stderr } = await runGmn(t, ['--tools', 'read', '-o', 'stream-json', '--debug', 'x'], { gemini, home: servers });
+  const { stderr } = await runGmn(t, ['--tools', 'read', '-o', 'stream-json', '--debug', 'x'], {
+    gemini,
+    home: servers,
+  });
   expect(stderr).toMatch(/^\[\+\d+ ms\] MCP servers that are not used: files; --allowed-mcp-server-names uses them$/m);
   await runGmn(t, ['--allowed-mcp-server-names', 'files', '--dry-run', 'x'], { gemini, home: servers });
   expect(existsSync(log)).toBe(false);

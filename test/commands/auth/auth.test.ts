@@ -49,7 +49,7 @@ test('auth status ends with 2 and names the way out when nothing can be used', a
     exitCode: 2,
     err: '',
     out: `✗ none            authentication failed: no Gemini credentials found
-    → Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or try: gmn --demo "hello"
+    → Set GEMINI_API_KEY, sign in with: gemini, or try: gmn --demo "hello"
 – GEMINI_API_KEY  not set
 – stored key      none (gmn auth set-key)
 – oauth-personal  not signed in
