@@ -22,8 +22,8 @@ export interface Backend {
   /** Every secret sent so far, to be redacted wherever text from the server is quoted. */
   readonly secrets: ReadonlySet<string>;
   /**
-   * Checks whether cached data caused the error response. True if `prepare` now builds a different request, which may
-   * succeed. Called at most once per call, for a status outside 2xx. Absent if the backend caches nothing.
+   * Checks whether cached data, or a field of gmn's own, caused the error response. True if `prepare` now builds a different
+   * request, which may succeed. Called at most once per call, for a status outside 2xx.
    */
   repair?(refused: ErrorResponse, signal: AbortSignal): Promise<boolean>;
   /** The hint for a model that does not exist here. Absent: the general hint. */

@@ -143,8 +143,8 @@ function findResults(places: readonly unknown[]): BatchResults | undefined {
 }
 
 /** One line of an input file, without its line break. */
-export function formatBatchLine(key: string, request: ModelRequest): string {
-  return JSON.stringify({ key, request: toRequestBody(request) });
+export function formatBatchLine(key: string, request: ModelRequest, fields: object = {}): string {
+  return JSON.stringify({ key, request: { ...toRequestBody(request), ...fields } });
 }
 
 interface ResultContext {

@@ -1,12 +1,13 @@
 import { type Backend, createIdentity, type Identity } from '../api/backend.ts';
 import type { FilesClient } from '../api/files.ts';
-import { geminiApi, geminiApiUrl } from '../api/gemini-api.ts';
+import { geminiApi, geminiApiUrl, toStoreField } from '../api/gemini-api.ts';
 import type { Queries } from '../api/queries.ts';
 import type { App, Settings } from '../core/app.ts';
 import type { BatchesClient } from '../core/batches.ts';
 import type { AuthScheme, Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import type { FileSupport } from '../core/files.ts';
+import type { JsonObject } from '../core/json.ts';
 import { tryParseDuration } from '../core/text/format.ts';
 import { checkEndpoint } from '../core/text/url.ts';
 import type { Backend as BackendName } from '../models/table.ts';
@@ -24,6 +25,8 @@ export interface OpenedBackend {
   readonly files?: (retries?: number) => Promise<FilesClient>;
   /** Absent if the backend takes no batches. */
   readonly batches?: (retries?: number) => Promise<BatchesClient>;
+  /** What each request of a batch has besides. */
+  readonly batchFields?: JsonObject;
 }
 
 export interface ChosenCredential {
@@ -36,6 +39,8 @@ interface BackendOptions {
   readonly settings: Settings;
   readonly wanted?: BackendName | undefined;
   readonly baseUrl?: URL;
+  /** `--store` */
+  readonly store?: boolean | undefined;
 }
 
 /** The backends that accept a credential, its default first. */
@@ -52,7 +57,7 @@ const ACCEPTED_BY: Readonly<Record<Credential['type'], readonly BackendName[]>> 
  * location that is missing or wrong, or an invalid `GMN_RETRY_DELAY`.
  */
 export async function openBackend(chosen: ChosenCredential, options: BackendOptions): Promise<OpenedBackend> {
-  const { app, settings, wanted, baseUrl } = options;
+  const { app, settings, wanted, baseUrl, store = settings.store } = options;
   const { credential, carrier } = chosen;
   const name = chooseBackend(credential, wanted);
   const context: BackendContext = {
@@ -60,6 +65,7 @@ export async function openBackend(chosen: ChosenCredential, options: BackendOpti
     identity: createIdentity(credential, carrier, settings.env.GOOGLE_CLOUD_QUOTA_PROJECT),
     userAgent: `gmn/${app.version}`,
     retryBaseMs: parseRetryDelay(app),
+    store,
   };
   switch (name) {
     case 'gemini-api':
@@ -109,17 +115,19 @@ interface BackendContext extends ChosenCredential {
   readonly identity: Identity;
   readonly userAgent: string;
   readonly retryBaseMs: number;
+  readonly store: boolean | undefined;
 }
 
 function openGeminiApi(context: BackendContext, address: { readonly baseUrl?: URL }): OpenedBackend {
-  const { app, settings, identity, userAgent, retryBaseMs } = context;
-  const place = { userAgent, ...parseApiVersion(settings, 'GOOGLE_GENAI_API_VERSION'), ...address };
+  const { app, settings, identity, userAgent, retryBaseMs, store } = context;
+  const place = { userAgent, store, ...parseApiVersion(settings, 'GOOGLE_GENAI_API_VERSION'), ...address };
   return {
     name: 'gemini-api',
     retryBaseMs,
     fileSupport: { hasUploads: true, hasBuckets: false, hint: '' },
     backend: geminiApi(place, identity),
     endpoint: geminiApiUrl(place, ''),
+    batchFields: toStoreField(place),
     async queries() {
       const { geminiApiQueries } = await import('../api/queries.ts');
       return geminiApiQueries(place, { identity, userAgent, send: app.send });
@@ -215,7 +223,8 @@ function parseEndpoint({ env }: App, name: string): { readonly baseUrl?: URL } {
 /** Throws AppError `config` if the version is not safe in a URL path. */
 function parseApiVersion({ env }: Pick<Settings, 'env'>, name: string): { readonly apiVersion?: string } {
   const value = env[name];
-  if (!value) return {};
+  // `beta` is the SDK's word for what each backend uses anyway.
+  if (!value || value === 'beta') return {};
   if (/^v\d\w{0,30}$/.test(value)) return { apiVersion: value };
   throw new AppError('config', `${name} is not an API version`, { hint: `Example: ${name}=v1beta` });
 }

@@ -38,6 +38,7 @@ export interface ModelOptions extends Sampling {
   readonly quiet?: boolean;
   readonly outputFormat?: OutputFormat;
   readonly serviceTier?: ServiceTier;
+  readonly store?: boolean;
 }
 
 export interface OpenedModel {
@@ -60,6 +61,7 @@ export interface OpenedModel {
   readonly files?: (retries?: number) => Promise<FilesClient>;
   /** Absent if the backend takes no batches. */
   readonly batches?: (retries?: number) => Promise<BatchesClient>;
+  readonly batchFields?: JsonObject | undefined;
   readonly retryBaseMs: number;
   readonly retries: number | undefined;
   readonly fallback?: string;
@@ -118,7 +120,10 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
           isRehearsal: options.dryRun ?? false,
         });
     const address = demo && { baseUrl: new URL(demo.url) };
-    const opened = await openBackend(choice, { app, settings, wanted: options.backend, ...address });
+    const opened = await openBackend(choice, {
+      ...{ app, settings, wanted: options.backend, store: options.store },
+      ...address,
+    });
     // The connection opens while gmn waits for stdin, files, a token or a person.
     if (!options.dryRun) app.preconnect(opened.endpoint);
     const configure = await openModelConfigs(settings);
@@ -245,6 +250,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     ...target,
     provideFiles,
     fileSupport: opened.fileSupport,
+    batchFields: opened.batchFields,
     modelId,
     tier: () => opened.tier?.(),
     generationConfig: toConfig(modelId),

@@ -58,7 +58,9 @@ const AMBIENT_VARIABLES: readonly string[] = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'
 function inferType(env: Env): RequestedType | undefined {
   const wants = (type: AuthType, by: string): RequestedType => ({ type, requestedBy: by, isGateway: false });
   if (env.GOOGLE_GENAI_USE_GCA === 'true') return wants('oauth-personal', 'GOOGLE_GENAI_USE_GCA');
-  if (env.GOOGLE_GENAI_USE_VERTEXAI === 'true') return wants('vertex-ai', 'GOOGLE_GENAI_USE_VERTEXAI');
+  for (const name of ['GOOGLE_GENAI_USE_ENTERPRISE', 'GOOGLE_GENAI_USE_VERTEXAI']) {
+    if (env[name] === 'true') return wants('vertex-ai', name);
+  }
   if (env.GEMINI_API_KEY?.trim()) return wants('gemini-api-key', 'GEMINI_API_KEY');
   if (env.GOOGLE_API_KEY?.trim()) return wants('vertex-ai', 'GOOGLE_API_KEY');
   for (const name of ['CLOUD_SHELL', 'GEMINI_CLI_USE_COMPUTE_ADC']) {

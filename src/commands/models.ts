@@ -1,3 +1,4 @@
+import { type Account, findAccount, openAccount } from '../app/account.ts';
 import { createModelsReport } from '../app/models-report.ts';
 import { type PrintOptions, printReport, type Report } from '../app/report.ts';
 import type { App } from '../core/app.ts';
@@ -7,12 +8,10 @@ import {
   cacheListing,
   filterUsable,
   isListingFor,
-  type ListingOwner,
   listKnownModels,
   type ModelListing,
   mergeListed,
   readListing,
-  tryParseTier,
 } from '../models/listing.ts';
 import type { Backend } from '../models/table.ts';
 
@@ -22,10 +21,6 @@ interface ModelsOptions extends PrintOptions {
   readonly all?: boolean;
   readonly auth?: string;
   readonly backend?: Backend;
-}
-
-interface Account extends ListingOwner {
-  readonly source: string;
 }
 
 /**
@@ -85,28 +80,11 @@ function formatWhen({ time }: ModelListing, { clock }: App): string {
   return age < 1000 ? 'now' : `${formatDuration(age)} ago`;
 }
 
-/** Undefined without a credential. Throws AppError for one that cannot be used, as a prompt would. */
-async function findAccount(options: ModelsOptions, app: App): Promise<Account | undefined> {
-  try {
-    const { openAccount } = await import('../app/account.ts');
-    const { opened, credential } = await openAccount(options, app, { isRehearsal: true, notify: () => {} });
-    const { source, account } = credential;
-    return { backend: opened.name, source, account, tier: tryParseTier(opened.tier?.()) };
-  } catch (thrown) {
-    const { NoCredentialError } = await import('../auth/sources.ts');
-    if (thrown instanceof NoCredentialError) return undefined;
-    throw thrown;
-  }
-}
-
 async function refreshModels(
   options: ModelsOptions,
   app: App,
 ): Promise<{ readonly listing: ModelListing; readonly notices: readonly string[] }> {
-  const [{ createQueries }, { openAccount }] = await Promise.all([
-    import('../app/queries.ts'),
-    import('../app/account.ts'),
-  ]);
+  const { createQueries } = await import('../app/queries.ts');
   const reported: string[] = [];
   const { opened, credential, notices } = await openAccount(options, app, {
     notify: (message) => reported.push(message),

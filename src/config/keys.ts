@@ -46,6 +46,7 @@ const KEYS = {
   'modelConfigs.overrides': 'list',
   'modelConfigs.customOverrides': 'list',
   prices: 'prices',
+  'request.store': 'boolean',
 } as const satisfies Readonly<Record<string, keyof Kinds>>;
 
 type SettingKey = keyof typeof KEYS;

@@ -19,6 +19,7 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
   const keepsOneShots = readTopmost(layers, 'sessions.oneShot');
   const retention = readTopmost(layers, 'sessions.retention');
   const maxAttempts = readTopmost(layers, 'general.maxAttempts');
+  const store = readTopmost(layers, 'request.store');
   // Merged on first use: a one-shot needs neither the document nor the servers.
   const document = once(() => deepFreeze(mergeDocuments(layers.map((layer) => layer.document))));
   const format = readOutputFormat(layers);
@@ -44,6 +45,7 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
     ...(keepsOneShots === undefined ? {} : { keepsOneShots }),
     ...(retention ? { retention } : {}),
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
+    ...(store === undefined ? {} : { store }),
     ...format.chosen,
     ...(hasModelConfigs ? { modelConfigs: readModelConfigs(document()) } : {}),
   });

@@ -40,6 +40,8 @@ export interface Settings {
   readonly retention?: string;
   /** `general.maxAttempts`: how often a model request is sent at most; `--retries` overrides it. */
   readonly maxAttempts?: number;
+  /** `request.store`: whether the Gemini API may keep requests for the project's logs; `--store` overrides it. */
+  readonly store?: boolean;
   readonly outputFormat?: OutputFormat;
   readonly modelConfigs?: JsonObject;
   /** All settings as one document, unknown keys too; `readSetting` in config reads it by key. Absent: nothing is set. */

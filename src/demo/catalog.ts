@@ -1,5 +1,6 @@
 import type { JsonObject } from '../core/json.ts';
 import { slicePage } from './request.ts';
+import { isFourthFamily } from './rules.ts';
 
 const GENERATE = ['generateContent', 'countTokens', 'createCachedContent', 'batchGenerateContent'];
 const EMBED = ['embedContent', 'countTextTokens', 'countTokens', 'asyncBatchEmbedContent'];
@@ -18,6 +19,8 @@ const LISTED = [
   'gemini-3.6-flash',
   'gemini-3.7-flash',
   'gemini-3.8-flash',
+  'gemini-4-argon',
+  'gemini-4-carbon',
   'gemini-flash-latest',
   'gemini-flash-lite-latest',
   'gemini-pro-latest',
@@ -33,9 +36,11 @@ const LATEST: Readonly<Record<string, string>> = {
 
 const FAMILY = /^(gemini|gemma|text-embedding|embedding)-[a-z0-9.-]+$/;
 const RETIRED = /^gemini-(1\.|pro$|pro-vision$)/;
+/** They answer other APIs only. */
+const OF_OTHER_APIS = /^gemini-(decision|omni)-|-live(-|$)/;
 
 export function isServed(model: string): boolean {
-  return FAMILY.test(model) && !RETIRED.test(model);
+  return FAMILY.test(model) && !RETIRED.test(model) && !OF_OTHER_APIS.test(model);
 }
 
 export function isEmbedding(model: string): boolean {
@@ -71,7 +76,9 @@ export function toModelResource(id: string): JsonObject {
     ...common,
     inputTokenLimit: findInputLimit(id),
     outputTokenLimit: 65_536,
-    supportedGenerationMethods: GENERATE,
+    supportedGenerationMethods: isFourthFamily(id)
+      ? GENERATE.filter((method) => method !== 'createCachedContent')
+      : GENERATE,
     temperature: 1,
     topP: 0.95,
     topK: 64,

@@ -41,6 +41,7 @@ const TOP_KEYS = new Set([
   'cachedContent',
   'continuationToken',
   'serviceTier',
+  'store',
   'labels',
   'model',
   'generateContentRequest',
@@ -52,7 +53,8 @@ const CONFIG_KEYS = new Set(
   (
     'temperature topP topK candidateCount maxOutputTokens stopSequences responseLogprobs logprobs presencePenalty ' +
     'frequencyPenalty seed responseMimeType responseSchema responseJsonSchema routingConfig modelSelectionConfig ' +
-    'responseModalities mediaResolution speechConfig audioTimestamp thinkingConfig imageConfig enableEnhancedCivicAnswers'
+    'responseModalities mediaResolution speechConfig audioTimestamp thinkingConfig imageConfig enableEnhancedCivicAnswers ' +
+    'audioTranscriptionConfig'
   ).split(' '),
 );
 
@@ -71,6 +73,9 @@ export function parseRequest(body: JsonObject, model: string): Parsed<DemoReques
   const outer = toCamelKeys(body);
   const stray = Object.keys(outer).find((key) => !TOP_KEYS.has(key));
   if (stray !== undefined) return unknownNameError(stray, 'the request');
+  if (outer.store !== undefined && typeof outer.store !== 'boolean') {
+    return { ok: false, message: `Invalid value at 'store' (TYPE_BOOL), ${JSON.stringify(outer.store)}` };
+  }
   const nested = outer.generateContentRequest;
   if (isObject(nested)) return parseRequest(toJsonObject(nested), model);
   const generationConfig = toCamelKeys(toJsonObject(outer.generationConfig));

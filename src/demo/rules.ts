@@ -103,6 +103,9 @@ function checkConfig({ generationConfig: config, model, tools, ...request }: Dem
     return 'thinking_level and thinking_budget cannot be set together.';
   }
   if (thinking.thinkingLevel !== undefined && !isThird) return `thinking_level is not supported by ${model}.`;
+  if (thinking.thinkingLevel === 'MINIMAL' && isFourthFamily(model)) {
+    return `Thinking level MINIMAL is not supported by ${model}.`;
+  }
   if (config.responseSchema !== undefined && config.responseJsonSchema !== undefined) {
     return 'response_schema and response_json_schema cannot be set together.';
   }
@@ -122,7 +125,12 @@ function checkConfig({ generationConfig: config, model, tools, ...request }: Dem
   );
 }
 
+/** They always think, and have no explicit caches. */
+export function isFourthFamily(model: string): boolean {
+  return model.startsWith('gemini-4-');
+}
+
 /** They require thought signatures and support thinking levels. */
 export function isThirdFamily(model: string): boolean {
-  return /^gemini-3|^gemini-(flash|flash-lite|pro)-latest$|^gemma-4/.test(model);
+  return /^gemini-[3-9]|^gemini-(flash|flash-lite|pro)-latest$|^gemma-4/.test(model);
 }

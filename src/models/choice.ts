@@ -43,6 +43,7 @@ export function resolveModel(name: string | undefined, { backend, source }: Choi
   }
   const alias = Object.hasOwn(ALIASES, wanted) ? ALIASES[wanted] : undefined;
   if (alias !== undefined) return { id: alias[backend], notices: [], isDefault: false };
+  checkService(wanted);
   const isKnown = findModelFacts(wanted) !== undefined || wanted.includes('/');
   return { id: wanted, notices: isKnown ? [] : [formatUnknownModel(wanted)], isDefault: false };
 }
@@ -51,8 +52,25 @@ export function defaultChoice(id: string): ModelChoice {
   return { id, notices: [], isDefault: true };
 }
 
+/** Models that do not answer `generateContent`, and what they answer instead. */
+const OTHER_SERVICES: readonly (readonly [RegExp, string])[] = [
+  [/^gemini-decision-/, 'the Decisions API'],
+  [/^(?:gemini-omni-|deep-research-|antigravity-)/, 'the Interactions API'],
+  [/-live(?:-|$)/, 'the Live API'],
+];
+
+function checkService(id: string): void {
+  const service = OTHER_SERVICES.find(([pattern]) => pattern.test(id))?.[1];
+  if (service === undefined) return;
+  throw new AppError('usage', `${id} answers only through ${service}, not to a prompt`, {
+    hint: 'Choose another model with -m. To see the models: gmn models',
+  });
+}
+
 function formatUnknownModel(name: string): string {
-  const near = findNearestNames(name, [...MODELS.map(({ id }) => id), ...Object.keys(ALIASES)]);
+  const served = MODELS.filter(({ status }) => status !== 'retiring' && status !== 'retired').map(({ id }) => id);
+  const aliases = Object.entries(ALIASES).filter(([, by]) => served.includes(by['gemini-api']));
+  const near = findNearestNames(name, [...served, ...aliases.map(([alias]) => alias), DEFAULT_MODEL]);
   const question = near.length > 0 ? `. Did you mean ${near.join(' or ')}?` : '';
   return `unknown model "${name}"; gmn sends it as it is${question}`;
 }

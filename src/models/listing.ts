@@ -155,19 +155,36 @@ interface NamedModel {
 }
 
 /**
- * Names for a chat, each once: the models of an account that answer in text, those that only its service lists, and
- * aliases. If the service listed its models for this account, others are omitted.
+ * Names for a chat, each once, the recommended first: the models of an account that answer in text, those that only its
+ * service lists, and aliases. If the service listed its models for this account, others are omitted.
  */
 export function listModelChoices(owner: ListingOwner, listing: ModelListing | undefined): readonly NamedModel[] {
   const { backend } = owner;
   const isOwn = listing !== undefined && isListingFor(listing, owner);
   const lines = isOwn ? mergeListed(listing.models, backend) : listKnownModels();
-  const models = filterUsable(lines, owner).filter(({ makes }) => makes === undefined);
+  const models = filterUsable(lines, owner)
+    .filter(({ makes }) => makes === undefined)
+    .toSorted((left, right) => rankModel(left, backend) - rankModel(right, backend));
   const aliases = Object.entries(ALIASES).filter(([name]) => models.every(({ id }) => id !== name));
   return [
     ...models.map((line) => ({ name: line.id, about: describeModel(line) })),
     ...aliases.map(([name, by]) => ({ name, about: `short for ${by[backend]}` })),
   ];
+}
+
+const STATUS_RANKS: Readonly<Record<ModelLine['status'], number>> = {
+  moving: 1,
+  stable: 1,
+  preview: 2,
+  unknown: 3,
+  retiring: 4,
+  retired: 5,
+};
+
+/** What an alias such as `flash` means comes first, what Google retires last. */
+function rankModel({ id, status }: ModelLine, backend: Backend): number {
+  const rank = STATUS_RANKS[status];
+  return rank === 1 && Object.values(ALIASES).some((by) => by[backend] === id) ? 0 : rank;
 }
 
 function describeModel({ note, status, tiers }: ModelLine): string {

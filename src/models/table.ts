@@ -14,7 +14,8 @@ export type Tier = 'free' | 'standard';
 
 export interface ModelFacts {
   readonly id: string;
-  readonly status: 'stable' | 'preview' | 'retiring' | 'moving';
+  /** `retiring`: Google has announced its end, or already answers with another model. `retired`: shut down. */
+  readonly status: 'stable' | 'preview' | 'moving' | 'retiring' | 'retired';
   readonly backends: readonly Backend[];
   readonly thinks: boolean;
   readonly levels?: readonly ThinkingLevel[];
@@ -26,6 +27,12 @@ export interface ModelFacts {
   /** Tokens; absent if not known. */
   readonly inputLimit?: number;
   readonly outputLimit?: number;
+  /** Input, thoughts and output share `inputLimit`. */
+  readonly sharesWindow?: true;
+  /** Minutes may pass before the first token. */
+  readonly isSlow?: true;
+  /** Reads Office and OpenDocument files. */
+  readonly readsOffice?: true;
   readonly sees: boolean;
   readonly tiers?: readonly Tier[];
   readonly note?: string;
@@ -46,10 +53,25 @@ const ALL_LEVELS: readonly ThinkingLevel[] = ['minimal', 'low', 'medium', 'high'
 const NO_MINIMAL: readonly ThinkingLevel[] = ['low', 'medium', 'high'];
 
 const GEMINI = { backends: BACKENDS, thinks: true, inputLimit: 1_048_576, outputLimit: 65_536, sees: true } as const;
-/** Up to Gemini 3.5 Flash. */
+/** Before Gemini 3.5 Flash. */
 const SAMPLING = { ...GEMINI, samples: true } as const;
-const GEMMA = { ...SAMPLING, backends: ['gemini-api'], inputLimit: 256_000, outputLimit: 32_768 } as const;
+const GEMMA = {
+  ...SAMPLING,
+  backends: ['gemini-api'],
+  levels: ['minimal', 'high'],
+  inputLimit: 262_144,
+  outputLimit: 32_768,
+} as const;
 const WITH_KEY: readonly Backend[] = ['gemini-api', 'vertex'];
+const GEMINI_4 = {
+  ...GEMINI,
+  status: 'stable',
+  backends: WITH_KEY,
+  levels: NO_MINIMAL,
+  sharesWindow: true,
+  isSlow: true,
+  note: 'paid projects only',
+} as const;
 const IMAGE = { backends: WITH_KEY, status: 'stable', thinks: true, sees: true, makes: 'images' } as const;
 const SPEECH = { backends: WITH_KEY, status: 'stable', thinks: false, sees: false, makes: 'speech' } as const;
 
@@ -64,7 +86,7 @@ export const MODELS: readonly ModelFacts[] = [
     status: 'retiring',
     tiers: ['free', 'standard'],
     budget: { min: 0, max: 24_576 },
-    note: 'gmn’s default; new Gemini API users may not get it any more',
+    note: 'gmn’s default; its announced end was in October 2026',
   },
   {
     ...SAMPLING,
@@ -72,7 +94,7 @@ export const MODELS: readonly ModelFacts[] = [
     status: 'retiring',
     tiers: ['free', 'standard'],
     budget: { min: 128, max: 32_768 },
-    note: 'new Gemini API users may not get it any more',
+    note: 'its announced end was in October 2026',
   },
   {
     ...SAMPLING,
@@ -83,7 +105,7 @@ export const MODELS: readonly ModelFacts[] = [
   {
     ...SAMPLING,
     id: 'gemini-3-pro-preview',
-    status: 'retiring',
+    status: 'retired',
     tiers: ['standard'],
     levels: ['low', 'high'],
     note: 'shut down in March 2026; the Gemini API answers with gemini-3.1-pro-preview',
@@ -106,18 +128,53 @@ export const MODELS: readonly ModelFacts[] = [
     levels: NO_MINIMAL,
   },
   { ...SAMPLING, id: 'gemini-3.1-flash-lite', status: 'stable', levels: ALL_LEVELS },
-  { ...SAMPLING, id: 'gemini-3.1-flash-lite-preview', status: 'preview', levels: ALL_LEVELS },
-  { ...SAMPLING, id: 'gemini-3.5-flash', status: 'stable', backends: WITH_KEY, levels: ALL_LEVELS },
+  {
+    ...SAMPLING,
+    id: 'gemini-3.1-flash-lite-preview',
+    status: 'retired',
+    levels: ALL_LEVELS,
+    note: 'shut down in May 2026',
+  },
+  {
+    ...GEMINI,
+    id: 'gemini-3.5-flash',
+    status: 'retiring',
+    backends: WITH_KEY,
+    levels: ALL_LEVELS,
+    note: 'the Gemini API answers with gemini-3.6-flash',
+  },
   { ...GEMINI, id: 'gemini-3.5-flash-lite', status: 'stable', levels: ALL_LEVELS },
-  { ...GEMINI, id: 'gemini-3.6-flash', status: 'stable', backends: WITH_KEY },
-  { ...GEMINI, id: 'gemini-3.7-flash', status: 'stable', backends: WITH_KEY, levels: NO_MINIMAL },
+  { ...GEMINI, id: 'gemini-3.6-flash', status: 'stable', backends: WITH_KEY, levels: ALL_LEVELS },
+  {
+    ...GEMINI,
+    id: 'gemini-3.7-flash',
+    status: 'retiring',
+    backends: WITH_KEY,
+    levels: NO_MINIMAL,
+    note: 'the Gemini API answers with gemini-3.8-flash',
+  },
   { ...GEMINI, id: 'gemini-3.8-flash', status: 'stable', levels: NO_MINIMAL },
-  { ...GEMINI, id: 'gemini-flash-latest', status: 'moving', backends: ['gemini-api'], note: 'the newest flash' },
+  { ...GEMINI_4, id: 'gemini-4-argon' },
+  { ...GEMINI_4, id: 'gemini-4-carbon', readsOffice: true, note: 'paid projects only; reads Office files' },
+  {
+    ...GEMINI,
+    id: 'gemini-flash-latest',
+    status: 'moving',
+    backends: ['gemini-api'],
+    levels: NO_MINIMAL,
+    note: 'the newest flash',
+  },
   { ...GEMINI, id: 'gemini-flash-lite-latest', status: 'moving', backends: ['gemini-api'], note: 'the newest lite' },
   { ...GEMINI, id: 'gemini-pro-latest', status: 'moving', backends: ['gemini-api'], note: 'the newest pro' },
   { ...GEMMA, id: 'gemma-4-31b-it', status: 'stable' },
   { ...GEMMA, id: 'gemma-4-26b-a4b-it', status: 'stable' },
-  { ...IMAGE, id: 'gemini-2.5-flash-image', status: 'retiring', thinks: false },
+  {
+    ...IMAGE,
+    id: 'gemini-2.5-flash-image',
+    status: 'retiring',
+    thinks: false,
+    note: 'makes images; its announced end was in October 2026',
+  },
   { ...IMAGE, id: 'gemini-3.1-flash-image' },
   { ...IMAGE, id: 'gemini-3.1-flash-lite-image' },
   { ...IMAGE, id: 'gemini-3-pro-image' },
@@ -129,7 +186,7 @@ export const MODELS: readonly ModelFacts[] = [
 
 export const FALLBACK_MODELS: Readonly<Record<Backend, string>> = {
   'gemini-api': 'gemini-flash-latest',
-  vertex: 'gemini-3.5-flash',
+  vertex: 'gemini-3.8-flash',
   'code-assist': 'gemini-3-flash',
 };
 

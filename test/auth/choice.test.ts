@@ -32,6 +32,12 @@ test.for<[string, Record<string, string>, object, object]>([
     {},
     { type: 'vertex-ai', source: 'GOOGLE_API_KEY' },
   ],
+  [
+    'Vertex by its new name',
+    { GOOGLE_GENAI_USE_ENTERPRISE: 'true', GEMINI_API_KEY: KEY, GOOGLE_API_KEY: KEY },
+    {},
+    { type: 'vertex-ai', source: 'GOOGLE_API_KEY' },
+  ],
   ['GOOGLE_API_KEY alone', { GOOGLE_API_KEY: KEY }, {}, { type: 'vertex-ai', source: 'GOOGLE_API_KEY' }],
   [
     'GEMINI_API_KEY before GOOGLE_API_KEY',

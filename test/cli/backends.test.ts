@@ -235,10 +235,14 @@ describe('the Gemini API with a sign-in', () => {
   });
 
   test('GOOGLE_GENAI_API_VERSION names another version, and nothing else', async (t) => {
-    const google = await fakeGemini(t, [reply('hello')]);
+    const google = await fakeGemini(t, [reply('hello'), reply('hello')]);
     const me = account(t, google, { env: { GEMINI_API_KEY: 'a-key-0123456789' } });
     await me.run(['hi'], { GOOGLE_GENAI_API_VERSION: 'v1alpha' });
-    expect(google.requests[0]?.path).toBe('/v1alpha/models/gemini-2.5-flash:streamGenerateContent?alt=sse');
+    await me.run(['hi'], { GOOGLE_GENAI_API_VERSION: 'beta' });
+    expect(google.requests.map(({ path }) => path)).toEqual([
+      '/v1alpha/models/gemini-2.5-flash:streamGenerateContent?alt=sse',
+      '/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse',
+    ]);
     expect(await me.run(['hi'], { GOOGLE_GENAI_API_VERSION: '../x' })).toMatchObject({
       stderr: 'Error: GOOGLE_GENAI_API_VERSION is not an API version\nExample: GOOGLE_GENAI_API_VERSION=v1beta\n',
       exitCode: 4,
@@ -258,7 +262,7 @@ describe('Vertex AI', () => {
     });
     const [request] = google.requests;
     expect(request?.path).toBe(
-      '/v1beta1/projects/p-1/locations/europe-west4/publishers/google/models/gemini-3.5-flash:streamGenerateContent?alt=sse',
+      '/v1beta1/projects/p-1/locations/europe-west4/publishers/google/models/gemini-3.8-flash:streamGenerateContent?alt=sse',
     );
     expect(request?.headers).toMatchObject({ authorization: `Bearer ${CANARY.access}`, 'x-goog-user-project': 'q-1' });
   });

@@ -303,7 +303,7 @@ test.for([
 
 test.for([
   [{ GEMINI_API_KEY: 'k' }, 'gemini-flash-latest'],
-  [{ GOOGLE_API_KEY: 'k', GOOGLE_GENAI_USE_VERTEXAI: 'true' }, 'gemini-3.5-flash'],
+  [{ GOOGLE_API_KEY: 'k', GOOGLE_GENAI_USE_ENTERPRISE: 'true' }, 'gemini-3.8-flash'],
 ] as const)('the model is that of the backend in use: %j', ([env, fallback], t) => {
   const { examine } = scene(t, { env });
   const text = `gemini-2.5-flash, the default; where it is retired, ${fallback} answers`;

@@ -23,6 +23,20 @@ describe('a default that is gone', () => {
     expect(me.files()['.gmn/default-models.json']).not.toContain('a-key');
   });
 
+  test('and the one that answers are named by doctor, config explain and models', async (t) => {
+    const { me } = await keyed(t, [GONE, reply('hello')]);
+    expect((await me.run(['config', 'explain', 'model'])).stdout).not.toContain('gemini-flash-latest');
+    await me.run(['hi']);
+    for (const args of [['doctor'], ['config', 'explain', 'model'], ['models']]) {
+      const { stdout } = await me.run(args);
+      expect(stdout).toMatch(/gemini-flash-latest.*gemini-2\.5-flash.* is gone for this account/);
+    }
+    const { stdout } = await me.run(['config', 'explain', 'model', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ value: 'gemini-2.5-flash', answering: 'gemini-flash-latest' });
+    const chosen = await me.run(['config', 'explain', 'model'], { GMN_MODEL: 'gemini-2.5-flash' });
+    expect(chosen.stdout).not.toContain('gemini-flash-latest');
+  });
+
   test('stays gone with --no-fallback, also where a successor is remembered', async (t) => {
     const { me, models } = await keyed(t, [GONE, reply('hello'), GONE]);
     await me.run(['hi']);
@@ -110,10 +124,10 @@ describe('a default that is gone', () => {
     });
     expect(await me.run(['--backend', 'vertex', 'hi'])).toMatchObject({
       stdout: 'v\n',
-      stderr: 'gmn: gemini-2.5-flash is retired, using gemini-3.5-flash (set GMN_MODEL to choose)\n',
+      stderr: 'gmn: gemini-2.5-flash is retired, using gemini-3.8-flash (set GMN_MODEL to choose)\n',
     });
     expect(google.requests[4]?.body.model).toBe('gemini-3-flash');
-    expect(google.requests.at(-1)?.path).toContain('/models/gemini-3.5-flash:');
+    expect(google.requests.at(-1)?.path).toContain('/models/gemini-3.8-flash:');
   });
 });
 

@@ -35,6 +35,7 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   showThoughts: ['--show-thoughts'],
   stdin: ['--stdin'],
   stop: ['--stop', 'END'],
+  store: ['--store'],
   temperature: ['--temperature', '0'],
   thinkingBudget: ['--thinking-budget', '512'],
   thinkingLevel: ['--thinking-level', 'low'],

@@ -20,9 +20,9 @@ test('gmn models has one line for a model in 80 columns, its note below', async 
   expect(rows.slice(0, 5)).toEqual([
     'MODEL                               STATUS    THINKING',
     'gemini-2.5-flash                    retiring  budget 0–24,576',
-    '    gmn’s default; new Gemini API users may not get it any more',
+    '    gmn’s default; its announced end was in October 2026',
     'gemini-2.5-pro                      retiring  budget 128–32,768',
-    '    new Gemini API users may not get it any more',
+    '    its announced end was in October 2026',
   ]);
   expect(rows.slice(rows.indexOf(''))).toEqual([
     '',
@@ -35,7 +35,7 @@ test('gmn models has one line for a model in 80 columns, its note below', async 
     '                vertex       gemini-3.1-pro-preview',
     '                code-assist  gemini-2.5-pro',
     'flash           gemini-api   gemini-flash-latest',
-    '                vertex       gemini-3.5-flash',
+    '                vertex       gemini-3.8-flash',
     '                code-assist  gemini-3-flash',
     'flash-lite      gemini-api   gemini-flash-lite-latest',
     '                vertex       gemini-3.1-flash-lite',

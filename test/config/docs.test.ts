@@ -24,7 +24,7 @@ test('the page shows the levels and budgets of every model that has them', () =>
   for (const { id, levels, budget } of MODELS) {
     const [, , shown] =
       lines
-        .find((line) => line.includes(`\`${id}\``) && /budget|low/.test(line))
+        .find((line) => line.includes(`\`${id}\``) && /budget|high/.test(line))
         ?.split(' | ')
         .join('|')
         .split('|') ?? [];

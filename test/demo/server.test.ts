@@ -40,6 +40,7 @@ test.each([
   [ask('a', { prompt: 'b' }), /Unknown name "prompt" in the request/],
   [ask('a', { session_id: 'b' }), /Unknown name "session_id"/],
   [ask('a', { generationConfig: { maxTokens: 5 } }), /Unknown name "maxTokens" in generation_config/],
+  [ask('a', { store: 'no' }), /Invalid value at 'store'/],
   [ask('a', { generationConfig: { temperature: 3 } }), /temperature must be a number from 0 to 2/],
   [ask('a', { generationConfig: { maxOutputTokens: 0 } }), /maxOutputTokens must be a number from 1/],
   [ask('a', { generationConfig: { responseSchema: {} } }), /needs response_mime_type/],
@@ -62,6 +63,18 @@ test.each([
   const error = await errorOf(response);
   expect(error).toMatchObject({ code: 400, status: 'INVALID_ARGUMENT' });
   expect(error.message).toMatch(message);
+});
+
+test('a request of today’s SDK is taken, and Gemini 4 thinks at least a little', async () => {
+  const demo = await testDemo();
+  const argon = '/v1beta/models/gemini-4-argon:streamGenerateContent?alt=sse';
+  const ask4 = (generationConfig: object) => demo.post(argon, ask('a', { store: false, generationConfig }));
+  expect((await ask4({ audioTranscriptionConfig: {}, thinkingConfig: { thinkingLevel: 'LOW' } })).status).toBe(200);
+  expect((await ask4({ thinkingConfig: { thinkingLevel: 'MINIMAL' } })).status).toBe(400);
+  const { supportedGenerationMethods } = (await (await demo.get('/v1beta/models/gemini-4-argon')).json()) as {
+    supportedGenerationMethods: string[];
+  };
+  expect(supportedGenerationMethods).not.toContain('createCachedContent');
 });
 
 test('complete turns of calls and results are accepted', async () => {
@@ -119,6 +132,7 @@ test.each([
   ['POST', '/v1beta/models/gemini-1.5-pro:generateContent'],
   ['POST', '/v1beta/models/gemini-embedding-001:generateContent'],
   ['POST', `${FLASH}:embedContent`],
+  ['POST', '/v1beta/models/gemini-decision-1:generateContent'],
   ['GET', '/v1beta/models/gpt-4'],
   ['GET', '/v1internal/operations/other'],
   ['POST', '/v1internal:unheardOf'],

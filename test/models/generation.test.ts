@@ -20,8 +20,14 @@ test('the defaults, with sampling fields only for models that read them', () => 
   for (const model of ['gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-3-pro-preview', 'gemini-3-flash-preview']) {
     expect(createGenerationConfig(model, {})).toEqual({ ...sampling, maxOutputTokens: 65_536 });
   }
-  expect(createGenerationConfig('gemini-3.5-flash', {})).toEqual({ ...sampling, maxOutputTokens: 65_536 });
-  for (const model of ['gemini-3.5-flash-lite', 'gemini-3.6-flash', 'gemini-3.8-flash', 'gemini-flash-latest']) {
+  for (const model of [
+    'gemini-3.5-flash',
+    'gemini-3.5-flash-lite',
+    'gemini-4-argon',
+    'gemini-3.6-flash',
+    'gemini-3.8-flash',
+    'gemini-flash-latest',
+  ]) {
     expect(createGenerationConfig(model, {})).toEqual({ maxOutputTokens: 65_536 });
   }
   expect(createGenerationConfig('gemini-9-new', {})).toEqual({ maxOutputTokens: 65_536 });
@@ -40,7 +46,15 @@ test('a newer model gets the sampling fields that a flag or the settings ask for
 test('sampling flags are ignored by models that answer in text and read none', () => {
   const flags = { temperature: 0, topP: 1, topK: 0 };
   const ignoring = MODELS.filter(({ id }) => findIgnoredSampling(id, flags).length > 0).map(({ id }) => id);
-  expect(ignoring).toEqual(['gemini-3.5-flash-lite', 'gemini-3.6-flash', 'gemini-3.7-flash', 'gemini-3.8-flash']);
+  expect(ignoring).toEqual([
+    'gemini-3.5-flash',
+    'gemini-3.5-flash-lite',
+    'gemini-3.6-flash',
+    'gemini-3.7-flash',
+    'gemini-3.8-flash',
+    'gemini-4-argon',
+    'gemini-4-carbon',
+  ]);
   expect(findIgnoredSampling('gemini-3.8-flash', flags)).toEqual([
     'gemini-3.8-flash ignores --temperature, --top-p, --top-k',
   ]);

@@ -105,6 +105,13 @@ const RECORDED: readonly [name: string, usage: BilledUsage, context: Partial<Cos
   ['before a date', { promptTokenCount: 1000 }, { model: 'gemini-3.6-flash', at: IN_2027 - 1 }, 750],
   ['from a date', { promptTokenCount: 1000 }, { model: 'gemini-3.6-flash', at: IN_2027 }, 1500],
   [
+    'a model that the package lacks',
+    { promptTokenCount: 1000, cachedContentTokenCount: 400, candidatesTokenCount: 100 },
+    { model: 'gemini-4-argon' },
+    600 * 2 + 400 * 0.1 + 100 * 10,
+  ],
+  ['the same, later', { candidatesTokenCount: 10 }, { model: 'gemini-4-carbon', at: Date.UTC(2026, 11, 1) }, 200],
+  [
     'Vertex',
     { promptTokenCount: 1000 },
     { model: 'publishers/google/models/gemini-2.5-flash', backend: 'vertex' },

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { resolveConfiguredModel } from '../../src/config/model-configs.ts';
 import type { JsonObject, JsonValue } from '../../src/core/json.ts';
 import { cacheDefault, readCachedDefault, resolveModel } from '../../src/models/choice.ts';
-import { cacheListing, readListing } from '../../src/models/listing.ts';
+import { cacheListing, listModelChoices, readListing } from '../../src/models/listing.ts';
 import { ALIASES, type Backend, BUILT_IN, DEFAULT_MODEL, findModelFacts, MODELS } from '../../src/models/table.ts';
 import { place } from '../config/place.ts';
 
@@ -21,7 +21,7 @@ test('aliases mean a model on each backend', () => {
     'gemini-3-pro': ['gemini-3-pro-preview', 'gemini-3-pro-preview', 'gemini-3-pro-preview'],
     'gemini-3-flash': ['gemini-3-flash-preview', 'gemini-3-flash-preview', 'gemini-3-flash'],
     pro: ['gemini-pro-latest', 'gemini-3.1-pro-preview', 'gemini-2.5-pro'],
-    flash: ['gemini-flash-latest', 'gemini-3.5-flash', 'gemini-3-flash'],
+    flash: ['gemini-flash-latest', 'gemini-3.8-flash', 'gemini-3-flash'],
     'flash-lite': ['gemini-flash-lite-latest', 'gemini-3.1-flash-lite', 'gemini-3.1-flash-lite'],
   });
   expect(BACKENDS.map((backend) => BUILT_IN.fallbacks[backend])).toEqual(ids('flash'));
@@ -59,6 +59,31 @@ test('an unknown model passes, with its nearest names', () => {
   expect(resolveModel('zzz', { backend: 'gemini-api' }).notices).toEqual([
     'unknown model "zzz"; gmn sends it as it is',
   ]);
+});
+
+test('no retired model is suggested, nor an alias of one', () => {
+  const suggest = (name: string): string => resolveModel(name, { backend: 'gemini-api' }).notices.join();
+  expect(suggest('gemini-3-pr')).not.toMatch(/gemini-3-pro/);
+  expect(suggest('gemini-4-argn')).toContain('Did you mean gemini-4-argon');
+});
+
+test.each([
+  ['gemini-decision-1', 'the Decisions API'],
+  ['gemini-omni-1.2-flash', 'the Interactions API'],
+  ['gemini-3.8-live-extended-thinking', 'the Live API'],
+])('%s is refused: it answers only through %s', (id, service) => {
+  expect(() => resolveModel(id, { backend: 'gemini-api' })).toThrow(
+    expect.objectContaining({ fault: 'usage', message: `${id} answers only through ${service}, not to a prompt` }),
+  );
+});
+
+test('a chat lists what is recommended first, and what retires last', () => {
+  const owner = { backend: 'gemini-api', account: 'a' } as const;
+  const names = listModelChoices(owner, undefined).map(({ name }) => name);
+  expect(Object.values(ALIASES).map((by) => by['gemini-api'])).toContain(names[0]);
+  const states = names.slice(0, names.indexOf('gemini-3-pro')).map((name) => findModelFacts(name)?.status ?? '');
+  const isEnding = (status: string): boolean => status.startsWith('retir');
+  expect(states.findLastIndex((status) => !isEnding(status))).toBeLessThan(states.findIndex(isEnding));
 });
 
 test('the prefix models/ is removed, other paths stay', () => {

@@ -84,7 +84,8 @@ export function createRowCodec(setup: BatchSetup, billing: Billing): RowCodec {
         const request = await setup.toRequest(row);
         const need = { signal, minLifeMs: MIN_FILE_LIFE_MS };
         const provided = await setup.provideFiles(toModelRequest(request), need);
-        return prepareRequest(provided, guessTokens(request), billing.prices.estimate);
+        const price = billing.prices.estimate;
+        return prepareRequest(provided, guessTokens(request), { price, fields: setup.opened.batchFields });
       } catch (thrown) {
         // Only this row is wrong.
         if (thrown instanceof AppError && thrown.fault === 'usage') return thrown;
@@ -94,12 +95,17 @@ export function createRowCodec(setup: BatchSetup, billing: Billing): RowCodec {
   };
 }
 
-function prepareRequest(request: ModelRequest, tokens: number, price: ComputeCost): PreparedRequest {
+interface Preparation {
+  readonly price: ComputeCost;
+  readonly fields: JsonObject | undefined;
+}
+
+function prepareRequest(request: ModelRequest, tokens: number, { price, fields }: Preparation): PreparedRequest {
   const { model, generationConfig } = request;
   const { maxOutputTokens } = generationConfig;
   const output = typeof maxOutputTokens === 'number' ? maxOutputTokens : DEFAULT_OUTPUT;
   const usage = { promptTokenCount: tokens, candidatesTokenCount: output, totalTokenCount: tokens + output };
-  return { model, line: (key) => formatBatchLine(key, request), cost: price(usage, model) };
+  return { model, line: (key) => formatBatchLine(key, request, fields), cost: price(usage, model) };
 }
 
 /** What is needed to finish rows without the command line they were asked with. */

@@ -171,6 +171,11 @@ export const SESSION_FLAGS = [
   { long: 'no-session', aliases: ['ephemeral'], env: 'GMN_NO_SESSION', help: 'Do not save the conversation' },
 ] as const;
 
+export const STORE_FLAG = {
+  long: 'store',
+  help: 'Let Google keep the request and its answer in the logs of your project',
+} as const;
+
 /** The service's own tools and tiers. */
 export const SERVICE_FLAGS = [
   { long: 'search', help: 'Let the model search the web with Google; its sources are listed after the answer' },
@@ -182,6 +187,7 @@ export const SERVICE_FLAGS = [
     choices: ['flex', 'priority'],
     help: 'flex: cheaper, may take minutes; priority: costs more, served first',
   },
+  STORE_FLAG,
 ] as const;
 
 export const PICTURES_FLAG = {

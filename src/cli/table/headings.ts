@@ -48,6 +48,7 @@ export const HEADINGS: readonly (readonly [title: string, longs: readonly string
       'code',
       'url',
       'service-tier',
+      'store',
     ],
   ],
   [

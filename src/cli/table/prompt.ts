@@ -6,6 +6,7 @@ import {
   SERVER_FLAGS,
   SERVICE_FLAGS,
   SESSION_FLAGS,
+  STORE_FLAG,
   SYSTEM_FLAGS,
   THINKING_FLAGS,
   TOOL_SUGGESTIONS,
@@ -224,6 +225,7 @@ export const ROW_FLAGS = [
   THINKING_LEVEL_FLAG,
   THINKING_BUDGET_FLAG,
   SCHEMA_FLAG,
+  STORE_FLAG,
 ] as const;
 
 /** The flags of `gmn image`, besides those it shares with other commands. */
@@ -256,6 +258,7 @@ export const IMAGE_FLAGS = [
   SEED_FLAG,
   OPTION_FLAG,
   SERVICE_FLAGS[3],
+  STORE_FLAG,
   PICTURES_FLAG,
   ...SESSION_FLAGS,
   USAGE_FLAG,

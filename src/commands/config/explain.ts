@@ -1,6 +1,8 @@
+import { findAccount } from '../../app/account.ts';
 import { formatTable, printReport } from '../../app/report.ts';
 import { explainKey, parseKey } from '../../config/explanation.ts';
 import type { App } from '../../core/app.ts';
+import { readCachedDefault } from '../../models/choice.ts';
 import { type ConfigOptions, readAllLayers, requireKey } from './layers.ts';
 
 /**
@@ -19,14 +21,24 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   ]);
   const headline = value === undefined ? `${key} is not set` : `${key} = ${JSON.stringify(value)}`;
   const unread = isRead ? '' : 'gmn does not read this key; the official CLI may.\n';
-  const text = `${headline}\n${unread}${found.length > 0 ? '\n' : ''}${formatTable(rows)}`;
+  const answering = key === 'model.name' && found[0]?.layer === 'built-in' ? await findAnsweringModel(app) : undefined;
+  const substitute = answering === undefined ? '' : `${answering} answers: ${value} is gone for this account.\n`;
+  const text = `${headline}\n${unread}${substitute}${found.length > 0 ? '\n' : ''}${formatTable(rows)}`;
   const json = {
     key,
     ...(value === undefined ? {} : { value }),
     isCombined,
     isRead,
+    ...(answering === undefined ? {} : { answering }),
     layers: found.map((layer, index) => ({ ...layer, wins: index === 0 })),
   };
   await printReport({ text, json, notices }, options, app);
   return 0;
+}
+
+/** The fallback model that answers in place of the default, if an earlier run found that gone for this account. */
+async function findAnsweringModel(app: App): Promise<string | undefined> {
+  // What is wrong with a credential is for `gmn auth status` to say.
+  const account = await findAccount({}, app).catch(() => undefined);
+  return account && readCachedDefault(app, account);
 }

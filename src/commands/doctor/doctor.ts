@@ -1,6 +1,7 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
+import { readCachedDefault } from '../../models/choice.ts';
 import { detectRuntime, type Runtime } from '../../platform/host.ts';
 import {
   type Finding,
@@ -65,10 +66,12 @@ async function checkWithSettings({ online }: DoctorOptions, app: App, settings: 
   const { findings, choice, backend } = await checkCredential(app, settings);
   const onlineFindings =
     online && choice !== undefined ? await (await import('./online.ts')).checkOnline(choice, app, settings) : [];
+  const owner = choice && backend && { backend, account: choice.credential.account };
+  const fallback = owner && readCachedDefault(app, owner);
   return [
     ...findings,
     ...onlineFindings,
-    ...(await runCheck('model', () => [checkModelSetting(settings, backend)])),
+    ...(await runCheck('model', () => [checkModelSetting(settings, { backend, fallback })])),
     ...checkDefinitions(app, settings),
   ];
 }

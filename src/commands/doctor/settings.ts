@@ -69,15 +69,24 @@ function checkTrust(layers: readonly Layer[]): readonly Finding[] {
     : [{ check: 'trust', state: 'absent', text: 'this folder has no settings of its own' }];
 }
 
-export function checkModelSetting(settings: Settings, backend: Backend = 'gemini-api'): Finding {
+interface Answerer {
+  readonly backend?: Backend | undefined;
+  /** The fallback model of this account, if an earlier run had to use it. */
+  readonly fallback?: string | undefined;
+}
+
+export function checkModelSetting(settings: Settings, answerer: Answerer): Finding {
   try {
-    return toModelFinding(settings, backend);
+    return toModelFinding(settings, answerer);
   } catch (thrown) {
     return toFailedFinding('model', AppError.from(thrown));
   }
 }
 
-function toModelFinding({ model, modelConfigs = {} }: Settings, backend: Backend): Finding {
+function toModelFinding(
+  { model, modelConfigs = {} }: Settings,
+  { backend = 'gemini-api', fallback }: Answerer,
+): Finding {
   const resolveName = (name: string | undefined) => resolveModel(name, { backend, source: 'settings' });
   const configured = resolveConfiguredModel(modelConfigs, model, (name) => resolveName(name).id);
   const choice = resolveName(configured.model ?? model);
@@ -85,17 +94,20 @@ function toModelFinding({ model, modelConfigs = {} }: Settings, backend: Backend
   const notices = [...choice.notices, ...configured.notices];
   const list = { words: 'To choose another', command: 'gmn models' };
   if (isDefault) {
-    const text = `${DEFAULT_MODEL}, the default; where it is retired, ${FALLBACK_MODELS[backend]} answers`;
+    const text =
+      fallback === undefined
+        ? `${DEFAULT_MODEL}, the default; where it is retired, ${FALLBACK_MODELS[backend]} answers`
+        : `${fallback} answers: ${DEFAULT_MODEL}, the default, is gone for this account`;
     return { check: 'model', state: 'ok', text };
   }
   if (notices.length > 0) return { check: 'model', state: 'warning', text: notices.join(' '), remedies: [list] };
   const { status, note } = findModelFacts(id) ?? {};
   const name = id === model ? id : `${model}, which is ${id}`;
-  if (status !== 'retiring') return { check: 'model', state: 'ok', text: name };
+  if (status !== 'retiring' && status !== 'retired') return { check: 'model', state: 'ok', text: name };
   return {
     check: 'model',
     state: 'warning',
-    text: `${name} is being retired${note ? `: ${note}` : ''}`,
+    text: `${name} is ${status === 'retired' ? 'retired' : 'being retired'}${note ? `: ${note}` : ''}`,
     remedies: [list],
   };
 }

@@ -44,6 +44,7 @@ const SAMPLING_FLAGS = [
   'showThoughts',
   'outputSchema',
   'serviceTier',
+  'store',
 ] as const satisfies readonly FlagName[];
 
 /**

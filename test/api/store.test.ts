@@ -1,0 +1,60 @@
+import { expect, type TestContext, test } from 'vitest';
+import { formatBatchLine } from '../../src/api/batches.ts';
+import { geminiApi, toStoreField } from '../../src/api/gemini-api.ts';
+import { createHttpClient } from '../../src/platform/http/send.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { runGmn } from '../support/gmn.ts';
+import { converseWith, KEY, keyIdentity, REQUEST } from './conversation.ts';
+import { type Answer, answer, loopback, whole } from './loopback.ts';
+
+const PLACE = { userAgent: 'gmn/test' };
+
+/** Asks Google's own host, whose place a server on this machine takes. Returns `store` of each request. */
+async function ask(t: TestContext, answers: readonly Answer[], store?: boolean) {
+  const server = await loopback(t, answers);
+  const client = createHttpClient({ timers: { connectMs: 5000, headersMs: 5000, idleMs: 5000 }, env: {}, clock: systemClock });
+  const outcome = await converseWith(server.url, {
+    makeBackend: () => geminiApi({ ...PLACE, store }, keyIdentity(KEY)),
+    send: (request, signal) =>
+      client.send({ ...request, url: new URL(request.url.pathname + request.url.search, server.url) }, signal),
+  });
+  return { ...outcome, stores: server.requests.map(({ body }) => JSON.parse(body).store) };
+}
+
+function refusal(message: string): Answer {
+  return answer(400, JSON.stringify({ error: { code: 400, status: 'INVALID_ARGUMENT', message } }), {
+    'content-type': 'application/json',
+  });
+}
+
+test('Google is asked to keep nothing, unless the user wants it', async (t) => {
+  expect((await ask(t, [whole('hi')])).stores).toEqual([false]);
+  expect((await ask(t, [whole('hi')], true)).stores).toEqual([true]);
+});
+
+test('a service that refuses the field is asked again without it', async (t) => {
+  const message = 'Invalid JSON payload received. Unknown name "store": Cannot find field.';
+  const { stores, text } = await ask(t, [refusal(message), whole('hi')]);
+  expect([stores, text]).toEqual([[false, undefined], 'hi']);
+});
+
+test('any other refusal, even of a prompt about a store, does not let the request be kept', async (t) => {
+  const { stores, error } = await ask(t, [refusal('The words of the app store are not valid: store')]);
+  expect([stores, error?.fault]).toEqual([[false], 'api']);
+});
+
+test('the rows of a batch carry it, too', () => {
+  const line = formatBatchLine('1', REQUEST, toStoreField(PLACE));
+  expect(JSON.parse(line).request.store).toBe(false);
+});
+
+test('neither a gateway nor Vertex is sent the field', async (t) => {
+  expect(toStoreField({ ...PLACE, baseUrl: new URL('https://gateway.example/google') })).toEqual({});
+  const body = async (args: readonly string[], env: Readonly<Record<string, string>>) =>
+    JSON.parse((await runGmn(t, ['--dry-run', ...args, 'hi'], { env })).stdout).body;
+  const google = { GEMINI_API_KEY: 'a-key-0123456789' };
+  expect(await body([], google)).toMatchObject({ store: false });
+  expect(await body(['--store'], google)).toMatchObject({ store: true });
+  const vertex = { GOOGLE_GENAI_USE_ENTERPRISE: 'true', GOOGLE_API_KEY: 'a-key-0123456789' };
+  expect(await body([], vertex)).not.toHaveProperty('store');
+});
