@@ -1,4 +1,4 @@
-import type { AuthScheme, Credential } from '../core/credential.ts';
+import type { AuthScheme, Credential, KeyKind } from '../core/credential.ts';
 import { AppError, serverError } from '../core/error.ts';
 import type { HttpRequest } from '../core/io.ts';
 import type { ModelRequest } from '../core/model.ts';
@@ -175,12 +175,19 @@ function checkHeader(value: string, credential: Credential): void {
 
 const KEY_URL = 'https://aistudio.google.com/apikey';
 
-function authHint({ type, source }: Credential, carrier: AuthScheme): string {
+/** Why a key of this kind may be refused, though it was valid once. */
+const REFUSED_KEYS: Readonly<Record<KeyKind, string>> = {
+  standard: 'It is a standard key (AIza…), a kind that Google is retiring.',
+  auth: 'It is an auth key (AQ.…), which lives as long as its service account.',
+};
+
+function authHint({ type, source, keyKind }: Credential, carrier: AuthScheme): string {
   if (carrier === 'key') {
     if (type === 'vertex-ai') return `Set ${source} to a valid key.`;
+    const why = keyKind === undefined ? '' : `${REFUSED_KEYS[keyKind]} `;
     return source === 'GEMINI_API_KEY'
-      ? `Set GEMINI_API_KEY to a valid key: ${KEY_URL}`
-      : `Store a valid key: gmn auth set-key (${KEY_URL})`;
+      ? `${why}Set GEMINI_API_KEY to a valid key: ${KEY_URL}`
+      : `${why}Store a valid key: gmn auth set-key (${KEY_URL})`;
   }
   if (source === 'GOOGLE_CLOUD_ACCESS_TOKEN') return 'Set GOOGLE_CLOUD_ACCESS_TOKEN to a token that is still valid.';
   return type === 'oauth-personal'

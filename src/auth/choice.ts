@@ -1,5 +1,5 @@
 import type { App, Settings } from '../core/app.ts';
-import type { AuthType, Credential } from '../core/credential.ts';
+import type { AuthType, Credential, KeyKind } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import type { Machine } from '../platform/host.ts';
@@ -41,6 +41,16 @@ interface Key {
   readonly env: Env;
 }
 
+/**
+ * The kind of a key of the Gemini API, by its beginning; undefined for a key of another form. Standard keys are the older
+ * kind: Google refuses those without restrictions since June 2026, and has announced to refuse all.
+ * https://aistudio.google.com/docs/api-key
+ */
+function findKeyKind(key: string): KeyKind | undefined {
+  if (key.startsWith('AIza')) return 'standard';
+  return key.startsWith('AQ.') ? 'auth' : undefined;
+}
+
 /** Throws AppError `auth` if the key has characters that a header cannot carry. */
 export function createKeyChoice({ type, key: text, source, env }: Key): CredentialChoice {
   const key = text.trim();
@@ -54,6 +64,7 @@ export function createKeyChoice({ type, key: text, source, env }: Key): Credenti
   const credential: Credential = {
     type,
     source,
+    keyKind: type === 'gemini-api-key' ? findKeyKind(key) : undefined,
     get account() {
       return sha256(key).slice(0, 16);
     },

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { KeyKind } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import { tryParseJson } from '../core/json.ts';
 import { formatDuration } from '../core/text/format.ts';
@@ -84,9 +85,15 @@ function isSameSource(row: SourceRow, { credential }: CredentialChoice): boolean
   return row.name === credential.source || (row.name === 'stored key' && row.details.includes(credential.source));
 }
 
+const KEY_KINDS: Readonly<Record<KeyKind, string>> = {
+  standard: 'a standard key, a kind that Google is retiring',
+  auth: 'an auth key',
+};
+
 function usedRow(input: ChoiceInput, { credential, token }: CredentialChoice, email: string | undefined): SourceRow {
   const who = credential.type === 'oauth-personal' && email !== undefined ? [email] : [];
-  const details = [credential.source, ...who];
+  const kind = credential.keyKind && KEY_KINDS[credential.keyKind];
+  const details = [credential.source, ...who, ...(kind === undefined ? [] : [kind])];
   if (token === undefined) return { name: credential.type, state: 'used', details, lines: [] };
   const leftMs = token.expiresAt === undefined ? undefined : token.expiresAt - input.clock.now();
   const isEnded = leftMs !== undefined && leftMs <= 0;

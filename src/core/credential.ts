@@ -12,12 +12,16 @@ export type AuthType = 'oauth-personal' | 'gemini-api-key' | 'vertex-ai' | 'comp
 
 export type AuthScheme = 'key' | 'bearer';
 
+export type KeyKind = 'standard' | 'auth';
+
 /** Proves who is asking. Only `source` and `account` may be shown or stored. */
 export interface Credential {
   readonly type: AuthType;
   readonly source: string;
   /** A stable key for caches, derived from the secret or the account; never the secret itself. */
   readonly account: string;
+  /** Of a key of the Gemini API, if its form tells. */
+  readonly keyKind?: KeyKind | undefined;
   /** Resolves with headers that stay valid for at least five minutes. Throws AppError `auth`. */
   headers(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /**

@@ -12,7 +12,11 @@ const PLACE = { userAgent: 'gmn/test' };
 /** Asks Google's own host, whose place a server on this machine takes. Returns `store` of each request. */
 async function ask(t: TestContext, answers: readonly Answer[], store?: boolean) {
   const server = await loopback(t, answers);
-  const client = createHttpClient({ timers: { connectMs: 5000, headersMs: 5000, idleMs: 5000 }, env: {}, clock: systemClock });
+  const client = createHttpClient({
+    timers: { connectMs: 5000, headersMs: 5000, idleMs: 5000 },
+    env: {},
+    clock: systemClock,
+  });
   const outcome = await converseWith(server.url, {
     makeBackend: () => geminiApi({ ...PLACE, store }, keyIdentity(KEY)),
     send: (request, signal) =>

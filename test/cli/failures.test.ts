@@ -14,6 +14,7 @@ interface Case {
   readonly type: string;
   readonly message: RegExp;
   readonly partial?: string;
+  readonly suggestion?: RegExp;
 }
 
 const again = (scripted: Scripted): readonly Scripted[] => [scripted, scripted, scripted, scripted];
@@ -60,6 +61,15 @@ const CASES: Readonly<Record<string, Case>> = {
     code: 2,
     type: 'AuthError',
     message: /key/i,
+  },
+  'a refused key of the kind that Google retires': {
+    args: ['x'],
+    options: { env: { GEMINI_API_KEY: 'AIza-test-key-0123456789' } },
+    script: [failure(401, 'UNAUTHENTICATED', 'Request had invalid authentication credentials.')],
+    code: 2,
+    type: 'AuthError',
+    message: /authentication failed/,
+    suggestion: /standard key \(AIza…\).*aistudio\.google\.com\/apikey/,
   },
   'a bad request': {
     args: ['x'],
@@ -166,7 +176,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
 describe.each(Object.entries(CASES))(
   '%s',
-  (_, { args, script = [], options = {}, hasKey, code, type, message, partial }) => {
+  (_, { args, script = [], options = {}, hasKey, code, type, message, partial, suggestion = /\S/ }) => {
     async function run(t: Parameters<typeof runGmn>[0], format: readonly string[]) {
       const gemini = hasKey === false ? undefined : await fakeGemini(t, script);
       return runGmn(t, [...format, ...args], { ...options, ...(gemini ? { gemini } : {}) });
@@ -191,7 +201,7 @@ describe.each(Object.entries(CASES))(
         code,
         type,
         message: expect.stringMatching(message),
-        suggestion: expect.stringMatching(/\S/),
+        suggestion: expect.stringMatching(suggestion),
       });
       expect(error.partialResponse).toBe(partial);
     });

@@ -33,7 +33,7 @@ test('auth status shows what would be used first, then what else there is', asyn
 – Vertex AI       GOOGLE_CLOUD_PROJECT not set
 `,
   });
-  expect((await statusOf(place, { GEMINI_API_KEY: 'AIza-test-key-0123456789' })).out).toBe(
+  expect((await statusOf(place, { GEMINI_API_KEY: 'test-key-0123456789' })).out).toBe(
     `✓ gemini-api-key  GEMINI_API_KEY
 – stored key      none (gmn auth set-key)
 – oauth-personal  ~/.gemini/oauth_creds.json  user@gmail.com

@@ -74,6 +74,15 @@ test.for<[string, Env, string]>([
   expect([exitCode, lines[0]?.[0], lines[1]]).toEqual([4, '✗', expect.stringContaining(`    ${name} `)]);
 });
 
+test.for([
+  ['AIza-test-key-0123456789', '  a standard key, a kind that Google is retiring'],
+  ['AQ.test-key-0123456789', '  an auth key'],
+  ['test-key-0123456789', ''],
+] as const)('the kind of %s is named', async ([key, kind], t) => {
+  const { exitCode, lines } = await first(t, { GEMINI_API_KEY: key });
+  expect([exitCode, lines[0]]).toEqual([0, `✓ gemini-api-key  GEMINI_API_KEY${kind}`]);
+});
+
 test('an access token with a line break in it is not usable, and not shown', async (t) => {
   const env = { GOOGLE_GENAI_USE_GCA: 'true', GOOGLE_CLOUD_ACCESS_TOKEN: 'ya29.can\nary' };
   expect(await first(t, env)).toMatchObject({
