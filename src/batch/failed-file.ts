@@ -1,11 +1,14 @@
 import { AppError } from '../core/error.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { openAppendFile } from '../platform/files/append.ts';
-import { readLineBatches } from '../platform/files/lines.ts';
 import { pathExists } from '../platform/files/path.ts';
 import { removeFile, writeAtomic } from '../platform/files/write.ts';
 import { errorReason } from '../platform/runtime/system.ts';
 import { createIdTable } from './id-table.ts';
+import { readRunLines } from './run-lines.ts';
+
+/** Takes gmn's own credentials out of lines that are saved. */
+export type RedactLines = (text: string) => Promise<string>;
 
 /** `<out>.failed.jsonl`: failed rows in input form. It can be made again from input and output. */
 export interface FailedFile {
@@ -18,8 +21,12 @@ export interface FailedFile {
   close(isAnswered: (id: string) => boolean, dropsOthers: boolean): Promise<void>;
 }
 
-/** Drops the rows that have an answer. The file is created with the first row that is added. */
-export async function openFailedFile(path: string, isAnswered: (id: string) => boolean): Promise<FailedFile> {
+/** Drops the rows that have an answer. The file is created with the first row that is added. What is added goes through `redact`. */
+export async function openFailedFile(
+  path: string,
+  isAnswered: (id: string) => boolean,
+  redact: RedactLines,
+): Promise<FailedFile> {
   const known = createIdTable();
   const isAnsweredRow = (line: string, isAnsweredId: (id: string) => boolean): boolean => {
     const id = findRowId(line);
@@ -38,9 +45,10 @@ export async function openFailedFile(path: string, isAnswered: (id: string) => b
     const lines = waiting;
     waiting = [];
     if (lines.length === 0) return;
+    const text = await redact(`${lines.join('\n')}\n`);
     const file = await openAppendFile(path, { now: 0, torn: 'drop', createMode: 0o666 });
     try {
-      await file.append(`${lines.join('\n')}\n`);
+      await file.append(text);
     } finally {
       await file.close();
     }
@@ -92,11 +100,13 @@ async function compact(
   if (!pathExists(path)) return;
   let dropped = 0;
   let kept = 0;
-  for await (const line of readCompleteLines(path)) {
-    if (isDropped(line)) dropped += 1;
-    else {
-      kept += 1;
-      onKept(line);
+  for await (const { lines } of readRunLines(path)) {
+    for (const line of lines) {
+      if (isDropped(line)) dropped += 1;
+      else {
+        kept += 1;
+        onKept(line);
+      }
     }
   }
   if (kept === 0) await removeFile(path);
@@ -106,14 +116,10 @@ async function compact(
 }
 
 async function* filterLines(path: string, isDropped: (line: string) => boolean): AsyncGenerator<string, void> {
-  for await (const { lines, isTorn } of readLineBatches(path)) {
-    const kept = isTorn ? [] : lines.filter((line) => !isDropped(line));
+  for await (const { lines } of readRunLines(path)) {
+    const kept = lines.filter((line) => !isDropped(line));
     if (kept.length > 0) yield `${kept.join('\n')}\n`;
   }
-}
-
-async function* readCompleteLines(path: string): AsyncGenerator<string, void> {
-  for await (const { lines, isTorn } of readLineBatches(path)) if (!isTorn) yield* lines;
 }
 
 function findRowId(line: string): string | undefined {

@@ -1,35 +1,35 @@
 import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { type AppendFile, openAppendFile } from '../platform/files/append.ts';
-import { readLineBatches } from '../platform/files/lines.ts';
 import { acquireLock } from '../platform/files/lock.ts';
-import { isDirectory, pathExists, realPath } from '../platform/files/path.ts';
+import { pathExists } from '../platform/files/path.ts';
+import { readPathStatus } from '../platform/files/read.ts';
 import { moveFile } from '../platform/files/write.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
-import { randomId } from '../platform/runtime/random-id.ts';
 import { errorCode, errorReason } from '../platform/runtime/system.ts';
-import { type FailedFile, openFailedFile } from './failed-file.ts';
+import { type FailedFile, openFailedFile, type RedactLines } from './failed-file.ts';
 import { createIdTable, type IdTable } from './id-table.ts';
 import { type FinishedRow, formatOutputLine, isFailed, tryParseOutputLine } from './result.ts';
 import type { Row } from './row.ts';
 import {
   checkSameRun,
+  createRunId,
   type RunFile,
   type RunInput,
   type RunPaths,
   type RunSettings,
   readRunFile,
-  toRunPaths,
   writeRunFile,
 } from './run-file.ts';
+import { readRunLines } from './run-lines.ts';
 
 export interface JournalOptions {
-  /** Absolute. */
-  readonly output: string;
+  readonly paths: RunPaths;
   readonly settings: RunSettings;
   readonly input: RunInput;
   /** Starts a new output; the old one is kept as `<out>.old`. */
   readonly restarts: boolean;
+  readonly redact: RedactLines;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
@@ -78,8 +78,7 @@ const LOCK_WAIT_MS = 300;
  * made with other settings, or if it is not the output of a batch run.
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { clock, signal } = options;
-  const paths = toRunPaths(resolveOutputPath(options.output));
+  const { paths, clock, signal } = options;
   const lock = await acquireLock(paths.lock, {
     clock,
     signal,
@@ -95,7 +94,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   }
   if (!lock?.isHeld) throw outputWriteError(paths.output, new Error(`cannot create ${paths.lock}`));
   try {
-    const run = await prepareRunFile(paths, options);
+    const run = await prepareRunFile(options);
     const marks = createIdTable();
     const { counts, end } = await scanOutput(paths, marks);
     const file = await openAppendFile(paths.output, { now: clock.now(), torn: 'drop', createMode: 0o666, end }).catch(
@@ -103,7 +102,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
         throw outputWriteError(paths.output, thrown);
       },
     );
-    const failed = await openFailedFile(paths.failed, (id) => (marks.get(id) & OK) !== 0);
+    const failed = await openFailedFile(paths.failed, (id) => (marks.get(id) & OK) !== 0, options.redact);
     const journal = createJournal({ paths, runId: run.runId, marks, counts, file, failed, clock });
     return {
       ...journal,
@@ -117,18 +116,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   }
 }
 
-/** Follows a symbolic link. Throws AppError `usage` for a directory. */
-function resolveOutputPath(output: string): string {
-  if (isDirectory(output)) {
-    throw new AppError('usage', `${output} is a directory`, { hint: 'Name a file: --output-file out.jsonl' });
-  }
-  return realPath(output) ?? output;
-}
-
-async function prepareRunFile(paths: RunPaths, options: JournalOptions): Promise<RunFile> {
-  const { settings, input, restarts, clock } = options;
+async function prepareRunFile(options: JournalOptions): Promise<RunFile> {
+  const { paths, settings, input, restarts, clock } = options;
   const before = await readRunFile(paths);
-  if (before === undefined && pathExists(paths.output) && (await hasContent(paths.output))) {
+  if (before === undefined && (readPathStatus(paths.output)?.bytes ?? 0) > 0) {
     throw new AppError('usage', `${paths.output} exists and is not the output of a batch run`, {
       hint: 'Use another --output-file, or move it away.',
     });
@@ -139,16 +130,11 @@ async function prepareRunFile(paths: RunPaths, options: JournalOptions): Promise
   }
   if (before !== undefined) {
     await moveFile(paths.output, paths.old);
-    await moveFile(paths.failed, `${paths.old}.failed.jsonl`);
+    await moveFile(paths.failed, paths.oldFailed);
   }
-  const run = { runId: randomId().slice(0, 8), createdAt: new Date(clock.now()).toISOString(), settings, input };
+  const run = { runId: createRunId(), createdAt: new Date(clock.now()).toISOString(), settings, input };
   await writeRunFile(paths, run);
   return run;
-}
-
-async function hasContent(path: string): Promise<boolean> {
-  for await (const _batch of readLineBatches(path)) return true;
-  return false;
 }
 
 /** Needs no lock: another process may be writing to the output. Throws AppError `usage`. */
@@ -168,8 +154,7 @@ async function scanOutput({ output }: RunPaths, marks: IdTable): Promise<Scan> {
   let end = 0;
   let lineNumber = 0;
   if (!pathExists(output)) return { counts, end };
-  for await (const batch of readLineBatches(output)) {
-    if (batch.isTorn) break;
+  for await (const batch of readRunLines(output)) {
     end = batch.end;
     for (const line of batch.lines) {
       lineNumber += 1;

@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import type { JsonObject, JsonValue } from '../core/json.ts';
+import { isObject, type JsonObject, type JsonValue, tryParseJson } from '../core/json.ts';
 import type { Usage } from '../core/usage.ts';
 import { errorFields } from '../render/json-parts.ts';
 import type { Row } from './row.ts';
@@ -55,12 +55,9 @@ const BEGINNING = /^\{"id":("(?:[^"\\]|\\.)*"),"index":\d+,"ok":(true|false)[,}]
 /** Reads only the beginning of a line in gmn's own format, since lines may be long. Undefined if it is no output line. */
 export function tryParseOutputLine(line: string): OutputMark | undefined {
   const [, quoted, ok] = BEGINNING.exec(line) ?? [];
-  if (quoted !== undefined) return { id: JSON.parse(quoted), ok: ok === 'true' };
-  try {
-    const value = JSON.parse(line);
-    const isLine = typeof value?.id === 'string' && typeof value.ok === 'boolean';
-    return isLine ? { id: value.id, ok: value.ok } : undefined;
-  } catch {
-    return undefined;
-  }
+  const id = quoted === undefined ? undefined : tryParseJson(quoted);
+  if (typeof id === 'string') return { id, ok: ok === 'true' };
+  const value = tryParseJson(line);
+  if (!isObject(value) || typeof value.id !== 'string' || typeof value.ok !== 'boolean') return undefined;
+  return { id: value.id, ok: value.ok };
 }

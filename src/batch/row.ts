@@ -1,6 +1,6 @@
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import { filterObjects, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { filterObjects, isObject, isTooDeep, type JsonObject, type JsonValue } from '../core/json.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 
 export type InputFormat = 'jsonl' | 'csv' | 'tsv' | 'lines';
@@ -76,6 +76,7 @@ export function jsonRow(raw: RawRow): Row {
     return brokenRow(raw, `line ${raw.lineNumber} is not JSON: ${why.slice(0, 200)}`, SHAPE_HINT, raw.text);
   }
   if (typeof value === 'string') return textRow(raw, value);
+  if (isTooDeep(value)) return brokenRow(raw, `line ${raw.lineNumber} is nested too deeply`, SHAPE_HINT, raw.text);
   return isObject(value)
     ? fieldsRow(raw, value as JsonObject)
     : brokenRow(raw, `line ${raw.lineNumber} is neither a text nor an object`, SHAPE_HINT, raw.text);

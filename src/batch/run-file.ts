@@ -1,25 +1,70 @@
 import { AppError } from '../core/error.ts';
-import { canonicalJson, isObject, type JsonObject, type JsonValue, toJsonObject, tryParseJson } from '../core/json.ts';
+import {
+  canonicalJson,
+  isObject,
+  isTooDeep,
+  type JsonObject,
+  type JsonValue,
+  toJsonObject,
+  tryParseJson,
+} from '../core/json.ts';
+import { findFileKind, isDirectory } from '../platform/files/path.ts';
 import { readFileState } from '../platform/files/read.ts';
-import { writeAtomic } from '../platform/files/write.ts';
+import { outputError, writeAtomic } from '../platform/files/write.ts';
+import { resolveWritingTarget } from '../platform/files/writing-target.ts';
 import { sha256 } from '../platform/runtime/native.ts';
+import { randomId } from '../platform/runtime/random-id.ts';
 
 const FORMAT = 'gmn-batch';
 const VERSION = 1;
 
-/** The files beside an output. All of them begin with its name. */
-export function toRunPaths(output: string) {
+/** The files of a run. All of them begin with the name of its output. */
+function toRunPaths(output: string) {
   return {
     output,
     run: `${output}.run.json`,
     failed: `${output}.failed.jsonl`,
     lock: `${output}.lock`,
-    /** The last output that `--restart` replaced. */
+    /** The last output that `--restart` replaced, and its failed rows. */
     old: `${output}.old`,
+    oldFailed: `${output}.old.failed.jsonl`,
+    /** A directory: which rows are in flight at the service. */
+    plan: `${output}.batch`,
   };
 }
 
 export type RunPaths = ReturnType<typeof toRunPaths>;
+
+/**
+ * The files of the run whose output the user calls `name`. Whoever made the folder could point one of them at any of the user's
+ * files, so this throws AppError `usage` for an output as `resolveWritingTarget` does, and for each of the others that is a link.
+ */
+export function resolveRunPaths(name: string, cwd: string): RunPaths {
+  const paths = toRunPaths(resolveRunOutput(name, cwd));
+  for (const path of Object.values(paths)) {
+    const kind = findFileKind(path);
+    if (kind === undefined || kind === (path === paths.plan ? 'directory' : 'file')) continue;
+    if (kind === 'link') {
+      throw new AppError('usage', `${path} is a link, and gmn makes none beside an output`, {
+        hint: 'Remove the link, or use another --output-file.',
+      });
+    }
+    throw new AppError('usage', `${path} is not a ${path === paths.plan ? 'directory' : 'regular file'}`, {
+      hint: 'Move it away, or use another --output-file.',
+    });
+  }
+  return paths;
+}
+
+function resolveRunOutput(name: string, cwd: string): string {
+  try {
+    const output = resolveWritingTarget(name, cwd);
+    if (!isDirectory(output)) return output;
+  } catch (cause) {
+    throw outputError(name, cause);
+  }
+  throw new AppError('usage', `${name} is a directory`, { hint: 'Name a file: --output-file out.jsonl' });
+}
 
 /**
  * Everything that the answers depend on, by the name of the flag it comes from; long values as their hash. The engine, the
@@ -34,11 +79,19 @@ export interface RunInput {
 }
 
 export interface RunFile {
-  /** Unique; names what a run leaves elsewhere, such as batch jobs. */
+  /** Unique; part of the names of what a run leaves elsewhere, such as batch jobs. */
   readonly runId: string;
   readonly createdAt: string;
   readonly settings: RunSettings;
   readonly input: RunInput;
+}
+
+export function createRunId(): string {
+  return randomId().slice(0, 8);
+}
+
+export function isRunId(value: unknown): value is string {
+  return typeof value === 'string' && /^[\da-f]{8}$/.test(value);
 }
 
 export function hashSetting(text: string): string {
@@ -49,19 +102,22 @@ export function hashSetting(text: string): string {
 export async function readRunFile({ run, output }: RunPaths): Promise<RunFile | undefined> {
   const state = await readFileState(run);
   if (state.kind === 'absent') return undefined;
-  const value = state.kind === 'text' ? tryParseJson(state.text) : undefined;
-  if (isObject(value) && value.format === FORMAT && value.version === VERSION && typeof value.runId === 'string') {
-    const input = toJsonObject(value.input);
-    return {
-      runId: value.runId,
-      createdAt: String(value.createdAt),
-      settings: toJsonObject(value.settings),
-      input: { name: String(input.name ?? ''), firstRow: String(input.firstRow ?? '') },
-    };
-  }
+  const file = state.kind === 'text' ? tryParseRunFile(state.text) : undefined;
+  if (file !== undefined) return file;
   throw new AppError('usage', `${run} cannot be read: it says what ${output} was made with`, {
     hint: 'Use another --output-file.',
   });
+}
+
+/** Undefined unless gmn could have written it. */
+export function tryParseRunFile(text: string): RunFile | undefined {
+  const value = tryParseJson(text);
+  if (!isObject(value) || value.format !== FORMAT || value.version !== VERSION || isTooDeep(value)) return undefined;
+  const { runId, createdAt, settings, input } = value;
+  if (!isRunId(runId) || typeof createdAt !== 'string' || !isObject(settings) || !isObject(input)) return undefined;
+  const { name, firstRow } = input;
+  if (typeof name !== 'string' || typeof firstRow !== 'string') return undefined;
+  return { runId, createdAt, settings: toJsonObject(settings), input: { name, firstRow } };
 }
 
 /** On disk when it resolves. Throws AppError `config`. */

@@ -58,6 +58,12 @@ export function canonicalJson(value: JsonValue): string {
 /** Far more than any setting needs, and safe for the stack. */
 export const MAX_DEPTH = 100;
 
+/** Whether a value from `JSON.parse` is nested deeper than that: a function that calls itself for each level could exhaust the stack. */
+export function isTooDeep(value: unknown, left = MAX_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return left === 0 || Object.values(value).some((item) => isTooDeep(item, left - 1));
+}
+
 export function nestingError(file: string): AppError {
   return new AppError('config', `${file}: nested deeper than ${MAX_DEPTH} levels`, {
     hint: 'Fix or remove that file.',

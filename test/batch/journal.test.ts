@@ -1,11 +1,12 @@
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext, test } from 'vitest';
 import { createIdTable } from '../../src/batch/id-table.ts';
 import { type JournalOptions, openJournal } from '../../src/batch/journal.ts';
 import type { FinishedRow } from '../../src/batch/result.ts';
+import { resolveRunPaths } from '../../src/batch/run-file.ts';
 import { AppError } from '../../src/core/error.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 
@@ -17,10 +18,11 @@ function directory(t: TestContext): string {
 
 function open(output: string, options: Partial<JournalOptions> = {}) {
   return openJournal({
-    output,
+    paths: resolveRunPaths(output, dirname(output)),
     settings: { model: 'a' },
     input: { name: 'in.jsonl', firstRow: 'x' },
     restarts: false,
+    redact: async (text) => text,
     clock: systemClock,
     signal: new AbortController().signal,
     ...options,

@@ -9,17 +9,18 @@ import { createFilesClient } from '../../src/api/files.ts';
 import type { PendingRow } from '../../src/batch/engine.ts';
 import { type Journal, openJournal } from '../../src/batch/journal.ts';
 import { createRemoteEngine, type RemoteOptions } from '../../src/batch/remote/engine.ts';
-import { openPlan, type PlanStore } from '../../src/batch/remote/plan.ts';
+import { openPlan, type PlanStore } from '../../src/batch/remote/plan-store.ts';
 import type { BatchService, RowCodec } from '../../src/batch/remote/service.ts';
 import { settleRemote } from '../../src/batch/remote/settle.ts';
 import { textRow } from '../../src/batch/row.ts';
+import { resolveRunPaths } from '../../src/batch/run-file.ts';
 import type { Clock } from '../../src/core/io.ts';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { createHttpClient } from '../../src/platform/http/send.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 
-const MODEL = 'gemini-3.8-flash';
+export const MODEL = 'gemini-3.8-flash';
 
 /** Waiting costs nothing, but takes a turn of the event loop. */
 export function virtualClock(): Clock {
@@ -43,6 +44,8 @@ export interface Line {
 }
 
 type Step = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+export const redact = async (text: string): Promise<string> => text;
 
 const plainStep: Step = (work) => work();
 
@@ -69,14 +72,17 @@ export async function openScene(faults = '') {
     const { signal } = new AbortController();
     const settings = { model: MODEL };
     const input = { name: 'in', firstRow: 'x' };
-    const journal = await openJournal({ output, settings, input, restarts: false, clock: systemClock, signal });
+    const paths = resolveRunPaths(output, directory);
+    const journal = await openJournal({ paths, settings, input, restarts: false, redact, clock: systemClock, signal });
+    let store: PlanStore | undefined;
     try {
       const { step = plainStep, ...more } = given;
-      const store = stepStore(await openPlan(output, { runId: journal.runId, settings }), step);
+      store = await openPlan(paths.plan, { runId: journal.runId, settings: {} });
       return await work(journal, {
-        store,
+        store: stepStore(store, step),
         service: stepService(service, step),
         codec,
+        redact,
         limits: { rows: 3, bytes: 1_000_000, jobs: 50, attempts: 3 },
         timing: { pollMs: 10_000, maxPollMs: 300_000, lagMs: 35_000 },
         clock,
@@ -85,6 +91,7 @@ export async function openScene(faults = '') {
         ...more,
       });
     } finally {
+      await store?.close();
       await journal.close();
     }
   }
@@ -172,8 +179,9 @@ function createService(url: string, clock: Clock): BatchService {
           return into.subarray(0, piece.length);
         },
       };
-      return (await files.upload(source, { mimeType: 'application/jsonl', signal })).name;
+      return (await files.upload(source, { mimeType: 'application/jsonl', displayName: name, signal })).name;
     },
+    getFile: files.get,
     async deleteFile(name, signal) {
       await files.delete(name, signal);
     },
@@ -200,6 +208,7 @@ function stepService(service: BatchService, step: Step): BatchService {
       delete: (name, signal) => step(() => jobs.delete(name, signal)),
     },
     upload: (path, name, signal) => step(() => service.upload(path, name, signal)),
+    getFile: (name, signal) => step(() => service.getFile(name, signal)),
     deleteFile: (name, signal) => step(() => service.deleteFile(name, signal)),
     readResults: service.readResults,
   };

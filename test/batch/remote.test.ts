@@ -1,11 +1,11 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openPlan } from '../../src/batch/remote/plan.ts';
+import { openPlan } from '../../src/batch/remote/plan-store.ts';
 import { openShardWriter } from '../../src/batch/remote/shard-file.ts';
 import { serverError } from '../../src/core/error.ts';
-import { codec, openScene } from './remote-scene.ts';
+import { codec, MODEL, openScene, redact } from './remote-scene.ts';
 
 const PROMPTS = Array.from({ length: 8 }, (_value, index) => `row ${index}`);
 
@@ -243,13 +243,36 @@ function leaveAfter(at: number, reason: Error) {
 
 test('what a killed run left of its first shard is known to the next one', async () => {
   const scene = await openScene();
-  const killed = await openPlan(scene.output, { runId: 'r', settings: {} });
-  await (await openShardWriter(killed, 1)).close();
-  const found = await openPlan(scene.output);
-  expect(found?.plan).toMatchObject({ runId: 'r', shards: [] });
+  const killed = await openPlan(`${scene.output}.batch`, { runId: '0123abcd', settings: {} });
+  await (await openShardWriter(killed, 1, redact)).close();
+  await killed.close();
+  const found = await openPlan(`${scene.output}.batch`);
+  expect(found?.plan).toMatchObject({ runId: '0123abcd', shards: [] });
   await found?.remove();
   expect(existsSync(`${scene.output}.batch`)).toBe(false);
 });
+
+test.each(['created', 'cancelled', 'collected'] as const)(
+  'what a plan names and this run has not made stays at the service: %s',
+  async (state) => {
+    const scene = await openScene('batch-time=1h');
+    const { signal } = new AbortController();
+    await scene.run(['a'], { mode: 'wait' });
+    const { jobs, upload, getFile } = scene.service;
+    const file = await upload(`${scene.output}.run.json`, 'report.jsonl', signal);
+    const { name: job } = await jobs.create({ model: MODEL, displayName: 'gmn-other', fileName: file }, signal);
+    const path = `${scene.output}.batch/plan.json`;
+    const shard = { number: 1, model: MODEL, rows: 1, bytes: 5, attempt: 1, state, job, file };
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), lastNumber: 1, shards: [shard] }));
+    writeFileSync(`${scene.output}.batch/000001.jsonl`, '{}\n');
+    writeFileSync(`${scene.output}.batch/000001.rows.jsonl`, '{"index":0,"id":"a"}\n');
+    const [run, settled] = [await scene.run([], { mode: 'once' }).catch(String), await scene.settle().catch(String)];
+    expect((await jobs.get(job, signal))?.state).toBe('running');
+    expect((await getFile(file, signal))?.displayName).toBe('report.jsonl');
+    if (state !== 'created') return;
+    for (const error of [run, settled]) expect(error).toContain(`names ${job}, which is not a job of this run`);
+  },
+);
 
 test('a row whose model has no known price ends a run with a budget before it is asked', async () => {
   const scene = await openScene();

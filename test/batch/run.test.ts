@@ -11,6 +11,7 @@ import { type AttemptAnswer, createLocalEngine, type LocalEngineOptions } from '
 import { formatProgress } from '../../src/batch/progress.ts';
 import type { RowInput } from '../../src/batch/row.ts';
 import { type RunOptions, runRows } from '../../src/batch/run.ts';
+import { resolveRunPaths } from '../../src/batch/run-file.ts';
 import { sampleRows } from '../../src/batch/sample.ts';
 import { createThrottle } from '../../src/batch/throttle.ts';
 import { AppError } from '../../src/core/error.ts';
@@ -40,7 +41,14 @@ async function runBatch(
   const asked: string[] = [];
   const start = async (changes: Partial<RunOptions> = {}) => {
     const journal = await openJournal({
-      ...{ output, settings: {}, input: { name: 'in', firstRow: '' }, restarts: false, clock: CLOCK },
+      ...{
+        paths: resolveRunPaths(output, directory),
+        settings: {},
+        input: { name: 'in', firstRow: '' },
+        restarts: false,
+        redact: async (text) => text,
+        clock: CLOCK,
+      },
       signal: stop.signal,
     });
     try {

@@ -8,7 +8,7 @@ import { AppError } from '../../core/error.ts';
 import { formatCount, plural } from '../../core/text/format.ts';
 import { countTokens } from '../queries.ts';
 import type { Report } from '../report.ts';
-import { type BatchSetup, toModelRequest } from './setup.ts';
+import type { BatchSetup } from './setup.ts';
 
 const SAMPLE = 50;
 /** 95 % of a normal distribution lie within so many standard deviations. */
@@ -34,7 +34,7 @@ export async function estimateBatch(
       row.input instanceof AppError ? undefined : await setup.toRequest(row as PendingRow).catch(() => undefined);
     if (request === undefined) broken += 1;
     else {
-      const provided = await setup.provideFiles(toModelRequest(request), { signal: app.signal });
+      const provided = await setup.provide(request, { signal: app.signal });
       const counted = await countTokens(setup.opened, provided, { app, signal: app.signal });
       counts.push(counted.totalTokens);
     }

@@ -1,13 +1,13 @@
-import { resolve } from 'node:path';
 import { type Journal, openJournal } from '../../batch/journal.ts';
 import type { RemoteOptions } from '../../batch/remote/engine.ts';
-import { isInFlight, openPlan, type PlanStore } from '../../batch/remote/plan.ts';
-import { type RunFile, readRunFile, toRunPaths } from '../../batch/run-file.ts';
+import { isInFlight } from '../../batch/remote/plan.ts';
+import { openPlan, type PlanStore } from '../../batch/remote/plan-store.ts';
+import { type RunFile, type RunPaths, readRunFile, resolveRunPaths } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formatCount } from '../../core/text/format.ts';
-import { realPath } from '../../platform/files/path.ts';
+import { createLazyRedaction } from '../agent.ts';
 import { chooseRetries, type ModelOptions, openModel } from '../model.ts';
 import { readAnswerFormat } from '../output-schema.ts';
 import type { PrintOptions, Report } from '../report.ts';
@@ -20,11 +20,13 @@ export interface RemoteRunOptions extends Pick<ModelOptions, 'auth' | 'backend' 
 }
 
 /** The output that a command about a run names. Throws AppError `usage` if it is not the output of one. */
-export async function readRun({ args }: RemoteRunOptions, { cwd }: App): Promise<{ output: string; run: RunFile }> {
-  const given = resolve(cwd, args[0] ?? '');
-  const output = realPath(given) ?? given;
-  const run = await readRunFile(toRunPaths(output));
-  if (run !== undefined) return { output, run };
+export async function readRun(
+  { args }: RemoteRunOptions,
+  { cwd }: App,
+): Promise<{ readonly paths: RunPaths; readonly run: RunFile }> {
+  const paths = resolveRunPaths(args[0] ?? '', cwd);
+  const run = await readRunFile(paths);
+  if (run !== undefined) return { paths, run };
   throw new AppError('usage', `${args[0]} is not the output of a batch run`, {
     hint: 'Name the file that --output-file named.',
   });
@@ -58,17 +60,31 @@ export async function withRemoteRun<Result>(
   options: RemoteRunOptions,
   app: App,
   work: (run: RemoteRun) => Promise<Result>,
-  none: (output: string) => Promise<Result>,
+  none: (paths: RunPaths) => Promise<Result>,
 ): Promise<Result> {
-  const { output, run } = await readRun(options, app);
-  const store = await openPlan(output);
-  if (store === undefined || store.plan.runId !== run.runId) return none(output);
+  const { paths, run } = await readRun(options, app);
+  const store = await openPlan(paths.plan);
+  try {
+    if (store?.plan.runId !== run.runId) return await none(paths);
+    return await withService(options, app, { paths, run, store }, work);
+  } finally {
+    await store?.close();
+  }
+}
+
+async function withService<Result>(
+  options: RemoteRunOptions,
+  app: App,
+  { paths, run, store }: { readonly paths: RunPaths; readonly run: RunFile; readonly store: PlanStore },
+  work: (run: RemoteRun) => Promise<Result>,
+): Promise<Result> {
   const { opened, service } = await openService(options, app);
   try {
     const { settings, input } = run;
     const { clock, signal } = app;
+    const { redact } = createLazyRedaction(app);
     const calls = createBilledCalls();
-    const journal = await openJournal({ output, settings, input, restarts: false, clock, signal });
+    const journal = await openJournal({ paths, settings, input, restarts: false, redact, clock, signal });
     try {
       const { schema } = store.plan.settings;
       const format = schema === undefined ? undefined : await readAnswerFormat(JSON.stringify(schema), app);
@@ -78,7 +94,7 @@ export async function withRemoteRun<Result>(
         journal,
         store,
         options: {
-          ...{ store, service, clock },
+          ...{ store, service, clock, redact },
           codec: { ...codec, prepare: refuseRows },
           limits: toRemoteLimits({}),
           timing: toRemoteTiming(opened.retryBaseMs, false),

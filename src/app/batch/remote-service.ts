@@ -40,6 +40,7 @@ export async function openBatchService(
         await source.close();
       }
     },
+    getFile: files.get,
     async deleteFile(name, signal) {
       await files.delete(name, signal);
     },

@@ -1,18 +1,18 @@
 import { formatBatchLine } from '../../api/batches.ts';
 import { type ComputeCost, DEFAULT_OUTPUT } from '../../batch/budget.ts';
 import type { RemoteTiming } from '../../batch/remote/jobs.ts';
+import type { PlanSettings } from '../../batch/remote/plan.ts';
 import type { PreparedRequest, RowCodec } from '../../batch/remote/service.ts';
 import { DEFAULT_LIMITS, type RemoteLimits } from '../../batch/remote/sharder.ts';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
-import type { JsonObject } from '../../core/json.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import type { BilledCall } from '../../core/usage.ts';
 import type { AnswerFormat } from '../output-schema.ts';
 import type { Prices } from './price.ts';
 import { MIN_FILE_LIFE_MS } from './remote-service.ts';
 import { guessTokens } from './request.ts';
-import { type BatchSetup, toModelRequest } from './setup.ts';
+import type { BatchSetup } from './setup.ts';
 
 /** The Batch API costs half of the usual price. */
 const BATCH_SHARE = 0.5;
@@ -82,8 +82,7 @@ export function createRowCodec(setup: BatchSetup, billing: Billing): RowCodec {
     async prepare(row, signal) {
       try {
         const request = await setup.toRequest(row);
-        const need = { signal, minLifeMs: MIN_FILE_LIFE_MS };
-        const provided = await setup.provideFiles(toModelRequest(request), need);
+        const provided = await setup.provide(request, { signal, minLifeMs: MIN_FILE_LIFE_MS });
         const price = billing.prices.estimate;
         return prepareRequest(provided, guessTokens(request), { price, fields: setup.opened.batchFields });
       } catch (thrown) {
@@ -109,6 +108,6 @@ function prepareRequest(request: ModelRequest, tokens: number, { price, fields }
 }
 
 /** What is needed to finish rows without the command line they were asked with. */
-export function toPlanSettings({ format }: BatchSetup): JsonObject {
+export function toPlanSettings({ format }: BatchSetup): PlanSettings {
   return format.schema === undefined ? {} : { schema: format.schema.document };
 }

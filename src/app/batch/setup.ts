@@ -1,5 +1,6 @@
 import type { Agent } from '../../agent/agent.ts';
-import { runTurn } from '../../agent/turn.ts';
+import { REDACTED_NOTICE, runTurn } from '../../agent/turn.ts';
+import type { RedactLines } from '../../batch/failed-file.ts';
 import { hashSetting, type RunSettings } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
@@ -13,7 +14,7 @@ import { createAttachments } from '../../input/attachment.ts';
 import { type AttachedItem, addFiles } from '../../input/files.ts';
 import { findIgnoredSampling } from '../../models/generation.ts';
 import { findModelFacts } from '../../models/table.ts';
-import { openAgent } from '../agent.ts';
+import { createLazyRedaction, openAgent } from '../agent.ts';
 import { chooseRetries, chooseTimeout, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
 import { type AnswerFormat, readAnswerFormat } from '../output-schema.ts';
 import { chooseTemplate } from '../template.ts';
@@ -43,8 +44,13 @@ export interface BatchSetup {
   readonly prepare: Awaited<ReturnType<typeof createRequests>>['prepare'];
   /** Throws AppError `usage` for a row that cannot be asked. */
   readonly toRequest: Awaited<ReturnType<typeof createRequests>>['toRequest'];
-  /** Uploads the files that are too large for the request, and puts their addresses in. Throws AppError. */
-  provideFiles(request: ModelRequest, need: FileNeed): Promise<ModelRequest>;
+  /**
+   * The request without gmn's own credentials. Uploads the files that are too large for it, and puts their addresses in. Throws
+   * AppError.
+   */
+  provide(request: RowRequest, need: FileNeed): Promise<ModelRequest>;
+  /** Takes gmn's own credentials out of rows that are saved. */
+  readonly redact: RedactLines;
   readonly format: AnswerFormat;
   readonly notices: readonly string[];
   close(): Promise<void>;
@@ -141,7 +147,13 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       },
       isPromptNeeded: template === undefined && options.prompt === undefined,
       ...requests,
-      provideFiles: (request, need) => forwardNotices(opened.provideFiles(request, need), context.onNotice),
+      redact: createLazyRedaction(app).redact,
+      async provide({ agent: { request, redaction }, contents }, need) {
+        const given: ModelRequest = { ...request, contents };
+        const redacted = (await redaction?.redact(given)) ?? given;
+        if (redacted !== given) context.onNotice(REDACTED_NOTICE);
+        return forwardNotices(opened.provideFiles(redacted, need), context.onNotice);
+      },
       notices: [...opened.notices, ...findIgnoredSampling(opened.modelId, options), ...notices],
       close,
     };
@@ -149,10 +161,6 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
     await close();
     throw thrown;
   }
-}
-
-export function toModelRequest({ agent, contents }: RowRequest): ModelRequest {
-  return { ...agent.request, contents };
 }
 
 async function openFormat({ outputSchema }: BatchOptions, app: App): Promise<AnswerFormat> {

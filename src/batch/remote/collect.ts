@@ -1,6 +1,7 @@
 import type { BatchJob } from '../../core/batches.ts';
 import { AppError, serverError } from '../../core/error.ts';
 import type { EngineRun } from '../engine.ts';
+import type { RedactLines } from '../failed-file.ts';
 import { isFailed } from '../result.ts';
 import { type JobContext, saveShard } from './jobs.ts';
 import { replaceShard, type Shard } from './plan.ts';
@@ -13,6 +14,7 @@ export interface CollectContext extends JobContext {
   readonly sync: EngineRun['sync'];
   /** How often a row is asked for at most. */
   readonly maxAttempts: number;
+  readonly redact: RedactLines;
   readonly nextNumber: () => number;
 }
 
@@ -55,8 +57,7 @@ export async function collectShard(
   }
   // The results are deleted at the service next.
   await context.sync();
-  const results = job?.results !== undefined && 'fileName' in job.results ? job.results.fileName : undefined;
-  const collected: Shard = { ...shard, state: 'collected', ...(results === undefined ? {} : { results }) };
+  const collected: Shard = { ...shard, state: 'collected' };
   if (rest === 'leave' || retries.size === 0) await saveShard(context, collected);
   else await splitRetries(collected, retries, context);
 }
@@ -136,7 +137,7 @@ function endingError(job: BatchJob | undefined): AppError {
 async function splitRetries(shard: Shard, retries: ReadonlySet<number>, context: CollectContext): Promise<void> {
   const { store } = context;
   const number = context.nextNumber();
-  const writer = await openShardWriter(store, number);
+  const writer = await openShardWriter(store, number, context.redact);
   try {
     for await (const { row, request } of readShard(store, shard.number)) {
       if (retries.has(row.index)) await writer.add(row, request);

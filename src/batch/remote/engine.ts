@@ -4,10 +4,12 @@ import type { Clock } from '../../core/io.ts';
 import { plural } from '../../core/text/format.ts';
 import { type Condition, createCondition } from '../condition.ts';
 import type { Engine, EngineRun } from '../engine.ts';
+import type { RedactLines } from '../failed-file.ts';
 import { createIdTable, type IdTable } from '../id-table.ts';
 import { type CollectContext, collectShard } from './collect.ts';
-import { deleteRemote, hasJobEnded, type RemoteTiming, saveShard, submitShard } from './jobs.ts';
-import { isInFlight, type PlanStore, type Shard } from './plan.ts';
+import { deleteRemote, getShardJob, hasJobEnded, type RemoteTiming, saveShard, submitShard } from './jobs.ts';
+import { isInFlight, type Shard } from './plan.ts';
+import type { PlanStore } from './plan-store.ts';
 import type { BatchService, RowCodec } from './service.ts';
 import { readShardRows } from './shard-file.ts';
 import { budgetError, type CostLimit, createSharder, fitsBudget, type RemoteLimits } from './sharder.ts';
@@ -16,6 +18,7 @@ export interface RemoteOptions {
   readonly store: PlanStore;
   readonly service: BatchService;
   readonly codec: RowCodec;
+  readonly redact: RedactLines;
   readonly limits: RemoteLimits;
   readonly timing: RemoteTiming;
   readonly clock: Clock;
@@ -187,9 +190,9 @@ async function watchJobs(shared: Shared): Promise<void> {
 
 /** Undefined if the job is gone; `later` if the service cannot be reached: jobs keep running while this machine is offline. */
 async function pollBatchJob(shard: Shard, shared: Shared): Promise<BatchJob | undefined | 'later'> {
-  const { service, run, mode, notify } = shared;
+  const { run, mode, notify } = shared;
   try {
-    const job = await service.jobs.get(shard.job ?? '', run.signal);
+    const job = await getShardJob(shard, shared.context);
     shared.lastProblem = undefined;
     return job;
   } catch (thrown) {

@@ -1,7 +1,8 @@
 import { type BatchJob, isRefused } from '../../core/batches.ts';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
-import { type PlanStore, replaceShard, type Shard, toDisplayName } from './plan.ts';
+import { isOfRun, replaceShard, type Shard, toDisplayName } from './plan.ts';
+import type { PlanStore } from './plan-store.ts';
 import type { BatchService } from './service.ts';
 
 export interface RemoteTiming {
@@ -80,7 +81,7 @@ export async function submitShard(shard: Shard, context: JobContext): Promise<Sh
 async function uploadShard(shard: Shard, context: JobContext): Promise<Shard> {
   const { store, service, signal } = context;
   const name = `${toDisplayName(store.plan.runId, { ...shard, attempt: 1 })}.jsonl`;
-  const file = await service.upload(store.requestsPath(shard.number), name, signal);
+  const file = await service.upload(store.locateRequests(shard.number).path, name, signal);
   return saveShard(context, { ...shard, state: 'uploaded', file });
 }
 
@@ -106,20 +107,45 @@ export async function findJob(shard: Shard, context: JobContext): Promise<BatchJ
   }
 }
 
-/** Deletes what the service still keeps of a shard, as far as it lets us; it forgets files by itself after two days. */
-export async function deleteRemote({ job, file, results }: Shard, { service, signal }: JobContext): Promise<void> {
-  const steps = [
-    ...(job === undefined ? [] : [() => service.jobs.delete(job, signal)]),
-    ...[results, file].flatMap((name) => (name === undefined ? [] : [() => service.deleteFile(name, signal)])),
-  ];
-  for (const step of steps) {
+/** The job of a shard; undefined if it is gone. Throws AppError `usage` if it is not one of this run, whatever the plan says. */
+export async function getShardJob(
+  { job = '' }: Shard,
+  { service, store, signal }: Pick<JobContext, 'service' | 'store' | 'signal'>,
+): Promise<BatchJob | undefined> {
+  const found = await service.jobs.get(job, signal);
+  if (found === undefined || isOfRun(store.plan.runId, found)) return found;
+  throw new AppError('usage', `${store.directory} names ${job}, which is not a job of this run`, {
+    hint: 'Somebody else has changed that directory. To give its rows up, remove it.',
+  });
+}
+
+/**
+ * Deletes what the service still keeps of a shard, as far as it lets us; it forgets files by itself after two days. What has no name
+ * of this run stays, except the results of one of its jobs.
+ */
+export async function deleteRemote({ job, file }: Shard, { service, store, signal }: JobContext): Promise<void> {
+  const attempt = async (step: () => Promise<unknown>): Promise<void> => {
     try {
       await step();
     } catch (thrown) {
       signal.throwIfAborted();
       if (!(thrown instanceof AppError)) throw thrown;
     }
-  }
+  };
+  await attempt(async () => {
+    const found = job === undefined ? undefined : await service.jobs.get(job, signal);
+    if (found === undefined || !isOfRun(store.plan.runId, found)) return;
+    const { results } = found;
+    // The job last: it says where the results are.
+    if (results !== undefined && 'fileName' in results) {
+      await attempt(() => service.deleteFile(results.fileName, signal));
+    }
+    await service.jobs.delete(found.name, signal);
+  });
+  await attempt(async () => {
+    const found = file === undefined ? undefined : await service.getFile(file, signal);
+    if (found !== undefined && isOfRun(store.plan.runId, found)) await service.deleteFile(found.name, signal);
+  });
 }
 
 export function hasJobEnded({ state }: BatchJob): boolean {

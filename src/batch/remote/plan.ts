@@ -1,14 +1,5 @@
-import { join } from 'node:path';
-import { AppError } from '../../core/error.ts';
-import { isObject, type JsonObject, toJsonObject, tryParseJson } from '../../core/json.ts';
-import { readFileState } from '../../platform/files/read.ts';
-import {
-  makePrivateDirectory,
-  removeEmptyDirectory,
-  removeFile,
-  removeFiles,
-  writeAtomic,
-} from '../../platform/files/write.ts';
+import { isCount, isObject, isTooDeep, type JsonObject, tryParseJson } from '../../core/json.ts';
+import { isRunId } from '../run-file.ts';
 
 const FORMAT = 'gmn-batch-plan';
 const VERSION = 1;
@@ -21,7 +12,7 @@ const VERSION = 1;
  * - `cancelled`: another program cancelled the job; the next run asks again.
  * - `collected`: all its rows are in the output or in another shard; what is left at the service is to be deleted.
  */
-export type ShardState = 'planned' | 'uploaded' | 'creating' | 'created' | 'cancelled' | 'collected';
+const STATES = ['planned', 'uploaded', 'creating', 'created', 'cancelled', 'collected'] as const;
 
 /** Rows that are one job. */
 export interface Shard {
@@ -32,7 +23,7 @@ export interface Shard {
   readonly bytes: number;
   /** How often these rows have been asked for, this time included. */
   readonly attempt: number;
-  readonly state: ShardState;
+  readonly state: (typeof STATES)[number];
   /** What its rows may cost at most, in US dollars, if that is known. */
   readonly cost?: number;
   /** `files/<id>` of the requests. */
@@ -41,8 +32,6 @@ export interface Shard {
   readonly intentAt?: number;
   /** `batches/<id>` */
   readonly job?: string;
-  /** `files/<id>` of the results. */
-  readonly results?: string;
 }
 
 export interface Plan {
@@ -51,28 +40,13 @@ export interface Plan {
   readonly isComplete: boolean;
   readonly lastNumber: number;
   /** What is needed to finish rows without the command line they were asked with. */
-  readonly settings: JsonObject;
+  readonly settings: PlanSettings;
   readonly shards: readonly Shard[];
 }
 
-/** `<out>.batch`: the directory that says which rows are in flight at the service. */
-export interface PlanStore {
-  readonly directory: string;
-  readonly plan: Plan;
-  /** On disk when it resolves. Changes are made one after the other. */
-  update(change: (plan: Plan) => Plan): Promise<Plan>;
-  requestsPath(number: number): string;
-  rowsPath(number: number): string;
-  /** Takes a shard out of the plan, and removes its files. */
-  drop(number: number): Promise<void>;
-  /** Removes files that an earlier run left. Not while shards are being filled. */
-  prune(): Promise<void>;
-  /** Removes everything. */
-  remove(): Promise<void>;
-}
-
-function toPlanDirectory(output: string): string {
-  return `${output}.batch`;
+export interface PlanSettings {
+  /** Of `--output-schema`. */
+  readonly schema?: JsonObject;
 }
 
 /** The name of a job. Unique, so that it can be looked up in the list of all jobs. */
@@ -80,94 +54,76 @@ export function toDisplayName(runId: string, { number, attempt }: Pick<Shard, 'n
   return `gmn-${runId}-${number}${attempt === 1 ? '' : `-${attempt}`}`;
 }
 
+/** Whether a job or an uploaded file has a name that this run gave. Nothing else of the account may be touched. */
+export function isOfRun(runId: string, { displayName = '' }: { readonly displayName?: string }): boolean {
+  return displayName.startsWith(`gmn-${runId}-`);
+}
+
+export function formatPlan(plan: Plan): string {
+  return `${JSON.stringify({ format: FORMAT, version: VERSION, ...plan }, null, 1)}\n`;
+}
+
 /**
- * Reads the plan beside an output. If there is none, creates one from `fresh`, or returns undefined. Throws AppError `usage`
- * if it cannot be read, or belongs to another run.
+ * Undefined unless gmn could have written it: whoever made the folder may have. A plan names no file of this machine but those of its
+ * shards, by their numbers.
  */
-export function openPlan(output: string, fresh: Pick<Plan, 'runId' | 'settings'>): Promise<PlanStore>;
-export function openPlan(output: string): Promise<PlanStore | undefined>;
-export async function openPlan(
-  output: string,
-  fresh?: Pick<Plan, 'runId' | 'settings'>,
-): Promise<PlanStore | undefined> {
-  const directory = toPlanDirectory(output);
-  const path = join(directory, 'plan.json');
-  const before = await readPlan(path);
-  if (before !== undefined && fresh !== undefined && before.runId !== fresh.runId) {
-    throw new AppError('usage', `${directory} belongs to another run of ${output}`, {
-      hint: `Remove that directory. Jobs that are still in flight are named gmn-${before.runId}-…`,
-    });
+export function tryParsePlan(text: string): Plan | undefined {
+  const value = tryParseJson(text);
+  if (!isObject(value) || value.format !== FORMAT || value.version !== VERSION || isTooDeep(value)) return undefined;
+  const { runId, isComplete, lastNumber, settings } = value;
+  if (!isRunId(runId) || typeof isComplete !== 'boolean' || !isCount(lastNumber) || !isPlanSettings(settings)) {
+    return undefined;
   }
-  const plan = before ?? (fresh && { isComplete: false, lastNumber: 0, shards: [], ...fresh });
-  if (plan === undefined) return undefined;
-  await makePrivateDirectory(directory);
-  let current: Plan = plan;
-  let writing: Promise<unknown> = Promise.resolve();
-  const requestsPath = (number: number): string => join(directory, `${toDigits(number)}.jsonl`);
-  const rowsPath = (number: number): string => join(directory, `${toDigits(number)}.rows.jsonl`);
-  const update = (change: (plan: Plan) => Plan): Promise<Plan> => {
-    const written = writing
-      .catch(() => {})
-      .then(async () => {
-        const next = change(current);
-        const document = { format: FORMAT, version: VERSION, ...next };
-        await writeAtomic(path, `${JSON.stringify(document, null, 1)}\n`, { mode: 0o600 });
-        current = next;
-        return next;
-      });
-    writing = written;
-    return written;
-  };
-  // Written before any shard, so that after a crash the directory is known to be gmn's.
-  if (before === undefined) await update((unchanged) => unchanged);
-  return {
-    directory,
-    get plan() {
-      return current;
-    },
-    update,
-    async drop(number) {
-      await update((plan) => ({ ...plan, shards: plan.shards.filter((shard) => shard.number !== number) }));
-      await removeFile(requestsPath(number));
-      await removeFile(rowsPath(number));
-    },
-    requestsPath,
-    rowsPath,
-    async prune() {
-      const kept = new Set(current.shards.map(({ number }) => toDigits(number)));
-      await removeFiles(directory, (name) => !name.startsWith('plan.json') && !kept.has(name.split('.')[0] ?? ''));
-    },
-    async remove() {
-      await writing.catch(() => {});
-      await removeFiles(directory, (name) => name.endsWith('.jsonl'));
-      // The plan last: without it, files that are left behind do no harm.
-      await removeFiles(directory, () => true);
-      await removeEmptyDirectory(directory);
-    },
-  };
+  const shards = Array.isArray(value.shards) ? value.shards.flatMap(tryParseShard) : [];
+  const numbers = new Set(shards.map(({ number }) => number));
+  const areAllRead = Array.isArray(value.shards) && numbers.size === value.shards.length;
+  if (!areAllRead || shards.some(({ number }) => number > lastNumber)) return undefined;
+  const { schema } = settings;
+  return { runId, isComplete, lastNumber, settings: schema === undefined ? {} : { schema }, shards };
 }
 
-function toDigits(number: number): string {
-  return String(number).padStart(6, '0');
+function isPlanSettings(value: unknown): value is PlanSettings {
+  return isObject(value) && (value.schema === undefined || isObject(value.schema));
 }
 
-async function readPlan(path: string): Promise<Plan | undefined> {
-  const state = await readFileState(path);
-  if (state.kind === 'absent') return undefined;
-  const value = state.kind === 'text' ? tryParseJson(state.text) : undefined;
-  if (isObject(value) && value.format === FORMAT && value.version === VERSION && Array.isArray(value.shards)) {
-    return {
-      runId: String(value.runId),
-      isComplete: value.isComplete === true,
-      lastNumber: Number(value.lastNumber),
-      settings: toJsonObject(value.settings),
-      // Written by gmn, as `Shard`.
-      shards: value.shards as readonly Shard[],
-    };
-  }
-  throw new AppError('usage', `${path} cannot be read: it says which rows are in flight`, {
-    hint: 'It may be from a newer gmn. To give these rows up, remove the directory; their jobs are in AI Studio.',
-  });
+/** What the fields of a shard may be. */
+const FIELDS: { readonly [Name in keyof Required<Shard>]: (value: unknown) => boolean } = {
+  number: isNatural,
+  model: matches(/^(?:(?:models|tunedModels)\/)?[\w@-][\w.@:-]{0,199}$/),
+  rows: isNatural,
+  bytes: isNatural,
+  attempt: isNatural,
+  state: (value) => STATES.some((state) => state === value),
+  cost: optional(isAmount),
+  file: optional(matches(/^files\/[\w-]{1,100}$/)),
+  intentAt: optional(isAmount),
+  job: optional(matches(/^batches\/[\w-]{1,100}$/)),
+};
+
+/** One at most. Other fields are dropped. */
+function tryParseShard(value: unknown): readonly Shard[] {
+  if (!isObject(value) || (value.state === 'created' && value.job === undefined)) return [];
+  const entries = Object.entries(FIELDS);
+  if (!entries.every(([name, isValid]) => isValid(value[name]))) return [];
+  const given = entries.flatMap(([name]) => (value[name] === undefined ? [] : [[name, value[name]]]));
+  // Each of its fields was checked just now.
+  return [Object.fromEntries(given) as Shard];
+}
+
+function isNatural(value: unknown): boolean {
+  return isCount(value) && value > 0;
+}
+
+function isAmount(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0 && Number.isFinite(value);
+}
+
+function optional(isValid: (value: unknown) => boolean): (value: unknown) => boolean {
+  return (value) => value === undefined || isValid(value);
+}
+
+function matches(pattern: RegExp): (value: unknown) => boolean {
+  return (value) => typeof value === 'string' && pattern.test(value);
 }
 
 export function replaceShard(plan: Plan, shard: Shard): Plan {

@@ -1,5 +1,6 @@
 import type { BatchesClient, BatchReply, BatchResult, BatchResults } from '../../core/batches.ts';
 import type { AppError } from '../../core/error.ts';
+import type { RemoteFile } from '../../core/files.ts';
 import type { PendingRow } from '../engine.ts';
 import type { RowResult } from '../result.ts';
 
@@ -8,6 +9,8 @@ export interface BatchService {
   readonly jobs: BatchesClient;
   /** Uploads a file of requests, unless the service has it; gives its name, `files/<id>`. */
   upload(path: string, name: string, signal: AbortSignal): Promise<string>;
+  /** Undefined if there is no such file. */
+  getFile(name: string, signal: AbortSignal): Promise<Pick<RemoteFile, 'name' | 'displayName'> | undefined>;
   deleteFile(name: string, signal: AbortSignal): Promise<void>;
   /** Yields results as they arrive, and skips lines that cannot be parsed. */
   readResults(results: BatchResults, model: string, signal: AbortSignal): AsyncGenerator<BatchResult, void>;

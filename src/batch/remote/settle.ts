@@ -2,7 +2,7 @@ import type { BatchJob } from '../../core/batches.ts';
 import type { EngineRun } from '../engine.ts';
 import { type CollectContext, collectShard } from './collect.ts';
 import type { RemoteOptions } from './engine.ts';
-import { deleteRemote, findJob, hasJobEnded, saveShard } from './jobs.ts';
+import { deleteRemote, findJob, getShardJob, hasJobEnded, saveShard } from './jobs.ts';
 import type { Shard } from './plan.ts';
 
 interface SettledCounts {
@@ -29,8 +29,8 @@ export async function settleRemote(
   let collected = 0;
   for (const shard of store.plan.shards) {
     const current = await findCreated(shard, context);
-    if (current.state === 'created' && current.job !== undefined) {
-      const job = await endJob(current.job, context);
+    if (current.state === 'created') {
+      const job = await endJob(current, context);
       await collectShard(current, job, context, 'leave');
       if (job?.state === 'cancelled') cancelled += 1;
       else collected += 1;
@@ -49,12 +49,13 @@ async function findCreated(shard: Shard, context: CollectContext): Promise<Shard
 }
 
 /** Cancels a job that has not ended, and waits for its end. Undefined if it is gone. */
-async function endJob(name: string, { service, clock, timing, signal }: CollectContext): Promise<BatchJob | undefined> {
-  let job = await service.jobs.get(name, signal);
+async function endJob(shard: Shard, context: CollectContext): Promise<BatchJob | undefined> {
+  const { service, clock, timing, signal } = context;
+  let job = await getShardJob(shard, context);
   if (job === undefined || hasJobEnded(job)) return job;
-  await service.jobs.cancel(name, signal);
+  await service.jobs.cancel(job.name, signal);
   for (let delayMs = timing.pollMs / 10; ; delayMs = Math.min(2 * delayMs, timing.maxPollMs)) {
-    job = await service.jobs.get(name, signal);
+    job = await getShardJob(shard, context);
     if (job === undefined || hasJobEnded(job)) return job;
     await clock.sleep(delayMs, signal);
   }

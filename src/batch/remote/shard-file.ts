@@ -1,11 +1,12 @@
 import { AppError } from '../../core/error.ts';
-import { isObject, tryParseJson } from '../../core/json.ts';
+import { isCount, isObject, tryParseJson } from '../../core/json.ts';
 import { type AppendFile, openAppendFile } from '../../platform/files/append.ts';
-import { readLineBatches } from '../../platform/files/lines.ts';
 import { removeFile } from '../../platform/files/write.ts';
 import { errorReason } from '../../platform/runtime/system.ts';
+import type { RedactLines } from '../failed-file.ts';
 import type { Row } from '../row.ts';
-import type { PlanStore } from './plan.ts';
+import { readRunLines } from '../run-lines.ts';
+import type { PlanStore, StoredFile } from './plan-store.ts';
 
 /** What is needed to finish a row. */
 type ShardRow = Pick<Row, 'id' | 'index' | 'line'>;
@@ -22,12 +23,12 @@ export interface ShardWriter {
 const BUFFER_CHARACTERS = 262_144;
 
 /**
- * Writes two files: the requests, as they are uploaded, and in the same order the rows they belong to. Replaces files of
- * that number, which a crash may have left.
+ * Writes two files: the requests, as they are uploaded, and in the same order the rows they belong to, through `redact`. Replaces
+ * files of that number, which a crash may have left.
  */
-export async function openShardWriter(store: PlanStore, number: number): Promise<ShardWriter> {
-  const requests = await openBuffered(store.requestsPath(number));
-  const rows = await openBuffered(store.rowsPath(number));
+export async function openShardWriter(store: PlanStore, number: number, redact: RedactLines): Promise<ShardWriter> {
+  const requests = await openBuffered(store.locateRequests(number), async (text) => text);
+  const rows = await openBuffered(store.locateRows(number), redact);
   let count = 0;
   let bytes = 0;
   return {
@@ -55,8 +56,8 @@ interface BufferedFile {
   close(): Promise<void>;
 }
 
-async function openBuffered(path: string): Promise<BufferedFile> {
-  const file: AppendFile = await withWriteError(path, async () => {
+async function openBuffered({ path, name }: StoredFile, redact: RedactLines): Promise<BufferedFile> {
+  const file: AppendFile = await withWriteError(name, async () => {
     await removeFile(path);
     return openAppendFile(path, { now: 0, createMode: 0o600 });
   });
@@ -64,10 +65,11 @@ async function openBuffered(path: string): Promise<BufferedFile> {
   let size = 0;
   const flush = async (): Promise<void> => {
     if (waiting.length === 0) return;
-    const text = `${waiting.join('\n')}\n`;
+    const lines = waiting;
     waiting = [];
     size = 0;
-    await withWriteError(path, () => file.append(text));
+    const text = await redact(`${lines.join('\n')}\n`);
+    await withWriteError(name, () => file.append(text));
   };
   return {
     async add(line) {
@@ -78,7 +80,7 @@ async function openBuffered(path: string): Promise<BufferedFile> {
     async close() {
       try {
         await flush();
-        await withWriteError(path, () => file.sync());
+        await withWriteError(name, () => file.sync());
       } finally {
         await file.close();
       }
@@ -86,25 +88,33 @@ async function openBuffered(path: string): Promise<BufferedFile> {
   };
 }
 
-async function withWriteError<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+async function withWriteError<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (cause) {
-    throw new AppError('internal', `cannot write ${path}: ${errorReason(cause)}`, {
+    throw new AppError('internal', `cannot write ${name}: ${errorReason(cause)}`, {
       cause,
       hint: 'Make room there, then run the same command again: it continues where it stopped.',
     });
   }
 }
 
-/** The rows of a shard, in the order of its requests. */
+/** The rows of a shard, in the order of its requests. Throws AppError `usage` for a line that gmn has not written. */
 export async function* readShardRows(store: PlanStore, number: number): AsyncGenerator<ShardRow, void> {
-  for await (const text of readShardLines(store.rowsPath(number))) {
-    const value = tryParseJson(text);
-    if (!isObject(value)) continue;
-    const { index, id, line } = value;
-    yield { index: Number(index), id: String(id), line: typeof line === 'string' ? line : undefined };
+  const file = store.locateRows(number);
+  for await (const text of readShardLines(file)) {
+    const row = tryParseShardRow(text);
+    if (row === undefined) throw new AppError('usage', `${file.name} has a line that is no row`, { hint: RESTORE });
+    yield row;
   }
+}
+
+function tryParseShardRow(text: string): ShardRow | undefined {
+  const value = tryParseJson(text);
+  if (!isObject(value)) return undefined;
+  const { index, id, line } = value;
+  if (!isCount(index) || typeof id !== 'string' || (line !== undefined && typeof line !== 'string')) return undefined;
+  return { index, id, line };
 }
 
 /** The requests, each with the row it belongs to. */
@@ -113,22 +123,14 @@ export async function* readShard(
   number: number,
 ): AsyncGenerator<{ readonly row: ShardRow; readonly request: string }, void> {
   const rows = readShardRows(store, number);
-  for await (const request of readShardLines(store.requestsPath(number))) {
+  for await (const request of readShardLines(store.locateRequests(number))) {
     const { value: row } = await rows.next();
     if (row !== undefined) yield { row, request };
   }
 }
 
-async function* readShardLines(path: string): AsyncGenerator<string, void> {
-  const batches = readLineBatches(path);
-  for (;;) {
-    const next = await batches.next().catch((cause: unknown) => {
-      throw new AppError('usage', `cannot read ${path}, which has rows in flight: ${errorReason(cause)}`, {
-        cause,
-        hint: 'Put it back, or start over: --restart',
-      });
-    });
-    if (next.done) return;
-    if (!next.value.isTorn) yield* next.value.lines;
-  }
+const RESTORE = 'It has rows in flight. Put it back, or start over: --restart';
+
+async function* readShardLines({ path, name }: StoredFile): AsyncGenerator<string, void> {
+  for await (const { lines } of readRunLines(path, { name, hint: RESTORE })) yield* lines;
 }

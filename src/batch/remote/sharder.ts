@@ -2,8 +2,10 @@ import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
 import { unknownPriceError } from '../budget.ts';
 import type { EngineRun, PendingRow } from '../engine.ts';
+import type { RedactLines } from '../failed-file.ts';
 import { toRequestKey } from './collect.ts';
-import { isInFlight, type Plan, type PlanStore, type Shard } from './plan.ts';
+import { isInFlight, type Plan, type Shard } from './plan.ts';
+import type { PlanStore } from './plan-store.ts';
 import type { RowCodec } from './service.ts';
 import { openShardWriter, type ShardWriter } from './shard-file.ts';
 
@@ -30,6 +32,7 @@ export interface CostLimit {
 interface SharderOptions extends Pick<EngineRun, 'finish' | 'signal'> {
   readonly store: PlanStore;
   readonly codec: RowCodec;
+  readonly redact: RedactLines;
   readonly limits: RemoteLimits;
   readonly budget?: CostLimit | undefined;
   readonly nextNumber: () => number;
@@ -98,7 +101,7 @@ export function createSharder(options: SharderOptions): Sharder {
     const [oldest] = open.values();
     if (oldest !== undefined && open.size >= MAX_OPEN) await seal(oldest);
     const number = options.nextNumber();
-    const shard = { number, model, writer: await openShardWriter(store, number), cost: 0 };
+    const shard = { number, model, writer: await openShardWriter(store, number, options.redact), cost: 0 };
     open.set(model, shard);
     return shard;
   }

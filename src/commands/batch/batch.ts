@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { estimateBatch } from '../../app/batch/estimate.ts';
 import { createBilledCalls, createPrices } from '../../app/batch/price.ts';
 import { openProgressLine, type ProgressLine } from '../../app/batch/progress-line.ts';
@@ -12,6 +11,7 @@ import { formatMoney } from '../../batch/progress.ts';
 import { isFailed } from '../../batch/result.ts';
 import type { Row } from '../../batch/row.ts';
 import { type RunCounts, runRows } from '../../batch/run.ts';
+import { type RunPaths, resolveRunPaths } from '../../batch/run-file.ts';
 import { sampleRows } from '../../batch/sample.ts';
 import type { App } from '../../core/app.ts';
 import { AppError, EXIT_CODES } from '../../core/error.ts';
@@ -40,7 +40,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   checkEngine(options);
   const source = createRowSource(options, app);
   if (options.estimate) return runEstimate(options, app, source);
-  const output = requireOutput(options, app);
+  const paths = requireOutput(options, app);
   keepHeapSmall();
   const stop = createAbortable();
   const prices = await createPrices(app, options);
@@ -62,9 +62,10 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
     const { firstRow, rows } = await openRows(options, source, setup, app);
     if (options.maxCost !== undefined) requirePrice(prices.estimate, setup.opened.modelId);
     const journal = await openJournal({
-      ...{ output, settings: setup.settings, clock: app.clock, signal: app.signal },
+      ...{ paths, settings: setup.settings, clock: app.clock, signal: app.signal },
       input: { name: source.name, firstRow },
       restarts: options.restart ?? false,
+      redact: setup.redact,
     });
     const unregister = app.onExit(() => journal.flushNow());
     const stats = createRunStats(journal, () => cost);
@@ -105,6 +106,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
         stop.abort(new AppError('interrupted', 'the run is over'));
         line.end();
         calls.save(app, journal.runId);
+        await opened?.close();
         await journal.close();
         if (counts === undefined) await reportStop(options, journal, app);
       }
@@ -199,8 +201,8 @@ async function runEstimate(options: BatchCommandOptions, app: App, source: Sourc
   }
 }
 
-function requireOutput({ outputFile }: BatchCommandOptions, { cwd }: App): string {
-  if (outputFile) return resolve(cwd, outputFile);
+function requireOutput({ outputFile }: BatchCommandOptions, { cwd }: App): RunPaths {
+  if (outputFile) return resolveRunPaths(outputFile, cwd);
   throw new AppError('usage', 'gmn batch needs --output-file: a later run continues from that file', {
     hint: 'Example: gmn batch questions.jsonl --output-file answers.jsonl',
   });

@@ -2,7 +2,6 @@ import { type RemoteRunOptions, reportRun, withRemoteRun } from '../../app/batch
 import { printReport } from '../../app/report.ts';
 import { readCounts } from '../../batch/journal.ts';
 import { settleRemote } from '../../batch/remote/settle.ts';
-import { toRunPaths } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
 
 /** Cancels the batch jobs of a run; what is complete by then is collected, since it is paid for. */
@@ -19,8 +18,8 @@ export async function run(options: RemoteRunOptions, app: App): Promise<number> 
       await printReport({ ...report, text, json: { ...report.json, cancelled, collected } }, options, app);
       return 0;
     },
-    async (output) => {
-      const report = reportRun(output, await readCounts(toRunPaths(output)), undefined);
+    async (paths) => {
+      const report = reportRun(paths.output, await readCounts(paths), undefined);
       const text = `No batch jobs are in flight.\n${report.text}`;
       await printReport({ ...report, text, json: { ...report.json, cancelled: 0, collected: 0 } }, options, app);
       return 0;

@@ -13,7 +13,7 @@ import type { Engine } from '../../batch/engine.ts';
 import type { Journal } from '../../batch/journal.ts';
 import { createLocalEngine } from '../../batch/local-engine.ts';
 import { createRemoteEngine, type RemoteOptions } from '../../batch/remote/engine.ts';
-import { openPlan, type PlanStore } from '../../batch/remote/plan.ts';
+import { openPlan, type PlanStore } from '../../batch/remote/plan-store.ts';
 import { settleRemote } from '../../batch/remote/settle.ts';
 import { createThrottle } from '../../batch/throttle.ts';
 import type { App } from '../../core/app.ts';
@@ -40,6 +40,7 @@ export interface OpenedEngine {
   readonly state: () => { readonly pausedMs?: number; readonly inFlight?: string };
   /** Called when all rows are finished. */
   end(): Promise<void>;
+  close(): Promise<void>;
 }
 
 interface EngineParts {
@@ -100,12 +101,14 @@ export function checkEngine(options: EngineOptions): void {
  */
 export async function openEngine(options: EngineOptions, parts: EngineParts): Promise<OpenedEngine> {
   const { journal } = parts;
-  const store = await openPlan(journal.paths.output);
-  if (store !== undefined) {
+  const store = await openPlan(journal.paths.plan);
+  try {
     // The output was restarted since that plan was made.
-    const isOther = store.plan.runId !== journal.runId;
-    if (isOther) await endEarlier(store, options, parts, 'drop');
-    else if (options.engine !== 'api') await endEarlier(store, options, parts, 'keep');
+    const isOther = store?.plan.runId !== journal.runId;
+    if (store !== undefined && isOther) await endEarlier(store, options, parts, 'drop');
+    else if (store !== undefined && options.engine !== 'api') await endEarlier(store, options, parts, 'keep');
+  } finally {
+    await store?.close();
   }
   return options.engine === 'api' ? openRemoteEngine(options, parts) : openLocalEngine(options, parts);
 }
@@ -125,6 +128,7 @@ function openLocalEngine(options: EngineOptions, { app, setup, prices }: EngineP
     isRemote: false,
     state: () => ({ pausedMs: throttle.pausedUntil - clock.now() }),
     end: async () => {},
+    close: async () => {},
   };
 }
 
@@ -132,7 +136,7 @@ async function openRemoteEngine(options: EngineOptions, parts: EngineParts): Pro
   const { app, setup, journal, prices } = parts;
   const fresh = { runId: journal.runId, settings: toPlanSettings(setup) };
   const service = await openBatchService(app, setup.opened, setup.retries);
-  const store = await openPlan(journal.paths.output, fresh);
+  const store = await openPlan(journal.paths.plan, fresh);
   let inFlight: string | undefined;
   let spent = 0;
   // An answer that cannot be used is billed, too.
@@ -152,7 +156,8 @@ async function openRemoteEngine(options: EngineOptions, parts: EngineParts): Pro
     engine,
     isRemote: true,
     state: () => (inFlight === undefined ? {} : { inFlight }),
-    end: () => store.remove(),
+    end: store.remove,
+    close: store.close,
   };
 }
 
@@ -163,7 +168,7 @@ function toRemoteOptions(
 ): Omit<RemoteOptions, 'mode'> {
   return {
     ...parts,
-    ...{ clock: app.clock, notify },
+    ...{ clock: app.clock, notify, redact: setup.redact },
     codec: createRowCodec(setup, { prices: toBatchPrices(prices), onCall, clock: app.clock }),
     limits: toRemoteLimits(options),
     timing: toRemoteTiming(setup.opened.retryBaseMs, options.demo ?? false),

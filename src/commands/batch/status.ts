@@ -1,8 +1,9 @@
 import { openService, type RemoteRunOptions, readRun, reportRun } from '../../app/batch/remote-run.ts';
 import { formatTable, printReport } from '../../app/report.ts';
 import { readCounts } from '../../batch/journal.ts';
-import { isInFlight, openPlan, type Shard } from '../../batch/remote/plan.ts';
-import { toRunPaths } from '../../batch/run-file.ts';
+import { getShardJob } from '../../batch/remote/jobs.ts';
+import { isInFlight, type Shard } from '../../batch/remote/plan.ts';
+import { openPlan, type PlanStore } from '../../batch/remote/plan-store.ts';
 import type { App } from '../../core/app.ts';
 import type { BatchJob } from '../../core/batches.ts';
 import { formatAge, formatCount } from '../../core/text/format.ts';
@@ -10,12 +11,12 @@ import { sanitize } from '../../core/text/terminal.ts';
 
 /** Shows how a run stands: its output, and its batch jobs as the service sees them. Changes nothing. */
 export async function run(options: RemoteRunOptions, app: App): Promise<number> {
-  const { output } = await readRun(options, app);
-  const counts = await readCounts(toRunPaths(output));
-  const store = await openPlan(output);
-  const report = reportRun(output, counts, store);
-  const shards = store?.plan.shards.filter(isInFlight) ?? [];
-  const jobs = shards.length === 0 ? [] : await lookUp(shards, options, app);
+  const { paths } = await readRun(options, app);
+  const counts = await readCounts(paths);
+  const store = await openPlan(paths.plan);
+  await store?.close();
+  const report = reportRun(paths.output, counts, store);
+  const jobs = store?.plan.shards.some(isInFlight) ? await lookUp(store, options, app) : [];
   const json = {
     ...report.json,
     ...(store === undefined ? {} : { runId: store.plan.runId, isComplete: store.plan.isComplete }),
@@ -48,14 +49,14 @@ interface ShardState {
   readonly job?: BatchJob | undefined;
 }
 
-async function lookUp(shards: readonly Shard[], options: RemoteRunOptions, app: App): Promise<readonly ShardState[]> {
+async function lookUp(store: PlanStore, options: RemoteRunOptions, app: App): Promise<readonly ShardState[]> {
   const { opened, service } = await openService(options, app);
   try {
     const states: ShardState[] = [];
-    for (const shard of shards) {
+    for (const shard of store.plan.shards.filter(isInFlight)) {
       if (shard.job === undefined) states.push({ shard, state: shard.state });
       else {
-        const job = await service.jobs.get(shard.job, app.signal);
+        const job = await getShardJob(shard, { store, service, signal: app.signal });
         states.push({ shard, state: job?.state ?? 'gone', job });
       }
     }

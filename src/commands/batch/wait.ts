@@ -2,7 +2,6 @@ import { closePlan, type RemoteRunOptions, reportRun, withRemoteRun } from '../.
 import { printReport } from '../../app/report.ts';
 import { readCounts } from '../../batch/journal.ts';
 import { createRemoteEngine, type RemoteStatus } from '../../batch/remote/engine.ts';
-import { toRunPaths } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
 import { EXIT_CODES } from '../../core/error.ts';
 import { formatCount } from '../../core/text/format.ts';
@@ -31,9 +30,9 @@ export async function collect(options: RemoteRunOptions, app: App, mode: 'wait' 
       await printReport({ ...report, notices: await closePlan(store) }, options, app);
       return journal.counts.failed > 0 ? EXIT_CODES.api : 0;
     },
-    async (output) => {
-      const counts = await readCounts(toRunPaths(output));
-      await printReport(reportRun(output, counts, undefined), options, app);
+    async (paths) => {
+      const counts = await readCounts(paths);
+      await printReport(reportRun(paths.output, counts, undefined), options, app);
       return counts.failed > 0 ? EXIT_CODES.api : 0;
     },
   );

@@ -1,4 +1,4 @@
-import { filterObjects, isObject, type JsonValue, toJsonObject, toNonEmptyString } from '../../core/json.ts';
+import { filterObjects, isObject, isTooDeep, type JsonValue, toJsonObject, toNonEmptyString } from '../../core/json.ts';
 import type {
   CallResult,
   ContentBlock,
@@ -14,17 +14,14 @@ import type {
 /** The protocol allows no more in one response. */
 const MAX_SUGGESTIONS = 100;
 
-/** Deeper JSON would overflow the stack of whoever walks it. */
-const MAX_DEPTH = 100;
-
 /** Undefined if the tool has no name, or a schema that is no object or too deep. */
 export function tryParseTool(value: Fields): RemoteTool | undefined {
   const name = toNonEmptyString(value.name);
   // Some servers send no schema for a tool without arguments; `true` accepts everything.
   const schema = value.inputSchema === true ? {} : (value.inputSchema ?? {});
-  if (name === undefined || !isObject(schema) || isTooDeep(schema, MAX_DEPTH)) return undefined;
+  if (name === undefined || !isObject(schema) || isTooDeep(schema)) return undefined;
   const title = toNonEmptyString(value.title);
-  const hints = isTooDeep(value.annotations, MAX_DEPTH) ? undefined : value.annotations;
+  const hints = isTooDeep(value.annotations) ? undefined : value.annotations;
   return {
     name,
     ...(title === undefined ? {} : { title }),
@@ -81,7 +78,7 @@ export function tryParseCallResult(value: unknown): CallResult | undefined {
   return {
     content: blocks.filter((block) => block !== undefined),
     ...(omitted.length === 0 ? {} : { omitted }),
-    ...(structuredContent === undefined || isTooDeep(structuredContent, MAX_DEPTH)
+    ...(structuredContent === undefined || isTooDeep(structuredContent)
       ? {}
       : { structuredContent: structuredContent as JsonValue }),
     isError: isError === true,
@@ -103,11 +100,6 @@ export function parseSuggestions(value: unknown): readonly string[] {
   const { completion } = isObject(value) ? value : {};
   const { values } = isObject(completion) ? completion : {};
   return Array.isArray(values) ? values.filter((item) => typeof item === 'string').slice(0, MAX_SUGGESTIONS) : [];
-}
-
-function isTooDeep(value: unknown, left: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return left === 0 || Object.values(value).some((item) => isTooDeep(item, left - 1));
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import { constants, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
-import { pathExists } from './path.ts';
+import { findFileKind, pathExists } from './path.ts';
 
 /**
  * How a directory is pinned: by descriptor where the system exposes descriptors as paths, else by checking the path
@@ -68,7 +68,7 @@ async function openDirectory(path: string): Promise<FileHandle> {
     return await open(path, O_RDONLY | (O_DIRECTORY ?? 0) | (O_NOFOLLOW ?? 0));
   } catch (thrown) {
     // A link gives ELOOP, or on Linux ENOTDIR, as a file does.
-    const isMoved = errorCode(thrown) === 'ELOOP' || (errorCode(thrown) === 'ENOTDIR' && isLink(path));
+    const isMoved = errorCode(thrown) === 'ELOOP' || (errorCode(thrown) === 'ENOTDIR' && findFileKind(path) === 'link');
     throw isMoved ? movedError() : thrown;
   }
 }
@@ -118,19 +118,10 @@ export function locate(path: string): LocatedPath | undefined {
     } catch (thrown) {
       if (dirname(current) === current) throw thrown;
       if (errorCode(thrown) !== 'ENOENT') fault ??= thrown;
-      else if (isLink(current)) return undefined;
+      else if (findFileKind(current) === 'link') return undefined;
     }
     // A Windows drive that does not exist is its own parent.
     if (dirname(current) === current) return undefined;
     rest.unshift(basename(current));
-  }
-}
-
-/** Never throws: a link that cannot be read cannot be followed. */
-function isLink(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
-  } catch {
-    return false;
   }
 }

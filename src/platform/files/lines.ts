@@ -5,6 +5,8 @@ const LINE_FEED = 10;
 const CHUNK = 1 << 20;
 const HEAD = 4096;
 const TAIL = 65_536;
+/** No text can be longer, so that reading on would only fill the memory. */
+const MAX_LINE = 2 ** 29 - 24;
 
 /** `isTorn`: the text after the last newline. */
 interface LineBatch {
@@ -17,7 +19,7 @@ interface LineOptions {
   readonly end?: number;
 }
 
-/** Reads the lines in order, in large batches, never the whole file at once. Throws system errors. */
+/** Reads the lines in order, in large batches, never the whole file at once. Throws system errors, and an Error for a line that is no text. */
 export async function* readLineBatches(
   path: string,
   { end = Number.POSITIVE_INFINITY }: LineOptions = {},
@@ -26,6 +28,7 @@ export async function* readLineBatches(
   try {
     const buffer = Buffer.allocUnsafe(CHUNK);
     let rest: Buffer[] = [];
+    let lineStart = 0;
     let at = 0;
     while (at < end) {
       const length = Math.min(CHUNK, end - at);
@@ -36,9 +39,11 @@ export async function* readLineBatches(
       at += bytesRead;
       const last = buffer.subarray(0, bytesRead).lastIndexOf(LINE_FEED);
       if (last !== -1) {
-        yield { lines: splitBatch(rest, buffer.subarray(0, last)), isTorn: false, end: at - bytesRead + last + 1 };
+        lineStart = at - bytesRead + last + 1;
+        yield { lines: splitBatch(rest, buffer.subarray(0, last)), isTorn: false, end: lineStart };
         rest = [];
       }
+      if (at - lineStart > MAX_LINE) throw new Error('a line is longer than 512 MB');
       // Copied because the buffer is reused.
       if (last + 1 < bytesRead) rest.push(Buffer.from(buffer.subarray(last + 1, bytesRead)));
       if (bytesRead < length) break;

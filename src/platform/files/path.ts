@@ -1,4 +1,4 @@
-import { type Dirent, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { type Dirent, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
 
@@ -35,6 +35,16 @@ export function toFileKind(status: Stats | Dirent): FileKind {
   if (status.isFile()) return 'file';
   if (status.isDirectory()) return 'directory';
   return status.isSymbolicLink() ? 'link' : 'other';
+}
+
+/** What has this name, links not followed; undefined if nothing, or if that cannot be determined. Never throws. */
+export function findFileKind(path: string): FileKind | undefined {
+  try {
+    const status = lstatSync(path, { throwIfNoEntry: false });
+    return status && toFileKind(status);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Always true where files have no owners (Windows). */

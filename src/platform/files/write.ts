@@ -15,6 +15,7 @@ import {
 import { dirname, join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
+import type { DirectoryHandle } from './directory-handle.ts';
 import { isOurs, isTemporary, makeDirectories, temporaryPath } from './path.ts';
 import { isWritable, toVersion } from './read.ts';
 import { readModifiedTime } from './write-sync.ts';
@@ -182,22 +183,25 @@ export async function quarantine(path: string, now: number): Promise<void> {
  * cannot be removed, or belongs to another user than `uid` and was left alone.
  */
 export async function removeFiles(
-  directory: string,
+  directory: string | DirectoryHandle,
   wanted: (name: string) => boolean,
   uid = process.getuid?.(),
 ): Promise<number> {
+  const handle = typeof directory === 'string' ? undefined : directory;
+  const at = handle?.at ?? ((name: string) => join(String(directory), name));
+  await handle?.verify();
   let count = 0;
   let left: string | undefined;
-  for (const entry of await readdir(directory, { withFileTypes: true }).catch(() => [])) {
+  for (const entry of await readdir(at('.'), { withFileTypes: true }).catch(() => [])) {
     if (!entry.isFile() || !wanted(entry.name)) continue;
-    const path = join(directory, entry.name);
-    const status = await lstat(path, { bigint: true }).catch(() => undefined);
+    const path = join(handle?.path ?? String(directory), entry.name);
+    const status = await lstat(at(entry.name), { bigint: true }).catch(() => undefined);
     if (status === undefined) continue;
     if (!isOurs(status.uid, uid)) {
       left = path;
       continue;
     }
-    await unlink(path).catch((cause: unknown) => {
+    await unlink(at(entry.name)).catch((cause: unknown) => {
       throw new AppError('config', `cannot remove ${path}: ${errorReason(cause)}`, {
         cause,
         hint: 'Remove it by hand.',
@@ -318,7 +322,8 @@ export async function createOutputFile(path: string, name: string, bytes: Uint8A
   }
 }
 
-function outputError(name: string, cause: unknown): AppError {
+/** Why a file that the user names cannot be written. */
+export function outputError(name: string, cause: unknown): AppError {
   const isFull = ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(cause));
   return new AppError('usage', `cannot write ${name}: ${errorReason(cause)}`, {
     cause,

@@ -1,0 +1,200 @@
+import { basename, dirname, join } from 'node:path';
+import { AppError } from '../../core/error.ts';
+import { type DirectoryHandle, detectHandleMode, openDirectoryHandle } from '../../platform/files/directory-handle.ts';
+import { realPath } from '../../platform/files/path.ts';
+import { readDirectory, readPathStatus } from '../../platform/files/read.ts';
+import { type OpenedFile, openRegularFile } from '../../platform/files/regular-file.ts';
+import {
+  makePrivateDirectory,
+  removeEmptyDirectory,
+  removeFile,
+  removeFiles,
+  syncDirectory,
+  writeDurably,
+} from '../../platform/files/write.ts';
+import { errorCode, errorReason } from '../../platform/runtime/system.ts';
+import { formatPlan, type Plan, tryParsePlan } from './plan.ts';
+
+/** `<out>.batch`: the directory that says which rows are in flight at the service. It stays open, so that no link can take its place. */
+export interface PlanStore {
+  /** For messages. */
+  readonly directory: string;
+  readonly plan: Plan;
+  /** On disk when it resolves. Changes are made one after the other. */
+  update(change: (plan: Plan) => Plan): Promise<Plan>;
+  /** The requests of a shard, as they are uploaded. */
+  locateRequests(number: number): StoredFile;
+  /** The rows they belong to, in the same order. */
+  locateRows(number: number): StoredFile;
+  /** Takes a shard out of the plan, and removes its files. */
+  drop(number: number): Promise<void>;
+  /** Removes files that an earlier run left. Not while shards are being filled. */
+  prune(): Promise<void>;
+  /** Removes everything that gmn has made there. */
+  remove(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StoredFile {
+  readonly path: string;
+  /** For messages. */
+  readonly name: string;
+}
+
+const PLAN = 'plan.json';
+const MAX_PLAN_BYTES = 10_000_000;
+
+/** What a process that was killed while it wrote the plan leaves. */
+const TEMPORARY = /^\.plan\.json\.\d+\.[\da-z]+\.tmp$/;
+/** Only files with names that gmn gives are ever removed. */
+const SHARD = /^\d{6,16}(?:\.rows)?\.jsonl$/;
+
+function toDigits(number: number): string {
+  return String(number).padStart(6, '0');
+}
+
+/**
+ * Opens the plan at `path`. If there is none, creates one from `fresh`, or returns undefined. Throws AppError `usage` if it
+ * cannot be read, belongs to another run, or if gmn has not made the directory.
+ */
+export function openPlan(path: string, fresh: Pick<Plan, 'runId' | 'settings'>): Promise<PlanStore>;
+export function openPlan(path: string): Promise<PlanStore | undefined>;
+export async function openPlan(path: string, fresh?: Pick<Plan, 'runId' | 'settings'>): Promise<PlanStore | undefined> {
+  const directory = await openPlanDirectory(path, fresh !== undefined);
+  if (directory === undefined) return undefined;
+  try {
+    const before = await readPlan(directory);
+    if (before !== undefined && fresh !== undefined && before.runId !== fresh.runId) {
+      throw new AppError('usage', `${directory.path} belongs to another run`, {
+        hint: `Remove that directory. Jobs that are still in flight are named gmn-${before.runId}-…`,
+      });
+    }
+    const plan = before ?? (fresh && { isComplete: false, lastNumber: 0, shards: [], ...fresh });
+    if (plan === undefined) {
+      await directory.close();
+      return undefined;
+    }
+    const store = createPlanStore(directory, plan);
+    // Written before any shard, so that after a crash the directory is known to be gmn's.
+    if (before === undefined) await store.update((unchanged) => unchanged);
+    return store;
+  } catch (thrown) {
+    await directory.close();
+    throw thrown;
+  }
+}
+
+/** Undefined if there is none and it `isNeeded` not. */
+async function openPlanDirectory(path: string, isNeeded: boolean): Promise<DirectoryHandle | undefined> {
+  const real = join(realPath(dirname(path)) ?? dirname(path), basename(path));
+  if (isNeeded) await makePrivateDirectory(real);
+  let directory: DirectoryHandle;
+  try {
+    directory = await openDirectoryHandle(real, detectHandleMode());
+  } catch (thrown) {
+    if (errorCode(thrown) === 'ENOENT' && !isNeeded) return undefined;
+    throw errorCode(thrown) === 'EMOVED' ? notOwnError(real, 'it is a link') : notOwnError(real, errorReason(thrown));
+  }
+  if (readPathStatus(directory.at('.'))?.isOurs) return directory;
+  await directory.close();
+  throw notOwnError(real, 'it belongs to another user');
+}
+
+function notOwnError(path: string, why: string): AppError {
+  return new AppError('usage', `${path} is not a directory that gmn has made: ${why}`, {
+    hint: 'Move it away, or use another --output-file.',
+  });
+}
+
+/** Undefined if there is none. Throws AppError `usage`. */
+async function readPlan(directory: DirectoryHandle): Promise<Plan | undefined> {
+  const text = await readPlanText(directory);
+  if (text === undefined) {
+    const names = (await readDirectory(directory.at('.'), directory.path)).map(({ name }) => name);
+    if (names.every((name) => TEMPORARY.test(name))) return undefined;
+    throw notOwnError(directory.path, `it has files, and no ${PLAN}`);
+  }
+  const plan = tryParsePlan(text);
+  if (plan !== undefined) return plan;
+  throw new AppError('usage', `${join(directory.path, PLAN)} cannot be read: it says which rows are in flight`, {
+    hint: 'It may be from a newer gmn. To give these rows up, remove the directory; their jobs are in AI Studio.',
+  });
+}
+
+/** Undefined if there is none; an empty text, which is no plan, if it cannot be read. */
+async function readPlanText(directory: DirectoryHandle): Promise<string | undefined> {
+  let file: OpenedFile | undefined;
+  try {
+    file = await openRegularFile(directory, PLAN);
+    if (file === undefined) return undefined;
+    return file.size > MAX_PLAN_BYTES ? '' : Buffer.from(await file.read(0, file.size)).toString('utf8');
+  } catch {
+    return '';
+  } finally {
+    await file?.close();
+  }
+}
+
+function createPlanStore(directory: DirectoryHandle, plan: Plan): PlanStore {
+  let current = plan;
+  let writing: Promise<unknown> = Promise.resolve();
+  const locateFile = (name: string): StoredFile => ({ path: directory.at(name), name: join(directory.path, name) });
+  const locateRequests = (number: number) => locateFile(`${toDigits(number)}.jsonl`);
+  const locateRows = (number: number) => locateFile(`${toDigits(number)}.rows.jsonl`);
+  const update = (change: (plan: Plan) => Plan): Promise<Plan> => {
+    const written = writing
+      .catch(() => {})
+      .then(async () => {
+        const next = change(current);
+        await writePlan(directory, next);
+        current = next;
+        return next;
+      });
+    writing = written;
+    return written;
+  };
+  return {
+    directory: directory.path,
+    get plan() {
+      return current;
+    },
+    update,
+    locateRequests,
+    locateRows,
+    async drop(number) {
+      await update((plan) => ({ ...plan, shards: plan.shards.filter((shard) => shard.number !== number) }));
+      await directory.verify();
+      await removeFile(locateRequests(number).path);
+      await removeFile(locateRows(number).path);
+    },
+    async prune() {
+      const kept = new Set(current.shards.map(({ number }) => toDigits(number)));
+      await removeFiles(
+        directory,
+        (name) => TEMPORARY.test(name) || (SHARD.test(name) && !kept.has(name.split('.')[0] ?? '')),
+      );
+    },
+    async remove() {
+      await writing.catch(() => {});
+      await removeFiles(directory, (name) => TEMPORARY.test(name) || SHARD.test(name));
+      // The plan last: without it, files that are left behind do no harm.
+      await removeFiles(directory, (name) => name === PLAN);
+      await directory.close();
+      await removeEmptyDirectory(directory.path);
+    },
+    close: () => directory.close(),
+  };
+}
+
+async function writePlan(directory: DirectoryHandle, plan: Plan): Promise<void> {
+  try {
+    await directory.verify();
+    await writeDurably(directory.at(PLAN), formatPlan(plan));
+    await syncDirectory(directory.at('.'));
+  } catch (cause) {
+    throw new AppError('config', `cannot write ${join(directory.path, PLAN)}: ${errorReason(cause)}`, {
+      cause,
+      hint: 'Check the free space and the permissions there.',
+    });
+  }
+}
