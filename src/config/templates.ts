@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
+import { contains } from '../core/text/path.ts';
 import { takeBefore } from '../core/text/trim.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { inspectPath, readDirectory } from '../platform/files/read.ts';
@@ -56,7 +57,10 @@ export async function listTemplateDirectories(app: App): Promise<readonly Templa
   // In the home directory, the folder's and the user's are the same.
   const isOwn = ({ directory }: TemplateDirectory): boolean =>
     own.some((place) => place.directory === directory || realPath(place.directory) === realPath(directory));
-  const shared = folders.filter((place) => isDirectory(place.directory) && !isOwn(place));
+  // A folder's templates must not lead elsewhere: it could make any of the user's files one of them.
+  const isInside = ({ directory }: TemplateDirectory): boolean =>
+    contains(realPath(app.cwd) ?? app.cwd, realPath(directory) ?? directory);
+  const shared = folders.filter((place) => isDirectory(place.directory) && isInside(place) && !isOwn(place));
   const ignored = shared.length === 0 ? undefined : await findProjectDistrust(app);
   return [...shared.map((place) => (ignored === undefined ? place : { ...place, ignored })), ...own];
 }
@@ -93,7 +97,7 @@ async function walkTemplates(
   const found: FoundTemplate[] = [];
   for (const { name, kind } of await readDirectory(directory)) {
     const file = join(directory, name);
-    // Users may keep their templates behind links; a folder's must not lead elsewhere.
+    // Users may keep their templates behind links.
     const real = kind === 'link' && place.scope === 'user' ? (await inspectPath(file))?.kind : kind;
     const ending = EXTENSIONS[place.kind];
     if (real === 'directory') found.push(...(await walkTemplates(place, file, [...path, name])));

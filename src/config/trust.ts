@@ -149,7 +149,9 @@ function parseTrustText(text: string, file: string): unknown {
 
 function parseTrustRecord(value: unknown, path: string, file: string): TrustRecord {
   const servers = isObject(value) ? value.servers : undefined;
-  if (!isObject(value) || typeof value.time !== 'string' || !isObject(servers)) {
+  // A relative path would depend on the current folder.
+  const isPath = isAbsolute(path) && normalize(path) === path;
+  if (!isPath || !isObject(value) || typeof value.time !== 'string' || !isObject(servers)) {
     throw trustFileError(file, `the entry for ${JSON.stringify(path)} is not valid`);
   }
   const hashes = Object.entries(servers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');

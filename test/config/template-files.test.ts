@@ -1,7 +1,11 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readTemplate } from '../../src/config/templates.ts';
+import { run as trust } from '../../src/commands/trust.ts';
+import { findTemplates, listTemplateDirectories, readTemplate } from '../../src/config/templates.ts';
 import { AppError } from '../../src/core/error.ts';
+import { posixTest } from '../support/posix.ts';
+import { place } from './place.ts';
 
 const read = (text: string) => readTemplate({ name: 'a', file: 'a.toml', kind: 'command', text });
 
@@ -45,4 +49,32 @@ test('a written string is read back, and whatever is no template is an error of 
       },
     ),
   );
+});
+
+test('a template nested so deeply that it could exhaust the stack is an error of the file', async () => {
+  const opened = '['.repeat(100_000);
+  for (const text of [`a = ${opened}`, `${opened}x`, `a = ${'{b='.repeat(100_000)}`]) {
+    await expect(read(`${text}\nprompt = "p"`)).rejects.toBeInstanceOf(AppError);
+  }
+});
+
+posixTest.for([
+  ['home/private', 'work/.gmn/templates'],
+  ['home/private', 'work/.gemini/commands'],
+  ['home/outer', 'work/.gmn'],
+] as const)('templates of a trusted folder stay in it: a link to %s at %s leads nowhere', async ([target, link], t) => {
+  const files = ['private/a.md', 'private/a.toml', 'outer/templates/a.md'].map((name) => [
+    `home/${name}`,
+    'prompt = "x"',
+  ]);
+  const { app, path } = place(t, Object.fromEntries([...files, ['work/shared/kept.md', 'kept']]));
+  await trust({ args: [] }, app);
+  const list = async () => (await findTemplates(await listTemplateDirectories(app))).map(({ name }) => name);
+  mkdirSync(path(link).replace(/\/[^/]*$/, ''), { recursive: true });
+  symlinkSync(path(target), path(link));
+  expect(await list()).not.toContain('a');
+  if (!link.endsWith('templates')) return;
+  mkdirSync(path('work/.gemini'));
+  symlinkSync('../shared', path('work/.gemini/commands'));
+  expect(await list()).not.toContain('a');
 });

@@ -132,6 +132,9 @@ const BROKEN = [
   '\0',
   '{"version": 2, "folders": {}}',
   '{"version": 1, "folders": {"/a": 1}}',
+  ...['', '.', 'work', '/a/..', '/a//b', '__proto__'].map((path) =>
+    json({ version: 1, folders: JSON.parse(`{${json(path)}:{"time":"","servers":{}}}`) }),
+  ),
 ];
 
 test("with gmn's list broken nothing is trusted, not even by the official one, and the list stays as it is", async (t) => {

@@ -1,7 +1,7 @@
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
-import { isObject, tryParseJson } from '../../core/json.ts';
+import { isCount, isObject, tryParseJson } from '../../core/json.ts';
 import { plural } from '../../core/text/format.ts';
 import { fingerprint } from '../../platform/files/regular-file.ts';
 import { removeEmptyDirectory } from '../../platform/files/write.ts';
@@ -187,24 +187,26 @@ function parseNote(record: unknown, key: 'undone' | 'passed'): unknown {
   return isObject(record) ? record[key] : undefined;
 }
 
+/** Undefined unless gmn could have written it. Lines of the first versions have neither `missing` nor `roots`. */
 function tryParseChange(record: unknown): Change | undefined {
   if (!isObject(record) || record.v !== 1) return undefined;
-  const { id, run, time, path, mode, before, after } = record;
-  const isWhole =
-    typeof id === 'string' &&
-    typeof run === 'string' &&
-    typeof time === 'number' &&
-    typeof path === 'string' &&
-    typeof mode === 'number' &&
-    typeof after === 'string' &&
-    /^[\da-f]{64}$/.test(after);
-  if (!isWhole || (before !== null && !(typeof before === 'string' && /^[\da-f]{64}$/.test(before)))) return undefined;
-  const { missing, roots } = record;
-  return {
-    ...{ id, run, time, path, mode, after, before: before ?? undefined, isPassed: false },
-    missing: typeof missing === 'number' ? missing : 0,
-    roots: Array.isArray(roots) ? roots.filter((root) => typeof root === 'string') : [],
-  };
+  const { id, run, time, path, mode, missing = 0, roots = [], before, after } = record;
+  if (typeof id !== 'string' || typeof run !== 'string' || !isPlainPath(path)) return undefined;
+  if (!isCount(time) || !isCount(missing) || !isCount(mode) || mode > MAX_MODE) return undefined;
+  if (!Array.isArray(roots) || !roots.every(isPlainPath)) return undefined;
+  if (!isFingerprint(after) || !(before === null || isFingerprint(before))) return undefined;
+  return { id, run, time, path, mode, missing, roots, after, before: before ?? undefined, isPassed: false };
+}
+
+/** Files that run with the rights of their owner or group are never changed, so none is restored. */
+const MAX_MODE = 0o1777;
+
+function isPlainPath(value: unknown): value is string {
+  return typeof value === 'string' && value === resolve(value) && !value.includes('\0');
+}
+
+function isFingerprint(value: unknown): value is string {
+  return typeof value === 'string' && /^[\da-f]{64}$/.test(value);
 }
 
 interface KeptChange {

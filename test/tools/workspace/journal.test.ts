@@ -1,9 +1,11 @@
 import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { AppError } from '../../../src/core/error.ts';
 import type { Clock } from '../../../src/core/io.ts';
-import { undoStore } from '../../../src/tools/workspace/journal.ts';
+import { fingerprint } from '../../../src/platform/files/regular-file.ts';
+import { undoAll, undoStore } from '../../../src/tools/workspace/journal.ts';
 import { isLong } from '../../support/fuzz.ts';
 import { placeAt, put, snapshot, temporary } from '../place.ts';
 
@@ -88,6 +90,58 @@ test('the store is for the user’s eyes only, and a torn line costs nothing but
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   for (const blob of readdirSync(join(directory, 'blobs'))) writeFileSync(join(directory, 'blobs', blob), 'damaged');
   await expect(store.undo([changes[1]!], here.workspace)).rejects.toThrow('no longer stored');
+});
+
+test('a line that gmn could not have written is no change, and none is undone outside of the workspace', async () => {
+  const root = temporary({ 'a.txt': 'now\n', 'sub/b.txt': '' });
+  const others = temporary({ 'mine.txt': 'now\n', 'dir/file': '' });
+  const directory = join(temporary({ 'undo/blobs/a': '' }), 'undo');
+  const store = undoStore(directory, CLOCK);
+  const before = snapshot(others);
+  const [old = '', now = ''] = ['old\n', 'now\n'].map((text) => fingerprint(Buffer.from(text)));
+  writeFileSync(join(directory, 'blobs', old), 'old\n');
+  const whole = {
+    run: 'r',
+    roots: [root],
+    time: 5,
+    path: join(root, 'a.txt'),
+    mode: 0o644,
+    missing: 0,
+    before: old,
+    after: now,
+  };
+  const paths = [...['mine.txt', 'dir/file', 'dir/new'].map((name) => join(others, name)), join(root, '.git/config')];
+  const bent = ['a.txt', '../mine.txt', `${root}/sub/../../x`, `${root}/a\0`, '', '/', '../../etc/passwd'];
+  // As text: JavaScript has no value that is written as 1e999.
+  const values = [
+    ...[...paths, ...bent].map((path) => JSON.stringify(path)),
+    '-1',
+    '1.5',
+    '1e999',
+    '2541',
+    'null',
+    '[]',
+    '["x"]',
+  ];
+  const lines = Object.keys(whole).flatMap((field) =>
+    values.map((value, index) => {
+      const fields = Object.entries({ v: 1, id: `${field}.${index}`, ...whole });
+      return `{${fields.map(([name, item]) => `"${name}":${name === field ? value : JSON.stringify(item)}`).join(',')}}`;
+    }),
+  );
+  writeFileSync(join(directory, 'changes.jsonl'), lines.map((line) => `${line}\n`).join(''));
+  const changes = await store.listChanges();
+  for (const { path, mode, missing, time, roots } of changes) {
+    expect([path, ...roots].map((name) => name === resolve(name))).not.toContain(false);
+    expect([mode, missing, time].every((count) => Number.isSafeInteger(count) && count >= 0)).toBe(true);
+    expect(mode).toBeLessThan(0o2000);
+  }
+  expect(await store.findDamage()).toBeInstanceOf(AppError);
+  const { workspace } = await placeAt(root, { journal: store.createJournal('run') });
+  const results = await undoAll(changes, store, workspace);
+  expect(results.filter((result) => 'outcome' in result).map(({ path }) => path)).toEqual([join(root, 'a.txt')]);
+  expect(results.map((result) => ('problem' in result ? result.problem.fault : 'usage'))).not.toContain('internal');
+  expect([snapshot(others), readFileSync(join(root, 'a.txt'), 'utf8')]).toEqual([before, 'old\n']);
 });
 
 test('where the journal cannot be written, nothing is changed', async () => {
