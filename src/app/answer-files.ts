@@ -133,9 +133,8 @@ async function saveUnderFreeName(file: AnswerFile, stem: string, cwd: string): P
   const { mimeType, bytes } = toFileContent(file);
   for (let count = 1; ; count += 1) {
     const name = `${stem}${count === 1 ? '' : `-${count}`}${toExtension(mimeType)}`;
-    const path = resolve(cwd, name);
-    const made = await createOutputFile(path, name, bytes);
-    if (made === 'created') return { path, name, mimeType, bytes: bytes.length };
+    const made = await createOutputFile(name, cwd, bytes);
+    if (made === 'created') return { path: resolve(cwd, name), name, mimeType, bytes: bytes.length };
     if (count >= MAX_NAMES) throw new AppError('usage', `cannot write ${name}: it exists`, { hint: NAME_IT });
   }
 }

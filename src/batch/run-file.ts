@@ -10,7 +10,7 @@ import {
 } from '../core/json.ts';
 import { findFileKind, isDirectory } from '../platform/files/path.ts';
 import { readFileState } from '../platform/files/read.ts';
-import { outputError, writeAtomic } from '../platform/files/write.ts';
+import { writeAtomic } from '../platform/files/write.ts';
 import { resolveWritingTarget } from '../platform/files/writing-target.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
@@ -57,12 +57,8 @@ export function resolveRunPaths(name: string, cwd: string): RunPaths {
 }
 
 function resolveRunOutput(name: string, cwd: string): string {
-  try {
-    const output = resolveWritingTarget(name, cwd);
-    if (!isDirectory(output)) return output;
-  } catch (cause) {
-    throw outputError(name, cause);
-  }
+  const output = resolveWritingTarget(name, cwd);
+  if (!isDirectory(output)) return output;
   throw new AppError('usage', `${name} is a directory`, { hint: 'Name a file: --output-file out.jsonl' });
 }
 

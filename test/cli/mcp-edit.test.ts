@@ -1,7 +1,8 @@
-import { chmodSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { mcpPlace } from '../support/mcp-place.ts';
+import { posixTest } from '../support/posix.ts';
 
 const COMMENTED = `// mine
 {
@@ -126,6 +127,22 @@ test.for([
   const here = mcpPlace(t);
   const before = here.read();
   expect(await here.run(['mcp', 'add', ...args])).toEqual({ stdout: '', stderr: `Error: ${words}`, exitCode: 1 });
+  expect(here.read()).toBe(before);
+});
+
+posixTest('the settings of a project are not written where a link of the folder leads', async (t) => {
+  const here = mcpPlace(t, { a: { command: 'mine' } });
+  const before = here.read();
+  mkdirSync(join(here.cwd, '.gemini'));
+  symlinkSync(here.file, join(here.cwd, '.gemini/settings.json'));
+  for (const words of [
+    ['add', '-s', 'project', 'b', 'node'],
+    ['remove', '-s', 'project', 'a'],
+  ]) {
+    const { stderr, exitCode } = await here.run(['mcp', ...words]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/cannot write \S+: it is a link to \S+, outside of its directory\nName that place itself/);
+  }
   expect(here.read()).toBe(before);
 });
 

@@ -182,7 +182,7 @@ describe('--output-file', () => {
       symlinkSync('../../home/.bashrc', join(at.cwd, 'link', 'out.md'));
       const gmn = await runGmnIn(t, at, [...flags, 'x']);
       expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
-      expect(gmn.stderr).toMatch(/: it is a link to \S+\/\.bashrc, outside of its directory; name that file itself/);
+      expect(gmn.stderr).toMatch(/: it is a link to \S+\/\.bashrc, outside of its directory\nName that place itself/);
       expect(readFileSync(join(at.home, '.bashrc'), 'utf8')).toBe('mine\n');
     },
   );
@@ -203,7 +203,7 @@ describe('--output-file', () => {
     const gmn = await runGmnIn(t, at, [...args, 'x']);
     expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
     expect(gmn.stderr).toMatch(
-      /cannot write .*outd\S+: \S+\/outd is a link to \S+\/home, outside of the working directory; name that place itself/,
+      /cannot write .*outd\S+: \S+\/outd is a link to \S+\/home, outside of the working directory\nName that place itself/,
     );
     expect([readFileSync(join(at.home, '.bashrc'), 'utf8'), readdirSync(join(at.home, 'deep'))]).toEqual([
       'mine\n',

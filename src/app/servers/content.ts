@@ -1,4 +1,4 @@
-import { extname, resolve } from 'node:path';
+import { extname } from 'node:path';
 import type { App } from '../../core/app.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formatSize } from '../../core/text/format.ts';
@@ -76,7 +76,7 @@ export async function createMediaTarget(path: string | undefined, { cwd }: Pick<
         do {
           number += 1;
           name = numberPath(path, number);
-        } while ((await createOutputFile(resolve(cwd, name), name, bytes)) === 'exists');
+        } while ((await createOutputFile(name, cwd, bytes)) === 'exists');
       }
       notices.push(`wrote ${sanitize(name)} (${sanitize(mimeType)}, ${formatSize(bytes.length)})`);
     }

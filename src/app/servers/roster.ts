@@ -11,6 +11,7 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { type ConfiguredServer, listConfiguredServers, listServerEntries } from '../../mcp/client/servers.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { readSmallFile } from '../../platform/files/small-file.ts';
+import { resolveWritingTarget } from '../../platform/files/writing-target.ts';
 
 const COMMAND_KEY = 'mcp.serverCommand';
 
@@ -173,6 +174,11 @@ export function requireWritableFile(scope: WritableScope, app: Pick<App, 'cwd' |
   throw new AppError('usage', 'this is no project: your own settings are in this directory', {
     hint: 'Use -s user, or go to the directory of the project.',
   });
+}
+
+/** Where a change of that file is written. Throws AppError `usage` if the project's is a link to somewhere else. */
+export function resolveSettingsFile({ scope, file }: SettingsFile, { cwd }: Pick<App, 'cwd'>): string {
+  return scope === 'project' ? resolveWritingTarget(file, cwd) : file;
 }
 
 /** Empty if there is no file. Throws AppError `config` if it is broken. */

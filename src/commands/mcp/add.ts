@@ -5,6 +5,7 @@ import {
   listWritableFiles,
   readSettingsFile,
   requireWritableFile,
+  resolveSettingsFile,
   type WritableScope,
 } from '../../app/servers/roster.ts';
 import { readSetting } from '../../config/keys.ts';
@@ -43,9 +44,10 @@ export async function run(options: McpAddOptions, app: App): Promise<number> {
     ...(await readOAuthFlag(options, app.cwd)),
     ...toCommonKeys(options),
   });
-  const { scope, file } = requireWritableFile(options.scope ?? 'user', app);
+  const place = requireWritableFile(options.scope ?? 'user', app);
+  const { scope, file } = place;
   let isReplaced = false;
-  await editSettings(file, app, (document) => {
+  await editSettings(resolveSettingsFile(place, app), app, (document) => {
     isReplaced = definesServer(document, name);
     return [{ path: ['mcpServers', name], value: entry }];
   });

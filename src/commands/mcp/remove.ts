@@ -7,6 +7,7 @@ import {
   readSettingsFile,
   requireEntry,
   requireWritableFile,
+  resolveSettingsFile,
   type SettingsFile,
   type WritableScope,
 } from '../../app/servers/roster.ts';
@@ -26,8 +27,9 @@ interface McpRemoveOptions extends PrintOptions {
  */
 export async function run(options: McpRemoveOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp remove');
-  const { scope, file } = await requireDefiningFile(name, options.scope, app);
-  await editSettings(file, app, () => [{ path: ['mcpServers', name] }]);
+  const place = await requireDefiningFile(name, options.scope, app);
+  const { scope, file } = place;
+  await editSettings(resolveSettingsFile(place, app), app, () => [{ path: ['mcpServers', name] }]);
   const text = `Removed ${sanitize(name)} from ${file}\n`;
   await printReport({ text, json: { name, scope, file, removed: true }, notices: [] }, options, app);
   return 0;

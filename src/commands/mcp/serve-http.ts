@@ -4,8 +4,10 @@ import { AppError } from '../../core/error.ts';
 import { closeMcpService } from '../../mcp/server/service.ts';
 import type { Service } from '../../mcp/server/tool.ts';
 import { openHttpService } from '../../mcp/server/transport/http.ts';
+import { pathExists } from '../../platform/files/path.ts';
 import { readFileState } from '../../platform/files/read.ts';
 import { tryCreateExclusive } from '../../platform/files/write.ts';
+import { resolveWritingTarget } from '../../platform/files/writing-target.ts';
 import { randomToken } from '../../platform/runtime/random-id.ts';
 
 export interface HttpFlags {
@@ -42,13 +44,15 @@ export async function serveHttp(service: Service, options: HttpFlags, app: App):
 
 async function readToken(
   { tokenFile }: HttpFlags,
-  { env }: App,
+  { env, cwd }: App,
 ): Promise<{ readonly token: string; readonly notice: string }> {
   if (env.GMN_MCP_TOKEN)
     return { token: checkToken(env.GMN_MCP_TOKEN, 'GMN_MCP_TOKEN'), notice: 'token from GMN_MCP_TOKEN' };
   const token = randomToken();
   if (tokenFile === undefined) return { token, notice: `send the header Authorization: Bearer ${token}` };
-  const result = await tryCreateExclusive(tokenFile, `${token}\n`);
+  // A file that exists is only read.
+  const target = pathExists(tokenFile) ? tokenFile : resolveWritingTarget(tokenFile, cwd);
+  const result = await tryCreateExclusive(target, `${token}\n`);
   if (result === 'created') return { token, notice: `token written to ${tokenFile}` };
   const state = await readFileState(tokenFile);
   if (state.kind !== 'text') {

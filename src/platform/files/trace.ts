@@ -2,7 +2,6 @@ import { constants, openSync, writeSync } from 'node:fs';
 import { AppError } from '../../core/error.ts';
 import type { Clock, Trace } from '../../core/io.ts';
 import { redact, redactKnown } from '../../core/text/secrets.ts';
-import { errorCode, errorReason } from '../runtime/system.ts';
 import { resolveWritingTarget } from './writing-target.ts';
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
@@ -37,8 +36,8 @@ function openTraceFile(file: string, now: number): (line: string) => void {
     descriptor = openSync(resolveWritingTarget(file, process.cwd()), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
     writeSync(descriptor, `${new Date(now).toISOString()} gmn\n`);
   } catch (cause) {
-    const why = errorCode(cause) === '' ? `: ${errorReason(cause)}` : '';
-    throw new AppError('usage', `cannot write the debug file ${file}${why}`, {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError('usage', `cannot write the debug file ${file}`, {
       cause,
       hint: 'Give --debug-file a path that can be written.',
     });

@@ -12,11 +12,11 @@ import {
   unlink,
   writeFile,
 } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
 import type { DirectoryHandle } from './directory-handle.ts';
-import { isOurs, isTemporary, makeDirectories, temporaryPath } from './path.ts';
+import { isOurs, isTemporary, makeDirectories, pathExists, temporaryPath } from './path.ts';
 import { isWritable, toVersion } from './read.ts';
 import { readModifiedTime } from './write-sync.ts';
 import { resolveWritingTarget } from './writing-target.ts';
@@ -314,16 +314,17 @@ async function writeOutput({ target, name, content, mode }: OutputWrite): Promis
 }
 
 /** Writes all or nothing. `exists`: something has that name, and is left alone. Throws AppError `usage`. */
-export async function createOutputFile(path: string, name: string, bytes: Uint8Array): Promise<'created' | 'exists'> {
+export async function createOutputFile(name: string, cwd: string, bytes: Uint8Array): Promise<'created' | 'exists'> {
+  if (pathExists(resolve(cwd, name))) return 'exists';
   try {
-    return await createExclusive(path, bytes, { isSynced: false });
+    return await createExclusive(resolveWritingTarget(name, cwd), bytes, { isSynced: false });
   } catch (cause) {
     throw outputError(name, cause);
   }
 }
 
-/** Why a file that the user names cannot be written. */
-export function outputError(name: string, cause: unknown): AppError {
+function outputError(name: string, cause: unknown): AppError {
+  if (cause instanceof AppError) return cause;
   const isFull = ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(cause));
   return new AppError('usage', `cannot write ${name}: ${errorReason(cause)}`, {
     cause,

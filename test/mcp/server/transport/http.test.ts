@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
+import { existsSync, statSync, symlinkSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fakeGemini } from '../../../support/fake-gemini.ts';
 import { place } from '../../../support/gmn.ts';
+import { posixTest } from '../../../support/posix.ts';
 import { echo, httpClient, serveHttp, serveRaw, silence } from '../support.ts';
 
 const INITIALIZE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize' });
@@ -216,6 +217,15 @@ test('the token can be in a private file, which is created if it is missing', as
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const second = await serveHttp(t, { at, flags: ['--token-file', 'token'] });
   expect(second.stderr()).toContain('token from token');
+});
+
+posixTest('a token file is not created where a link of the folder leads', async (t) => {
+  const at = place(t);
+  symlinkSync(at.home, join(at.cwd, 'away'));
+  const server = serveRaw(t, { at, flags: ['--http', '--token-file', 'away/token'] });
+  expect(await server.end()).toBe(1);
+  expect(server.stderr()).toContain('outside of the working directory');
+  expect(existsSync(join(at.home, 'token'))).toBe(false);
 });
 
 test('a token file without http is refused, not ignored', async (t) => {
