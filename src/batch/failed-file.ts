@@ -7,8 +7,8 @@ import { errorReason } from '../platform/runtime/system.ts';
 import { createIdTable } from './id-table.ts';
 import { readRunLines } from './run-lines.ts';
 
-/** Takes gmn's own credentials out of lines that are saved. */
-export type RedactLines = (text: string) => Promise<string>;
+/** Takes gmn's own credentials out of rows that are saved. */
+export type RedactLines = <Line extends string | undefined>(lines: readonly Line[]) => Promise<readonly Line[]>;
 
 /** `<out>.failed.jsonl`: failed rows in input form. It can be made again from input and output. */
 export interface FailedFile {
@@ -44,11 +44,15 @@ export async function openFailedFile(
   async function append(): Promise<void> {
     const lines = waiting;
     waiting = [];
-    if (lines.length === 0) return;
-    const text = await redact(`${lines.join('\n')}\n`);
+    const added = (await redact(lines)).filter((line) => {
+      const before = known.get(toRowKey(line));
+      known.set(toRowKey(line), ADDED);
+      return before === 0;
+    });
+    if (added.length === 0) return;
     const file = await openAppendFile(path, { now: 0, torn: 'drop', createMode: 0o666 });
     try {
-      await file.append(text);
+      await file.append(`${added.join('\n')}\n`);
     } finally {
       await file.close();
     }
@@ -56,9 +60,6 @@ export async function openFailedFile(
 
   return {
     add(line) {
-      const before = known.get(toRowKey(line));
-      known.set(toRowKey(line), ADDED);
-      if (before !== 0) return;
       waiting.push(line);
       if (waiting.length > 1) return;
       writing = writing

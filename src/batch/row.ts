@@ -72,8 +72,9 @@ export function jsonRow(raw: RawRow): Row {
   try {
     value = JSON.parse(raw.text);
   } catch (thrown) {
-    const why = thrown instanceof Error ? thrown.message : '';
-    return brokenRow(raw, `line ${raw.lineNumber} is not JSON: ${why.slice(0, 200)}`, SHAPE_HINT, raw.text);
+    // Without the part that quotes the line: it may be a credential.
+    const [why = ''] = thrown instanceof Error ? thrown.message.split(/, (?:\.\.\.)?"/, 1) : [];
+    return brokenRow(raw, `line ${raw.lineNumber} is not JSON: ${why}`, SHAPE_HINT, raw.text);
   }
   if (typeof value === 'string') return textRow(raw, value);
   if (isTooDeep(value)) return brokenRow(raw, `line ${raw.lineNumber} is nested too deeply`, SHAPE_HINT, raw.text);

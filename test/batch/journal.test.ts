@@ -22,7 +22,7 @@ function open(output: string, options: Partial<JournalOptions> = {}) {
     settings: { model: 'a' },
     input: { name: 'in.jsonl', firstRow: 'x' },
     restarts: false,
-    redact: async (text) => text,
+    redact: async (lines) => lines,
     clock: systemClock,
     signal: new AbortController().signal,
     ...options,

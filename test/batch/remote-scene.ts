@@ -7,6 +7,7 @@ import { createIdentity } from '../../src/api/backend.ts';
 import { createBatchesClient, formatBatchLine } from '../../src/api/batches.ts';
 import { createFilesClient } from '../../src/api/files.ts';
 import type { PendingRow } from '../../src/batch/engine.ts';
+import type { RedactLines } from '../../src/batch/failed-file.ts';
 import { type Journal, openJournal } from '../../src/batch/journal.ts';
 import { createRemoteEngine, type RemoteOptions } from '../../src/batch/remote/engine.ts';
 import { openPlan, type PlanStore } from '../../src/batch/remote/plan-store.ts';
@@ -45,7 +46,7 @@ export interface Line {
 
 type Step = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-export const redact = async (text: string): Promise<string> => text;
+export const redact: RedactLines = async (lines) => lines;
 
 const plainStep: Step = (work) => work();
 

@@ -46,7 +46,7 @@ async function runBatch(
         settings: {},
         input: { name: 'in', firstRow: '' },
         restarts: false,
-        redact: async (text) => text,
+        redact: async (lines) => lines,
         clock: CLOCK,
       },
       signal: stop.signal,

@@ -88,6 +88,7 @@ test("a row that holds gmn's own key is asked through the Batch API without it, 
     `{"id":"a","prompt":"my key is ${KEY}"}`,
     `{"id":"b","prompt":"hi","note":"${KEY}"}`,
     `{"id":"c","prompt":"${KEY}","files":["none"]}`,
+    KEY,
   ];
   const folder = await openFolder(t, `${rows.join('\n')}\n`);
   let inFlight: Readonly<Record<string, string>> = {};
@@ -99,9 +100,10 @@ test("a row that holds gmn's own key is asked through the Batch API without it, 
   expect(stderr).toContain("gmn's own credentials were in it");
   expect(inFlight['000001.jsonl']).toContain('my key is ‹redacted›');
   expect(inFlight['000001.rows.jsonl']).toContain('‹redacted›');
-  expect(readFileSync(folder.at('out.jsonl.failed.jsonl'), 'utf8')).toBe(
-    rows[2]?.replace(KEY, '‹redacted›').concat('\n'),
-  );
+  const failed = rows.slice(2).map((row) => `${row.replace(KEY, '‹redacted›')}\n`);
+  expect(readFileSync(folder.at('out.jsonl.failed.jsonl'), 'utf8')).toBe(failed.join(''));
   expect(Object.values(inFlight).join('') + readFileSync(folder.at('out.jsonl'), 'utf8')).not.toContain(KEY);
   expect(existsSync(folder.at('out.jsonl.batch'))).toBe(false);
+  await folder.gmn(RUN);
+  expect(readFileSync(folder.at('out.jsonl.failed.jsonl'), 'utf8')).toBe(failed.join(''));
 });

@@ -23,12 +23,12 @@ export interface ShardWriter {
 const BUFFER_CHARACTERS = 262_144;
 
 /**
- * Writes two files: the requests, as they are uploaded, and in the same order the rows they belong to, through `redact`. Replaces
- * files of that number, which a crash may have left.
+ * Writes two files: the requests, as they are uploaded, and in the same order the rows they belong to, as `redact` leaves them.
+ * Replaces files of that number, which a crash may have left.
  */
 export async function openShardWriter(store: PlanStore, number: number, redact: RedactLines): Promise<ShardWriter> {
-  const requests = await openBuffered(store.locateRequests(number), async (text) => text);
-  const rows = await openBuffered(store.locateRows(number), redact);
+  const requests = await openBuffered<string>(store.locateRequests(number), async (lines) => lines);
+  const rows = await openBuffered<ShardRow>(store.locateRows(number), (items) => formatRows(items, redact));
   let count = 0;
   let bytes = 0;
   return {
@@ -41,8 +41,8 @@ export async function openShardWriter(store: PlanStore, number: number, redact: 
     async add({ id, index, line }, request) {
       count += 1;
       bytes += Buffer.byteLength(request) + 1;
-      await requests.add(request);
-      await rows.add(JSON.stringify({ index, id, line }));
+      await requests.add(request, request.length);
+      await rows.add({ index, id, line }, id.length + (line?.length ?? 0));
     },
     async close() {
       await requests.close();
@@ -51,31 +51,40 @@ export async function openShardWriter(store: PlanStore, number: number, redact: 
   };
 }
 
-interface BufferedFile {
-  add(line: string): Promise<void>;
+async function formatRows(rows: readonly ShardRow[], redact: RedactLines): Promise<readonly string[]> {
+  const lines = await redact(rows.map(({ line }) => line));
+  return rows.map(({ index, id }, at) => JSON.stringify({ index, id, line: lines[at] }));
+}
+
+interface BufferedFile<Item> {
+  /** `size` is roughly that of its line, in characters. */
+  add(item: Item, size: number): Promise<void>;
   close(): Promise<void>;
 }
 
-async function openBuffered({ path, name }: StoredFile, redact: RedactLines): Promise<BufferedFile> {
+async function openBuffered<Item>(
+  { path, name }: StoredFile,
+  format: (items: readonly Item[]) => Promise<readonly string[]>,
+): Promise<BufferedFile<Item>> {
   const file: AppendFile = await withWriteError(name, async () => {
     await removeFile(path);
     return openAppendFile(path, { now: 0, createMode: 0o600 });
   });
-  let waiting: string[] = [];
-  let size = 0;
+  let waiting: Item[] = [];
+  let buffered = 0;
   const flush = async (): Promise<void> => {
     if (waiting.length === 0) return;
-    const lines = waiting;
+    const items = waiting;
     waiting = [];
-    size = 0;
-    const text = await redact(`${lines.join('\n')}\n`);
+    buffered = 0;
+    const text = `${(await format(items)).join('\n')}\n`;
     await withWriteError(name, () => file.append(text));
   };
   return {
-    async add(line) {
-      waiting.push(line);
-      size += line.length;
-      if (size >= BUFFER_CHARACTERS) await flush();
+    async add(item, size) {
+      waiting.push(item);
+      buffered += size;
+      if (buffered >= BUFFER_CHARACTERS) await flush();
     },
     async close() {
       try {
