@@ -28,7 +28,7 @@ const BUFFER_CHARACTERS = 262_144;
  */
 export async function openShardWriter(store: PlanStore, number: number, redact: RedactLines): Promise<ShardWriter> {
   const requests = await openBuffered<string>(store.locateRequests(number), async (lines) => lines);
-  const rows = await openBuffered<ShardRow>(store.locateRows(number), (items) => formatRows(items, redact));
+  const rows = await openBuffered<ShardRow>(store.locateRows(number), (items) => formatShardRows(items, redact));
   let count = 0;
   let bytes = 0;
   return {
@@ -51,7 +51,7 @@ export async function openShardWriter(store: PlanStore, number: number, redact: 
   };
 }
 
-async function formatRows(rows: readonly ShardRow[], redact: RedactLines): Promise<readonly string[]> {
+async function formatShardRows(rows: readonly ShardRow[], redact: RedactLines): Promise<readonly string[]> {
   const lines = await redact(rows.map(({ line }) => line));
   return rows.map(({ index, id }, at) => JSON.stringify({ index, id, line: lines[at] }));
 }
