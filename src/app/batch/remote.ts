@@ -6,6 +6,7 @@ import type { PreparedRequest, RowCodec } from '../../batch/remote/service.ts';
 import { DEFAULT_LIMITS, type RemoteLimits } from '../../batch/remote/sharder.ts';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
+import type { JsonObject } from '../../core/json.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import type { BilledCall } from '../../core/usage.ts';
 import type { AnswerFormat } from '../output-schema.ts';
