@@ -132,10 +132,11 @@ export async function openOwnWorkspace(
   openJournal: (roots: readonly string[]) => Journal,
 ): Promise<Workspace> {
   const roots = [app.cwd, ...splitList(options.includeDirectories ?? [])];
+  const { document, ownDocument } = await app.settings();
   return openWorkspace({
     roots,
     denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
-    protectedNames: listContextNames(await app.settings()),
+    protectedNames: [...listContextNames(document), ...listContextNames(ownDocument)],
     outputs: createOutputStore(`${app.homes().gmn}/output`, app.clock.now),
     journal: openJournal(roots.map((root) => realPath(root) ?? root)),
   });

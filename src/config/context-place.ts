@@ -1,13 +1,12 @@
 import { dirname, join } from 'node:path';
 import type { App, Homes, Settings } from '../core/app.ts';
-import { AppError } from '../core/error.ts';
-import { isList } from '../core/json.ts';
+import { isList, type JsonObject } from '../core/json.ts';
 import { pathExists, realPath } from '../platform/files/path.ts';
 import { readSetting } from './keys.ts';
 
 export interface ContextOptions extends Pick<App, 'env' | 'cwd'> {
   readonly homes: Homes;
-  readonly settings: Pick<Settings, 'env' | 'document'>;
+  readonly settings: Pick<Settings, 'env' | 'document' | 'ownDocument'>;
 }
 
 export interface ContextFile {
@@ -31,13 +30,13 @@ const DEFAULT_NAMES: readonly string[] = ['AGENTS.md', 'GEMINI.md'];
 
 /**
  * The existing context files: the user's own, then the project's from its root (where `.git` is) down to the working
- * directory. Reads no content. Throws AppError `config` if `context.fileName` is not a file name.
+ * directory. Reads no content.
  */
 export function findContextFiles({ cwd, homes, settings }: ContextOptions): readonly ContextFile[] {
-  const names = listContextNames(settings);
   const folders = listProjectFolders(cwd);
+  const names = { user: listContextNames(settings.ownDocument), project: listContextNames(settings.document) };
   const find = (directory: string, top: string, scope: ContextFile['scope']): readonly ContextFile[] =>
-    findFilesIn(directory, names).map((file) => ({ file, directory, root: realPath(top) ?? top, scope }));
+    findFilesIn(directory, names[scope]).map((file) => ({ file, directory, root: realPath(top) ?? top, scope }));
   const own = find(homes.gemini, homes.gemini, 'user');
   const shared = folders.flatMap((folder) => find(folder, folders[0] ?? cwd, 'project'));
   return [...own, ...shared.filter(({ file }) => !own.some((other) => realPath(other.file) === realPath(file)))];
@@ -50,7 +49,11 @@ export function findFilesIn(directory: string, names: readonly string[]): readon
 }
 
 export function hasContext(options: ContextOptions): boolean {
-  return findSystemMdValue(options) !== undefined || findContextFiles(options).length > 0;
+  return (
+    findSystemMdValue(options) !== undefined ||
+    hasRefusedName(options.settings.document) ||
+    findContextFiles(options).length > 0
+  );
 }
 
 /**
@@ -80,17 +83,23 @@ export function listProjectFolders(cwd: string): readonly string[] {
   }
 }
 
-/** Throws AppError `config` if `context.fileName` is not a file name. */
-export function listContextNames({ document = {} }: ContextOptions['settings']): readonly string[] {
-  const value = readSetting(document, 'context.fileName');
-  if (value === undefined) return DEFAULT_NAMES;
-  const names = isList(value) ? value : [value];
-  const added = names.map((name) => {
-    if (name !== '') return name;
-    throw new AppError('config', 'context.fileName must be a file name or a list of them', {
-      hint: 'To see where it is set: gmn config explain context.fileName',
-    });
-  });
+/** The names of context files. What a folder sets is not in `ownDocument`, so it never finds a file in a home directory. */
+export function listContextNames(document: JsonObject = {}): readonly string[] {
   // As in the official CLI, they are read in addition to GEMINI.md.
-  return [...new Set([...DEFAULT_NAMES, ...added])];
+  return [...new Set([...DEFAULT_NAMES, ...listNamesSet(document).filter(isPlainName)])];
+}
+
+/** Whether `context.fileName` holds a path, which is not used: it could lead anywhere. */
+export function hasRefusedName(document: JsonObject = {}): boolean {
+  return !listNamesSet(document).every(isPlainName);
+}
+
+function listNamesSet(document: JsonObject): readonly string[] {
+  const value = readSetting(document, 'context.fileName') ?? [];
+  return isList(value) ? value : [value];
+}
+
+/** Whether it is the name of a file, on any system: no path, drive or stream, and nothing but dots. */
+function isPlainName(name: string): boolean {
+  return !/[\\/:\0]|^[. ]*$/.test(name);
 }

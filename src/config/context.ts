@@ -13,6 +13,7 @@ import {
   type ContextOptions,
   findContextFiles,
   findSystemMdValue,
+  hasRefusedName,
   listProjectFolders,
 } from './context-place.ts';
 import { readSetting } from './keys.ts';
@@ -41,7 +42,12 @@ export async function readContext(options: ContextOptions, tools: readonly strin
   return {
     ...(system === undefined ? {} : { system }),
     ...(texts.length === 0 ? {} : { memory: texts.join('\n\n') }),
-    notices: [...ignored.values(), ...reader.notices, ...(notice === undefined ? [] : [notice])],
+    notices: [
+      ...formatRefusedNames(options.settings),
+      ...ignored.values(),
+      ...reader.notices,
+      ...(notice === undefined ? [] : [notice]),
+    ],
   };
 }
 
@@ -54,6 +60,13 @@ export function createTrustCheck({ env, homes, settings }: ContextOptions): (fol
 
 function formatUntrusted(file: string, { why }: TrustDecision): string {
   return `${file} is not used: ${why}. To trust the folder, run: gmn trust`;
+}
+
+/** The values are not shown: in a folder's file they may be variables of the environment. */
+function formatRefusedNames({ document }: ContextOptions['settings']): readonly string[] {
+  if (!hasRefusedName(document)) return [];
+  const where = 'To see where it is set: gmn config explain context.fileName';
+  return [`context.fileName takes names of files; the paths in it are not used. ${where}`];
 }
 
 function frameText({ file, scope }: ContextFile, cwd: string, text: string): string {

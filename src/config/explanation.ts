@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { findNearestNames, measureEditDistance } from '../core/text/names.ts';
 import { DEFAULT_MODEL } from '../models/table.ts';
 import { listMovedKeys } from './document.ts';
-import { findValue, formatKeyPath, listSettingKeys, tryParseKeyPath } from './keys.ts';
+import { findFolderRefusal, findValue, formatKeyPath, listSettingKeys, tryParseKeyPath } from './keys.ts';
 import { type Layer, mergeDocuments } from './layer.ts';
 import { KEY_VARIABLES } from './layers.ts';
 import { hideSecrets } from './secrets.ts';
@@ -20,6 +20,8 @@ interface Explanation {
   readonly value?: JsonValue;
   /** The highest first. */
   readonly layers: readonly LayerValue[];
+  /** What a folder sets in vain, with the reason. */
+  readonly refused: readonly (LayerValue & { readonly why: string })[];
   readonly isCombined: boolean;
   /** False for keys that only the official CLI reads. */
   readonly isRead: boolean;
@@ -55,18 +57,34 @@ export function explainKey(path: readonly string[], layers: readonly Layer[]): E
     if (value === undefined) return [];
     return [{ layer: layer.name, source: findSource(layer, key), value: hideSecrets(value, path) }];
   });
-  const isRead = listSettingKeys().some(
+  const related = listSettingKeys().filter(
     (known) => known === key || known.startsWith(`${key}.`) || key.startsWith(`${known}.`),
   );
+  const isRead = related.length > 0;
   if (merged === undefined && !isRead) throw unknownKeyError(key, layers);
   const value = merged === undefined ? undefined : hideSecrets(merged, path);
   return {
     key,
     ...(value === undefined ? {} : { value }),
     layers: found,
+    refused: layers.flatMap((layer) => findRefused(layer, path, related)),
     isRead,
     isCombined: found.length > 1 && JSON.stringify(value) !== JSON.stringify(found[0]?.value),
   };
+}
+
+function findRefused(
+  { name, source, refused = {} }: Layer,
+  path: readonly string[],
+  keys: readonly string[],
+): Explanation['refused'] {
+  const value = findValue(refused, path);
+  if (value === undefined) return [];
+  const reasons = keys.flatMap((key) => {
+    const why = findFolderRefusal(key);
+    return why === undefined || findValue(refused, key.split('.')) === undefined ? [] : [why];
+  });
+  return [{ layer: name, source, value: hideSecrets(value, path), why: [...new Set(reasons)].join('; ') }];
 }
 
 export function listLeafPaths(document: JsonObject, prefix: readonly string[] = []): readonly (readonly string[])[] {

@@ -18,46 +18,86 @@ interface Kinds {
   readonly share: number;
 }
 
+interface SettingRow {
+  readonly kind: keyof Kinds;
+  /**
+   * Whether the settings of a trusted folder may set it. Their author must not decide who pays, who is asked, what runs
+   * without approval, or what happens outside of the folder.
+   */
+  readonly isForFolders: boolean;
+  readonly why: string;
+}
+
 /** Only these keys are read and type-checked. */
 const KEYS = {
-  'model.name': 'string',
-  'model.compressionThreshold': 'share',
-  'security.auth.selectedType': 'string',
-  'security.auth.enforcedType': 'string',
-  'security.folderTrust.enabled': 'boolean',
-  'security.disableYoloMode': 'boolean',
-  'oauth.clientId': 'string',
-  'oauth.clientSecret': 'string',
-  'mcp.serverCommand': 'string',
-  'sessions.oneShot': 'boolean',
-  'sessions.retention': 'age',
-  'mcp.allowed': 'strings',
-  'mcp.excluded': 'strings',
-  mcpServers: 'object',
-  'general.defaultApprovalMode': 'string',
-  'general.enableNotifications': 'boolean',
-  'general.maxAttempts': 'count',
-  'tools.core': 'strings',
-  'tools.exclude': 'strings',
-  'context.fileName': 'oneOrMore',
-  'output.format': 'string',
-  'modelConfigs.aliases': 'object',
-  'modelConfigs.customAliases': 'object',
-  'modelConfigs.overrides': 'list',
-  'modelConfigs.customOverrides': 'list',
-  prices: 'prices',
-  'request.store': 'boolean',
-} as const satisfies Readonly<Record<string, keyof Kinds>>;
+  'model.name': { kind: 'string', isForFolders: true, why: 'a project may work best with one model; -m wins over it' },
+  'model.compressionThreshold': {
+    kind: 'share',
+    isForFolders: true,
+    why: 'it only decides when a long conversation is summarized',
+  },
+  'security.auth.selectedType': { kind: 'string', isForFolders: false, why: 'it decides which account pays' },
+  'security.auth.enforcedType': { kind: 'string', isForFolders: false, why: 'it decides which account pays' },
+  'security.folderTrust.enabled': { kind: 'boolean', isForFolders: false, why: 'a folder cannot make itself trusted' },
+  'security.disableYoloMode': {
+    kind: 'boolean',
+    isForFolders: false,
+    why: 'it could allow again what you or the machine forbid',
+  },
+  'oauth.clientId': { kind: 'string', isForFolders: false, why: 'it decides to whom you sign in' },
+  'oauth.clientSecret': { kind: 'string', isForFolders: false, why: 'it decides to whom you sign in' },
+  'mcp.serverCommand': { kind: 'string', isForFolders: true, why: 'it starts only as gmn trust has shown it' },
+  'sessions.oneShot': {
+    kind: 'boolean',
+    isForFolders: false,
+    why: 'whether conversations are saved is for you to decide',
+  },
+  'sessions.retention': { kind: 'age', isForFolders: false, why: 'it would delete the sessions of other folders, too' },
+  'mcp.allowed': { kind: 'strings', isForFolders: true, why: 'it can only leave servers out' },
+  'mcp.excluded': { kind: 'strings', isForFolders: true, why: 'it can only leave servers out' },
+  mcpServers: {
+    kind: 'object',
+    isForFolders: true,
+    why: 'each starts only as gmn trust has shown it, and none is trusted to run without approval',
+  },
+  'general.defaultApprovalMode': { kind: 'string', isForFolders: false, why: 'it decides what runs without approval' },
+  'general.enableNotifications': { kind: 'boolean', isForFolders: false, why: 'it is about your terminal' },
+  'general.maxAttempts': { kind: 'count', isForFolders: false, why: 'it decides how often your account is asked' },
+  'tools.core': { kind: 'strings', isForFolders: true, why: 'it can only leave tools out' },
+  'tools.exclude': { kind: 'strings', isForFolders: true, why: 'it can only leave tools out' },
+  'context.fileName': { kind: 'oneOrMore', isForFolders: true, why: 'it counts for files of the project only' },
+  'output.format': { kind: 'string', isForFolders: false, why: 'a script must get the format it was written for' },
+  'modelConfigs.aliases': { kind: 'object', isForFolders: false, why: 'it decides what the name of a model means' },
+  'modelConfigs.customAliases': {
+    kind: 'object',
+    isForFolders: false,
+    why: 'it decides what the name of a model means',
+  },
+  'modelConfigs.overrides': {
+    kind: 'list',
+    isForFolders: false,
+    why: 'it could replace the model that you name, and multiply what an answer costs',
+  },
+  'modelConfigs.customOverrides': {
+    kind: 'list',
+    isForFolders: false,
+    why: 'it could replace the model that you name, and multiply what an answer costs',
+  },
+  'request.store': { kind: 'boolean', isForFolders: false, why: 'what Google keeps is for you to decide' },
+  prices: { kind: 'prices', isForFolders: false, why: 'it could make a model look free to --max-cost' },
+} as const satisfies Readonly<Record<string, SettingRow>>;
 
 type SettingKey = keyof typeof KEYS;
 export type SettingKind = keyof Kinds;
 
 /** A key whose value a higher layer replaces, never merges. */
 export type PlainKey = {
-  [Key in SettingKey]: (typeof KEYS)[Key] extends 'object' | 'strings' | 'list' | 'oneOrMore' | 'prices' ? never : Key;
+  [Key in SettingKey]: (typeof KEYS)[Key]['kind'] extends 'object' | 'strings' | 'list' | 'oneOrMore' | 'prices'
+    ? never
+    : Key;
 }[SettingKey];
 
-export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
+export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]['kind']];
 
 interface TypeMismatch {
   readonly path: readonly string[];
@@ -81,7 +121,7 @@ export const EXPECTED: Readonly<Record<SettingKind, string>> = {
 const AGE = /^(?:|never|0|\d+(?:\.\d+)?[dw]|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s|us|µs|ns))+)$/;
 
 const PATHS: readonly (readonly [path: readonly string[], kind: keyof Kinds])[] = Object.entries(KEYS).map(
-  ([key, kind]) => [key.split('.'), kind],
+  ([key, { kind }]) => [key.split('.'), kind],
 );
 
 export function listSettingKeys(): readonly string[] {
@@ -89,6 +129,16 @@ export function listSettingKeys(): readonly string[] {
 }
 
 export function findKind(key: string): SettingKind | undefined {
+  return findSettingRow(key)?.kind;
+}
+
+/** Why a folder's settings cannot set a key; undefined for one that they may set, and for one that gmn does not read. */
+export function findFolderRefusal(key: string): string | undefined {
+  const row = findSettingRow(key);
+  return row === undefined || row.isForFolders ? undefined : row.why;
+}
+
+function findSettingRow(key: string): SettingRow | undefined {
   return Object.entries(KEYS).find(([known]) => known === key)?.[1];
 }
 

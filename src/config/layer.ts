@@ -9,6 +9,8 @@ export interface Layer {
   readonly why?: string;
   /** Empty unless the layer is used. */
   readonly document: JsonObject;
+  /** What the file sets though a folder may not; only `gmn config explain` shows it. */
+  readonly refused?: JsonObject;
   readonly notices?: readonly string[];
 }
 
@@ -18,6 +20,10 @@ export function ignoredLayer(name: LayerName, source: string, why: string): Laye
 
 export function absentLayer(name: LayerName, source: string): Layer {
   return { name, source, state: 'absent', document: {} };
+}
+
+export function nestValue([key = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
+  return { [key]: rest.length === 0 ? value : nestValue(rest, value) };
 }
 
 type Rule = (low: JsonValue, high: JsonValue) => JsonValue;

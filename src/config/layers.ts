@@ -2,14 +2,13 @@ import { dirname, join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
-import type { JsonObject, JsonValue } from '../core/json.ts';
 import { findDistrust, readSmallFile } from '../platform/files/small-file.ts';
 import { systemPlatform } from '../platform/runtime/system.ts';
 import { expandDocument, findServerNotices, parseSettingsText } from './document.ts';
 import { readEnvironment } from './environment.ts';
 import { NO_HOME_NOTICE } from './home.ts';
 import { type PlainKey, readSetting, type SettingValue } from './keys.ts';
-import { absentLayer, ignoredLayer, type Layer, type LayerName, mergeDocuments } from './layer.ts';
+import { absentLayer, ignoredLayer, type Layer, type LayerName, mergeDocuments, nestValue } from './layer.ts';
 
 /** Lowest first; flags are not among them. */
 export interface Layers {
@@ -125,10 +124,6 @@ function environmentLayer(env: Env): Layer {
     state: found.length === 0 ? 'absent' : 'used',
     document: mergeDocuments(found.map(({ key, value }) => nestValue(key.split('.'), value))),
   };
-}
-
-function nestValue([key = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
-  return { [key]: rest.length === 0 ? value : nestValue(rest, value) };
 }
 
 function systemSettingsDirectory(): string {

@@ -22,6 +22,11 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
   const store = readTopmost(layers, 'request.store');
   // Merged on first use: a one-shot needs neither the document nor the servers.
   const document = once(() => deepFreeze(mergeDocuments(layers.map((layer) => layer.document))));
+  const others = layers.filter(({ name, state }) => name !== 'workspace' || state !== 'used');
+  const own =
+    others.length === layers.length
+      ? document
+      : once(() => deepFreeze(mergeDocuments(others.map((layer) => layer.document))));
   const format = readOutputFormat(layers);
   const hasModelConfigs = layers.some((layer) => isObject(layer.document.modelConfigs));
   const servers = once(() => deepFreeze(listServers(document(), layers)));
@@ -31,6 +36,9 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
     notices: Object.freeze([...notices, ...format.notices]),
     get document() {
       return document();
+    },
+    get ownDocument() {
+      return own();
     },
     get servers() {
       return servers();

@@ -6,7 +6,8 @@ import { isObject, type JsonObject } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { realPath } from '../platform/files/path.ts';
 import { expandDocument, findServerNotices, parseSettingsText, type SettingsText } from './document.ts';
-import { absentLayer, ignoredLayer, type Layer } from './layer.ts';
+import { findFolderRefusal, findValue, listSettingKeys } from './keys.ts';
+import { absentLayer, ignoredLayer, type Layer, mergeDocuments, nestValue } from './layer.ts';
 import { listWorkspaceServers, restrictServers, type WorkspaceServer } from './servers.ts';
 import { decideTrust, readTrustRecords, type TrustDecision, type TrustRecords } from './trust.ts';
 
@@ -21,18 +22,6 @@ interface WorkspaceLayer {
   readonly layer: Layer;
   readonly notices: readonly string[];
 }
-
-/** The author of a folder's settings must not decide who pays, who is asked, or what runs without approval. */
-const FORBIDDEN_KEYS = [
-  ['security'],
-  ['oauth'],
-  ['admin'],
-  ['policyPaths'],
-  ['adminPolicyPaths'],
-  ['general', 'defaultApprovalMode'],
-  ['tools', 'approvalMode'],
-  ['tools', 'allowed'],
-] as const;
 
 /**
  * Reads the settings of the working directory. They count only if the folder is trusted, and its servers only if
@@ -62,7 +51,7 @@ function untrustedLayer(file: string, { why }: TrustDecision): WorkspaceLayer {
 async function readTrustedLayer(input: WorkspaceInput, records: TrustRecords): Promise<WorkspaceLayer> {
   const { file, text, cwd, env } = input;
   const written = await parseSettingsText({ file, text });
-  const { document: permitted, dropped } = dropForbidden(written);
+  const { permitted, refused, refusedKeys } = divideDocument(written);
   const known = records.get(realPath(cwd) ?? cwd)?.servers ?? {};
   const servers = listWorkspaceServers(permitted);
   const isApproved = ({ name, hash }: WorkspaceServer): boolean => Object.hasOwn(known, name) && known[name] === hash;
@@ -70,11 +59,11 @@ async function readTrustedLayer(input: WorkspaceInput, records: TrustRecords): P
   const pending = servers.filter((server) => !isApproved(server)).map(({ name }) => name);
   const document = await expandDocument(restrictServers(permitted, approved), text, env);
   const notices = [
-    ...(dropped.length === 0 ? [] : [`${file}: not taken from a folder's settings: ${dropped.join(', ')}`]),
+    ...(refusedKeys.length === 0 ? [] : [`${file}: not taken from a folder's settings: ${refusedKeys.join(', ')}`]),
     ...(await findServerNotices({ file, text })),
     ...(pending.length === 0 ? [] : [formatPending(file, pending)]),
   ];
-  return { layer: { name: 'workspace', source: file, state: 'used', document }, notices };
+  return { layer: { name: 'workspace', source: file, state: 'used', document, refused }, notices };
 }
 
 function formatPending(file: string, names: readonly string[]): string {
@@ -82,23 +71,28 @@ function formatPending(file: string, names: readonly string[]): string {
   return `${file}: MCP server${names.length > 1 ? 's' : ''} ${list} new or changed, not used. To review and approve, run: gmn trust`;
 }
 
-interface Permitted {
-  readonly document: JsonObject;
-  readonly dropped: readonly string[];
+interface Divided {
+  readonly permitted: JsonObject;
+  readonly refused: JsonObject;
+  readonly refusedKeys: readonly string[];
 }
 
-function dropForbidden(document: JsonObject): Permitted {
-  let result = document;
-  const dropped: string[] = [];
-  for (const [first, second] of FORBIDDEN_KEYS) {
-    const { [first]: value, ...rest } = result;
-    if (value === undefined) continue;
-    if (second === undefined) result = rest;
-    else if (isObject(value) && Object.hasOwn(value, second)) {
-      const { [second]: _, ...others } = value;
-      result = { ...rest, [first]: others };
-    } else continue;
-    dropped.push(second === undefined ? first : `${first}.${second}`);
-  }
-  return { document: result, dropped };
+/** Keys that gmn does not read are kept, since nothing depends on them. */
+function divideDocument(document: JsonObject): Divided {
+  const refusedKeys = listSettingKeys().filter(
+    (key) => findFolderRefusal(key) !== undefined && findValue(document, key.split('.')) !== undefined,
+  );
+  const paths = refusedKeys.map((key) => key.split('.'));
+  return {
+    permitted: paths.reduce(omitPath, document),
+    refused: mergeDocuments(paths.map((path) => nestValue(path, findValue(document, path) ?? null))),
+    refusedKeys,
+  };
+}
+
+/** Also omits an object that has nothing else in it. */
+function omitPath(document: JsonObject, [key = '', ...rest]: readonly string[]): JsonObject {
+  const { [key]: value, ...others } = document;
+  const inner = isObject(value) && rest.length > 0 ? omitPath(value as JsonObject, rest) : {};
+  return Object.keys(inner).length === 0 ? others : { ...document, [key]: inner };
 }

@@ -46,6 +46,8 @@ export interface Settings {
   readonly modelConfigs?: JsonObject;
   /** All settings as one document, unknown keys too; `readSetting` in config reads it by key. Absent: nothing is set. */
   readonly document?: JsonObject;
+  /** The same without what the folder sets, for what is not the folder's. */
+  readonly ownDocument?: JsonObject;
   /** In file order. */
   readonly servers?: readonly ServerSetting[];
   /** `mcp.serverCommand`: the server named `mcp`, whose definition is a command line. */

@@ -200,3 +200,49 @@ posixTest(
     expect(gemini.requests[0]?.body.systemInstruction.parts[0].text).toContain('- Git branch: main');
   },
 );
+
+posixTest('a trusted folder says nothing about files, sessions and money outside of it', async (t) => {
+  const gemini = await fakeGemini(t, [reply('fine')]);
+  const here = place(t, {
+    gemini,
+    env: { GEMINI_CLI_TRUST_WORKSPACE: 'true', NAMED: '../above.md' },
+    home: {
+      'above.md': 'CANARY above',
+      '.gemini/TEAM.md': 'CANARY by name',
+      '.gemini/OWN.md': 'mine',
+      '.gemini/settings.json': '{"context":{"fileName":"OWN.md"}}',
+    },
+    files: {
+      'TEAM.md': 'theirs',
+      '.gemini/settings.json': JSON.stringify({
+        context: { fileName: ['../above.md', '$NAMED', '..', 'sub/x.md', 'TEAM.md'] },
+        sessions: { retention: '1ms' },
+        prices: { 'gemini-free': { input: 0, output: 0 } },
+        tools: { allowed: ['x'], exclude: ['glob'] },
+      }),
+    },
+  });
+  const { stderr } = await runGmnIn(t, here, ['hello']);
+  const [request] = gemini.requests;
+  const text: string = request?.body.systemInstruction?.parts[0].text;
+  expect(text).toContain('mine');
+  expect(text).toContain('theirs');
+  expect(text).not.toContain('CANARY');
+  const sessions = () => readdirSync(join(here.home, '.gmn/sessions')).filter((name) => name.endsWith('.jsonl'));
+  expect(sessions()).toHaveLength(1);
+  await runGmnIn(t, here, ['sessions', 'prune']);
+  expect(sessions()).toHaveLength(1);
+  expect(stderr).toContain("not taken from a folder's settings: sessions.retention, prices\n");
+  expect(stderr).toContain('context.fileName takes names of files; the paths in it are not used.');
+  const capped = await runGmnIn(t, here, ['--tools', 'read', '--max-cost', '0.01', '-m', 'gemini-free', 'hello']);
+  expect(capped).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(gemini.requests).toHaveLength(1);
+  writeFileSync(join(here.home, '.gmn/config.json'), '{"sessions":{"retention":"1ms"}}');
+  await runGmnIn(t, here, ['sessions', 'prune']);
+  expect(sessions()).toHaveLength(0);
+  writeFileSync(join(here.home, '.gmn/config.json'), '{"sessions":{"retention":"2w"}}');
+  const explained = await runGmnIn(t, here, ['config', 'explain', 'sessions.retention']);
+  expect(explained.stdout).toMatch(
+    /^sessions\.retention = "2w"\n\n→ {2}gmn .*\n✗ {2}workspace {2}\S+settings\.json {2}"1ms"\n.*delete/,
+  );
+});

@@ -9,8 +9,14 @@ const TRUSTING = { GEMINI_CLI_TRUST_WORKSPACE: 'true' };
 
 test('without any file nothing is set and the environment is the real one', async (t) => {
   const { settings } = place(t);
-  const { document, servers, notices, env, ...rest } = await settings({ A: 'b' });
-  expect({ document, servers, notices, rest }).toEqual({ document: {}, servers: [], notices: [], rest: {} });
+  const { document, ownDocument, servers, notices, env, ...rest } = await settings({ A: 'b' });
+  expect({ document, ownDocument, servers, notices, rest }).toEqual({
+    document: {},
+    ownDocument: {},
+    servers: [],
+    notices: [],
+    rest: {},
+  });
   expect(env.A).toBe('b');
 });
 

@@ -2,8 +2,10 @@ import { readFileSync, statSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { run } from '../../src/commands/trust.ts';
+import { findFolderRefusal, findKind, findValue, listSettingKeys, type SettingKind } from '../../src/config/keys.ts';
+import { mergeDocuments, nestValue } from '../../src/config/layer.ts';
 import { listWorkspaceServers } from '../../src/config/servers.ts';
-import type { JsonObject } from '../../src/core/json.ts';
+import type { JsonObject, JsonValue } from '../../src/core/json.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { place } from './place.ts';
 
@@ -98,16 +100,65 @@ test('an approved server may start, but is never trusted blindly', async (t) => 
   expect((await settings()).servers?.[0]?.definition).not.toHaveProperty('trust');
 });
 
-test('a folder cannot decide about credentials, approval or policies', async (t) => {
+const OF_A_KIND: Readonly<Record<SettingKind, JsonValue>> = {
+  string: 'x',
+  boolean: true,
+  object: { x: { command: 'x' } },
+  strings: ['x'],
+  list: [{ x: 1 }],
+  oneOrMore: 'x',
+  age: '1h',
+  count: 2,
+  prices: { x: { input: 0, output: 0 } },
+  share: 0.5,
+};
+
+/** What a folder may set; everything else that gmn reads it may not. */
+const FOR_FOLDERS = [
+  'model.name',
+  'model.compressionThreshold',
+  'mcp.serverCommand',
+  'mcp.allowed',
+  'mcp.excluded',
+  'mcpServers',
+  'tools.core',
+  'tools.exclude',
+  'context.fileName',
+];
+
+test('of the keys that gmn reads, a folder sets those for folders, and one notice names the others', async (t) => {
+  const keys = listSettingKeys().map((key) => [key, OF_A_KIND[findKind(key) ?? 'string']] as const);
+  const written = mergeDocuments(keys.map(([key, value]) => nestValue(key.split('.'), value)));
+  const here = place(t, { [WORKSPACE]: json({ ...written, theme: 't', policyPaths: ['p'] }) });
+  await run({ args: [] }, here.app);
+  const { document = {}, ownDocument, notices } = await here.settings();
+  const taken = keys.filter(([key, value]) => json(findValue(document, key.split('.'))) === json(value));
+  expect(taken.map(([key]) => key)).toEqual(FOR_FOLDERS.toSorted((a, b) => order(a) - order(b)));
+  const refused = listSettingKeys().filter((key) => !FOR_FOLDERS.includes(key));
+  expect(refused.filter((key) => findValue(document, key.split('.')) !== undefined)).toEqual([]);
+  expect(document).toMatchObject({ theme: 't', policyPaths: ['p'] });
+  expect(document).not.toHaveProperty('security');
+  expect(ownDocument).toEqual({});
+  expect(notices).toEqual([`${here.path(WORKSPACE)}: not taken from a folder's settings: ${refused.join(', ')}`]);
+  function order(key: string): number {
+    return listSettingKeys().indexOf(key);
+  }
+});
+
+test('every key says whether a folder may set it, and why', () => {
+  for (const key of listSettingKeys()) {
+    expect(findFolderRefusal(key) === undefined, key).toBe(FOR_FOLDERS.includes(key));
+    expect(findFolderRefusal(key) ?? 'it is allowed', key).toMatch(/^\w+ .{10}/);
+  }
+});
+
+test("an old key's new place decides, and what is beside a refused key stays", async (t) => {
   const { settings, path } = place(t, {
     'home/.gemini/settings.json': json({ security: { auth: { selectedType: 'gemini-api-key' } } }),
     [WORKSPACE]: json({
       selectedAuthType: 'vertex-ai',
-      oauth: { clientId: 'x' },
       general: { defaultApprovalMode: 'auto_edit', vimMode: true },
       tools: { allowed: ['run_shell_command'], exclude: ['a'] },
-      policyPaths: ['p'],
-      theme: 't',
     }),
   });
   expect(await settings({ GEMINI_CLI_TRUST_WORKSPACE: 'true' })).toMatchObject({
@@ -115,13 +166,31 @@ test('a folder cannot decide about credentials, approval or policies', async (t)
     document: {
       security: { auth: { selectedType: 'gemini-api-key' } },
       general: { vimMode: true },
-      tools: { exclude: ['a'] },
-      theme: 't',
+      tools: { allowed: ['run_shell_command'], exclude: ['a'] },
     },
     notices: [
-      `${path(WORKSPACE)}: not taken from a folder's settings: security, oauth, policyPaths, general.defaultApprovalMode, tools.allowed`,
+      `${path(WORKSPACE)}: not taken from a folder's settings: security.auth.selectedType, general.defaultApprovalMode`,
     ],
   });
+});
+
+test('whatever a folder writes, nothing that it may not set differs from what the user has', async (t) => {
+  const own = { model: { name: 'm' }, prices: {}, sessions: { retention: '30d' }, output: { format: 'text' } };
+  const here = place(t, { 'home/.gemini/settings.json': json(own) });
+  const key = fc.constantFrom(...listSettingKeys().flatMap((name) => [name, `${name}.x`, name.split('.')[0] ?? '']));
+  const value = fc.oneof(fc.constantFrom(...Object.values(OF_A_KIND)), fc.jsonValue({ maxDepth: 2 }));
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(key, value), { maxLength: 6 }), async (entries) => {
+      const written = entries.map(([name, item]) => nestValue(name.split('.'), item as JsonValue));
+      here.write({ [WORKSPACE]: json(mergeDocuments(written)) });
+      const { document = {} } = await here.settings({ GEMINI_CLI_TRUST_WORKSPACE: 'true' });
+      for (const name of listSettingKeys().filter((each) => !FOR_FOLDERS.includes(each))) {
+        const path = name.split('.');
+        expect(findValue(document, path), name).toEqual(findValue(own, path));
+      }
+    }),
+    { numRuns: 60 },
+  );
 });
 
 test('broken settings of a trusted folder are skipped, with the position of the error', async (t) => {

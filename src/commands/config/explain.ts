@@ -6,15 +6,16 @@ import { readCachedDefault } from '../../models/choice.ts';
 import { type ConfigOptions, readAllLayers, requireKey } from './layers.ts';
 
 /**
- * Prints the value of a key and every layer that sets it, with the winner marked and secrets redacted. Throws AppError
+ * Prints the value of a key and every layer that sets it, with the winner and what a folder sets in vain marked, and secrets redacted. Throws AppError
  * `usage`.
  */
 export async function run(options: ConfigOptions, app: App): Promise<number> {
   const path = parseKey(requireKey(options, 'explain'));
   const { layers, notices } = await readAllLayers(app);
-  const { key, value, layers: found, isCombined, isRead } = explainKey(path, layers);
-  const rows = found.map(({ layer, source, value: stated }, index) => [
-    index === 0 ? '→' : isCombined ? '+' : ' ',
+  const { key, value, layers: found, refused, isCombined, isRead } = explainKey(path, layers);
+  const marks = [...found.map((_, index) => (index === 0 ? '→' : isCombined ? '+' : ' ')), ...refused.map(() => '✗')];
+  const rows = [...found, ...refused].map(({ layer, source, value: stated }, index) => [
+    marks[index] ?? '',
     layer,
     source,
     JSON.stringify(stated),
@@ -23,7 +24,8 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   const unread = isRead ? '' : 'gmn does not read this key; the official CLI may.\n';
   const answering = key === 'model.name' && found[0]?.layer === 'built-in' ? await findAnsweringModel(app) : undefined;
   const substitute = answering === undefined ? '' : `${answering} answers: ${value} is gone for this account.\n`;
-  const text = `${headline}\n${unread}${substitute}${found.length > 0 ? '\n' : ''}${formatTable(rows)}`;
+  const reasons = refused.map(({ why }) => `A folder cannot set this: ${why}.\n`).join('');
+  const text = `${headline}\n${unread}${substitute}${rows.length > 0 ? '\n' : ''}${formatTable(rows)}${reasons}`;
   const json = {
     key,
     ...(value === undefined ? {} : { value }),
@@ -31,6 +33,7 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
     isRead,
     ...(answering === undefined ? {} : { answering }),
     layers: found.map((layer, index) => ({ ...layer, wins: index === 0 })),
+    ...(refused.length === 0 ? {} : { refused: refused.map((layer) => ({ ...layer })) }),
   };
   await printReport({ text, json, notices }, options, app);
   return 0;
