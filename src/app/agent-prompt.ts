@@ -1,8 +1,9 @@
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { formatAgentPrompt } from '../agent/prompt.ts';
 import type { App } from '../core/app.ts';
 import type { SessionStart } from '../core/session.ts';
-import { isDirectory, pathExists } from '../platform/files/path.ts';
+import { contains } from '../core/text/path.ts';
+import { isDirectory, realPath } from '../platform/files/path.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
 import { systemPlatform } from '../platform/runtime/system.ts';
 
@@ -29,30 +30,31 @@ function readStart(cwd: string, now: number): SessionStart {
   return { date: new Date(now).toDateString(), ...(branch === undefined ? {} : { branch }) };
 }
 
-/** The characters are limited because the author of the repository chose the name, and it becomes part of the prompt. */
-const BRANCH = /^ref: refs\/heads\/([\p{L}\p{N}._/+@#=-]{1,200})\s*$/u;
+/** Short and of few characters, because the author of the folder chose the name, and it becomes part of the prompt. */
+const BRANCH = /^ref: refs\/heads\/([\w./-]{1,80})\s*$/;
 
 /** From `.git/HEAD`; undefined if HEAD is detached or there is no repository. git itself is not started. */
 function readBranch(cwd: string): string | undefined {
   try {
-    const git = findGit(cwd);
-    const head = git === undefined ? undefined : readSmallFile(join(git, 'HEAD'));
-    return head === undefined ? undefined : BRANCH.exec(head)?.[1];
+    const head = findHead(cwd);
+    return head === undefined ? undefined : BRANCH.exec(readSmallFile(head) ?? '')?.[1];
   } catch {
     return undefined;
   }
 }
 
-/** The directory of the repository's HEAD: in a worktree or a submodule `.git` is a file that names it. */
-function findGit(cwd: string): string | undefined {
-  for (let folder = cwd; ; folder = dirname(folder)) {
-    const git = join(folder, '.git');
-    if (pathExists(git)) {
-      if (isDirectory(git)) return git;
-      const named = /^gitdir: (.+)$/m.exec(readSmallFile(git) ?? '')?.[1]?.trimEnd();
-      // A path on another computer must not be opened: on Windows that would sign in there.
-      return named === undefined || /^[\\/]{2}/.test(named) ? undefined : resolve(folder, named);
-    }
-    if (dirname(folder) === folder) return undefined;
-  }
+/**
+ * The HEAD of a repository that is in the working directory as a whole, links followed. A `.git` file, as in a worktree or a
+ * submodule, may name a repository of somebody else, or on another computer: what is outside is not even looked up.
+ */
+function findHead(cwd: string): string | undefined {
+  const workspace = realPath(cwd) ?? cwd;
+  const findInside = (path: string): string | undefined => {
+    const real = contains(workspace, path) ? realPath(path) : undefined;
+    return real !== undefined && contains(workspace, real) ? real : undefined;
+  };
+  const git = findInside(join(workspace, '.git'));
+  if (git === undefined || isDirectory(git)) return git && findInside(join(git, 'HEAD'));
+  const named = /^gitdir: (.+)$/m.exec(readSmallFile(git) ?? '')?.[1]?.trimEnd();
+  return named === undefined ? undefined : findInside(join(resolve(workspace, named), 'HEAD'));
 }

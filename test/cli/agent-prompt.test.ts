@@ -39,7 +39,7 @@ test('with tools the model is told where it is and how to work, the same in ever
     reply(call('list_directory', { dir_path: '.' })),
     reply('Done.'),
   ]);
-  const at = place(t, { gemini, files: { '.git/HEAD': 'ref: refs/heads/feature/ünder\n', 'a.txt': 'A' } });
+  const at = place(t, { gemini, files: { '.git/HEAD': 'ref: refs/heads/feature/under\n', 'a.txt': 'A' } });
   await runGmnIn(t, at, ['--tools', 'read', 'look']);
   const [first] = gemini.requests;
   const text = first === undefined ? '' : systemText(first);
@@ -50,7 +50,7 @@ test('with tools the model is told where it is and how to work, the same in ever
     `- Working directory: ${at.cwd}`,
     `- System: ${process.platform}`,
     expect.stringMatching(/^- Date: [A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d{4}$/),
-    '- Git branch: feature/ünder',
+    '- Git branch: feature/under',
   ]);
   expect(text).toContain('Nobody can reply during this run');
   expect(gemini.requests).toHaveLength(3);
