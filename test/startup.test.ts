@@ -217,6 +217,7 @@ test('-f loads what finds and reads files, and no tool', async (t) => {
       "src/input/assembly.ts",
       "src/input/attachment.ts",
       "src/input/files.ts",
+      "src/input/named-file.ts",
       "src/input/stdin.ts",
       "src/platform/files/directory-handle.ts",
       "src/platform/files/directory-sync.ts",

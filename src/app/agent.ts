@@ -236,7 +236,7 @@ async function loadContext(question: ContextOptions, tools: readonly Tool[]): Pr
   );
 }
 
-async function readTextFlag(value: string | undefined, flag: string, { cwd }: App): Promise<string | undefined> {
+async function readTextFlag(value: string | undefined, flag: string, app: App): Promise<string | undefined> {
   if (!value?.startsWith('@')) return value;
-  return (await import('../input/text-or-file.ts')).readTextOrFile(value, flag, cwd);
+  return (await import('../input/text-or-file.ts')).readTextOrFile(value, flag, app);
 }

@@ -7,7 +7,7 @@ import {
 } from '../config/templates.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { fillTemplate, listPlaceholders, requireUsable, type TemplateValues } from './template.ts';
+import { fillTemplate, listPlaceholders, readUsableTemplate, type TemplateValues } from './template.ts';
 import { type AccessContext, type AccessOptions, createTemplateAccess } from './template-access.ts';
 
 interface SlashEntry {
@@ -82,7 +82,7 @@ export function createCustomCommands(options: AccessOptions, context: Omit<Acces
       const entry = tryParseSlashEntry(text);
       const found = entry && (await findCustomCommand(entry.name, app));
       if (entry === undefined || found === undefined) return undefined;
-      const template = await readTemplate(requireUsable(found));
+      const template = await readUsableTemplate(found, app);
       const { notices, ...access } = createTemplateAccess({ ...options, approvalMode }, { ...context, signal });
       const prompt = await fillTemplate(template, {
         ...splitSlashWords(template, entry),

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { Schema, SchemaDraft, Validator } from '@cfworker/json-schema';
 import type { Agent, RunTurn } from '../agent/agent.ts';
 import { type AnswerSchema, parseAnswer, runStructuredTurn, structuredAgent } from '../agent/structured.ts';
@@ -6,6 +5,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { decodeText } from '../core/text/decode.ts';
+import { resolveNamedFile } from '../input/named-file.ts';
 import { readBytes } from '../platform/files/read.ts';
 
 export interface AnswerFormatOptions {
@@ -26,8 +26,8 @@ export interface AnswerFormat {
 }
 
 /** Applies `--output-schema`. Throws AppError `usage` if the schema is invalid. */
-export async function readAnswerFormat(outputSchema: string, { cwd }: App): Promise<AnswerFormat> {
-  const wanted = await readSchema(outputSchema, cwd);
+export async function readAnswerFormat(outputSchema: string, app: App): Promise<AnswerFormat> {
+  const wanted = await readSchema(outputSchema, app);
   return {
     agent: (agent) => structuredAgent(agent, wanted),
     run: (agent, turn) => runStructuredTurn(agent, turn, wanted),
@@ -40,17 +40,17 @@ const MAX_BYTES = 1_000_000;
 const HINT = `Example: --output-schema '{"type":"array","items":{"type":"string"}}', or the path of such a file`;
 
 /** Reads `--output-schema`: a JSON Schema, or the path of one. Throws AppError `usage` if it is invalid. */
-async function readSchema(value: string, cwd: string): Promise<AnswerSchema & { readonly document: JsonObject }> {
+async function readSchema(value: string, app: App): Promise<AnswerSchema & { readonly document: JsonObject }> {
   const isLiteral = /^\s*(?:\{|\[.*\]\s*$)/s.test(value);
   const name = isLiteral ? '--output-schema' : value;
-  const document = parseSchema(isLiteral ? value : await readSchemaFile(value, cwd), name);
+  const document = parseSchema(isLiteral ? value : await readSchemaFile(value, app), name);
   const { Validator } = await import('@cfworker/json-schema');
   const validator = new Validator(document, findDraft(document));
   return { document, schema: toApiObject(document), findFault: (answer) => findMismatch(validator, answer) };
 }
 
-async function readSchemaFile(name: string, cwd: string): Promise<string> {
-  const bytes = await readBytes(resolve(cwd, name), {
+async function readSchemaFile(name: string, app: App): Promise<string> {
+  const bytes = await readBytes(await resolveNamedFile(name, app), {
     name,
     maxBytes: MAX_BYTES,
     tooLarge: () => new AppError('usage', `--output-schema: ${name} is larger than 1 MB`, { hint: HINT }),

@@ -11,7 +11,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { inspectPath } from '../platform/files/read.ts';
+import { findNamedFile } from '../input/named-file.ts';
 
 /**
  * The template of that name, or the file at that path. Throws AppError: `usage` if there is none, `config` if it is
@@ -21,9 +21,9 @@ export async function chooseTemplate(wanted: string, app: App): Promise<Template
   const found = await findTemplates(await listTemplateDirectories(app));
   const name = wanted.replaceAll(/[\\/]/g, ':');
   const template = found.find((candidate) => candidate.name === name);
-  if (template !== undefined) return readTemplate(requireUsable(template));
-  const file = resolve(app.cwd, wanted);
-  if ((await inspectPath(file, wanted))?.kind === 'file') return readTemplate(toTemplate(file));
+  if (template !== undefined) return readUsableTemplate(template, app);
+  const file = await findNamedFile(wanted, app);
+  if (file?.kind === 'file') return readTemplate({ ...toTemplate(resolve(app.cwd, wanted)), file: file.path });
   const [near] = findNearestNames(
     name,
     found.map((candidate) => candidate.name),
@@ -34,10 +34,13 @@ export async function chooseTemplate(wanted: string, app: App): Promise<Template
   });
 }
 
-/** Throws AppError `usage` for a template of a folder that is not trusted. */
-export function requireUsable(template: FoundTemplate): FoundTemplate {
-  const { ignored } = template.place;
-  if (ignored === undefined) return template;
+/** Throws AppError `usage` for a template of a folder that is not trusted, or that leads to a file that may hold secrets. */
+export async function readUsableTemplate(template: FoundTemplate, app: App): Promise<Template> {
+  const { ignored, scope } = template.place;
+  if (ignored === undefined) {
+    if (scope === 'workspace') await findNamedFile(template.file, app);
+    return readTemplate(template);
+  }
   throw new AppError('usage', `${template.file} is not used: ${ignored}`, {
     hint: 'To trust the folder, run: gmn trust',
   });

@@ -8,7 +8,7 @@ import { describeMedia } from '../core/text/picture.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { INLINE_LIMIT, INLINE_LIMIT_NAME } from '../input/attachment.ts';
 import { readInputFile } from '../input/files.ts';
-import { inspectPath } from '../platform/files/read.ts';
+import { findNamedFile } from '../input/named-file.ts';
 import { readClipboard } from '../platform/process/clipboard.ts';
 import type { Chat, Picture } from './chat.ts';
 import { splitWords } from './commands/command.ts';
@@ -36,7 +36,7 @@ export async function attachPastedPaths(chat: Chat, text: string): Promise<strin
   try {
     const pictures: Picture[] = [];
     for (const path of listPicturePaths(text)) {
-      const found = await inspectPath(path);
+      const found = await findNamedFile(path, chat);
       if (found?.kind !== 'file') return undefined;
       const picture = toPicture(basename(path), await readInputFile(found.path, path));
       if (picture === undefined) return undefined;

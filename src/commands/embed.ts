@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { createLazyRedaction } from '../app/agent.ts';
 import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelOptions, openModel } from '../app/model.ts';
 import { createQueries } from '../app/queries.ts';
@@ -6,10 +5,10 @@ import type { PrintOptions } from '../app/report.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
+import { findNamedFile, resolveNamedFile } from '../input/named-file.ts';
 import { splitLines } from '../mcp/wire/lines.ts';
 import { BUILT_IN, EMBEDDING_MODEL } from '../models/table.ts';
 import { readChunks } from '../platform/files/chunks.ts';
-import { inspectPath } from '../platform/files/read.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { systemStdin } from '../platform/terminal/stdin.ts';
 import { encodeLine } from '../render/json-text.ts';
@@ -146,12 +145,13 @@ async function* readBatches(
 
 async function* readTexts(
   { args, whole }: EmbedOptions,
-  { cwd }: App,
+  app: App,
   signal: AbortSignal,
 ): AsyncGenerator<InputText, void> {
   const names = args.length === 0 ? ['-'] : args;
   for (const name of names) {
-    const chunks = checkText(name === '-' ? systemStdin().read(signal) : readChunks(resolve(cwd, name), name), name);
+    const bytes = name === '-' ? systemStdin().read(signal) : readChunks(await resolveNamedFile(name, app), name);
+    const chunks = checkText(bytes, name);
     const where = args.length === 0 ? {} : { file: name };
     if (whole) {
       const text = await readWhole(chunks, name);
@@ -222,14 +222,14 @@ function tooLongTextError(what: string): AppError {
 }
 
 /** Called before anything is sent. A word that is no file most likely belongs to a prompt. */
-async function checkFiles(names: readonly string[], { cwd }: App): Promise<void> {
+async function checkFiles(names: readonly string[], app: App): Promise<void> {
   if (names.length === 0 && systemStdin().kind() === 'none' && (await systemStdin().isTerminal())) {
     throw new AppError('usage', 'there is nothing to embed', {
       hint: 'Name files, or pipe lines in: gmn embed < lines.txt > vectors.jsonl',
     });
   }
   for (const name of names.filter((word) => word !== '-')) {
-    const found = await inspectPath(resolve(cwd, name), name);
+    const found = await findNamedFile(name, app);
     if (found !== undefined && found.kind !== 'directory') continue;
     const what = found === undefined ? `there is no file "${name}"` : `${name} is a directory`;
     throw new AppError('usage', `${what}: gmn embed takes files`, {

@@ -2,7 +2,7 @@ import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { contains } from '../core/text/path.ts';
-import { isSensitivePath, isStatePath } from '../core/text/secrets.ts';
+import { isSamePath, isSensitivePath, isStatePath } from '../core/text/secrets.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { readBytes } from '../platform/files/read.ts';
@@ -88,6 +88,10 @@ function readSystemMd(
     throw new AppError('config', `GEMINI_SYSTEM_MD: there is no file ${file}`, {
       hint: 'Write that file, name another, or set GEMINI_SYSTEM_MD=0.',
     });
+  }
+  const named = resolveSystemMd(value, { ...options, cwd: realPath(options.cwd) ?? options.cwd });
+  if (!isSamePath(named, real) && (isStatePath(real) || isSensitivePath(real))) {
+    return { notice: `${file} is not used: it leads to ${real}, which may hold secrets` };
   }
   const decision = decideSystemMd({ file, real }, value, options, decide);
   return decision.isTrusted ? { system: fillPlaceholders(text, tools) } : { notice: formatUntrusted(file, decision) };

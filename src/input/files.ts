@@ -1,5 +1,4 @@
 import { basename, dirname, join, posix, resolve } from 'node:path';
-import type { Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { FileSupport } from '../core/files.ts';
@@ -8,8 +7,8 @@ import { sniffEncoding } from '../core/text/decode.ts';
 import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { measureEditDistance } from '../core/text/names.ts';
-import { contains, toSlashes } from '../core/text/path.ts';
-import { isSensitiveEntry, isSensitivePath, isState, listStateDirectories, splitAtRoot } from '../core/text/secrets.ts';
+import { toSlashes } from '../core/text/path.ts';
+import { isSensitiveEntry } from '../core/text/secrets.ts';
 import {
   type FoundPath,
   inspectPath,
@@ -18,7 +17,6 @@ import {
   readError,
   readPathStatus,
 } from '../platform/files/read.ts';
-import { findUserHomes } from '../platform/host.ts';
 import { startPace } from '../platform/runtime/pace.ts';
 import { readRulesAboveNamed, unreadableRulesError } from '../tools/search/ignore.ts';
 import { joinBelow, walkTree } from '../tools/search/walk.ts';
@@ -36,6 +34,7 @@ import {
   toPlainName,
   type UploadedAttachment,
 } from './attachment.ts';
+import { createWithholding, findNamedFile, type NamingContext, type Withholding } from './named-file.ts';
 import type { OnAttached, PromptInput } from './prompt-input.ts';
 
 export interface FileContext {
@@ -47,36 +46,12 @@ export interface FileContext {
   readonly onAttached?: OnAttached | undefined;
 }
 
-export interface WalkContext extends FileContext {
-  /** The working directory without symbolic links. */
-  readonly workspace: string;
-  /** True for a path that is sent only if the user names this very file. */
-  readonly isWithheld: (path: string) => boolean;
-}
+export interface WalkContext extends FileContext, Withholding {}
 
-/** Withholds the same as the tools: what may hold secrets, and the state of gmn and the official CLI. */
-export async function createWalkContext<Context extends Pick<FileContext, 'cwd' | 'env' | 'homes'>>(
+export async function createWalkContext<Context extends NamingContext>(
   context: Context,
 ): Promise<Context & Pick<WalkContext, 'workspace' | 'isWithheld'>> {
-  const workspace = await resolveWorkspace(context.cwd);
-  const state = listStateDirectories(findHomes(context), findUserHomes(context.env));
-  return {
-    ...context,
-    workspace,
-    isWithheld: (path) => {
-      const { tail, above } = splitAtRoot(contains(workspace, path) ? workspace : path, path);
-      return isState(path, state) || isSensitivePath(tail, above);
-    },
-  };
-}
-
-/** Without a home directory there is no state to protect. */
-function findHomes({ homes }: Pick<FileContext, 'homes'>): Homes | undefined {
-  try {
-    return homes?.();
-  } catch {
-    return undefined;
-  }
+  return { ...context, ...(await createWithholding(context)) };
 }
 
 /**
@@ -99,7 +74,7 @@ export async function* addFiles(
 
 async function* addValue(value: string, context: WalkContext): AsyncGenerator<TurnEvent, void> {
   if (value === '') throw new AppError('usage', '-f was given an empty path', { hint: 'Name a file: -f <path>' });
-  const found = await inspectPath(resolve(context.cwd, value), value);
+  const found = await findNamedFile(value, context);
   if (found?.kind === 'directory') {
     throwIfWithheld(value, found, context);
     if ((yield* addDirectory(value, found, context)) !== undefined) return;
@@ -327,11 +302,6 @@ function* reportSkipped(why: string, names: readonly string[]): Generator<TurnEv
 
 function isEmpty({ files, secrets, links }: WalkResult): boolean {
   return files.length + secrets.length + links.length === 0;
-}
-
-/** Without symbolic links. */
-export async function resolveWorkspace(cwd: string): Promise<string> {
-  return (await inspectPath(cwd))?.path ?? cwd;
 }
 
 /** Its hint suggests a similar name if there is one. */

@@ -1,10 +1,10 @@
-import { extname, resolve } from 'node:path';
+import { extname } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { sniffMedia } from '../core/text/media.ts';
-import { inspectPath } from '../platform/files/read.ts';
 import { isAttachment, notTextError, toAttachment } from './attachment.ts';
 import { type FileContext, loadFile, missingFileError } from './files.ts';
+import { findNamedFile } from './named-file.ts';
 import type { OtherAttachments } from './prompt-input.ts';
 
 export interface StdinTarget {
@@ -45,7 +45,7 @@ async function addFile(
     context.attachments.add(createBucketAttachment(value, context.attachments.support, mimeType));
     return;
   }
-  const found = await inspectPath(resolve(context.cwd, value), value);
+  const found = await findNamedFile(value, context);
   if (found === undefined) throw await missingFileError(value, context.cwd);
   if (found.kind === 'directory') {
     throw new AppError('usage', `-a takes files, and ${value} is a directory`, { hint: `Send its files: -f ${value}` });

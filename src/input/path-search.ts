@@ -4,7 +4,7 @@ import { isDirectory, realPath } from '../platform/files/path.ts';
 import { startPace } from '../platform/runtime/pace.ts';
 import { readRulesAboveNamed } from '../tools/search/ignore.ts';
 import { joinBelow, walkTree } from '../tools/search/walk.ts';
-import { resolveWorkspace } from './files.ts';
+import { resolveWorkspace } from './named-file.ts';
 
 /** The user waits for completion, so no more entries are visited. */
 const MAX_ENTRIES = 30_000;

@@ -1,17 +1,18 @@
-import { isAbsolute, join } from 'node:path';
 import { AppError } from '../core/error.ts';
+import type { NamingContext } from './named-file.ts';
 
 const MAX_BYTES = 1_000_000;
 
-/** The value of a flag that takes text or `@file`. Throws AppError `usage` if the file is not text. */
-export async function readTextOrFile(value: string, flag: string, cwd: string): Promise<string> {
+/** The value of a flag that takes text or `@file`. Throws AppError `usage` if the file is not text or not to be sent. */
+export async function readTextOrFile(value: string, flag: string, context: NamingContext): Promise<string> {
   if (!value.startsWith('@')) return value;
-  const [{ readBytes }, { decodeText }] = await Promise.all([
+  const [{ readBytes }, { decodeText }, { resolveNamedFile }] = await Promise.all([
     import('../platform/files/read.ts'),
     import('../core/text/decode.ts'),
+    import('./named-file.ts'),
   ]);
   const name = value.slice(1);
-  const bytes = await readBytes(isAbsolute(name) ? name : join(cwd, name), {
+  const bytes = await readBytes(await resolveNamedFile(name, context), {
     name,
     maxBytes: MAX_BYTES,
     tooLarge: () => new AppError('usage', `${flag}: ${name} is larger than 1 MB`, { hint: 'Send it with -f instead.' }),

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
@@ -281,4 +281,55 @@ test.for([
   const at = place(t, { gemini });
   await runGmnIn(t, { ...at, env: { ...at.env, GEMINI_API_KEY: key } }, [`Is ${key} it?`]);
   expect(JSON.stringify(gemini.requests[0]?.body)).toContain(`Is ${sent} it?`);
+});
+
+posixTest('the templates of a trusted folder do not lead to a secret file either', async (t) => {
+  const gemini = await fakeGemini(t, []);
+  const env = { GEMINI_CLI_TRUST_WORKSPACE: 'true' };
+  const at = place(t, { gemini, env, home: { '.password-store/x.md': 'CANARY' }, files: { '.gmn/a': '' } });
+  symlinkSync('../../home/.password-store', join(at.cwd, '.gmn/templates'));
+  for (const words of [['--template', 'x', 'go'], ['/x go'], ['templates', 'show', 'x']]) {
+    const { stdout, stderr, exitCode } = await runGmnIn(t, at, words);
+    expect({ words, exitCode, out: stdout + stderr }).toEqual({
+      words,
+      exitCode: 1,
+      out: expect.stringMatching(/which may hold secrets\n/),
+    });
+  }
+});
+
+/** Every way in which a path on the command line is read to be sent. */
+const READERS: readonly (readonly [what: string, words: (path: string) => readonly string[]])[] = [
+  ['-f', (path) => ['-f', path, 'x']],
+  ['-a', (path) => ['-a', path, '--mime-type', 'text/plain', 'x']],
+  ['--system', (path) => ['--system', `@${path}`, 'x']],
+  ['--append-system-prompt', (path) => ['--append-system-prompt', `@${path}`, 'x']],
+  ['--template', (path) => ['--template', path, 'x']],
+  ['--output-schema', (path) => ['--output-schema', path, 'x']],
+  ['embed', (path) => ['embed', path]],
+  ['batch', (path) => ['batch', path, '--lines', '--output-file', 'out.jsonl']],
+  ['chat -f', (path) => ['chat', '-f', path]],
+];
+
+posixTest.for(READERS)('a link does not send a secret file that was not named: %s', async ([what, words], t) => {
+  const gemini = await fakeGemini(t, what === '-f' ? [reply('ok')] : []);
+  const at = place(t, {
+    gemini,
+    home: { '.aws/config': '{"description":"CANARY"}', '.ssh/id_x': '{"description":"CANARY"}' },
+    files: { 'a.txt': 'fine' },
+  });
+  symlinkSync('../home/.ssh/id_x', join(at.cwd, 'README.md'));
+  symlinkSync('../home/.aws', join(at.cwd, 'docs'));
+  const stdin = what === 'chat -f' ? 'hello\n' : undefined;
+  for (const path of what === '-f' ? ['README.md', 'docs/config', join(at.cwd, 'README.md')] : ['README.md']) {
+    const { stderr, exitCode } = await runGmnIn(t, at, words(path), stdin);
+    expect({ path, exitCode, stderr }).toMatchObject({ path, exitCode: 1 });
+    expect(stderr).toMatch(
+      / leads to \S+home\/\.(ssh\/id_x|aws\/config), which may hold secrets\n.*name (that file )?itself/,
+    );
+  }
+  expect(JSON.stringify(gemini.requests)).not.toContain('CANARY');
+  if (what !== '-f') return;
+  await runGmnIn(t, at, words('../home/.ssh/id_x'));
+  expect(JSON.stringify(gemini.requests)).toContain('CANARY');
 });

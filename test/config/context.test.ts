@@ -260,6 +260,22 @@ posixTest('a link of a folder that is not trusted leads nowhere, whoever named i
   }
 });
 
+posixTest('a link of a trusted folder does not make a secret file the system prompt', async (t) => {
+  const here = place(t, { 'home/.ssh/id_x': 'secret', 'home/.aws/config': 'secret', 'work/.gemini/x.md': 'fine' });
+  symlinkSync(here.path('home/.ssh/id_x'), here.path('work/.gemini/system.md'));
+  symlinkSync(here.path('home/.aws'), here.path('work/docs'));
+  symlinkSync(here.path('work'), here.path('spelled'));
+  const read = (value: string) =>
+    contextOf(here, { cwd: here.path('spelled'), env: { ...TRUST, GEMINI_SYSTEM_MD: value } });
+  for (const value of ['1', '.gemini/system.md', here.path('work/.gemini/system.md'), 'docs/config']) {
+    const { system, notices } = await read(value);
+    expect(system).toBeUndefined();
+    expect(notices).toEqual([expect.stringMatching(/ is not used: it leads to \S+, which may hold secrets$/)]);
+  }
+  expect(await read('.gemini/x.md')).toMatchObject({ system: 'fine', notices: [] });
+  expect(await read(here.path('home/.aws/config'))).toMatchObject({ system: 'secret', notices: [] });
+});
+
 test('the instruction is --system, else GEMINI_SYSTEM_MD; then the context; then --append-system-prompt', () => {
   const context = { system: 'file', memory: 'memory' };
   expect(joinSystemInstruction(context, {})).toBe('file\n\nmemory');

@@ -1,9 +1,9 @@
-import { isAbsolute, join } from 'node:path';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isObject, type JsonObject, type JsonValue, tryParseJson } from '../../core/json.ts';
 import { decodeText } from '../../core/text/decode.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { resolveNamedFile } from '../../input/named-file.ts';
 import { readBytes } from '../../platform/files/read.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
 
@@ -76,13 +76,12 @@ async function readValue(text: string, { app, stdin }: ValueSources): Promise<st
   if (!text.startsWith('@') || text === '@') return text;
   const name = text.slice(1);
   if (name.startsWith('@')) return name;
-  const bytes = await readBytes(isAbsolute(name) ? name : join(app.cwd, name), {
-    name,
-    maxBytes: MAX_BYTES,
-    tooLarge: () => argumentTooLargeError(name),
-  }).catch((thrown: unknown) => {
-    throw addTextHint(AppError.from(thrown), text);
-  });
+  const tooLarge = (): AppError => argumentTooLargeError(name);
+  const bytes = await resolveNamedFile(name, app)
+    .then((path) => readBytes(path, { name, maxBytes: MAX_BYTES, tooLarge }))
+    .catch((thrown: unknown) => {
+      throw addTextHint(AppError.from(thrown), text);
+    });
   return requireText(bytes, name);
 }
 

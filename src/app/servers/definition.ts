@@ -1,3 +1,4 @@
+import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isObject, type JsonObject, tryParseJson } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -18,9 +19,9 @@ interface NewDefinition {
 }
 
 /** Returns the value under its key in the settings. Throws AppError `usage`. */
-export async function readOAuthFlag({ oauth }: TransportOptions, cwd: string): Promise<JsonObject> {
+export async function readOAuthFlag({ oauth }: TransportOptions, app: App): Promise<JsonObject> {
   if (oauth === undefined) return {};
-  const value = tryParseJson(await readTextOrFile(oauth, '--oauth', cwd));
+  const value = tryParseJson(await readTextOrFile(oauth, '--oauth', app));
   if (!isObject(value)) throw usageError('--oauth: that is not a JSON object', `Example: --oauth '{"clientId":"abc"}'`);
   return { oauth: value as JsonObject };
 }

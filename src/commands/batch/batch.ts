@@ -19,6 +19,7 @@ import type { JsonObject } from '../../core/json.ts';
 import { formatCount, formatDuration } from '../../core/text/format.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../../core/usage.ts';
+import { findNamedFile } from '../../input/named-file.ts';
 import { countLines } from '../../platform/files/chunks.ts';
 import { pathExists } from '../../platform/files/path.ts';
 import { createAbortable, onAbort } from '../../platform/runtime/abort.ts';
@@ -38,6 +39,7 @@ interface BatchCommandOptions extends BatchOptions, SourceOptions, PrintOptions,
 export async function run(options: BatchCommandOptions, app: App): Promise<number> {
   checkNumbers(options);
   checkEngine(options);
+  for (const input of options.args) if (input !== '-') await findNamedFile(input, app);
   const source = createRowSource(options, app);
   if (options.estimate) return runEstimate(options, app, source);
   const paths = requireOutput(options, app);

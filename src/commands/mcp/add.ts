@@ -41,7 +41,7 @@ export async function run(options: McpAddOptions, app: App): Promise<number> {
     });
   }
   const { entry } = createDefinition(words, options, {
-    ...(await readOAuthFlag(options, app.cwd)),
+    ...(await readOAuthFlag(options, app)),
     ...toCommonKeys(options),
   });
   const place = requireWritableFile(options.scope ?? 'user', app);

@@ -24,8 +24,8 @@ interface McpProbeOptions extends PrintOptions, TransportOptions {
  */
 export async function run(options: McpProbeOptions, app: App): Promise<number> {
   const [first = ''] = options.args;
-  const { definition } = createDefinition(options.args, options, await readOAuthFlag(options, app.cwd));
-  const calls = await readCalls(options.calls, app.cwd);
+  const { definition } = createDefinition(options.args, options, await readOAuthFlag(options, app));
+  const calls = await readCalls(options.calls, app);
   const progress = openProgress(first, { quiet: options.quiet === true || options.json === true }, app);
   const elicit = options.json ? {} : createTerminalElicit(app, progress.pause);
   const person = {

@@ -1,5 +1,6 @@
 import { formatBlock } from '../../app/servers/content.ts';
 import { formatFirstLine } from '../../app/servers/view.ts';
+import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue, tryParseJson } from '../../core/json.ts';
 import { readTextOrFile } from '../../input/text-or-file.ts';
@@ -60,9 +61,9 @@ export async function tryEverything(
   return trials;
 }
 
-export async function readCalls(text: string | undefined, cwd: string): Promise<readonly TrialCall[] | undefined> {
+export async function readCalls(text: string | undefined, app: App): Promise<readonly TrialCall[] | undefined> {
   if (text === undefined) return undefined;
-  const value = tryParseJson(await readTextOrFile(text, '--calls', cwd));
+  const value = tryParseJson(await readTextOrFile(text, '--calls', app));
   if (Array.isArray(value)) return value.map(parseCall);
   throw callsError();
 }

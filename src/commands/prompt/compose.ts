@@ -1,7 +1,13 @@
 import { findCustomCommand, splitSlashWords, tryParseSlashEntry } from '../../app/custom-commands.ts';
-import { chooseTemplate, fillTemplate, type TemplateValues, takesStdin } from '../../app/template.ts';
+import {
+  chooseTemplate,
+  fillTemplate,
+  readUsableTemplate,
+  type TemplateValues,
+  takesStdin,
+} from '../../app/template.ts';
 import { type AccessContext, type AccessOptions, createTemplateAccess } from '../../app/template-access.ts';
-import { readTemplate, type Template } from '../../config/templates.ts';
+import type { Template } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { type TurnEvent, toNotices } from '../../core/event.ts';
@@ -78,7 +84,7 @@ async function* chooseFilling(
     yield { type: 'notice', message };
     return undefined;
   }
-  const template = await readTemplate(found);
+  const template = await readUsableTemplate(found, app);
   const split = splitSlashWords(template, entry);
   return { template, ...split, params: [...split.params, ...params] };
 }

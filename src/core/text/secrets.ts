@@ -36,6 +36,11 @@ export function splitSteps(path: string): readonly string[] {
   return path.split(/[\\/]/).map(foldName);
 }
 
+/** Whether two absolute paths are one file to the most lenient file system. */
+export function isSamePath(one: string, other: string): boolean {
+  return one === other || splitSteps(one).join('/') === splitSteps(other).join('/');
+}
+
 export function hasSteps(steps: readonly string[], paths: readonly string[]): boolean {
   const joined = `/${steps.join('/')}/`;
   return paths.some((path) => joined.includes(`/${path}/`));
