@@ -38,6 +38,7 @@ const NO_TOOLS: Toolbox = {
   withheld: [],
   chosen: [],
   approve: async () => ({ kind: 'deny', reason: 'no tools were offered' }),
+  protect: () => {},
   takeDenials: () => [],
   notices: [],
 };
@@ -57,6 +58,7 @@ export async function* openAgent(
   yield* toNotices(notices);
   const service = await openServiceIfWanted(options, opened, tools.length > 0);
   const { text, start, prompt, contextText } = yield* readSystemInstruction(options, app, tools);
+  toolbox.protect(await listFlagFiles(options, app));
   const redaction = createLazyRedaction(app, prompt);
   const instruction = addServerInstructions(text, context.remote);
   const system = await redaction.redact(instruction);
@@ -115,6 +117,7 @@ function findNestedContext(
     // A list of trusted folders that has become invalid must not end the turn.
     return readNestedContext(question, path, isSent).catch((thrown: unknown) => ({
       files: [],
+      sources: [],
       notices: [AppError.from(thrown).message],
     }));
   };
@@ -226,7 +229,7 @@ async function* readSystemInstruction(
   };
 }
 
-const NO_CONTEXT: Context = { notices: [] };
+const NO_CONTEXT: Context = { sources: [], notices: [] };
 
 async function loadContext(question: ContextOptions, tools: readonly Tool[]): Promise<Context> {
   const { readContext } = await import('../config/context.ts');
@@ -234,6 +237,14 @@ async function loadContext(question: ContextOptions, tools: readonly Tool[]): Pr
     question,
     tools.map(({ name }) => name),
   );
+}
+
+/** Of `--system` and `--append-system-prompt`, as real paths. */
+async function listFlagFiles({ system, appendSystemPrompt }: AgentOptions, app: App): Promise<readonly string[]> {
+  const names = [system, appendSystemPrompt].flatMap((value) => (value?.startsWith('@') ? [value.slice(1)] : []));
+  if (names.length === 0) return [];
+  const { resolveNamedFile } = await import('../input/named-file.ts');
+  return Promise.all(names.map((name) => resolveNamedFile(name, app)));
 }
 
 async function readTextFlag(value: string | undefined, flag: string, app: App): Promise<string | undefined> {

@@ -46,6 +46,7 @@ export interface Toolbox {
   readonly chosen: readonly string[];
   readonly approve: Approve;
   readonly outputs?: OutputFiles;
+  readonly protect: Workspace['protect'];
   /** Notices about calls denied without a question and about failed writes, since it was last called; each is given once. */
   readonly takeDenials: () => readonly string[];
   readonly notices: readonly string[];
@@ -93,6 +94,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
     chosen: own.map(({ name }) => name),
     approve: createApprove(options, mode, { ...context, workspace, onDenied: denials.add }),
     outputs: { keep: workspace.keep, allow: workspace.allowStored },
+    protect: workspace.protect,
     takeDenials: denials.take,
     notices: [...modeNotices, ...left.notices, ...notices, ...formatMissingTools(options, context.remote)],
   };
@@ -137,9 +139,21 @@ export async function openOwnWorkspace(
     roots,
     denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
     protectedNames: [...listContextNames(document), ...listContextNames(ownDocument)],
+    listInstructions: (path) => listInstructions(path, roots, app),
     outputs: createOutputStore(`${app.homes().gmn}/output`, app.clock.now),
     journal: openJournal(roots.map((root) => realPath(root) ?? root)),
   });
+}
+
+/** Read anew for every write, so that a file counts that was not there when the run began. Throws AppError `config`. */
+async function listInstructions(path: string, roots: readonly string[], app: App): Promise<readonly string[]> {
+  const [{ readContext }, { readNestedContext }] = await Promise.all([
+    import('../config/context.ts'),
+    import('../config/nested-context.ts'),
+  ]);
+  const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings(), roots };
+  const { sources } = await readContext(question, []);
+  return [...sources, ...(await readNestedContext(question, path, () => false)).sources];
 }
 
 function createLazyJournal(app: App, roots: readonly string[]): Journal {

@@ -22,6 +22,8 @@ export interface Context {
   /** Text of the `GEMINI_SYSTEM_MD` file; replaces the system prompt unless `--system` is given. */
   readonly system?: string;
   readonly memory?: string;
+  /** Every file that this comes from, and those that it would come from if they existed. Real paths. */
+  readonly sources: readonly string[];
   readonly notices: readonly string[];
 }
 

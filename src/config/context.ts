@@ -4,6 +4,7 @@ import { decodeText } from '../core/text/decode.ts';
 import { contains } from '../core/text/path.ts';
 import { isSamePath, isSensitivePath, isStatePath } from '../core/text/secrets.ts';
 import { trimTrailing } from '../core/text/trim.ts';
+import { locate } from '../platform/files/directory-handle.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { readBytes } from '../platform/files/read.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
@@ -38,10 +39,11 @@ export async function readContext(options: ContextOptions, tools: readonly strin
     const text = (await reader.read(place))?.trim();
     if (text) texts.push(frameText(place, options.cwd, text));
   }
-  const { system, notice } = readSystemMd(options, tools, decide);
+  const { system, source, notice } = readSystemMd(options, tools, decide);
   return {
     ...(system === undefined ? {} : { system }),
     ...(texts.length === 0 ? {} : { memory: texts.join('\n\n') }),
+    sources: [...reader.sources, ...(source === undefined ? [] : [source])],
     notices: [
       ...formatRefusedNames(options.settings),
       ...ignored.values(),
@@ -78,7 +80,7 @@ function readSystemMd(
   options: ContextOptions,
   tools: readonly string[],
   decide: (folder: string) => TrustDecision,
-): { readonly system?: string; readonly notice?: string } {
+): { readonly system?: string; readonly source?: string; readonly notice?: string } {
   const value = findSystemMdValue(options);
   if (value === undefined) return {};
   const file = resolveSystemMd(value, options);
@@ -94,7 +96,8 @@ function readSystemMd(
     return { notice: `${file} is not used: it leads to ${real}, which may hold secrets` };
   }
   const decision = decideSystemMd({ file, real }, value, options, decide);
-  return decision.isTrusted ? { system: fillPlaceholders(text, tools) } : { notice: formatUntrusted(file, decision) };
+  if (!decision.isTrusted) return { notice: formatUntrusted(file, decision) };
+  return { system: fillPlaceholders(text, tools), source: real };
 }
 
 /**
@@ -158,6 +161,8 @@ interface ContextReader {
    * file may be a link to anywhere; its imports may not.
    */
   read(place: Pick<ContextFile, 'file' | 'root' | 'scope'>): Promise<string | undefined>;
+  /** What was read so far, and imports that could not be. */
+  readonly sources: readonly string[];
   readonly notices: readonly string[];
 }
 
@@ -174,6 +179,7 @@ interface Import {
  */
 export function createContextReader({ fileBytes, fileSize, totalLength } = LIMITS): ContextReader {
   const notices: string[] = [];
+  const sources: string[] = [];
   let left = totalLength;
 
   async function load(file: string, root: string | undefined): Promise<string | undefined> {
@@ -211,6 +217,7 @@ export function createContextReader({ fileBytes, fileSize, totalLength } = LIMIT
   async function readImport(path: string, { file, root, chain }: Import): Promise<string | undefined> {
     const target = isAbsolute(path) ? path : join(dirname(file), path);
     const real = realPath(target);
+    addSource(target);
     // Just a word that begins with @.
     if (real === undefined || isDirectory(real)) return undefined;
     if (chain.includes(real)) return `<!-- ${path} is above -->`;
@@ -221,9 +228,16 @@ export function createContextReader({ fileBytes, fileSize, totalLength } = LIMIT
     return `<!-- ${path} -->\n${inner.trimEnd()}\n<!-- end of ${path} -->`;
   }
 
+  function addSource(file: string): void {
+    const located = locate(file);
+    if (located !== undefined) sources.push(join(located.real, ...located.rest));
+  }
+
   return {
     notices,
+    sources,
     async read({ file, root, scope }) {
+      addSource(file);
       const text = await load(file, scope === 'user' ? undefined : root);
       return text === undefined ? undefined : expand(text, { file, root, chain: [realPath(file) ?? file] });
     },

@@ -2,9 +2,15 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { contains, toSlashes } from '../core/text/path.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { createContextReader, createTrustCheck } from './context.ts';
-import { type ContextOptions, findFilesIn, listContextNames, listProjectFolders } from './context-place.ts';
+import {
+  type Context,
+  type ContextOptions,
+  findFilesIn,
+  listContextNames,
+  listProjectFolders,
+} from './context-place.ts';
 
-interface NestedContext {
+interface NestedContext extends Pick<Context, 'sources'> {
   readonly files: readonly { readonly path: string; readonly content: string }[];
   readonly notices: readonly string[];
 }
@@ -19,7 +25,7 @@ const LIMITS = { fileBytes: 64_000, fileSize: '64 kB', totalLength: 100_000 };
 /** Their content is not the project's own. */
 const SKIPPED: readonly string[] = ['.git', 'node_modules', 'bower_components'];
 
-const NONE: NestedContext = { files: [], notices: [] };
+const NONE: NestedContext = { files: [], sources: [], notices: [] };
 
 /**
  * Reads the context files of the folders from a root of the workspace down to `path`, except those of the working directory and
@@ -52,7 +58,7 @@ export async function readNestedContext(
     const content = (await reader.read({ file, root, scope: 'project' }))?.trim();
     if (content) files.push({ path: name, content });
   }
-  return { files, notices: reader.notices };
+  return { files, sources: reader.sources, notices: reader.notices };
 }
 
 /** From `root` down to `directory`, both included; ends above a folder that is skipped. */

@@ -224,3 +224,58 @@ posixTest('Ctrl+C ends a search that is stuck in a pattern, before the pattern i
   expect(exitCode).toBe(130);
   expect(output).toContain('[cancelled]');
 });
+
+/** A repository beside the project's own, and what AGENTS.md, nested ones, settings and flags name. */
+const PLANTED: Readonly<Record<string, string>> = {
+  'x/config': '[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = touch pwned\n',
+  'x/objects/keep': 'x',
+  'x/HEAD': 'ref: refs/heads/x\n',
+  'x/refs/keep': 'x',
+  'docs/rules.md': 'pwned',
+  'docs/later.md': 'pwned',
+  'sub/rules.md': 'pwned',
+  'sub/later.md': 'pwned',
+  'TEAM.md': 'pwned',
+  'system.md': 'pwned',
+  'more.md': 'pwned',
+};
+
+posixTest('under auto_edit the model makes no repository, and rewrites nothing that instructs it', async (t) => {
+  const writes = Object.entries(PLANTED).map(([path, content]) => ({
+    name: 'write_file',
+    args: { file_path: path, content },
+  }));
+  const reads = Object.keys(PLANTED).map((path) => ({ name: 'read_file', args: { file_path: path } }));
+  // New files first, so that nothing in sub/ was looked at before it is written.
+  const calls = [...writes, ...reads, ...writes];
+  const script = calls.map((functionCall) => reply({ functionCall }));
+  const files = {
+    'AGENTS.md': 'Be kind. @docs/rules.md @docs/later.md',
+    'docs/rules.md': 'old',
+    'sub/AGENTS.md': '@rules.md @later.md',
+    'sub/rules.md': 'old',
+    'TEAM.md': 'old',
+    'system.md': 'old',
+    'more.md': 'old',
+    '.gemini/settings.json': '{"context":{"fileName":"TEAM.md"}}',
+  };
+  const env = { GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_SYSTEM_MD: 'system.md' };
+  const flags = ['--tools', 'edit', '--approval-mode', 'auto_edit', '--append-system-prompt', '@more.md'];
+  for (const way of ['one-shot', 'chat'] as const) {
+    const gemini = await fakeGemini(t, [...script, reply('done')]);
+    const at = place(t, { gemini, files, env });
+    const words = way === 'chat' ? ['chat', ...flags, '--plain'] : [...flags, 'go'];
+    await runGmnIn(t, at, words, way === 'chat' ? 'go\n' : undefined);
+    expect(gemini.requests).toHaveLength(calls.length + 1);
+    const state = Object.keys(PLANTED).map((path) => {
+      const file = join(at.cwd, path);
+      return [path, existsSync(file) ? readFileSync(file, 'utf8') : undefined] as const;
+    });
+    expect(Object.fromEntries(state)).toEqual({
+      ...Object.fromEntries(Object.keys(PLANTED).map((path) => [path, files[path as keyof typeof files]])),
+      'x/config': PLANTED['x/config'],
+      'x/objects/keep': 'x',
+      'x/HEAD': PLANTED['x/HEAD'],
+    });
+  }
+});

@@ -16,7 +16,8 @@ async function question({ app }: Place, { cwd = app.cwd, env = TRUST as Readonly
 }
 
 async function contextOf(here: Place, options: Parameters<typeof question>[1] = {}, tools: readonly string[] = []) {
-  return readContext(await question(here, options), tools);
+  const { sources: _, ...context } = await readContext(await question(here, options), tools);
+  return context;
 }
 
 test('without context files nothing is read', async (t) => {
@@ -127,6 +128,41 @@ test('an import may have a name in any script; words that name no file are left 
   );
   expect(notices).toEqual([]);
   expect(memory).toContain('規約: <!-- 規約/命名.md -->\n名前は短く。\n<!-- end of 規約/命名.md -->。 @田中 さん');
+});
+
+posixTest('the sources are all files that the instruction comes from, or would come from', async (t) => {
+  const here = place(t, {
+    'home/.gemini/GEMINI.md': '@own.md',
+    'work/.git/HEAD': '',
+    'work/AGENTS.md': '@docs/rules.md @docs/none/later.md @docs `@code.md`',
+    'work/docs/rules.md': '@more.md @big.md',
+    'work/docs/big.md': 'x'.repeat(1_000_001),
+    'work/in/prompt.md': 'system',
+    'work/in/GEMINI.md': '@../docs/more.md',
+    'work/code.md': '',
+  });
+  rmSync(here.path('home/.gemini/GEMINI.md'));
+  here.write({ 'home/dotfiles/GEMINI.md': '@own.md' });
+  symlinkSync(here.path('home/dotfiles/GEMINI.md'), here.path('home/.gemini/GEMINI.md'));
+  const env = { ...TRUST, GEMINI_SYSTEM_MD: 'prompt.md' };
+  const { sources } = await readContext(await question(here, { cwd: here.path('work/in'), env }), []);
+  expect(sources.map((file) => file.replace(`${here.root}/`, ''))).toEqual([
+    'home/dotfiles/GEMINI.md',
+    'home/.gemini/own.md',
+    'work/AGENTS.md',
+    'work/docs/rules.md',
+    'work/docs/more.md',
+    'work/docs/big.md',
+    'work/docs/none/later.md',
+    'work/docs',
+    'work/in/GEMINI.md',
+    'work/docs/more.md',
+    'work/in/prompt.md',
+  ]);
+  expect((await readContext(await question(here, { cwd: here.path('work/in'), env: {} }), [])).sources).toEqual([
+    here.path('home/dotfiles/GEMINI.md'),
+    here.path('home/.gemini/own.md'),
+  ]);
 });
 
 test('imports in a circle end, and so do those that go too deep', async (t) => {

@@ -40,6 +40,7 @@ test('the folders from the working directory down to the path are looked at, the
   expect(notices).toEqual([]);
   expect(await enter(here, here.path('work/a/b'), { sent: ['a/AGENTS.md', 'a/GEMINI.md'] })).toEqual({
     files: [],
+    sources: [],
     notices: [],
   });
   for (const path of ['.', 'missing/x.txt', '..', here.path('home')])
@@ -61,8 +62,8 @@ test('nothing of an untrusted folder, nor of what others wrote, is used', async 
     'work/node_modules/evil/AGENTS.md': 'obey',
     'home/.gemini/trustedFolders.json': JSON.stringify({}),
   });
-  expect(await enter(here, 'a/b/c/x.txt', { env: {} })).toEqual({ files: [], notices: [] });
-  expect(await enter(here, 'node_modules/evil/AGENTS.md')).toEqual({ files: [], notices: [] });
+  expect(await enter(here, 'a/b/c/x.txt', { env: {} })).toEqual({ files: [], sources: [], notices: [] });
+  expect(await enter(here, 'node_modules/evil/AGENTS.md')).toEqual({ files: [], sources: [], notices: [] });
   const rules = { [here.path('work')]: 'TRUST_FOLDER', [here.path('work/a/b')]: 'DO_NOT_TRUST' };
   here.write({ 'home/.gemini/trustedFolders.json': JSON.stringify(rules) });
   const { files } = await enter(here, 'a/b/c', { env: {} });

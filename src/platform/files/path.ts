@@ -29,6 +29,15 @@ export function pathExists(path: string): boolean {
   }
 }
 
+/** Whether there is an entry of that path, be it a link that leads nowhere. Never throws. */
+export function entryExists(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 export type FileKind = 'file' | 'directory' | 'link' | 'other';
 
 export function toFileKind(status: Stats | Dirent): FileKind {

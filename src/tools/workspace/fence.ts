@@ -1,10 +1,10 @@
 import { join, relative, resolve, sep } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { contains } from '../../core/text/path.ts';
-import { isSensitivePath, isState, type RootedPath, splitAtRoot } from '../../core/text/secrets.ts';
+import { isSamePath, isSensitivePath, isState, type RootedPath, splitAtRoot } from '../../core/text/secrets.ts';
 import { locate } from '../../platform/files/directory-handle.ts';
 import { toFileError } from '../../platform/files/regular-file.ts';
-import { isProtected, isProtectedIfNew, isSystemPath, isWindowsSpecial } from './protection.ts';
+import { isInRepository, isProtected, isProtectedIfNew, isSystemPath, isWindowsSpecial } from './protection.ts';
 
 export interface Place {
   readonly path: string;
@@ -25,6 +25,11 @@ export interface FenceOptions {
   readonly denied?: readonly string[];
   /** More file names that are never written: the context files that instruct models. */
   readonly protectedNames?: readonly string[];
+  /**
+   * The files that instruct models about this existing path: context files, all that they import, and imports that do not
+   * exist yet. Real paths.
+   */
+  readonly listInstructions?: (path: string) => Promise<readonly string[]>;
   readonly isWindows?: boolean;
 }
 
@@ -33,6 +38,8 @@ export interface Fence {
   /** Throws AppError `usage` if tools may not use the path, with the same message whether it exists or not. */
   place(path: string, use: 'read' | 'write'): Promise<Place>;
   isListed(path: string): boolean;
+  /** From now on these files, by real paths, are not written: they are read into instructions. */
+  protect(paths: readonly string[]): void;
 }
 
 const MAX_PATH = 4096;
@@ -42,6 +49,7 @@ export async function createFence({
   roots: spelled,
   denied = [],
   protectedNames = [],
+  listInstructions = async () => [],
   isWindows = sep === '\\',
 }: FenceOptions): Promise<Fence> {
   const roots = spelled.map(requireRoot);
@@ -55,12 +63,15 @@ export async function createFence({
     spelled: [...spelled.map((root) => resolve(root)), ...roots],
     denied: closed,
     protectedNames,
+    listInstructions,
+    instructions: [],
     isWindows,
   };
   return {
     roots,
     place: (path, use) => requirePlace(state, path, use),
     isListed: (path) => !isDenied(state, path) && !isSensitive(toRootedPath(roots, path)),
+    protect: (paths) => void state.instructions.push(...paths),
   };
 }
 
@@ -70,6 +81,9 @@ interface FenceState {
   readonly spelled: readonly string[];
   readonly denied: readonly string[];
   readonly protectedNames: readonly string[];
+  readonly listInstructions: (path: string) => Promise<readonly string[]>;
+  /** Besides those that `listInstructions` gives. */
+  readonly instructions: string[];
   readonly isWindows: boolean;
 }
 
@@ -107,12 +121,22 @@ async function requirePlace(state: FenceState, path: string, use: 'read' | 'writ
   const isClosed = ({ tail, above }: RootedPath): boolean => isProtected(tail, above, protectedNames);
   if (use === 'write' && tails.some(isClosed)) throw protectedError(name);
   if (use === 'write' && located.rest.length > 0 && isProtectedIfNew(real)) throw protectedError(name);
+  if (use === 'write' && (isInRepository(real) || (await isInstruction(state, located.real, real))))
+    throw protectedError(name);
   return {
     path: real,
     name: toDisplayPath(state, real),
     missing: located.rest.length,
     isSensitive: tails.some(isSensitive),
   };
+}
+
+async function isInstruction(
+  { listInstructions, instructions }: FenceState,
+  existing: string,
+  path: string,
+): Promise<boolean> {
+  return [...instructions, ...(await listInstructions(existing))].some((file) => isSamePath(file, path));
 }
 
 function isInside(roots: readonly string[], path: string): boolean {

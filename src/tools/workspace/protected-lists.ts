@@ -458,3 +458,12 @@ export const PROTECTED_PATTERNS: readonly RegExp[] = [
   // Python runs the lines that begin with `import` in these.
   /\.pth$/,
 ];
+
+/**
+ * By these entries, all of one line, git takes a directory for a repository even if it is not called `.git`, and runs
+ * what its config says: https://git-scm.com/docs/gitrepository-layout
+ */
+export const REPOSITORY_ENTRIES: readonly (readonly string[])[] = [
+  ['HEAD', 'objects', 'refs'],
+  ['HEAD', 'commondir'],
+];

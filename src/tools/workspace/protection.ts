@@ -1,8 +1,15 @@
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { contains } from '../../core/text/path.ts';
 import { foldName, hasSteps, splitSteps } from '../../core/text/secrets.ts';
 import { takeBefore } from '../../core/text/trim.ts';
-import { PROTECTED_DIRECTORIES, PROTECTED_FILES, PROTECTED_PAIRS, PROTECTED_PATTERNS } from './protected-lists.ts';
+import { entryExists } from '../../platform/files/path.ts';
+import {
+  PROTECTED_DIRECTORIES,
+  PROTECTED_FILES,
+  PROTECTED_PAIRS,
+  PROTECTED_PATTERNS,
+  REPOSITORY_ENTRIES,
+} from './protected-lists.ts';
 
 /** Files that tools must not create. Examples (.env.example) are allowed: no program reads them. */
 const PROTECTED_NEW_NAMES = /^(?:\.env(?!\.(?:example|sample|template|dist)$)|id_(?:[^.]+$|rsa|dsa|ecdsa|ed25519))/;
@@ -39,6 +46,20 @@ export function isProtected(path: string, above = '', names: readonly string[] =
         isShortForm(segment),
     )
   );
+}
+
+/**
+ * Whether a file at this real path would be part of a git repository that is not in `.git`, or would make a directory
+ * one. As git does, this looks upwards, up to the first work tree. No matter in which order, the entry that is last to
+ * make a repository is refused, and others of these names are ordinary files.
+ */
+export function isInRepository(path: string): boolean {
+  const directory = dirname(path);
+  if (directory === path) return false;
+  const added = foldName(basename(path));
+  const isThere = (entry: string): boolean => entry.toLowerCase() === added || entryExists(join(directory, entry));
+  if (REPOSITORY_ENTRIES.some((entries) => entries.every(isThere))) return true;
+  return !entryExists(join(directory, '.git')) && isInRepository(directory);
 }
 
 /** Other programs would take a new file of that name for the user's own settings or keys. */

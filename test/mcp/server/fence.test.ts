@@ -55,6 +55,19 @@ test('--allow-write lets it write inside the root, but not run commands', async 
   expect(structuredContent.refused[0]).toMatch(/^run_shell_command: .*--allow-shell$/);
 });
 
+test('--allow-write lets it neither write what instructs it nor make a repository', async (t) => {
+  const paths = ['docs/rules.md', 'x/refs/y', 'x/objects/y', 'x/HEAD'];
+  const calls = paths.map((path) => ({
+    functionCall: { name: 'write_file', args: { file_path: path, content: 'x' } },
+  }));
+  const gemini = await fakeGemini(t, [reply(...calls), reply('Done.')]);
+  const env = { GEMINI_CLI_TRUST_WORKSPACE: 'true' };
+  const server = await serve(t, { gemini, env, files: { 'AGENTS.md': '@docs/rules.md' }, flags: ['--allow-write'] });
+  const { structuredContent } = await server.call('delegate', { prompt: 'Write them' });
+  expect(structuredContent.refused).toEqual(['docs/rules.md is protected', 'x/HEAD is protected']);
+  expect(paths.map((path) => existsSync(join(server.cwd, path)))).toEqual([false, true, true, false]);
+});
+
 test('--allow-shell lets it run commands in the working directory', async (t) => {
   const gemini = await fakeGemini(t, [reply(shell), reply('Done.')]);
   const server = await serve(t, { gemini, flags: ['--allow-shell'] });

@@ -1,5 +1,6 @@
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   SECRET_NAMES,
@@ -15,6 +16,7 @@ import {
   PROTECTED_PATTERNS,
 } from '../../../src/tools/workspace/protected-lists.ts';
 import { isProtected, isSystemPath, isTooBroad, isWindowsSpecial } from '../../../src/tools/workspace/protection.ts';
+import { fuzz } from '../../support/fuzz.ts';
 import { type Files, place, placeAt, put, snapshot } from '../place.ts';
 import { DISGUISES, PROTECTED, WRITE_PROTECTED } from '../protected-paths.ts';
 import { ORDINARY, READ_PROTECTED } from '../secret-paths.ts';
@@ -145,6 +147,74 @@ test('credentials and sessions in a home that the environment does not name are 
   }
   expect(await here.error('read_file', { path: '.gemini/GEMINI.md' })).toContain('may hold secrets');
   expect(await here.output('search_file_content', { pattern: 'canary' })).toEqual({ matches: [] });
+});
+
+/** Whether git, started there, would take the directory itself for a repository. */
+function isBareRepository(directory: string): boolean {
+  const has = (...names: readonly string[]) => names.every((name) => existsSync(join(directory, name)));
+  return has('HEAD', 'objects', 'refs') || has('HEAD', 'commondir');
+}
+
+const GIT_NAMES = ['HEAD', 'head', 'config', 'objects', 'Objects', 'refs', 'refs', 'commondir', 'hooks', 'a'];
+
+test('no order of writes makes a directory a repository of which git would run the config', async () => {
+  const step = fc.constantFrom(...GIT_NAMES);
+  const written = fc.tuple(fc.constantFrom('', 'a/b/'), step, fc.constantFrom('', '/x')).map((way) => way.join(''));
+  await fc.assert(
+    fc.asyncProperty(fc.array(written, { maxLength: 10 }), async (paths) => {
+      const here = await place({ 'a/b/x': '' });
+      for (const path of paths) await here.call('write_file', { path, content: 'ref: refs/heads/x\n' });
+      for (const path of ['', 'a/b']) {
+        expect(isBareRepository(join(here.root, path)), path).toBe(false);
+      }
+    }),
+    fuzz(30),
+  );
+});
+
+test('what is missing to make a repository is not written, and what is ordinary by itself is', async () => {
+  const here = await place({ 'part/objects/x': '', 'part/refs/x': '', 'src/objects/x': '', 'linked/x': '' });
+  for (const path of ['HEAD', 'config', 'part/config', 'part/notes.md', 'src/HEAD', 'refs/x', 'hooks/use-x.ts'])
+    await here.output('write_file', { path, content: 'x\n' });
+  for (const path of ['part/HEAD', 'part/head', 'part/HEAD/x', 'part/hEAD.', 'src/refs/y', 'commondir', 'objects/y'])
+    expect(await here.error('write_file', { path, content: 'x' }), path).toContain('is protected');
+  symlinkSync('nowhere', join(here.root, 'linked/refs'));
+  await here.output('write_file', { path: 'linked/objects/x', content: 'x\n' });
+  expect(await here.error('write_file', { path: 'linked/HEAD', content: 'x' })).toContain('is protected');
+});
+
+test('a repository without .git is protected as a whole, but not a work tree in it', async () => {
+  const bare = { 'x.git/HEAD': '', 'x.git/objects/x': '', 'x.git/refs/x': '', 'x.git/config': 'old\n' };
+  const here = await place({ ...bare, 'x.git/main/.git': 'gitdir: ..\n', 'tree/HEAD': '', 'tree/commondir': '' });
+  await here.output('read_file', { path: 'x.git/config' });
+  for (const path of ['x.git/config', 'x.git/CONFIG', 'x.git/hooks/post-checkout', 'x.git/info/attributes', 'tree/any'])
+    expect(await here.error('write_file', { path, content: 'x' }), path).toContain('is protected');
+  await here.output('write_file', { path: 'x.git/main/config', content: 'x\n' });
+  const inner = await placeAt(join(here.root, 'x.git/objects'));
+  expect(await inner.error('write_file', { path: 'info/alternates', content: 'x' })).toContain('is protected');
+  const tree = await placeAt(join(here.root, 'x.git/main'));
+  await tree.output('write_file', { path: 'HEAD', content: 'x\n' });
+});
+
+test('the files that instruct are not written, by whatever spelling', async () => {
+  const here = await place({ 'docs/Rules.md': 'old\n', 'docs/other.md': 'old\n', 'flag.md': 'old\n' });
+  const asked: string[] = [];
+  const inner = await placeAt(here.root, {
+    listInstructions: async (path) => {
+      asked.push(path);
+      return [join(here.root, 'docs/Rules.md'), join(here.root, 'docs/new/later.md')];
+    },
+  });
+  inner.workspace.protect([join(here.root, 'flag.md')]);
+  symlinkSync('docs', join(here.root, 'link'));
+  for (const path of ['docs/Rules.md', 'link/Rules.md', 'docs/new/later.md', 'docs/new/LATER.md', 'flag.md']) {
+    if (!path.includes('new')) await inner.output('read_file', { path });
+    expect(await inner.error('write_file', { path, content: 'x' }), path).toContain('is protected');
+  }
+  await inner.output('read_file', { path: 'docs/other.md' });
+  await inner.output('write_file', { path: 'docs/other.md', content: 'x\n' });
+  await inner.output('write_file', { path: 'docs/new/else.md', content: 'x\n' });
+  expect(asked).toContain(join(here.root, 'docs'));
 });
 
 test('files that others take for settings or keys are not made, but changed if the user let them be read', async () => {
