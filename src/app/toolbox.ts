@@ -134,11 +134,11 @@ export async function openOwnWorkspace(
   openJournal: (roots: readonly string[]) => Journal,
 ): Promise<Workspace> {
   const roots = [app.cwd, ...splitList(options.includeDirectories ?? [])];
-  const { document, ownDocument } = await app.settings();
+  const settings = await app.settings();
   return openWorkspace({
     roots,
     denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
-    protectedNames: [...listContextNames(document), ...listContextNames(ownDocument)],
+    protectedNames: [true, false].flatMap((isInFolder) => listContextNames(settings, isInFolder)),
     listInstructions: (path) => listInstructions(path, roots, app),
     outputs: createOutputStore(`${app.homes().gmn}/output`, app.clock.now),
     journal: openJournal(roots.map((root) => realPath(root) ?? root)),

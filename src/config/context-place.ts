@@ -36,9 +36,10 @@ const DEFAULT_NAMES: readonly string[] = ['AGENTS.md', 'GEMINI.md'];
  */
 export function findContextFiles({ cwd, homes, settings }: ContextOptions): readonly ContextFile[] {
   const folders = listProjectFolders(cwd);
-  const names = { user: listContextNames(settings.ownDocument), project: listContextNames(settings.document) };
-  const find = (directory: string, top: string, scope: ContextFile['scope']): readonly ContextFile[] =>
-    findFilesIn(directory, names[scope]).map((file) => ({ file, directory, root: realPath(top) ?? top, scope }));
+  const find = (directory: string, top: string, scope: ContextFile['scope']): readonly ContextFile[] => {
+    const names = listContextNames(settings, scope === 'project' && directory === cwd);
+    return findFilesIn(directory, names).map((file) => ({ file, directory, root: realPath(top) ?? top, scope }));
+  };
   const own = find(homes.gemini, homes.gemini, 'user');
   const shared = folders.flatMap((folder) => find(folder, folders[0] ?? cwd, 'project'));
   return [...own, ...shared.filter(({ file }) => !own.some((other) => realPath(other.file) === realPath(file)))];
@@ -85,10 +86,17 @@ export function listProjectFolders(cwd: string): readonly string[] {
   }
 }
 
-/** The names of context files. What a folder sets is not in `ownDocument`, so it never finds a file in a home directory. */
-export function listContextNames(document: JsonObject = {}): readonly string[] {
+/**
+ * The names of context files in a place. What the settings of the working directory say counts there and below
+ * (`isInFolder`), and finds no file anywhere else.
+ */
+export function listContextNames(
+  { document, ownDocument }: Pick<Settings, 'document' | 'ownDocument'>,
+  isInFolder: boolean,
+): readonly string[] {
+  const names = listNamesSet((isInFolder ? document : ownDocument) ?? {});
   // As in the official CLI, they are read in addition to GEMINI.md.
-  return [...new Set([...DEFAULT_NAMES, ...listNamesSet(document).filter(isPlainName)])];
+  return [...new Set([...DEFAULT_NAMES, ...names.filter(isPlainName)])];
 }
 
 /** Whether `context.fileName` holds a path, which is not used: it could lead anywhere. */

@@ -65,7 +65,7 @@ const KEYS = {
   'general.maxAttempts': { kind: 'count', isForFolders: false, why: 'it decides how often your account is asked' },
   'tools.core': { kind: 'strings', isForFolders: true, why: 'it can only leave tools out' },
   'tools.exclude': { kind: 'strings', isForFolders: true, why: 'it can only leave tools out' },
-  'context.fileName': { kind: 'oneOrMore', isForFolders: true, why: 'it counts for files of the project only' },
+  'context.fileName': { kind: 'oneOrMore', isForFolders: true, why: 'it counts for files in the folder only' },
   'output.format': { kind: 'string', isForFolders: false, why: 'a script must get the format it was written for' },
   'modelConfigs.aliases': { kind: 'object', isForFolders: false, why: 'it decides what the name of a model means' },
   'modelConfigs.customAliases': {

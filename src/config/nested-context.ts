@@ -44,7 +44,7 @@ export async function readNestedContext(
   const root = directory === undefined ? undefined : roots.find((candidate) => contains(candidate, directory));
   if (directory === undefined || root === undefined) return NONE;
   const above = listProjectFolders(cwd);
-  const names = listContextNames(options.settings.document);
+  const names = listContextNames(options.settings, contains(cwd, directory));
   const found = listFolders(root, directory)
     .filter((folder) => !above.includes(folder))
     .flatMap((folder) => findFilesIn(folder, names).map((file) => ({ file, folder, name: toName(cwd, file) })))

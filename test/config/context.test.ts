@@ -130,6 +130,18 @@ test('an import may have a name in any script; words that name no file are left 
   expect(memory).toContain('規約: <!-- 規約/命名.md -->\n名前は短く。\n<!-- end of 規約/命名.md -->。 @田中 さん');
 });
 
+test('what the settings of a folder call a context file counts in it, not above it and not at home', async (t) => {
+  const here = place(t, {
+    'home/.gemini/notes.md': 'at home',
+    'work/.git/HEAD': '',
+    'work/notes.md': 'above',
+    'work/in/notes.md': 'inside',
+    'work/in/.gemini/settings.json': '{"context":{"fileName":"notes.md"}}',
+  });
+  const { memory } = await contextOf(here, { cwd: here.path('work/in') });
+  expect(memory).toBe('=== notes.md ===\ninside\n=== end of notes.md ===');
+});
+
 posixTest('the sources are all files that the instruction comes from, or would come from', async (t) => {
   const here = place(t, {
     'home/.gemini/GEMINI.md': '@own.md',

@@ -56,6 +56,17 @@ test('another directory of the workspace has its own, also at its top', async (t
   expect((await enter(here, here.path('lib/in/x.txt'))).files).toEqual([]);
 });
 
+test('what the settings of the folder call a context file is one below it, not in another directory', async (t) => {
+  const here = place(t, {
+    'lib/notes.md': 'library',
+    'work/in/notes.md': 'inside',
+    'work/.gemini/settings.json': '{"context":{"fileName":"notes.md"}}',
+  });
+  const roots = ['.', here.path('lib')];
+  expect((await enter(here, 'in', { roots })).files).toEqual([{ path: 'in/notes.md', content: 'inside' }]);
+  expect((await enter(here, here.path('lib'), { roots })).files).toEqual([]);
+});
+
 test('nothing of an untrusted folder, nor of what others wrote, is used', async (t) => {
   const here = place(t, {
     ...FILES,
