@@ -109,7 +109,7 @@ function listNamesSet(document: JsonObject): readonly string[] {
   return isList(value) ? value : [value];
 }
 
-/** Whether it is the name of a file, on any system: no path, drive or stream, and nothing but dots. */
+/** Whether it is the name of a file, on any system: no path, drive or stream, and not only dots. */
 function isPlainName(name: string): boolean {
   return !/[\\/:\0]|^[. ]*$/.test(name);
 }

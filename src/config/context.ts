@@ -145,6 +145,8 @@ function fillPlaceholders(text: string, tools: readonly string[]): string {
 }
 
 const MAX_DEPTH = 5;
+/** Words that may be imports, each of which is looked up; of all files that one reader reads. */
+const MAX_IMPORTS = 1000;
 
 interface ContextLimits {
   readonly fileBytes: number;
@@ -181,6 +183,7 @@ export function createContextReader({ fileBytes, fileSize, totalLength } = LIMIT
   const notices: string[] = [];
   const sources: string[] = [];
   let left = totalLength;
+  let imports = 0;
 
   async function load(file: string, root: string | undefined): Promise<string | undefined> {
     const real = realPath(file);
@@ -215,6 +218,9 @@ export function createContextReader({ fileBytes, fileSize, totalLength } = LIMIT
   }
 
   async function readImport(path: string, { file, root, chain }: Import): Promise<string | undefined> {
+    imports += 1;
+    if (imports === MAX_IMPORTS + 1) skipFile(`${file}: @${path}`, `only ${MAX_IMPORTS} imports are looked up`);
+    if (imports > MAX_IMPORTS) return undefined;
     const target = isAbsolute(path) ? path : join(dirname(file), path);
     const real = realPath(target);
     addSource(target);

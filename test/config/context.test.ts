@@ -142,6 +142,14 @@ test('what the settings of a folder call a context file counts in it, not above 
   expect(memory).toBe('=== notes.md ===\ninside\n=== end of notes.md ===');
 });
 
+test('only so many words are looked up as imports, and a notice says where that ends', async (t) => {
+  const words = Array.from({ length: 999 }, (_, index) => `@word${index}`).join(' ');
+  const here = place(t, { 'work/GEMINI.md': `${words} @a.md @b.md @a.md`, 'work/a.md': 'A', 'work/b.md': 'B' });
+  const { memory, notices } = await contextOf(here);
+  expect(memory).toContain('@word998 <!-- a.md -->\nA\n<!-- end of a.md --> @b.md @a.md\n');
+  expect(notices).toEqual([`${here.path('work/GEMINI.md')}: @b.md is not used: only 1000 imports are looked up`]);
+});
+
 posixTest('the sources are all files that the instruction comes from, or would come from', async (t) => {
   const here = place(t, {
     'home/.gemini/GEMINI.md': '@own.md',

@@ -152,7 +152,7 @@ test('every key says whether a folder may set it, and why', () => {
   }
 });
 
-test("an old key's new place decides, and what is beside a refused key stays", async (t) => {
+test('a folder cannot decide about credentials, approval or policies', async (t) => {
   const { settings, path } = place(t, {
     'home/.gemini/settings.json': json({ security: { auth: { selectedType: 'gemini-api-key' } } }),
     [WORKSPACE]: json({
