@@ -94,6 +94,7 @@ test('a one-shot loads only what it needs', async (t) => {
     [
       "src/agent/agent.ts",
       "src/agent/turn.ts",
+      "src/api/attempt.ts",
       "src/api/backend.ts",
       "src/api/call.ts",
       "src/api/chunk.ts",

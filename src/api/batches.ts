@@ -16,7 +16,7 @@ import {
   replaceNotFound,
   withRetries,
 } from './queries.ts';
-import { replyReader } from './reply.ts';
+import { type ReplyReader, replyReader } from './reply.ts';
 import { blockedPromptError } from './reply-failure.ts';
 
 interface BatchesContext extends QueryContext, RetryOptions {
@@ -157,25 +157,30 @@ async function parseResult(value: Fields, context: ResultContext): Promise<Batch
   const metadata = isObject(value.metadata) ? value.metadata : {};
   const key = toNonEmptyString(value.key) ?? toNonEmptyString(metadata.key);
   if (key === undefined) return undefined;
-  try {
-    return { key, reply: await parseReply(value, context) };
-  } catch (thrown) {
-    if (thrown instanceof AppError) return { key, reply: thrown };
+  // The same reader as for a streamed reply.
+  const reader = replyReader(context.model, { secrets: context.identity.secrets });
+  const reply = await parseReply(value, reader, context).catch((thrown: unknown) => {
+    if (thrown instanceof AppError) return thrown;
     throw thrown;
-  }
+  });
+  const counted = reader.counted();
+  return { key, reply, ...(counted === undefined ? {} : { counted }) };
 }
 
-/** Through the same reader as a streamed reply. Throws AppError `api`. */
-async function parseReply({ response, error }: Fields, { model, identity }: ResultContext): Promise<BatchReply> {
+/** Throws AppError `api`. */
+async function parseReply(
+  { response, error }: Fields,
+  reader: ReplyReader,
+  { model, identity }: ResultContext,
+): Promise<BatchReply> {
   const { kind: credential, authHint, secrets } = identity;
   const failed = isObject(error) ? { error } : isObject(response) && isObject(response.error) ? response : undefined;
   if (failed !== undefined) {
     throw classifyStreamError({ model, credential, authHint, secrets, body: JSON.stringify(toHttpCodes(failed)) });
   }
   const chunk = parseChunk(response);
-  if (chunk.blockReason) throw blockedPromptError(chunk.blockReason, secrets);
-  const reader = replyReader(model, { secrets });
   const events = [...reader.take(chunk)];
+  if (chunk.blockReason) throw blockedPromptError(chunk.blockReason, secrets);
   reader.throwIfOver();
   const { events: rest, reply } = await reader.finish();
   const text = [...events, ...rest].map((event) => (event.type === 'text' ? event.delta : '')).join('');

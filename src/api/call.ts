@@ -2,8 +2,9 @@ import type { Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { toNotices } from '../core/event.ts';
 import { type Clock, closeBody, type HttpRequest, type HttpResponse, type SendHttp, type Trace } from '../core/io.ts';
-import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import type { CountedCall, Model, ModelRequest, Reply, ReplyEvent, SpendingLimit } from '../core/model.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
+import { type Attempt, addTier, beginAttempt, endAttempt, limitNotices, tierNotices } from './attempt.ts';
 import type { Backend } from './backend.ts';
 import { type Chunk, parseChunk } from './chunk.ts';
 import type { FailedCall } from './failure.ts';
@@ -37,8 +38,10 @@ export interface ModelOptions {
   /** Tried in order, each with a notice, when the model before is overloaded and nothing was shown. */
   readonly alternatives?: readonly Substitute[] | undefined;
   readonly takeNotices?: () => readonly string[];
-  /** Gets every complete reply, which is what is billed. */
-  readonly onReply?: ((reply: Reply) => void) | undefined;
+  /** Asked before every request: the first one, retries, resumptions, continuations, and those to other models. */
+  readonly spending?: SpendingLimit | undefined;
+  /** Gets what the service counted for every request, also for one that failed: that is billed. */
+  readonly onCall?: ((call: CountedCall) => void) | undefined;
 }
 
 interface Call {
@@ -56,6 +59,8 @@ interface Call {
   checkpoint?: Checkpoint;
   /** How often the reply was continued because the server asked for it. */
   hops: number;
+  /** How often the reply was resumed at a token after a failure, with or without progress. */
+  readonly resumptions: number;
   /** How often it was requested from the start. Resumptions in between do not reset this. */
   readonly restarts: number;
 }
@@ -71,8 +76,9 @@ interface Checkpoint {
   readonly losses: number;
 }
 
-/** More continuations than this mean a reply that never ends. */
-const MAX_HOPS = 1000;
+/** More continuations or resumptions than this mean a reply that never ends. */
+const MAX_HOPS = 64;
+const MAX_RESUMPTIONS = 20;
 
 /**
  * A model behind a backend. Around the sending of a request there are, from the outside in: its deadline, other models
@@ -98,36 +104,46 @@ export function geminiModel(options: ModelOptions): Model {
 
   // Every piece of a reply passes `stream` and `receiveReply`. V8 compiles each of them whole for that, so what happens once
   // per call is in functions of its own.
-  async function* stream(asked: ModelRequest, runSignal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
+  async function* stream(
+    asked: ModelRequest,
+    runSignal: AbortSignal,
+    onCall?: (call: CountedCall) => void,
+  ): AsyncGenerator<ReplyEvent, Reply> {
     const deadline = requestTimeout && createDeadline(runSignal, requestTimeout.ms, requestTimeout.error);
     const signal = deadline?.signal ?? runSignal;
     const recovery = { ...options, deadline: deadline?.endsAt ?? options.deadline };
     let call = createCall(asked, signal, findSubstitute(asked.model));
     let response: HttpResponse | undefined;
+    let attempt: Attempt | undefined;
+    const countCall = (counted: CountedCall): void => {
+      options.onCall?.(counted);
+      onCall?.(counted);
+    };
     try {
       for (;;) {
         try {
           for (const event of await waitEvents(call, clock)) yield event;
-          response = await sendAttempt(call, options);
-          for (const event of beginEvents(call, [...takeNotices(), ...tierNotices(call, response)])) yield event;
-          const reader = call.checkpoint?.reader ?? replyReader(call.request.model, await readers(call.request));
+          attempt = await beginAttempt(call, options, deadline);
+          response = await sendAttempt(call, attempt, options);
+          for (const event of beginEvents(call, response, takeNotices())) yield event;
+          const reader = resumeReader(call) ?? replyReader(call.request.model, await readers(call.request));
+          attempt.reader = reader;
           const reply = yield* receiveReply(call, response, { ...options, reader });
           if (reply !== undefined) {
             await rememberSubstitute(call);
-            const served = addTier(reply, call, response);
-            options.onReply?.(served);
-            return served;
+            for (const event of limitNotices(attempt, reply)) yield event;
+            return addTier(reply, attempt.request, response);
           }
           call = { ...call, retry: undefined };
         } catch (thrown) {
-          const { events, next } = await recover(
-            call,
-            AppError.from(signal.aborted ? signal.reason : thrown),
-            recovery,
-          );
+          const failure = AppError.from(signal.aborted ? signal.reason : thrown);
+          if (attempt !== undefined) attempt.isRefused = failure.status !== undefined;
+          const { events, next } = await recover(call, failure, recovery);
           for (const event of events) yield event;
           call = next();
         } finally {
+          if (attempt !== undefined) endAttempt(attempt, response, countCall);
+          attempt = undefined;
           // The consumer may stop before reading the body, and an open connection would keep the process alive.
           if (response) await closeBody(response.body);
           response = undefined;
@@ -140,37 +156,23 @@ export function geminiModel(options: ModelOptions): Model {
   return { stream };
 }
 
+/** The reader of a reply that has begun on another connection. */
+function resumeReader({ checkpoint }: Call): ReplyReader | undefined {
+  checkpoint?.reader.resume();
+  return checkpoint?.reader;
+}
+
 async function waitEvents({ request, retry, checkpoint, signal }: Call, clock: Clock): Promise<readonly ReplyEvent[]> {
   if (retry) await clock.sleep(retry.delayMs, signal);
   const what = retry ? `${request.model} (attempt ${retry.number + 1})` : request.model;
   return checkpoint ? [] : [{ type: 'wait', what }];
 }
 
-function beginEvents(call: Call, notices: readonly string[]): readonly ReplyEvent[] {
+function beginEvents(call: Call, response: HttpResponse, notices: readonly string[]): readonly ReplyEvent[] {
   const isFirst = !call.hasBegun;
+  const all = isFirst ? [...notices, ...tierNotices(call.request, response)] : notices;
   call.hasBegun = true;
-  return [...toNotices(notices), ...(isFirst ? [{ type: 'begin', model: call.request.model } as const] : [])];
-}
-
-const TIER_HEADER = 'x-gemini-service-tier';
-
-function tierNotices({ request, hasBegun }: Call, { headers }: HttpResponse): readonly string[] {
-  const { serviceTier: asked } = request;
-  const served = headers[TIER_HEADER]?.toLowerCase();
-  if (hasBegun || asked === undefined || served === undefined || served === asked) return [];
-  return [`the service answered in its ${toTierName(served)} tier, not in ${asked}`];
-}
-
-function addTier(reply: Reply, { request }: Call, { headers }: HttpResponse): Reply {
-  if (request.serviceTier === undefined) return reply;
-  const served = headers[TIER_HEADER];
-  const tier = reply.serviceTier ?? request.serviceTier;
-  return { ...reply, serviceTier: served === undefined ? tier : toTierName(served.toLowerCase()) };
-}
-
-/** The server chooses the header, so only text that looks like a tier is quoted. */
-function toTierName(text: string): string {
-  return /^[a-z_-]{1,30}$/.test(text) ? text : 'unknown';
+  return [...toNotices(all), ...(isFirst ? [{ type: 'begin', model: call.request.model } as const] : [])];
 }
 
 function createCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitute): Call {
@@ -178,6 +180,7 @@ function createCall(asked: ModelRequest, signal: AbortSignal, substitute?: Subst
     asked,
     signal,
     hops: 0,
+    resumptions: 0,
     restarts: 0,
     isSent: false,
     hasBegun: false,
@@ -240,7 +243,8 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
     return { events, next: () => createCall(call.asked, signal, gone) };
   }
   if (call.isSent && !call.hasBegun) events.push({ type: 'begin', model });
-  const isCutShort = call.checkpoint !== undefined && call.hasShown && failure.status !== undefined;
+  const isUnresumed = failure.status !== undefined || (failure.fault === 'api' && call.resumptions >= MAX_RESUMPTIONS);
+  const isCutShort = call.checkpoint !== undefined && call.hasShown && isUnresumed;
   const last = gone
     ? (await import('./fallback.ts')).noModelError(failure, gone)
     : toFinalFailure(isCutShort ? (await import('./reply-failure.ts')).cutShortError(failure) : failure, limits);
@@ -252,7 +256,8 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
   };
 }
 
-const MAX_RESUMPTIONS = 3;
+/** How often a reply is resumed at the same token. */
+const MAX_LOSSES = 3;
 
 function nextResumption(
   call: Call,
@@ -260,7 +265,7 @@ function nextResumption(
   { nextRetry, ...limits }: Parameters<typeof NextRetry>[2] & { readonly nextRetry: typeof NextRetry },
 ): Call | undefined {
   const { checkpoint } = call;
-  if (checkpoint === undefined || checkpoint.isPassed) return undefined;
+  if (checkpoint === undefined || checkpoint.isPassed || call.resumptions >= MAX_RESUMPTIONS) return undefined;
   const { reader } = checkpoint;
   if (reader.isFinished() && !reader.isToBeContinued()) return undefined;
   const done = checkpoint.isProgress ? 0 : (call.retry?.number ?? 0);
@@ -268,14 +273,13 @@ function nextResumption(
   const isLost = failure.status === undefined;
   // A lost connection is no reason to wait, unless it is lost again.
   const baseMs = done === 0 && isLost ? 0 : limits.baseMs;
-  const { atMost = MAX_RESUMPTIONS } = limits;
+  const { atMost = MAX_LOSSES } = limits;
   // Resuming after a lost connection requests nothing twice, so it does not count as a retry. A refused request does.
-  const of = isLost ? MAX_RESUMPTIONS : Math.min(MAX_RESUMPTIONS, atMost + losses);
+  const of = isLost ? MAX_LOSSES : Math.min(MAX_LOSSES, atMost + losses);
   const retry = nextRetry(failure, done, { ...limits, baseMs, atMost: of });
   if (retry === undefined) return undefined;
-  reader.resume();
   const next = { ...checkpoint, isProgress: false, losses: isLost ? losses + 1 : losses };
-  return { ...call, retry, checkpoint: next };
+  return { ...call, retry, checkpoint: next, resumptions: call.resumptions + 1 };
 }
 
 async function nextAlternative(
@@ -292,14 +296,15 @@ async function nextAlternative(
  * The 2xx response to one attempt. Throws the classified error for any other, unless the backend can repair its
  * request.
  */
-async function sendAttempt(call: Call, options: ModelOptions): Promise<HttpResponse> {
+async function sendAttempt(call: Call, attempt: Attempt, options: ModelOptions): Promise<HttpResponse> {
   const { backend } = options;
-  const response = await sendCall(call, options);
+  const response = await sendCall(call, attempt, options);
   if (response.status >= 200 && response.status <= 299) return response;
   const body = await readPrefix(response.body, MAX_ERROR_BYTES);
   if (!call.isRepaired && backend.repair !== undefined) {
     call.isRepaired = true;
-    if (await backend.repair({ status: response.status, body }, call.signal)) return sendAttempt(call, options);
+    if (await backend.repair({ status: response.status, body }, call.signal))
+      return sendAttempt(call, attempt, options);
   }
   const { classifyResponse } = await import('./failure.ts');
   throw classifyResponse({ ...describeCall(call, backend), status: response.status, headers: response.headers, body });
@@ -344,8 +349,10 @@ function createReceiver(
   function takeChunk(chunk: Chunk, events: ReplyEvent[]): (() => unknown) | undefined {
     const { error, blockReason, otherCandidates, continuationToken: token } = chunk;
     if (error !== undefined) return () => streamError(call, backend, error);
-    if (blockReason)
+    if (blockReason) {
+      reader.take({ ...chunk, parts: [] });
       return async () => (await import('./reply-failure.ts')).blockedPromptError(blockReason, backend.secrets);
+    }
     if (otherCandidates > 0) trace(`${model}: ${otherCandidates} more candidates left out`);
     reader.take(chunk, events);
     reader.throwIfOver();
@@ -382,7 +389,6 @@ function createReceiver(
       if (!hasContent) throw stalledError({ retry: {} });
       call.hops += 1;
       if (call.hops > MAX_HOPS) throw stalledError();
-      reader.resume();
       return { events: [] };
     },
   };
@@ -413,11 +419,12 @@ function createReaderOptions({
 }
 
 /** Sends the request; on a 401 it refreshes the credential and sends again, once per call. */
-async function sendCall(call: Call, { backend, send }: ModelOptions): Promise<HttpResponse> {
+async function sendCall(call: Call, attempt: Attempt, { backend, send }: ModelOptions): Promise<HttpResponse> {
   const { signal, checkpoint } = call;
-  const request = checkpoint ? { ...call.request, continuationToken: checkpoint.token } : call.request;
+  const request = checkpoint ? { ...attempt.request, continuationToken: checkpoint.token } : attempt.request;
   const onSent = (): void => {
     call.isSent = true;
+    attempt.isSent = true;
   };
   const prepare = async (refresh: boolean): Promise<HttpRequest> => ({
     ...(await backend.prepare(request, { signal, refresh })),

@@ -2,7 +2,7 @@ import type { CallPart, Content, MediaPart, Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { AnswerFile, PageStep, ServiceStep } from '../core/event.ts';
 import { isCount, isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
-import type { Reply, ReplyEvent } from '../core/model.ts';
+import type { CountedCall, Reply, ReplyEvent } from '../core/model.ts';
 import { addUsage, DETAIL_KEYS, NO_USAGE, USAGE_KEYS, type Usage, type UsageDetails } from '../core/usage.ts';
 import type { Chunk } from './chunk.ts';
 import type { CallIds } from './reply-calls.ts';
@@ -17,6 +17,8 @@ export interface ReplyReader {
   isToBeContinued(): boolean;
   /** Called before the chunks of another connection of the same reply. Token counts of both are added. */
   resume(): void;
+  /** What the server has counted on this connection; undefined if nothing. */
+  counted(): CountedCall | undefined;
   /**
    * Called after the last chunk: the remaining events, and the reply. Throws AppError `api` if it is not a valid
    * answer.
@@ -94,6 +96,10 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
       counter.resume();
       delete seen.finishReason;
       delete seen.finishMessage;
+    },
+    counted() {
+      const latest = counter.latest();
+      return latest && { ...latest, model };
     },
     async finish() {
       const { finishReason } = seen;
@@ -394,6 +400,8 @@ interface UsageCounter {
   /** The reply continues on another connection, whose counts are added. */
   resume(): void;
   fields(): Pick<Reply, 'usage' | 'promptTokens' | 'details' | 'serviceTier'>;
+  /** The counts of this connection alone; undefined if there are none. */
+  latest(): Omit<CountedCall, 'model'> | undefined;
 }
 
 function createUsageCounter(): UsageCounter {
@@ -422,6 +430,10 @@ function createUsageCounter(): UsageCounter {
       ...findOtherModalities(joinDetails(detailsBefore, details)),
       ...findServiceTier(traffic),
     }),
+    latest: () =>
+      Object.keys(usage).length === 0
+        ? undefined
+        : { usage: { ...usage }, ...findOtherModalities(details), ...findServiceTier(traffic) },
   };
 }
 

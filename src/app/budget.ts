@@ -1,29 +1,37 @@
+import type { Queries } from '../api/queries.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
-import type { Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import { estimatePartTokens } from '../core/media-tokens.ts';
+import type { AdmittedRequest, CountedCall, ModelRequest, SpendingLimit } from '../core/model.ts';
 import { formatDollars } from '../core/text/format.ts';
-import { estimateTokens, MEDIA_TOKENS } from '../core/usage.ts';
+import { estimateTokens } from '../core/usage.ts';
 import { computeCost, countAffordableTokens, findPrice, type PriceOverrides } from '../models/prices.ts';
 import type { Backend } from '../models/table.ts';
+import { createCondition } from '../platform/runtime/condition.ts';
 
 /** With fewer tokens of output than this, a call is not worth its prompt. */
 const MIN_OUTPUT = 256;
+/** The longest answer of a request that sets no limit, in tokens. */
+export const DEFAULT_OUTPUT = 65_536;
 
 export interface Budget {
   /** In dollars. */
   readonly limit: number;
   readonly spent: number;
   hasPrice(model: string, backend: Backend): boolean;
-  /** The model, with each call limited to what is left. Throws AppError `usage` if one of its models has no price. */
-  limitModel(model: Model, choice: ModelChoice): Model;
+  /** For all requests to these models. Throws AppError `usage` if one of them has no price. */
+  limitSpending(target: SpendingTarget): SpendingLimit;
+  /** The queries, with those limited that cost tokens. They throw AppError `usage` for a model without a price. */
+  limitQueries(queries: Queries, target: Omit<SpendingTarget, 'models'>): Queries;
 }
 
-interface ModelChoice {
+interface SpendingTarget {
   /** The requested model, and its substitutes. */
   readonly models: readonly string[];
   readonly backend: Backend;
+  /** The bytes of uploaded files, by their address. */
+  readonly sizes: ReadonlyMap<string, number>;
 }
 
 interface BudgetOptions {
@@ -44,16 +52,44 @@ export async function openBudget(
   const account = createAccount(maxCost);
   const hasPrice = (model: string, backend: Backend): boolean =>
     findPrice({ model, at: app.clock.now(), backend, overrides }) !== undefined;
+  const limitSpending = ({ models, backend, sizes }: SpendingTarget): SpendingLimit => {
+    const unknown = models.find((id) => !hasPrice(id, backend));
+    if (unknown !== undefined) throw noPriceError(unknown, backend);
+    const purse = { backend, sizes, account, overrides, hint, now: app.clock.now };
+    return { admit: (request, signal) => admitRequest(request, purse, signal) };
+  };
   return {
     hasPrice,
     limit: maxCost,
     get spent() {
       return account.spent;
     },
-    limitModel(model, choice) {
-      const unknown = choice.models.find((id) => !hasPrice(id, choice.backend));
-      if (unknown !== undefined) throw noPriceError(unknown, choice.backend);
-      return createLimitedModel(model, { ...choice, account, overrides, hint, now: app.clock.now });
+    limitSpending,
+    limitQueries(queries, target) {
+      const spend = async <Result>(
+        model: string,
+        texts: readonly string[],
+        signal: AbortSignal,
+        send: () => Promise<Result>,
+      ): Promise<Result> => {
+        const { admit } = limitSpending({ ...target, models: [model] });
+        const contents = [{ role: 'user', parts: texts.map((text) => ({ text })) }] as const;
+        const admitted = await admit({ model, contents, generationConfig: { maxOutputTokens: 0 } }, signal);
+        let hasFailed = true;
+        try {
+          const result = await send();
+          hasFailed = false;
+          return result;
+        } finally {
+          // The service does not say how many tokens an embedding took.
+          admitted.settle(undefined, !hasFailed);
+        }
+      };
+      return {
+        ...queries,
+        embed: (request, signal) => spend(request.model, [request.text], signal, () => queries.embed(request, signal)),
+        embedAll: (batch, signal) => spend(batch.model, batch.texts, signal, () => queries.embedAll(batch, signal)),
+      };
     },
   };
 }
@@ -62,123 +98,97 @@ interface Account {
   readonly limit: number;
   readonly spent: number;
   readonly left: number;
+  /** Whether nothing is reserved. */
+  readonly isIdle: boolean;
   /** Reserves an amount for a call in flight. The returned function replaces it by the cost of the call. */
   reserve(amount: number): (cost: number) => void;
+  /** Resolves when a call has ended. Rejects with the signal's reason. */
+  waitForEnd(signal: AbortSignal): Promise<void>;
 }
 
 function createAccount(limit: number): Account {
   let spent = 0;
-  let reserved = 0;
+  const reserved = new Set<{ readonly amount: number }>();
+  const ended = createCondition();
   return {
     limit,
     get spent() {
       return spent;
     },
     get left() {
-      return limit - spent - reserved;
+      return [...reserved].reduce((left, { amount }) => left - amount, limit - spent);
+    },
+    get isIdle() {
+      return reserved.size === 0;
     },
     reserve(amount) {
-      reserved += amount;
+      const reservation = { amount };
+      reserved.add(reservation);
       return (cost) => {
-        reserved -= amount;
+        reserved.delete(reservation);
         spent += cost;
+        ended.notifyAll();
       };
     },
+    waitForEnd: ended.wait,
   };
 }
 
-interface LimitedCalls extends ModelChoice {
+interface Purse extends Omit<SpendingTarget, 'models'> {
   readonly account: Account;
   readonly overrides: PriceOverrides;
   readonly hint: string;
   readonly now: () => number;
 }
 
-function createLimitedModel(model: Model, calls: LimitedCalls): Model {
-  return {
-    async *stream(asked, signal) {
-      const { request, settle, isLowered } = admitCall(asked, calls);
-      let hasBegun = false;
-      let reply: Reply | undefined;
-      const stream = model.stream(request, signal);
-      try {
-        let step = await stream.next();
-        for (; !step.done; step = await stream.next()) {
-          hasBegun ||= step.value.type === 'begin';
-          yield step.value;
-        }
-        reply = step.value;
-        if (isLowered && reply.finishReason === 'MAX_TOKENS') yield cutNotice(request, calls.account);
-        return reply;
-      } finally {
-        await stream.return(reply ?? NO_REPLY);
-        settle(reply, hasBegun);
-      }
-    },
-  };
-}
-
-/** What a stream that is closed early returns; never used. */
-const NO_REPLY: Reply = { finishReason: '', usage: {}, model: '' };
-
-interface AdmittedCall {
-  readonly request: ModelRequest;
-  readonly isLowered: boolean;
-  /** To be called once, when the call has ended. */
-  settle(reply: Reply | undefined, hasBegun: boolean): void;
-}
-
-/** Reserves the most that the call can cost. Throws AppError `limit` if that leaves no room for an answer. */
-function admitCall(
-  asked: ModelRequest,
-  { models, backend, account, overrides, hint, now }: LimitedCalls,
-): AdmittedCall {
-  const serviceTier = readServiceTier(asked);
-  const context = { at: now(), backend, overrides, serviceTier };
-  const promptTokens = estimateRequest(asked);
+async function admitRequest(asked: ModelRequest, purse: Purse, signal: AbortSignal): Promise<AdmittedRequest> {
+  const { backend, sizes, account, overrides, hint, now } = purse;
+  const { model, serviceTier } = asked;
+  const context = { at: now(), backend, overrides, serviceTier, model };
+  const promptTokens = estimateRequest(asked, sizes);
   const { maxOutputTokens: wanted } = asked.generationConfig;
-  const most = typeof wanted === 'number' ? wanted : Number.POSITIVE_INFINITY;
-  const affordable = Math.min(
-    ...models.map((model) => countAffordableTokens(account.left, { ...context, model, promptTokens }) ?? 0),
-  );
+  const most = typeof wanted === 'number' ? wanted : DEFAULT_OUTPUT;
+  const estimate = (candidatesTokenCount: number): number => {
+    const cost = computeCost({ promptTokenCount: promptTokens, candidatesTokenCount }, context);
+    if (cost === undefined) throw noPriceError(model, backend);
+    return cost;
+  };
+  const countAffordable = (): number => {
+    if (estimate(0) > account.left) return -1;
+    return most === 0 ? 0 : (countAffordableTokens(account.left, { ...context, promptTokens }) ?? 0);
+  };
+  // Most answers are shorter than they may be, so a call that ends leaves more than it had reserved.
+  while (countAffordable() < most && !account.isIdle) await account.waitForEnd(signal);
+  const affordable = countAffordable();
   if (affordable < Math.min(MIN_OUTPUT, most)) throw spentError(account, hint);
   const output = Math.min(most, affordable);
-  const estimate = (candidatesTokenCount: number): number =>
-    Math.max(
-      ...models.map(
-        (model) => computeCost({ promptTokenCount: promptTokens, candidatesTokenCount }, { ...context, model }) ?? 0,
-      ),
-    );
-  const settle = account.reserve(Number.isFinite(output) ? estimate(output) : 0);
-  const isLowered = output < most;
+  const settle = account.reserve(estimate(output));
+  const toCost = (counted: CountedCall): number => {
+    const usage = { ...counted.usage, ...counted.details };
+    const price = (id: string): number | undefined =>
+      computeCost(usage, { ...context, at: now(), model: id, serviceTier: counted.serviceTier ?? serviceTier });
+    // A reply may name a model without a price: it is billed as the requested one, else as estimated.
+    return price(counted.model) ?? price(model) ?? estimate(output);
+  };
   return {
-    request: isLowered ? { ...asked, generationConfig: { ...asked.generationConfig, maxOutputTokens: output } } : asked,
-    isLowered,
-    settle(reply, hasBegun) {
-      if (reply === undefined) return settle(hasBegun ? estimate(0) : 0);
-      const { model, promptTokens: length, serviceTier: served = serviceTier } = reply;
-      const usage = { ...reply.usage, ...reply.details };
-      const price = (id: string): number | undefined =>
-        computeCost(usage, { ...context, at: now(), model: id, serviceTier: served, promptTokens: length });
-      // A reply may name a model without a price: it is billed as the requested one, else as estimated.
-      settle(price(model) ?? price(asked.model) ?? estimate(Number.isFinite(output) ? output : 0));
-    },
+    ...(output < most ? limitOutput(asked, output, account) : { request: asked }),
+    settle: (counted, mayCost) => settle(counted === undefined ? (mayCost ? estimate(0) : 0) : toCost(counted)),
   };
 }
 
-function readServiceTier(request: ModelRequest): string | undefined {
-  const { serviceTier } = request as { readonly serviceTier?: unknown };
-  return typeof serviceTier === 'string' ? serviceTier : undefined;
-}
-
-function cutNotice({ generationConfig }: ModelRequest, { limit }: Account): ReplyEvent {
-  const message = `--max-cost ${limit} left room for ${generationConfig.maxOutputTokens} tokens of this answer`;
-  return { type: 'notice', message };
+function limitOutput(asked: ModelRequest, output: number, { limit }: Account): Omit<AdmittedRequest, 'settle'> {
+  return {
+    request: { ...asked, generationConfig: { ...asked.generationConfig, maxOutputTokens: output } },
+    notice: `--max-cost ${limit} left room for ${output} tokens of this answer`,
+  };
 }
 
 function spentError({ limit, spent }: Account, hint: string): AppError {
-  const message = `stopped at --max-cost: ${formatDollars(spent)} of ${formatDollars(limit)} is spent, and the rest does not buy the next answer`;
-  return new AppError('limit', message, { hint });
+  const message =
+    spent === 0
+      ? `stopped at --max-cost: ${formatDollars(limit)} does not buy one answer`
+      : `stopped at --max-cost: ${formatDollars(spent)} of ${formatDollars(limit)} is spent, and the rest does not buy the next answer`;
+  return new AppError('limit', message, { hint, quota: { per: 'run' } });
 }
 
 function noPriceError(model: string, backend: Backend): AppError {
@@ -192,20 +202,13 @@ function noPriceError(model: string, backend: Backend): AppError {
   });
 }
 
-/** Bytes of base64 per token of sound, video and documents. Gives rather too many tokens than too few. */
-const MEDIA_BYTES = 400;
-
-function estimateRequest({ contents, systemInstruction, tools = [] }: ModelRequest): number {
+function estimateRequest(
+  { contents, systemInstruction, tools = [] }: ModelRequest,
+  sizes: ReadonlyMap<string, number>,
+): number {
   const parts = [...contents, ...(systemInstruction === undefined ? [] : [systemInstruction])].flatMap(
     (content) => content.parts,
   );
   const declared = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
-  return parts.reduce((sum, part) => sum + estimatePartTokens(part), declared);
-}
-
-function estimatePartTokens(part: Part): number {
-  if ('text' in part && typeof part.text === 'string') return estimateTokens(part.text);
-  if (!('inlineData' in part)) return estimateTokens(JSON.stringify(part));
-  const { mimeType, data } = part.inlineData;
-  return mimeType.startsWith('image/') ? MEDIA_TOKENS : Math.max(MEDIA_TOKENS, Math.ceil(data.length / MEDIA_BYTES));
+  return parts.reduce((sum, part) => sum + estimatePartTokens(part, sizes), declared);
 }

@@ -13,7 +13,7 @@ import { AppError } from '../core/error.ts';
 import type { FileSupport } from '../core/files.ts';
 import type { HttpRequest } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Model, ModelRequest, Reply, ReplyEvent, ServiceTier } from '../core/model.ts';
+import type { CountedCall, Model, ModelRequest, Reply, ReplyEvent, ServiceTier } from '../core/model.ts';
 import { formatDuration } from '../core/text/format.ts';
 import type { BilledCall } from '../core/usage.ts';
 import { cacheDefault, defaultChoice, readCachedDefault, resolveModel } from '../models/choice.ts';
@@ -228,7 +228,12 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     ...(files && { files: (own = retries) => files(own) }),
     ...(batches && { batches: (own = retries) => batches(own) }),
   };
-  const { provideFiles, withFiles } = createFileProvider(app, target, { isRemembered: !options.demo, pause });
+  const sizes = new Map<string, number>();
+  const { provideFiles, withFiles } = createFileProvider(app, target, {
+    ...{ isRemembered: !options.demo, pause },
+    onProvided: ({ uri }, bytes) => void sizes.set(uri, bytes),
+  });
+  const models = [modelId, ...ids, ...(fallback === undefined ? [] : [fallback.to])];
   const model = geminiModel({
     requestTimeout:
       requestTimeoutMs === undefined
@@ -242,11 +247,11 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     backend,
     send: withEndpointHint(name, app),
     trace: app.trace,
-    onReply: onCall && ((reply) => onCall(toBilledCall(reply, options.demo ? 'demo' : name, app.clock.now()))),
+    spending: budget?.limitSpending({ models, backend: name, sizes }),
+    onCall: onCall && ((call) => onCall(toBilledCall(call, options.demo ? 'demo' : name, app.clock.now()))),
   });
-  const models = [modelId, ...ids, ...(fallback === undefined ? [] : [fallback.to])];
   return {
-    model: withFiles(budget?.limitModel(model, { models, backend: name }) ?? model),
+    model: withFiles(model),
     ...target,
     provideFiles,
     fileSupport: opened.fileSupport,
@@ -260,7 +265,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
       return toPreview(await backend.preview(withoutLocalFiles(request)));
     },
     preconnect: () => app.preconnect(opened.endpoint),
-    queries,
+    queries: budget ? async () => budget.limitQueries(await queries(), { backend: name, sizes }) : queries,
     retryBaseMs,
     retries,
     ...(fallback === undefined ? {} : { fallback: fallback.to }),
@@ -268,13 +273,12 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
 }
 
 export function toBilledCall(
-  { model, usage, details, promptTokens, serviceTier }: Reply,
+  { model, usage, details, serviceTier }: CountedCall,
   backend: string,
   at: number,
 ): BilledCall {
   return {
     ...{ model, usage: { ...usage, ...details }, at, backend },
-    ...(promptTokens === undefined ? {} : { promptTokens }),
     ...(serviceTier === undefined ? {} : { serviceTier }),
   };
 }
@@ -312,7 +316,7 @@ function createSubstitute(from: string, to: string, toConfig: (id: string) => Js
       const others = Object.entries(sent).filter(([key]) => !Object.hasOwn(own, key));
       const config = { ...toConfig(to), ...Object.fromEntries(others) };
       const { maxOutputTokens: limit } = sent;
-      // `--max-cost` may have lowered it.
+      // Whoever asks may have lowered it.
       const isLowered = typeof limit === 'number' && limit < Number(own.maxOutputTokens ?? 0);
       return isLowered
         ? { ...config, maxOutputTokens: Math.min(limit, Number(config.maxOutputTokens ?? limit)) }
@@ -342,6 +346,9 @@ interface FileProvider extends Pick<OpenedModel, 'provideFiles'> {
   withFiles(model: Model): Model;
 }
 
+/** The arguments of `Model.stream` after the request. */
+type StreamRest = Parameters<Model['stream']> extends [unknown, ...infer Rest] ? Rest : never;
+
 function createFileProvider(
   app: App,
   target: Pick<OpenedModel, 'files' | 'backend' | 'account'>,
@@ -356,15 +363,15 @@ function createFileProvider(
   async function* streamWithFiles(
     model: Model,
     request: ModelRequest,
-    signal: AbortSignal,
+    ...rest: StreamRest
   ): AsyncGenerator<ReplyEvent, Reply> {
-    return yield* (await import('./uploads.ts')).streamWithFiles(model, request, open, signal);
+    return yield* (await import('./uploads.ts')).streamWithFiles(model, request, open, ...rest);
   }
   return {
     provideFiles,
     withFiles: (model) => ({
-      stream: (request, signal) =>
-        hasLocalFile(request) ? streamWithFiles(model, request, signal) : model.stream(request, signal),
+      stream: (request, ...rest) =>
+        hasLocalFile(request) ? streamWithFiles(model, request, ...rest) : model.stream(request, ...rest),
     }),
   };
 }

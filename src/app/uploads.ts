@@ -6,7 +6,7 @@ import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { RETENTION, type RemoteFile, type UploadSource } from '../core/files.ts';
 import { isObject } from '../core/json.ts';
-import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import type { CountedCall, Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import { DAY_MS, formatDuration, formatSize } from '../core/text/format.ts';
 import { listByteForms } from '../core/text/secrets.ts';
 import { acquireLock, type Lock } from '../platform/files/lock.ts';
@@ -51,6 +51,8 @@ interface UploadOptions {
   readonly isRemembered?: boolean;
   /** Stops the clock of the run while something is sent, until the returned function is called. */
   readonly pause?: (() => () => void) | undefined;
+  /** Called with each content that the service has, and its size. */
+  readonly onProvided?: (file: RemoteFile, bytes: number) => void;
 }
 
 const MIN_LIFE_MS = 10 * 60_000;
@@ -62,7 +64,7 @@ const CACHE_MS = 7 * DAY_MS;
 export async function createUploads(
   app: App,
   opened: UploadTarget,
-  { isRemembered = true, pause }: UploadOptions = {},
+  { isRemembered = true, pause, onProvided = () => {} }: UploadOptions = {},
 ): Promise<Uploads> {
   if (opened.files === undefined) throw noFilesError(opened.backend);
   const client = await opened.files();
@@ -136,6 +138,7 @@ export async function createUploads(
       try {
         const file = yield* makeReady(source, mimeType, need);
         ready.set(hash, file);
+        onProvided(file, source.bytes);
         return file;
       } finally {
         running.delete(hash);
@@ -198,17 +201,18 @@ export async function* streamWithFiles(
   request: ModelRequest,
   open: () => Promise<Uploads>,
   signal: AbortSignal,
+  onCall?: (call: CountedCall) => void,
 ): AsyncGenerator<ReplyEvent, Reply> {
   const provided = yield* provideFiles(request, open, { signal });
   try {
-    return yield* model.stream(provided, signal);
+    return yield* model.stream(provided, signal, onCall);
   } catch (thrown) {
     // Google answers 403 for a file that does not exist, and for a key without permission.
     if (!(thrown instanceof AppError) || thrown.status !== 403) throw thrown;
     const isGone = await (await open()).dropMissing(signal).catch(() => false);
     if (!isGone) throw thrown;
   }
-  return yield* model.stream(yield* provideFiles(request, open, { signal }), signal);
+  return yield* model.stream(yield* provideFiles(request, open, { signal }), signal, onCall);
 }
 
 async function* provideFile(

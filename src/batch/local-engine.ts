@@ -2,8 +2,7 @@ import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import type { Usage } from '../core/usage.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
-import type { Budget } from './budget.ts';
-import { createCondition } from './condition.ts';
+import { createCondition } from '../platform/runtime/condition.ts';
 import type { Engine, EngineRun, PendingRow } from './engine.ts';
 import type { RowAnswer, RowResult } from './result.ts';
 import type { Permit, Throttle } from './throttle.ts';
@@ -14,17 +13,8 @@ export interface PreparedRow {
   readonly tokens: number;
   /** The same for the same request; called only with `--dedupe`. */
   readonly key: () => string;
-  readonly model: string;
-  readonly maxOutputTokens: number | undefined;
   /** Sends it once. Throws AppError, with `retry` where another attempt may help. */
-  ask(limits: AskLimits, signal: AbortSignal): Promise<AttemptAnswer>;
-}
-
-export interface AskLimits {
-  /** Less than the request asks for: the budget covers no more. */
-  readonly maxOutputTokens?: number;
-  /** Gets the cost of the attempt, even of one that failed; undefined if it is not known. */
-  readonly onCost?: (cost: number | undefined) => void;
+  ask(signal: AbortSignal): Promise<AttemptAnswer>;
 }
 
 export type AttemptAnswer = Pick<RowAnswer, 'response' | 'json' | 'model' | 'usage' | 'cost' | 'finishReason'>;
@@ -39,7 +29,6 @@ export interface LocalEngineOptions {
   readonly retries: number;
   /** The first delay; it doubles with each retry. */
   readonly baseMs: number;
-  readonly budget?: Budget | undefined;
   /** Asks rows with the same request once. */
   readonly dedupes?: boolean;
 }
@@ -172,7 +161,7 @@ function createAsker(
   options: LocalEngineOptions,
   { signal, halted }: { readonly signal: AbortSignal; readonly halted: AbortSignal },
 ) {
-  const { throttle, clock, random, retries, baseMs, budget } = options;
+  const { throttle, clock, random, retries, baseMs } = options;
   /** The server's token counts divided by our estimates. */
   let ratio = 1;
   const learnRatio = (expected: number, { promptTokenCount }: Usage): void => {
@@ -184,22 +173,14 @@ function createAsker(
     let failures = 0;
     for (let attempts = 1; ; attempts += 1) {
       const expected = Math.ceil(prepared.tokens * ratio);
-      const reserved =
-        budget && (await stopRunAtLimit(() => budget.reserve({ ...prepared, tokens: expected }, halted)));
       let permit: Permit | undefined;
-      let cost: number | undefined;
-      const onCost = (spent: number | undefined): void => {
-        cost = spent;
-      };
       try {
         permit = await throttle.acquire(expected, halted);
-        const asked = await prepared.ask({ ...toAskLimits(reserved), onCost }, signal);
+        const asked = await prepared.ask(signal);
         permit.succeed(asked.usage.promptTokenCount);
         learnRatio(prepared.tokens, asked.usage);
-        reserved?.settle(cost ?? asked.cost);
         return { ...asked, ms: 0, attempts };
       } catch (thrown) {
-        reserved?.settle(cost);
         const error = AppError.from(thrown);
         const isRefusal = isThrottled(error);
         if (isRefusal) permit?.refuse(error);
@@ -218,19 +199,6 @@ function createAsker(
   };
 }
 
-function toAskLimits(reserved: AskLimits | undefined): AskLimits {
-  const { maxOutputTokens } = reserved ?? {};
-  return maxOutputTokens === undefined ? {} : { maxOutputTokens };
-}
-
-async function stopRunAtLimit<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (thrown) {
-    throw thrown instanceof AppError && thrown.fault === 'limit' ? new RunStop(thrown) : thrown;
-  }
-}
-
 /** Whether the service lacks capacity for all requests, not only for this one. */
 function isThrottled({ status, quota }: AppError): boolean {
   return quota?.per === 'minute' || (quota === undefined && (status === 429 || status === 503));
@@ -238,7 +206,7 @@ function isThrottled({ status, quota }: AppError): boolean {
 
 /** Whether every other row would fail in the same way. */
 function isFatal({ fault, quota, objection }: AppError, { input }: PendingRow): boolean {
-  if (fault === 'auth' || fault === 'config') return true;
+  if (fault === 'auth' || fault === 'config' || quota?.per === 'run') return true;
   return input.model === undefined && (quota?.per === 'day' || quota?.per === 'plan' || objection === 'model');
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
-import { createCondition } from './condition.ts';
+import { createCondition } from '../platform/runtime/condition.ts';
 import type { Engine, PendingRow } from './engine.ts';
 import type { Journal } from './journal.ts';
 import type { FinishedRow } from './result.ts';

@@ -1,4 +1,5 @@
 import { createLazyRedaction } from '../app/agent.ts';
+import type { Budget } from '../app/budget.ts';
 import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelOptions, openModel } from '../app/model.ts';
 import { createQueries } from '../app/queries.ts';
 import type { PrintOptions } from '../app/report.ts';
@@ -22,6 +23,7 @@ interface EmbedOptions extends PrintOptions, Pick<ModelOptions, 'auth' | 'backen
   readonly dimensions?: number;
   readonly whole?: boolean;
   readonly noText?: boolean;
+  readonly maxCost?: number;
   /** In milliseconds, for each request. */
   readonly timeout?: number;
 }
@@ -40,7 +42,8 @@ const CONCURRENCY = 4;
 export async function run(options: EmbedOptions, app: App): Promise<number> {
   const wanted = parseEmbedOptions(options);
   await checkFiles(options.args, app);
-  const opened = await openModel({ ...pickModelOptions(options), builtIn: BUILT_IN }, app);
+  const budget = await openEmbedBudget(options, app);
+  const opened = await openModel({ ...pickModelOptions(options), builtIn: BUILT_IN }, app, { budget });
   const stop = new AbortController();
   const signal = AbortSignal.any([app.signal, stop.signal]);
   try {
@@ -71,6 +74,11 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
     stop.abort();
     await opened.close();
   }
+}
+
+async function openEmbedBudget({ maxCost }: EmbedOptions, app: App): Promise<Budget | undefined> {
+  if (maxCost === undefined) return undefined;
+  return (await import('../app/budget.ts')).openBudget({ maxCost, hint: 'Raise --max-cost, or embed less.' }, app);
 }
 
 function pickModelOptions({ auth, backend, demo, retries, quiet }: EmbedOptions): ModelOptions {

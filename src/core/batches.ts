@@ -1,4 +1,5 @@
 import type { AppError } from './error.ts';
+import type { CountedCall } from './model.ts';
 import type { Usage, UsageDetails } from './usage.ts';
 
 /** `unknown`: a state that this version does not know; the job is polled again. */
@@ -67,6 +68,8 @@ export interface BatchResult {
   readonly key: string;
   /** An AppError `api` if there is no answer; with `retry` if another attempt may help. */
   readonly reply: BatchReply | AppError;
+  /** What the service counted for it, also without an answer; absent if nothing. */
+  readonly counted?: CountedCall;
 }
 
 /** Whether a failed creation certainly made no job. After a lost connection or a server error that is not known. */

@@ -45,10 +45,13 @@ export interface RetryAdvice {
  */
 type Objection = 'signature' | 'model' | 'length' | 'tools';
 
-/** The quota that a server says is exceeded. */
+/** The quota that a server says is exceeded; or the user's own. */
 export interface QuotaFault {
-  /** `minute`: waiting helps. `day`: it resets after this run. `plan`: the plan does not include it. */
-  readonly per: 'minute' | 'day' | 'plan';
+  /**
+   * `minute`: waiting helps. `day`: it resets after this run. `plan`: the plan does not include it. `run`: what
+   * `--max-cost` allows is spent.
+   */
+  readonly per: 'minute' | 'day' | 'plan' | 'run';
   /** Absent: requests. */
   readonly of?: 'tokens';
   /** How many in a minute, if the server says so. */

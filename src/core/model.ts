@@ -54,6 +54,30 @@ export interface Reply {
   readonly serviceTier?: string;
 }
 
+/** What the service counted for one request, whether or not its answer can be used. */
+export type CountedCall = Pick<Reply, 'model' | 'usage' | 'details' | 'serviceTier'>;
+
+/** What may be spent: every request that costs tokens is admitted before it is sent. */
+export interface SpendingLimit {
+  /**
+   * Reserves the most that the request can cost, and waits while requests in flight have reserved what it needs. Throws
+   * AppError `limit` if what is left does not buy a useful answer; the signal's reason.
+   */
+  admit(request: ModelRequest, signal: AbortSignal): Promise<AdmittedRequest>;
+}
+
+export interface AdmittedRequest {
+  /** The request, with no more output than can be paid for. */
+  readonly request: ModelRequest;
+  /** Says that the answer had to be shorter, if it ends at its token limit. */
+  readonly notice?: string;
+  /**
+   * Replaces the reservation by what the request cost. Called once, when it has ended. `mayCost`: without a count, whether the
+   * service may have read the prompt.
+   */
+  settle(counted: CountedCall | undefined, mayCost: boolean): void;
+}
+
 export interface ReplyCall extends ToolCall {
   /** The id the model gave it, which the response must repeat. Absent: it gave none. */
   readonly givenId?: string;
@@ -62,8 +86,15 @@ export interface ReplyCall extends ToolCall {
 }
 
 export interface Model {
-  /** Streams one reply. Throws AppError on failure; deltas already yielded stay valid. */
-  stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, Reply>;
+  /**
+   * Streams one reply. Throws AppError on failure; deltas already yielded stay valid. `onCall` gets what was counted for each
+   * request that this took, also for one that failed.
+   */
+  stream(
+    request: ModelRequest,
+    signal: AbortSignal,
+    onCall?: (call: CountedCall) => void,
+  ): AsyncGenerator<ReplyEvent, Reply>;
 }
 
 export interface GroundedAnswer {

@@ -114,6 +114,16 @@ test.each([
   expect([(reply as AppError).fault, (reply as AppError).retry !== undefined]).toEqual(['api', canRetry]);
 });
 
+test.each([
+  { promptFeedback: { blockReason: 'SAFETY' } },
+  { candidates: [{ finishReason: 'RECITATION' }] },
+  { candidates: [{ finishReason: 'MAX_TOKENS' }] },
+])('%j was counted, though it is no answer', async (ending) => {
+  const usage = { promptTokenCount: 7, candidatesTokenCount: 3 };
+  const response = { ...ending, usageMetadata: usage, modelVersion: 'gemini-3.5-flash' };
+  expect(await parse({ key: 'k', response })).toMatchObject({ counted: { usage, model: 'gemini-3.5-flash' } });
+});
+
 test.each(['', 'nonsense', '[]', '{"response":{}}', '{"key":7}'])('the line %j belongs to nobody', async (line) => {
   expect(await parse(line)).toBeUndefined();
 });

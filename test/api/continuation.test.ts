@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { AppError } from '../../src/core/error.ts';
 import { isLong } from '../support/fuzz.ts';
 import { converse, converseWith, REQUEST } from './conversation.ts';
 import { type Answer, answer, event, loopback, type Received, reply, stream } from './loopback.ts';
@@ -130,6 +131,54 @@ test('progress counts retries anew', async (t) => {
   const { text, server } = await converse(t, [one(0), dead, dead, one(2), dead, dead, sendRest]);
   expect(text).toBe(TEXTS.join(''));
   expect(server.requests.map(tokenOf)).toEqual([0, 2, 2, 2, 4, 4, 4]);
+});
+
+/** Always a little text and a new token, and then the end of the connection, or of the hop. */
+function endless(ending: object, end?: 'close'): Answer {
+  let count = 0;
+  return (socket, request) => {
+    count += 1;
+    const chunk = reply([{ text: 'x' }], { ...ending, continuationToken: `after-${count}` }) as object;
+    const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 1, totalTokenCount: 11 };
+    stream([event({ ...chunk, usageMetadata })], end)(socket, request);
+  };
+}
+
+test.for([
+  ['lost', endless({}, 'close'), 20],
+  ['continued', endless({ finishReason: 'CONTINUATION' }), 64],
+] as const)(
+  'a reply that never ends is %s a limited number of times, and each request is counted',
+  async ([, answer, most], t) => {
+    const calls: unknown[] = [];
+    const { server, error, text } = await converse(t, [answer], { onCall: ({ usage }) => calls.push(usage) });
+    expect(server.requests).toHaveLength(most + 1);
+    expect(text).toBe('x'.repeat(most + 1));
+    expect(error).toMatchObject({ fault: 'api', message: expect.stringMatching(/^the answer was cut short/) });
+    expect(calls).toEqual(Array(most + 1).fill({ promptTokenCount: 10, candidatesTokenCount: 1, totalTokenCount: 11 }));
+  },
+);
+
+test('a reply that only ever fails inside its stream, with a new token each time, is resumed 20 times', async (t) => {
+  let count = 0;
+  const { server } = await converse(t, [
+    (socket, request) => {
+      count += 1;
+      const busy = event({ error: { code: 503, status: 'UNAVAILABLE', message: 'Busy.' } });
+      stream([event(reply([{ text: 'x' }], { continuationToken: `after-${count}` })), busy])(socket, request);
+    },
+  ]);
+  expect(server.requests).toHaveLength(21);
+});
+
+test('the time limit ends a reply that is continued without end', async (t) => {
+  const stop = new AbortController();
+  const { server, error } = await converse(t, [endless({ finishReason: 'CONTINUATION' })], {
+    signal: stop.signal,
+    onEvent: ({ type }) => (type === 'text' ? stop.abort(new AppError('api', 'timed out')) : undefined),
+  });
+  expect(server.requests).toHaveLength(1);
+  expect(error?.message).toBe('timed out');
 });
 
 test('a server that only ever says "go on" ends in a failure', async (t) => {

@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openBudget } from '../../src/app/budget.ts';
+import type { Queries } from '../../src/api/queries.ts';
+import { type Budget, openBudget } from '../../src/app/budget.ts';
 import type { App, Settings } from '../../src/core/app.ts';
-import type { Model, ModelRequest, Reply } from '../../src/core/model.ts';
+import { estimatePartTokens } from '../../src/core/media-tokens.ts';
+import type { ModelRequest } from '../../src/core/model.ts';
+import { createAbortable } from '../../src/platform/runtime/abort.ts';
 
 const AT = Date.UTC(2026, 10, 17);
 
@@ -11,58 +14,42 @@ function budgetOf(maxCost: number, document: Settings['document'] = {}) {
   return openBudget({ maxCost, hint: 'Raise it.' }, app);
 }
 
-/** Answers with as many tokens as it may, up to `eager`. */
-function fakeModel(eager: number, seen: number[] = []): Model {
-  return {
-    async *stream({ model, generationConfig, contents }) {
-      const limit = Number(generationConfig.maxOutputTokens);
-      seen.push(limit);
-      yield { type: 'begin', model };
-      const [text] = contents.flatMap(({ parts }) => parts.map((part) => ('text' in part ? part.text : '')));
-      const usage = {
-        promptTokenCount: Math.ceil((text ?? '').length / 4),
-        candidatesTokenCount: Math.min(eager, limit),
-      };
-      return { finishReason: eager > limit ? 'MAX_TOKENS' : 'STOP', usage, model };
-    },
-  };
-}
-
 const request = (text: string, maxOutputTokens = 65_536): ModelRequest => ({
   model: 'gemini-2.5-flash',
   contents: [{ role: 'user', parts: [{ text }] }],
   generationConfig: { maxOutputTokens },
 });
 
-async function ask(model: Model, asked: ModelRequest): Promise<{ reply: Reply; notices: string[] }> {
-  const notices: string[] = [];
-  const stream = model.stream(asked, new AbortController().signal);
-  for (;;) {
-    const step = await stream.next();
-    if (step.done) return { reply: step.value, notices };
-    if (step.value.type === 'notice') notices.push(step.value.message);
-  }
+const NEVER = createAbortable().signal;
+const FLASH = { models: ['gemini-2.5-flash'], backend: 'gemini-api', sizes: new Map<string, number>() } as const;
+
+/** Admits the request, and answers it with as many tokens as it may have, up to `eager`. */
+async function ask(budget: Budget, asked: ModelRequest, eager: number) {
+  const { request: sent, notice, settle } = await budget.limitSpending(FLASH).admit(asked, NEVER);
+  const limit = Number(sent.generationConfig.maxOutputTokens);
+  const [text] = asked.contents.flatMap(({ parts }) => parts.map((part) => ('text' in part ? part.text : '')));
+  const usage = { promptTokenCount: Math.ceil((text ?? '').length / 4), candidatesTokenCount: Math.min(eager, limit) };
+  // Other calls may begin meanwhile.
+  await Promise.resolve();
+  settle({ model: asked.model, usage }, true);
+  return { limit, notice, usage };
 }
 
-const FLASH = { models: ['gemini-2.5-flash'], backend: 'gemini-api' } as const;
-
 test('a call gets as many tokens of output as the rest of the money buys', async () => {
-  const seen: number[] = [];
   const budget = await budgetOf(0.01);
-  const model = budget.limitModel(fakeModel(3000, seen), FLASH);
   // 4000 characters are 1000 tokens, $0.0003; a token of output is $0.0000025.
-  await ask(model, request('x'.repeat(4000)));
-  expect(seen).toEqual([3880]);
+  expect(await ask(budget, request('x'.repeat(4000)), 3000)).toMatchObject({ limit: 3880 });
   expect(budget.spent).toBeCloseTo(0.0003 + 0.0075, 12);
-  const { notices } = await ask(model, request('x'.repeat(4000)));
-  expect(seen[1]).toBe(760);
-  expect(notices).toEqual(['--max-cost 0.01 left room for 760 tokens of this answer']);
-  await expect(ask(model, request('x'.repeat(4000)))).rejects.toMatchObject({
+  expect(await ask(budget, request('x'.repeat(4000)), 3000)).toMatchObject({
+    limit: 760,
+    notice: '--max-cost 0.01 left room for 760 tokens of this answer',
+  });
+  await expect(ask(budget, request('x'.repeat(4000)), 3000)).rejects.toMatchObject({
     fault: 'limit',
+    quota: { per: 'run' },
     message: 'stopped at --max-cost: $0.01 of $0.01 is spent, and the rest does not buy the next answer',
     hint: 'Raise it.',
   });
-  expect(seen).toHaveLength(2);
 });
 
 test('whatever is asked, at once or in turn, no more is spent than was allowed', async () => {
@@ -77,9 +64,7 @@ test('whatever is asked, at once or in turn, no more is spent than was allowed',
       async (limit, list, isAtOnce) => {
         const budget = await budgetOf(limit);
         const run = ({ characters, eager }: (typeof list)[number]): Promise<unknown> =>
-          ask(budget.limitModel(fakeModel(eager), FLASH), request('x'.repeat(characters))).catch(({ fault }) =>
-            expect(fault).toBe('limit'),
-          );
+          ask(budget, request('x'.repeat(characters)), eager).catch(({ fault }) => expect(fault).toBe('limit'));
         if (isAtOnce) await Promise.all(list.map(run));
         else for (const call of list) await run(call);
         expect(budget.spent).toBeLessThanOrEqual(limit + 1e-9);
@@ -89,30 +74,84 @@ test('whatever is asked, at once or in turn, no more is spent than was allowed',
   );
 });
 
-test('a short answer that was asked for is not too short', async () => {
-  const budget = await budgetOf(0.0005);
-  const { reply } = await ask(budget.limitModel(fakeModel(100), FLASH), request('hi', 50));
-  expect(reply.usage.candidatesTokenCount).toBe(50);
+test('a call waits for those in flight before it gets less, or is refused', async () => {
+  const budget = await budgetOf(0.2);
+  // Each may take $0.16384, of which an answer needs little.
+  const asked = await Promise.all(Array.from({ length: 20 }, () => ask(budget, request('x'), 10)));
+  expect(asked.map(({ limit }) => limit)).toEqual(Array(20).fill(65_536));
+  const { admit } = budget.limitSpending(FLASH);
+  await admit(request('x'), NEVER);
+  const stop = createAbortable();
+  const waiting = admit(request('x'), stop.signal);
+  stop.abort(new Error('stopped'));
+  await expect(waiting).rejects.toThrow('stopped');
 });
 
-test('a call that breaks off after it began counts as its prompt', async () => {
+test('a short answer that was asked for is not too short', async () => {
+  const { usage } = await ask(await budgetOf(0.0005), request('hi', 50), 100);
+  expect(usage.candidatesTokenCount).toBe(50);
+});
+
+test('a call without a count costs its prompt, if the service may have read it', async () => {
   const budget = await budgetOf(1);
-  const broken: Model = {
-    async *stream({ model }) {
-      yield { type: 'begin', model };
-      throw new Error('cut');
-    },
-  };
-  await expect(ask(budget.limitModel(broken, FLASH), request('x'.repeat(4000)))).rejects.toThrow('cut');
-  expect(budget.spent).toBeCloseTo(0.0003, 12);
+  for (const mayCost of [true, false]) {
+    const { settle } = await budget.limitSpending(FLASH).admit(request('x'.repeat(4000)), NEVER);
+    settle(undefined, mayCost);
+    expect(budget.spent).toBeCloseTo(0.0003, 12);
+  }
+});
+
+test('a text to embed is paid for, and too long a one is refused', async () => {
+  const budget = await budgetOf(0.001);
+  const sent: string[] = [];
+  const queries = budget.limitQueries(
+    {
+      embed: async ({ text }: { text: string }) => {
+        sent.push(text);
+        if (text === 'bad') throw new Error('refused');
+        return [1];
+      },
+    } as unknown as Queries,
+    FLASH,
+  );
+  const embed = (text: string, model = 'gemini-embedding-001') => queries.embed({ model, text }, NEVER);
+  await expect(embed('bad')).rejects.toThrow('refused');
+  expect(budget.spent).toBe(0);
+  // $0.15 for a million tokens.
+  await embed('x'.repeat(20_000));
+  expect(budget.spent).toBeCloseTo(0.00075, 12);
+  await expect(embed('x'.repeat(20_000))).rejects.toMatchObject({ fault: 'limit' });
+  await expect(embed('x', 'embedding-99')).rejects.toThrow('the price of embedding-99 is not known');
+  expect(sent).toEqual(['bad', 'x'.repeat(20_000)]);
+});
+
+test.for([
+  ['video/mp4', 23_000_000, 50_000, 150_000],
+  ['audio/mpeg', 23_000_000, 40_000, 200_000],
+  ['audio/wav', 1_920_000, 1920, 4000],
+  ['application/pdf', 23_000_000, 25_000, 258_000],
+  ['application/pdf', 60_000, 258, 5000],
+  ['image/jpeg', 4_000_000, 6192, 15_000],
+  ['image/png', 300, 258, 1500],
+  ['text/csv', 400_000, 100_000, 200_000],
+  ['video/mp4', 2_000_000_000, 1_048_576, 1_048_576],
+] as const)('%s of %d bytes is estimated by its kind, before and after its upload', ([mimeType, bytes, low, high]) => {
+  const localFile = { name: 'f', path: '/f', bytes, sha256: '', modifiedAt: 0 };
+  const sizes = new Map([['https://x/files/1', bytes]]);
+  const fileData = { mimeType, fileUri: 'https://x/files/1' };
+  const tokens = estimatePartTokens({ fileData: { mimeType, fileUri: '' }, localFile });
+  expect(tokens).toBeGreaterThanOrEqual(low);
+  expect(tokens).toBeLessThanOrEqual(high);
+  expect(estimatePartTokens({ fileData }, sizes)).toBe(tokens);
+  expect(estimatePartTokens({ fileData })).toBeGreaterThan(1000);
 });
 
 test('a model without a price is refused before it is asked', async () => {
   const budget = await budgetOf(1);
-  const limitModel = (model: string, backend: 'gemini-api' | 'code-assist') => () =>
-    budget.limitModel(fakeModel(1), { models: [model], backend });
-  expect(limitModel('gemini-99', 'gemini-api')).toThrow('--max-cost: the price of gemini-99 is not known');
-  expect(limitModel('gemini-2.5-flash', 'code-assist')).toThrow('with a Google login');
+  const limit = (model: string, backend: 'gemini-api' | 'code-assist') => () =>
+    budget.limitSpending({ ...FLASH, models: [model], backend });
+  expect(limit('gemini-99', 'gemini-api')).toThrow('--max-cost: the price of gemini-99 is not known');
+  expect(limit('gemini-2.5-flash', 'code-assist')).toThrow('with a Google login');
   const own = await budgetOf(1, { prices: { 'gemini-99': { input: 1, output: 2 } } });
   expect(own.hasPrice('gemini-99', 'gemini-api')).toBe(true);
   await expect(budgetOf(0)).rejects.toMatchObject({ fault: 'usage' });

@@ -15,6 +15,7 @@ import type { BatchService, RowCodec } from '../../src/batch/remote/service.ts';
 import { settleRemote } from '../../src/batch/remote/settle.ts';
 import { textRow } from '../../src/batch/row.ts';
 import { resolveRunPaths } from '../../src/batch/run-file.ts';
+import { AppError } from '../../src/core/error.ts';
 import type { Clock } from '../../src/core/io.ts';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
@@ -146,7 +147,11 @@ export const codec: RowCodec = {
     const request = { model, contents: [{ role: 'user', parts: [{ text }] }], generationConfig: {} } as const;
     return { model, line: (key) => formatBatchLine(key, request), cost: 1 };
   },
-  toResult: ({ text, model, usage }, { ms, attempts }) => ({ response: text, model, usage, ms, attempts }),
+  toResult({ reply }, { ms, attempts }) {
+    if (reply instanceof AppError) return reply;
+    const { text, model, usage } = reply;
+    return { response: text, model, usage, ms, attempts };
+  },
 };
 
 function createService(url: string, clock: Clock): BatchService {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext, test } from 'vitest';
 import { guessTokens, type RowRequest } from '../../src/app/batch/request.ts';
-import { createBudget } from '../../src/batch/budget.ts';
 import { readRows } from '../../src/batch/input.ts';
 import { openJournal } from '../../src/batch/journal.ts';
 import { type AttemptAnswer, createLocalEngine, type LocalEngineOptions } from '../../src/batch/local-engine.ts';
@@ -31,7 +30,7 @@ interface Scene extends Partial<Omit<LocalEngineOptions, 'prepare'>> {
 async function runBatch(
   t: TestContext,
   lines: readonly unknown[],
-  ask: (prompt: string, signal: AbortSignal, most?: number) => Promise<Partial<AttemptAnswer>> | Partial<AttemptAnswer>,
+  ask: (prompt: string, signal: AbortSignal) => Promise<Partial<AttemptAnswer>> | Partial<AttemptAnswer>,
   { run = {}, prepared = async () => {}, ...engine }: Scene = {},
 ) {
   const directory = mkdtempSync(join(tmpdir(), 'gmn-batch-'));
@@ -62,11 +61,11 @@ async function runBatch(
           baseMs: 1,
           throttle: createThrottle({ clock: CLOCK, random: () => 0.5, maxConcurrency: 8, baseMs: 0 }),
           prepare: async ({ input }) => ({
-            ...(await prepared().then(() => ({ tokens: 10, model: 'm', maxOutputTokens: 1000 }))),
+            ...(await prepared().then(() => ({ tokens: 10 }))),
             key: () => input.prompt ?? '',
-            ask: async ({ maxOutputTokens }, signal) => {
+            ask: async (signal) => {
               asked.push(input.prompt ?? '');
-              const answer = await ask(input.prompt ?? '', signal, maxOutputTokens);
+              const answer = await ask(input.prompt ?? '', signal);
               return { response: 'ok', model: 'm', usage: {}, ...answer };
             },
           }),
@@ -208,24 +207,15 @@ test('--dedupe asks rows on their own whose twin has failed', async (t) => {
   expect(read().filter(({ ok }) => ok)).toHaveLength(3);
 });
 
-test('--max-cost reserves for what is in flight, lowers the last answers, and stops', async (t) => {
-  // A dollar for 1,000 tokens of an answer, the prompt is free.
-  const price = ({ candidatesTokenCount = 0 }): number => candidatesTokenCount / 1000;
-  const budget = createBudget(10.5, price);
-  const limits: (number | undefined)[] = [];
-  const { start, read } = await runBatch(
-    t,
-    rows(40),
-    (_prompt, _signal, most) => {
-      limits.push(most);
-      return { cost: (most ?? 1000) / 1000 };
-    },
-    { budget },
-  );
-  await expect(start()).rejects.toMatchObject({ fault: 'limit', exitCode: 1 });
-  expect(budget.spent).toBeCloseTo(10.5, 6);
-  expect(limits.at(-1)).toBe(500);
-  expect(read()).toHaveLength(11);
+test('a run stops at its budget, also for a row that names its own model', async (t) => {
+  const spent = new AppError('limit', 'stopped at --max-cost', { quota: { per: 'run' } });
+  const { start, read, asked } = await runBatch(t, [{ prompt: 'a', model: 'x' }, ...rows(40)], (prompt) => {
+    if (prompt === 'a') throw spent;
+    return {};
+  });
+  await expect(start()).rejects.toBe(spent);
+  expect(asked.length).toBeLessThan(10);
+  expect(read().every(({ ok }) => ok)).toBe(true);
 });
 
 test('--limit looks at the first rows only, and a later run with a higher one goes on', async (t) => {

@@ -343,7 +343,7 @@ test('--max-cost shortens answers and stops, a higher one goes on, and what was 
   const words = ['batch', 'in.jsonl', '-m', 'gemini-2.5-flash', ...OUT];
   const stopped = await runGmnIn(t, setting, [...words, '--max-cost', '0.2615']);
   expect(stopped.exitCode).toBe(1);
-  expect(stopped.stderr).toMatch(/--max-cost 0\.2615 is used up: \$0\.0060 spent.*\n.*higher --max-cost/);
+  expect(stopped.stderr).toMatch(/stopped at --max-cost: \$0\.006 of \$0\.26 is spent.*\n.*higher --max-cost/);
   const limits = server.bodies.map((body) => JSON.parse(body).generationConfig.maxOutputTokens);
   expect(limits).toEqual([261, 259, 257]);
   expect((await runGmnIn(t, setting, [...words, '--max-cost', '1000'])).exitCode).toBe(0);
@@ -354,6 +354,30 @@ test('--max-cost shortens answers and stops, a higher one goes on, and what was 
     { kind: 'batch', cwd: setting.cwd, calls: [{ ...call, usage: { candidatesTokenCount: 6 } }] },
     { kind: 'batch', cwd: setting.cwd, calls: [{ ...call, usage: { candidatesTokenCount: 4 } }] },
   ]);
+});
+
+test('rows that fail with a count are paid for: they use up --max-cost, and are in the usage log', async (t) => {
+  const usageMetadata = { promptTokenCount: 5, candidatesTokenCount: 100, totalTokenCount: 105 };
+  const endings = ['MAX_TOKENS', 'SAFETY', 'RECITATION'];
+  const server = await rowServer(t, (_prompt, count, response) => {
+    const candidates = [{ finishReason: endings[count % 3] }];
+    const chunk = { candidates, usageMetadata, modelVersion: 'gemini-2.5-flash' };
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`data: ${JSON.stringify(chunk)}\r\n\r\n`);
+    return undefined;
+  });
+  // $0.1 for each row.
+  const prices = { 'gemini-2.5-flash': { input: 0, output: 1000 } };
+  const setting = place(t, {
+    gemini: server,
+    files: { 'in.jsonl': Array.from({ length: 50 }, (_, index) => `"row ${index}"\n`).join('') },
+    home: { '.gmn/config.json': JSON.stringify({ prices }) },
+  });
+  const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '--max-cost', '0.7']);
+  expect([exitCode, server.prompts.length]).toEqual([1, 5]);
+  expect(stderr).toContain('stopped at --max-cost: $0.50 of $0.70 is spent');
+  const [line = ''] = readFileSync(join(setting.home, '.gmn/usage.jsonl'), 'utf8').match(/.+/g) ?? [];
+  expect(JSON.parse(line)).toMatchObject({ kind: 'batch', calls: [{ usage: { candidatesTokenCount: 500 } }] });
 });
 
 test('a failed row has its price, too', async (t) => {

@@ -2,9 +2,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
+import { startDemo } from '../../src/demo/server.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
-import { events, fakeGemini, reply, type Scripted } from '../support/fake-gemini.ts';
+import { events, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
@@ -98,6 +100,91 @@ test('--max-cost shortens answers and then stops, with what was spent and how to
   expect(second).toBeGreaterThan(256);
 });
 
+/** An answer of $0.01125 that is not the end; whatever comes next has its price, too. */
+const COSTLY = { promptTokenCount: 1000, candidatesTokenCount: 1000 };
+
+function unfinished(ending: object, part: object = { text: 'x' }): Scripted {
+  const candidates = [{ content: { role: 'model', parts: [part] }, ...ending }];
+  return (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'content-length': 100_000 });
+    response.write(sse({ candidates, usageMetadata: COSTLY, modelVersion: 'gemini-2.5-pro' }));
+    setImmediate(() => response.destroy());
+  };
+}
+
+const hop = (token: string): Scripted => {
+  const candidates = [
+    { content: { role: 'model', parts: [{ text: 'x' }] }, finishReason: 'CONTINUATION', continuationToken: token },
+  ];
+  return events([{ candidates, usageMetadata: COSTLY, modelVersion: 'gemini-2.5-pro' }]);
+};
+
+const malformed = events([
+  { candidates: [{ finishReason: 'MALFORMED_FUNCTION_CALL' }], usageMetadata: COSTLY, modelVersion: 'gemini-2.5-pro' },
+]);
+
+test.for([
+  ['a lost connection', [unfinished({ continuationToken: 'a' }), unfinished({ continuationToken: 'b' })], []],
+  ['a continuation', [hop('a'), hop('b')], []],
+  ['a retry', [malformed, malformed], []],
+  ['an answer that does not match its schema', [hop('a'), billed(COSTLY)], ['--output-schema', '{"type":"array"}']],
+  [
+    'a round of --verify',
+    [billed(COSTLY), billed(COSTLY)],
+    ['--tools', 'edit', '--verify', 'exit 1', '--no-agent-prompt'],
+  ],
+] as const)('--max-cost is asked before every request, also after %s', async ([, script, flags], t) => {
+  const gemini = await fakeGemini(t, script);
+  const at = place(t, { gemini });
+  const words = ['-m', 'gemini-2.5-pro', '--max-cost', '0.025', '-o', 'json', ...flags, 'x'];
+  const gmn = await runGmnIn(t, at, words);
+  expect(JSON.parse(gmn.stdout).error).toMatchObject({
+    ...{ code: 1, type: 'LimitError' },
+    message: expect.stringContaining('stopped at --max-cost: $0.022 of $0.025 is spent'),
+  });
+  const [first, second] = gemini.requests.map(({ body }) => body.generationConfig.maxOutputTokens);
+  expect(first - second).toBeGreaterThan(1000);
+  expect(readUsageLines(at.home)).toMatchObject([{ kind: 'prompt', calls: [{ usage: COSTLY }, { usage: COSTLY }] }]);
+});
+
+test.for([
+  ['SAFETY', [{ text: 'x' }]],
+  ['RECITATION', []],
+  ['MAX_TOKENS', []],
+  ['blocked', []],
+] as const)('an answer that is of no use is paid for: %s', async ([finishReason, parts], t) => {
+  const ending =
+    finishReason === 'blocked'
+      ? { promptFeedback: { blockReason: 'SAFETY' } }
+      : { candidates: [{ content: { role: 'model', parts }, finishReason }] };
+  const usage = { promptTokenCount: 100, candidatesTokenCount: 1900 };
+  const gemini = await fakeGemini(t, [events([{ ...ending, usageMetadata: usage, modelVersion: 'gemini-2.5-pro' }])]);
+  const at = place(t, { gemini });
+  const args = ['chat', '--tools', 'none', '-m', 'gemini-2.5-pro', '--max-cost', '0.02'];
+  const { stderr } = await runGmnIn(t, at, args, 'one\ntwo\n');
+  expect(stderr).toContain('stopped at --max-cost: $0.019 of $0.02 is spent');
+  expect(readUsageLines(at.home)).toMatchObject([{ kind: 'chat', calls: [{ usage }] }]);
+});
+
+test('a text that would cost more than is left is not embedded', async (t) => {
+  const gemini = await fakeGemini(t, []);
+  const stdin = 'x'.repeat(100_000);
+  const gmn = await runGmn(t, ['embed', '--max-cost', '0.001'], { gemini, stdin });
+  expect(gmn).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('stopped at --max-cost') });
+  const server = await serve(t, { gemini, flags: ['--max-cost', '0.001'] });
+  const { isError, content } = await server.call('embed_text', { text: stdin });
+  expect([isError, content[0].text]).toEqual([true, expect.stringContaining('stopped at --max-cost')]);
+});
+
+test('an upload is estimated from its size and kind before the model is asked', async (t) => {
+  const demo = await startDemo({ clock: systemClock });
+  t.onTestFinished(() => demo.close());
+  const mp4 = Buffer.concat([Buffer.from('\0\0\0\x18ftypmp42\0\0\0\0mp42isom'), Buffer.alloc(23_000_000)]);
+  const at = place(t, { gemini: demo, files: { 'talk.mp4': mp4 } });
+  const gmn = await runGmnIn(t, at, ['-m', 'gemini-2.5-flash', '--max-cost', '0.01', '-f', 'talk.mp4', 'what?']);
+  expect(gmn).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('stopped at --max-cost') });
+});
+
 test('--max-cost also limits the model that answers in place of another', async (t) => {
   const busy: Scripted = (response) => {
     response.writeHead(503, { 'content-type': 'application/json' });
@@ -106,8 +193,8 @@ test('--max-cost also limits the model that answers in place of another', async 
   const gemini = await fakeGemini(t, [busy, billed({ promptTokenCount: 1, candidatesTokenCount: 1 })]);
   const flags = ['-m', 'gemini-2.5-flash', '--fallback', 'gemini-2.5-pro', '--retries', '0', '--max-cost', '0.02', 'x'];
   expect(await runGmn(t, flags, { gemini })).toMatchObject({ exitCode: 0 });
-  // $10 for a million tokens: the more expensive one decides.
-  for (const { body } of gemini.requests) expect(body.generationConfig.maxOutputTokens).toBe(1999);
+  // $2.50 and $10 for a million tokens.
+  expect(gemini.requests.map(({ body }) => body.generationConfig.maxOutputTokens)).toEqual([7999, 1999]);
 });
 
 test.for([

@@ -1,4 +1,3 @@
-import type { ComputeCost } from '../../batch/budget.ts';
 import type { PendingRow } from '../../batch/engine.ts';
 import { formatMoney } from '../../batch/progress.ts';
 import type { Row } from '../../batch/row.ts';
@@ -8,6 +7,7 @@ import { AppError } from '../../core/error.ts';
 import { formatCount, plural } from '../../core/text/format.ts';
 import { countTokens } from '../queries.ts';
 import type { Report } from '../report.ts';
+import type { ComputeCost } from './price.ts';
 import type { BatchSetup } from './setup.ts';
 
 const SAMPLE = 50;

@@ -1,9 +1,11 @@
-import type { ComputeCost } from '../../batch/budget.ts';
 import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
-import { addUsage, type BilledCall, DETAIL_KEYS, type UsageDetails } from '../../core/usage.ts';
+import { addUsage, type BilledCall, DETAIL_KEYS, type Usage, type UsageDetails } from '../../core/usage.ts';
 import { computeCost, sumCosts } from '../../models/prices.ts';
 import { appendUsage } from '../../session/usage-log.ts';
+
+/** The price of a call in US dollars; undefined if it is not known. */
+export type ComputeCost = (usage: Usage, model: string) => number | undefined;
 
 /** Costs of calls in US dollars. No price is guessed: a cost that is not known is undefined. */
 export interface Prices {

@@ -1,5 +1,4 @@
 import { formatBatchLine } from '../../api/batches.ts';
-import { type ComputeCost, DEFAULT_OUTPUT } from '../../batch/budget.ts';
 import type { RemoteTiming } from '../../batch/remote/jobs.ts';
 import type { PlanSettings } from '../../batch/remote/plan.ts';
 import type { PreparedRequest, RowCodec } from '../../batch/remote/service.ts';
@@ -9,8 +8,10 @@ import type { Clock } from '../../core/io.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import type { BilledCall } from '../../core/usage.ts';
+import { DEFAULT_OUTPUT } from '../budget.ts';
+import { toBilledCall } from '../model.ts';
 import type { AnswerFormat } from '../output-schema.ts';
-import type { Prices } from './price.ts';
+import type { ComputeCost, Prices } from './price.ts';
 import { MIN_FILE_LIFE_MS } from './remote-service.ts';
 import { guessTokens } from './request.ts';
 import type { BatchSetup } from './setup.ts';
@@ -55,14 +56,16 @@ interface Billing {
   readonly clock: Clock;
 }
 
-/** Converts replies of a batch to results. An answer that does not match the schema is an error that can be retried. */
+/** Converts lines of a batch to results. An answer that does not match the schema is an error that can be retried. */
 export function createAnswerCodec(schema: AnswerFormat['schema'], { prices, onCall, clock }: Billing): AnswerCodec {
   return {
-    toResult({ text, model, usage, details, finishReason }, { ms, attempts }) {
-      const at = clock.now();
-      const call = { model, usage: { ...usage, ...details }, at, backend: 'gemini-api', isBatch: true };
-      onCall(call);
-      const cost = prices.sum([call]);
+    toResult({ reply, counted }, { ms, attempts }) {
+      // An answer that cannot be used is billed, too.
+      const calls = counted ? [{ ...toBilledCall(counted, 'gemini-api', clock.now()), isBatch: true }] : [];
+      for (const call of calls) onCall(call);
+      if (reply instanceof AppError) return reply;
+      const { text, model, usage, finishReason } = reply;
+      const cost = prices.sum(calls);
       try {
         return {
           ...(schema === undefined ? { response: text } : { json: schema.parse(text) }),

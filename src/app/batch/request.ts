@@ -1,17 +1,17 @@
 import type { Agent } from '../../agent/agent.ts';
 import { createMemoryHistory } from '../../agent/agent.ts';
 import type { PendingRow } from '../../batch/engine.ts';
-import type { AskLimits, AttemptAnswer, PreparedRow } from '../../batch/local-engine.ts';
+import type { AttemptAnswer, PreparedRow } from '../../batch/local-engine.ts';
 import type { RowInput } from '../../batch/row.ts';
 import type { Template } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
 import type { Content, Part } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import type { FileSupport } from '../../core/files.ts';
-import type { JsonObject } from '../../core/json.ts';
-import type { Model, Reply } from '../../core/model.ts';
+import { estimatePartTokens } from '../../core/media-tokens.ts';
+import type { Model } from '../../core/model.ts';
 import { listStateDirectories } from '../../core/text/secrets.ts';
-import { type BilledCall, MEDIA_TOKENS } from '../../core/usage.ts';
+import type { BilledCall } from '../../core/usage.ts';
 import { buildParts } from '../../input/assembly.ts';
 import { type Attachments, createAttachments, isAttachment, notTextError } from '../../input/attachment.ts';
 import { type AttachedItem, loadFile } from '../../input/files.ts';
@@ -106,16 +106,14 @@ export async function createRequests(parts: RequestParts) {
     return {
       tokens: guessTokens(request),
       key: () => sha256(JSON.stringify([agent.request, contents])),
-      model: agent.request.model,
-      maxOutputTokens: toNumber(agent.request.generationConfig.maxOutputTokens),
-      ask: (limits, signal) => ask(agent, contents, limits, signal),
+      ask: (signal) => ask(agent, contents, signal),
     };
   };
 
   return { prepare, toRequest };
 }
 
-/** Sends a request once, and reports its cost even if it fails. */
+/** Sends a request once, and reports what was counted for it even if it fails. */
 function createRowAsk(parts: RequestParts) {
   const { app, format } = parts;
   const askOnce = async (
@@ -124,7 +122,10 @@ function createRowAsk(parts: RequestParts) {
     calls: BilledCall[],
     signal: AbortSignal,
   ): Promise<AttemptAnswer> => {
-    const model = tapReplies(agent.model, (reply) => calls.push(toBilledCall(reply, parts.backend, app.clock.now())));
+    const model: Model = {
+      stream: (request, limit) =>
+        agent.model.stream(request, limit, (call) => calls.push(toBilledCall(call, parts.backend, app.clock.now()))),
+    };
     const history = createMemoryHistory({ earlier: contents.slice(0, -1) });
     const prompt = contents.at(-1) as Content;
     const text: string[] = [];
@@ -145,18 +146,12 @@ function createRowAsk(parts: RequestParts) {
     throw new AppError('internal', 'the turn ended without an end');
   };
 
-  return async (
-    agent: Agent,
-    contents: readonly Content[],
-    limits: AskLimits,
-    signal: AbortSignal,
-  ): Promise<AttemptAnswer> => {
+  return async (agent: Agent, contents: readonly Content[], signal: AbortSignal): Promise<AttemptAnswer> => {
     const calls: BilledCall[] = [];
     try {
-      return await askOnce(limitOutput(agent, limits), contents, calls, signal);
+      return await askOnce(agent, contents, calls, signal);
     } finally {
       for (const call of calls) parts.onCall(call);
-      limits.onCost?.(parts.prices.sum(calls));
     }
   };
 }
@@ -209,28 +204,8 @@ function unsafeTemplateError({ name }: Template): AppError {
   );
 }
 
-function tapReplies(model: Model, onReply: (reply: Reply) => void): Model {
-  return {
-    async *stream(request, signal) {
-      const reply = yield* model.stream(request, signal);
-      onReply(reply);
-      return reply;
-    },
-  };
-}
-
 function withSystem(agent: Agent, text: string): Agent {
   return { ...agent, request: { ...agent.request, systemInstruction: { role: 'user', parts: [{ text }] } } };
-}
-
-function limitOutput(agent: Agent, { maxOutputTokens }: AskLimits): Agent {
-  if (maxOutputTokens === undefined) return agent;
-  const generationConfig: JsonObject = { ...agent.request.generationConfig, maxOutputTokens };
-  return { ...agent, request: { ...agent.request, generationConfig } };
-}
-
-function toNumber(value: unknown): number | undefined {
-  return typeof value === 'number' ? value : undefined;
 }
 
 /** Bytes of UTF-8. About right for words of Latin letters, and for Japanese characters. */
@@ -244,8 +219,8 @@ export function guessTokens({ agent, contents }: RowRequest): number {
   for (const { parts } of systemInstruction === undefined ? contents : [systemInstruction, ...contents]) {
     for (const part of parts) {
       if ('text' in part) bytes += Buffer.byteLength(part.text);
-      else media += 1;
+      else media += estimatePartTokens(part);
     }
   }
-  return Math.ceil(bytes / BYTES_PER_TOKEN) + MEDIA_TOKENS * media;
+  return Math.ceil(bytes / BYTES_PER_TOKEN) + media;
 }

@@ -15,6 +15,7 @@ import { type AttachedItem, addFiles } from '../../input/files.ts';
 import { findIgnoredSampling } from '../../models/generation.ts';
 import { findModelFacts } from '../../models/table.ts';
 import { createLazyRedaction, openAgent } from '../agent.ts';
+import type { Budget } from '../budget.ts';
 import { chooseRetries, chooseTimeout, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
 import { type AnswerFormat, readAnswerFormat } from '../output-schema.ts';
 import { chooseTemplate } from '../template.ts';
@@ -58,6 +59,8 @@ export interface BatchSetup {
 
 interface SetupContext {
   readonly prices: Prices;
+  /** For all rows; absent if each job has its own. */
+  readonly budget?: Budget | undefined;
   readonly onCall: (call: BilledCall) => void;
   readonly onNotice: (message: string) => void;
   readonly signal: AbortSignal;
@@ -82,7 +85,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
   // The engine retries, not the model: what one row learns of the server holds for all.
   const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
   const modelOptions = { ...options, retries: 0 };
-  const limits = { requestTimeoutMs: chooseTimeout(options) };
+  const limits = { requestTimeoutMs: chooseTimeout(options), budget: context.budget };
   const models: OpenedModel[] = [];
   const open = async (own: { readonly model?: string }): Promise<{ opened: OpenedModel; agent: Agent }> => {
     const opened = await openModel({ ...modelOptions, ...own }, app, limits);

@@ -63,12 +63,12 @@ export function createEngine(options: EngineOptions): Engine {
       return { events, refused };
     },
     countTokens: (text, signal) =>
-      withModel(options, PLAIN_BUILT_IN, async (opened) => {
+      withModel(options, { builtIn: PLAIN_BUILT_IN }, async (opened) => {
         const contents = [{ role: 'user', parts: [{ text: await createLazyRedaction(app).redact(text) }] }] as const;
         return countTokens(opened, { model: opened.modelId, contents, generationConfig: {} }, { app, signal });
       }),
-    embed: (given, signal) =>
-      withModel(options, undefined, async (opened) => {
+    embed: async (given, signal) =>
+      withModel(options, { budget: await budget() }, async (opened) => {
         const queries = await createQueries(opened, app);
         const text = await createLazyRedaction(app).redact(given);
         return { model: EMBEDDING_MODEL, values: await queries.embed({ model: EMBEDDING_MODEL, text }, signal) };
@@ -259,11 +259,11 @@ function withBuiltIn({ model, ...options }: ModelOptions, builtIn: BuiltInModel 
 
 async function withModel<Result>(
   { app, model }: EngineOptions,
-  builtIn: BuiltInModel | undefined,
+  { builtIn, budget }: { readonly builtIn?: BuiltInModel; readonly budget?: Budget | undefined },
   work: (opened: OpenedModel) => Promise<Result>,
 ): Promise<Result> {
   checkDepth(app);
-  const opened = await openModel(withBuiltIn({ ...model, outputFormat: 'json' }, builtIn), app);
+  const opened = await openModel(withBuiltIn({ ...model, outputFormat: 'json' }, builtIn), app, { budget });
   try {
     return await work(opened);
   } finally {

@@ -99,11 +99,13 @@ async function download(
   const { runId } = store.plan;
   const asked = { model: shard.model, attempts: shard.attempt, ms: clock.now() - (shard.intentAt ?? clock.now()) };
   let window: Promise<void>[] = [];
-  for await (const { key, reply } of service.readResults(results, shard.model, signal)) {
-    const index = tryParseKey(key, runId);
+  for await (const line of service.readResults(results, shard.model, signal)) {
+    const index = tryParseKey(line.key, runId);
     const id = index === undefined ? undefined : ids.get(index);
     if (index === undefined || id === undefined || !left.has(index)) continue;
-    const result = reply instanceof AppError ? reply : await codec.toResult(reply, { ...asked, id });
+    // A download that was begun again brings the same failures: they are counted once.
+    if (left.get(index) !== undefined) continue;
+    const result = await codec.toResult(line, { ...asked, id });
     if (isFailed(result)) {
       left.set(index, result);
       continue;

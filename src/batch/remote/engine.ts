@@ -2,7 +2,7 @@ import type { BatchJob, BatchState } from '../../core/batches.ts';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { plural } from '../../core/text/format.ts';
-import { type Condition, createCondition } from '../condition.ts';
+import { type Condition, createCondition } from '../../platform/runtime/condition.ts';
 import type { Engine, EngineRun } from '../engine.ts';
 import type { RedactLines } from '../failed-file.ts';
 import { createIdTable, type IdTable } from '../id-table.ts';

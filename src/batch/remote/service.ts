@@ -1,4 +1,4 @@
-import type { BatchesClient, BatchReply, BatchResult, BatchResults } from '../../core/batches.ts';
+import type { BatchesClient, BatchResult, BatchResults } from '../../core/batches.ts';
 import type { AppError } from '../../core/error.ts';
 import type { RemoteFile } from '../../core/files.ts';
 import type { PendingRow } from '../engine.ts';
@@ -25,11 +25,11 @@ export interface PreparedRequest {
   readonly cost?: number | undefined;
 }
 
-/** Converts rows to requests, and replies to results. */
+/** Converts rows to requests, and lines of the service to results. */
 export interface RowCodec {
   /** An AppError if this row cannot be sent. Throws what ends the run. */
   prepare(row: PendingRow, signal: AbortSignal): Promise<PreparedRequest | AppError>;
-  toResult(reply: BatchReply, asked: AskedRow): RowResult | Promise<RowResult>;
+  toResult(line: BatchResult, asked: AskedRow): RowResult | Promise<RowResult>;
 }
 
 interface AskedRow {

@@ -1,6 +1,5 @@
 import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
-import { unknownPriceError } from '../budget.ts';
 import type { EngineRun, PendingRow } from '../engine.ts';
 import type { RedactLines } from '../failed-file.ts';
 import { toRequestKey } from './collect.ts';
@@ -134,6 +133,12 @@ export function fitsBudget(cost: number, { shards }: Plan, budget: CostLimit | u
   if (budget === undefined) return true;
   const inFlight = shards.filter(isInFlight).reduce((sum, shard) => sum + (shard.cost ?? 0), 0);
   return budget.spent() + inFlight + cost <= budget.max;
+}
+
+export function unknownPriceError(model: string): AppError {
+  return new AppError('limit', `--max-cost: the price of ${model} is not known`, {
+    hint: 'Set it under "prices" in the settings, or leave --max-cost out.',
+  });
 }
 
 export function budgetError({ rows }: Shard, budget: CostLimit | undefined): AppError {

@@ -226,6 +226,7 @@ export const EMBED_FLAGS = [
   { long: 'dimensions', value: 'n', kind: 'integer', help: "Length of each vector (default: the model's)" },
   { long: 'whole', help: 'One vector for each file, not for each line' },
   { long: 'no-text', help: 'Leave the texts out of the output' },
+  { ...MAX_COST_FLAG, help: 'Spend at most this many dollars, then stop' },
   { ...TIMEOUT, help: 'Give up a request after this long, e.g. 90s, 10m; 0 = never' },
   DEMO,
   RETRIES,

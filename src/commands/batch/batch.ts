@@ -1,13 +1,14 @@
 import { estimateBatch } from '../../app/batch/estimate.ts';
-import { createBilledCalls, createPrices } from '../../app/batch/price.ts';
+import { type ComputeCost, createBilledCalls, createPrices } from '../../app/batch/price.ts';
 import { openProgressLine, type ProgressLine } from '../../app/batch/progress-line.ts';
 import { toBatchPrices } from '../../app/batch/remote.ts';
 import { type BatchOptions, type BatchSetup, openBatch } from '../../app/batch/setup.ts';
 import { createRowSource, peekRows, type Source, type SourceOptions } from '../../app/batch/source.ts';
+import { type Budget, openBudget } from '../../app/budget.ts';
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { type ComputeCost, unknownPriceError } from '../../batch/budget.ts';
 import { type Journal, openJournal } from '../../batch/journal.ts';
 import { formatMoney } from '../../batch/progress.ts';
+import { unknownPriceError } from '../../batch/remote/sharder.ts';
 import { isFailed } from '../../batch/result.ts';
 import type { Row } from '../../batch/row.ts';
 import { type RunCounts, runRows } from '../../batch/run.ts';
@@ -59,10 +60,11 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
     if (!reported.has(message) && reported.size < MAX_NOTICES) line?.notify(message);
     reported.add(message);
   };
-  const setup = await openBatch(options, app, { prices, onCall, onNotice, signal: app.signal });
+  const budget = await openLocalBudget(options, app);
+  const setup = await openBatch(options, app, { prices, budget, onCall, onNotice, signal: app.signal });
   try {
     const { firstRow, rows } = await openRows(options, source, setup, app);
-    if (options.maxCost !== undefined) requirePrice(prices.estimate, setup.opened.modelId);
+    if (options.maxCost !== undefined && budget === undefined) requirePrice(prices.estimate, setup.opened.modelId);
     const journal = await openJournal({
       ...{ paths, settings: setup.settings, clock: app.clock, signal: app.signal },
       input: { name: source.name, firstRow },
@@ -124,6 +126,13 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   } finally {
     await setup.close();
   }
+}
+
+/** Jobs are paid for as a whole, so their engine has a budget of its own. */
+async function openLocalBudget({ engine, maxCost }: BatchCommandOptions, app: App): Promise<Budget | undefined> {
+  if (maxCost === undefined || engine === 'api') return undefined;
+  const hint = 'Run the same command with a higher --max-cost: it continues where it stopped.';
+  return openBudget({ maxCost, hint }, app);
 }
 
 const RESUME_HINT = 'Run the same command again: it continues where it stopped.';

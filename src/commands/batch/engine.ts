@@ -8,7 +8,6 @@ import {
 } from '../../app/batch/remote.ts';
 import { openBatchService } from '../../app/batch/remote-service.ts';
 import type { BatchOptions, BatchSetup } from '../../app/batch/setup.ts';
-import { createBudget } from '../../batch/budget.ts';
 import type { Engine } from '../../batch/engine.ts';
 import type { Journal } from '../../batch/journal.ts';
 import { createLocalEngine } from '../../batch/local-engine.ts';
@@ -113,14 +112,13 @@ export async function openEngine(options: EngineOptions, parts: EngineParts): Pr
   return options.engine === 'api' ? openRemoteEngine(options, parts) : openLocalEngine(options, parts);
 }
 
-function openLocalEngine(options: EngineOptions, { app, setup, prices }: EngineParts): OpenedEngine {
+function openLocalEngine(options: EngineOptions, { app, setup }: EngineParts): OpenedEngine {
   const { clock, random } = app;
   const baseMs = setup.opened.retryBaseMs;
   const maxConcurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
   const throttle = createThrottle({ clock, random, baseMs, maxConcurrency, rpm: options.rpm, tpm: options.tpm });
   const engine = createLocalEngine({
     ...{ throttle, clock, random, baseMs, prepare: setup.prepare, retries: setup.retries },
-    budget: options.maxCost === undefined ? undefined : createBudget(options.maxCost, prices.estimate),
     dedupes: options.dedupe ?? false,
   });
   return {

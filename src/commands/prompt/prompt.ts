@@ -188,11 +188,14 @@ async function* prepareRun(
     return undefined;
   }
   let saving: Promise<SaveResult> | undefined;
-  const save = (): Promise<SaveResult> =>
-    (saving ??= saveHistory().then((saved) => {
-      recordUsage(app, saved, calls);
-      return saved;
-    }));
+  const saveOnce = async (): Promise<SaveResult> => {
+    // A session without an answer is not kept, but what the service counted for it is.
+    const { sessionId } = kept;
+    const saved = await saveHistory();
+    recordUsage(app, saved.sessionId ?? sessionId, calls);
+    return saved;
+  };
+  const save = (): Promise<SaveResult> => (saving ??= saveOnce());
   const files = options.isPicture ? await openFiles(options, app) : lazyFiles(options, app);
   return {
     events: format.run(agent, { history, prompt, signal }),
@@ -278,7 +281,7 @@ async function computeCostIfShown(
   return cost === undefined ? {} : { cost };
 }
 
-function recordUsage({ homes, clock, cwd }: App, { sessionId: id }: SaveResult, calls: readonly BilledCall[]): void {
+function recordUsage({ homes, clock, cwd }: App, id: string | undefined, calls: readonly BilledCall[]): void {
   if (id !== undefined) appendUsage(homes().gmn, { at: clock.now(), kind: 'prompt', id, cwd, calls });
 }
 

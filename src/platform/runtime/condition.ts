@@ -1,4 +1,4 @@
-import { onAbort } from '../platform/runtime/abort.ts';
+import { onAbort } from './abort.ts';
 
 /** Lets any number of callers wait until something has changed. */
 export interface Condition {

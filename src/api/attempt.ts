@@ -1,0 +1,69 @@
+import { toNotices } from '../core/event.ts';
+import type { HttpResponse } from '../core/io.ts';
+import type { AdmittedRequest, CountedCall, ModelRequest, Reply, ReplyEvent, SpendingLimit } from '../core/model.ts';
+import type { Deadline } from '../platform/runtime/clock.ts';
+import type { ReplyReader } from './reply.ts';
+
+/** One request of a call, from before it is sent until its response has ended. */
+export interface Attempt {
+  readonly request: ModelRequest;
+  readonly admitted: AdmittedRequest | undefined;
+  reader?: ReplyReader;
+  isSent: boolean;
+  /** Whether the service has answered with an error, which costs nothing. */
+  isRefused: boolean;
+}
+
+/** Every request passes here before it is sent. Throws AppError, or the signal's reason. */
+export async function beginAttempt(
+  { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
+  { spending }: { readonly spending?: SpendingLimit | undefined },
+  deadline: Deadline | undefined,
+): Promise<Attempt> {
+  signal.throwIfAborted();
+  // It may wait for other requests, whose time is not this one's.
+  const resume = spending && deadline?.pause();
+  const admitted = await spending?.admit(request, signal).finally(resume);
+  return { request: admitted?.request ?? request, admitted, isSent: false, isRefused: false };
+}
+
+/** Called once, however it ended: what was counted is spent, and reported. */
+export function endAttempt(
+  { request, admitted, reader, isSent, isRefused }: Attempt,
+  response: HttpResponse | undefined,
+  onCall: (counted: CountedCall) => void,
+): void {
+  const counts = response && reader?.counted();
+  const counted = counts && addTier(counts, request, response);
+  admitted?.settle(counted, response !== undefined || (isSent && !isRefused));
+  if (counted !== undefined) onCall(counted);
+}
+
+export function limitNotices({ admitted }: Attempt, { finishReason }: Reply): readonly ReplyEvent[] {
+  return toNotices(admitted?.notice !== undefined && finishReason === 'MAX_TOKENS' ? [admitted.notice] : []);
+}
+
+const TIER_HEADER = 'x-gemini-service-tier';
+
+export function tierNotices({ serviceTier: asked }: ModelRequest, { headers }: HttpResponse): readonly string[] {
+  const served = headers[TIER_HEADER]?.toLowerCase();
+  if (asked === undefined || served === undefined || served === asked) return [];
+  return [`the service answered in its ${toTierName(served)} tier, not in ${asked}`];
+}
+
+/** With the tier that served it, if one was asked for. */
+export function addTier<Counted extends Pick<Reply, 'serviceTier'>>(
+  reply: Counted,
+  { serviceTier }: ModelRequest,
+  { headers }: HttpResponse,
+): Counted {
+  if (serviceTier === undefined) return reply;
+  const served = headers[TIER_HEADER];
+  const tier = reply.serviceTier ?? serviceTier;
+  return { ...reply, serviceTier: served === undefined ? tier : toTierName(served.toLowerCase()) };
+}
+
+/** The server chooses the header, so only text that looks like a tier is quoted. */
+function toTierName(text: string): string {
+  return /^[a-z_-]{1,30}$/.test(text) ? text : 'unknown';
+}
