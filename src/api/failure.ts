@@ -225,20 +225,21 @@ function findQuotaError(failed: FailureCase): AppError | undefined {
       quota: { per: 'plan' },
     });
   }
-  const isDaily = error.quotaIds.some((id) => /PerDay|Daily/.test(id));
+  const isDaily = [...error.quotaIds, error.metadata.quota_limit ?? ''].some((id) => /PerDay|Daily/.test(id));
   if (!isDaily && !error.reasons.includes('QUOTA_EXHAUSTED')) return undefined;
-  const resets = formatReset(failed);
-  return refusalError(failed, `daily quota exceeded${formatForModel(failed)}`, {
+  const resets = formatReset(failed, isDaily);
+  return refusalError(failed, `${isDaily ? 'daily quota exceeded' : 'quota used up'}${formatForModel(failed)}`, {
     hint: `${resets} Until then choose another model with -m.`,
     quota: { per: 'day', resets },
   });
 }
 
-function formatReset({ error, headers, quote }: FailureCase): string {
+function formatReset({ error, headers, quote }: FailureCase, isDaily: boolean): string {
   const resetMs = tryParseDelay(error.metadata.quotaResetDelay);
   if (resetMs !== undefined) return `It resets in ${formatDuration(resetMs)}.`;
   const time = error.metadata.quotaResetTimeStamp;
   if (time !== undefined) return `It resets at ${quote(time, 40)}.`;
+  if (!isDaily) return 'The service does not say when it resets.';
   const now = Date.parse(headers.date ?? '');
   const wait = Number.isNaN(now) ? '' : `, in ${formatDuration(msUntilPacificMidnight(now))}`;
   return `It resets at midnight Pacific time${wait}.`;

@@ -18,7 +18,7 @@ import {
   sendAuthorized,
   withRetries,
 } from './queries.ts';
-import { nextRetry, toFinalFailure } from './retry.ts';
+import { nextRetry, pauseBeforeRetry, SAID_MS, toFinalFailure } from './retry.ts';
 
 /** The Files API on the wire. Every method throws AppError: `auth` or `api`, and `usage` for what cannot be sent. */
 export interface FilesClient {
@@ -86,7 +86,7 @@ export function toOwnName(sha256: string): string {
 }
 
 export function createFilesClient(context: FilesContext): FilesClient {
-  const { place, clock, retryBaseMs } = context;
+  const { place, clock, retryBaseMs, notify } = context;
   const retry = <Value>(task: () => Promise<Value>, signal: AbortSignal): Promise<Value> =>
     withRetries(task, context, signal);
 
@@ -116,8 +116,14 @@ export function createFilesClient(context: FilesContext): FilesClient {
     list,
     async waitUntilActive(file, signal) {
       let current = file;
+      const begunAt = clock.now();
+      let isSaid = false;
       for (let delays = 1; current.state === 'PROCESSING'; delays = Math.min(delays * 2, MAX_POLL_DELAYS)) {
         await clock.sleep(delays * retryBaseMs, signal);
+        if (!isSaid && clock.now() - begunAt > SAID_MS) {
+          isSaid = true;
+          notify?.(`the service is still processing ${toOneLine(file.displayName ?? file.name, 100)}`);
+        }
         const found = await get(file.name, signal);
         if (found === undefined) throw goneError(file);
         current = found;
@@ -300,8 +306,7 @@ async function waitForRetry(failure: AppError, failures: number, { options, cont
   const limits = { baseMs, random, atMost, now: clock.now };
   const retry = nextRetry(failure, failures, limits);
   if (retry === undefined) throw toFinalFailure(failure, limits);
-  context.trace(`upload: ${failure.message}; resumed, ${retry.number} of ${retry.of}`);
-  await clock.sleep(retry.delayMs, options.signal);
+  await pauseBeforeRetry(failure, retry, context, options.signal);
   return retry.number;
 }
 

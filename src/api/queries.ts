@@ -1,11 +1,12 @@
 import { AppError, serverError } from '../core/error.ts';
-import { type Clock, closeBody, type HttpRequest, type HttpResponse, type SendHttp, type Trace } from '../core/io.ts';
+import { closeBody, type HttpRequest, type HttpResponse, type SendHttp } from '../core/io.ts';
 import { filterObjects, isObject, tryParseJson } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
 import type { ListedModel } from '../models/table.ts';
 import { type Identity, modelPath } from './backend.ts';
 import { type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.ts';
 import { readPrefix } from './payload.ts';
+import type { RetryPause } from './retry.ts';
 import { type VertexEndpoint, vertexModelPath, vertexUrl } from './vertex.ts';
 
 interface AccountStatus {
@@ -44,10 +45,8 @@ export interface QueryContext {
   readonly userAgent: string;
 }
 
-export interface RetryOptions {
-  readonly clock: Clock;
+export interface RetryOptions extends RetryPause {
   readonly random: () => number;
-  readonly trace: Trace;
   readonly retryBaseMs: number;
   readonly retries?: number | undefined;
 }
@@ -138,13 +137,13 @@ export async function responseError(
   return classifyResponse({ status, headers, body: text, model, asks, credential, authHint, secrets });
 }
 
-/** Runs `task` with retries, reported only in the trace. Throws the last failure. */
+/** Runs `task` with retries, reported only in the trace unless they take long. Throws the last failure. */
 export async function withRetries<Value>(
   task: () => Promise<Value>,
   retrying: RetryOptions,
   signal: AbortSignal,
 ): Promise<Value> {
-  const { clock, random, trace, retryBaseMs: baseMs, retries: atMost } = retrying;
+  const { clock, random, retryBaseMs: baseMs, retries: atMost } = retrying;
   const options = { baseMs, random, atMost, now: clock.now };
   for (let done = 0; ; done += 1) {
     try {
@@ -152,11 +151,10 @@ export async function withRetries<Value>(
     } catch (thrown) {
       if (signal.aborted) throw signal.reason;
       if (!(thrown instanceof AppError)) throw thrown;
-      const { toFinalFailure, nextRetry } = await import('./retry.ts');
+      const { toFinalFailure, nextRetry, pauseBeforeRetry } = await import('./retry.ts');
       const retry = nextRetry(thrown, done, options);
       if (retry === undefined) throw toFinalFailure(thrown, options);
-      trace(`${thrown.message}; retry ${retry.number} of ${retry.of}`);
-      await clock.sleep(retry.delayMs, signal);
+      await pauseBeforeRetry(thrown, retry, retrying, signal);
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { AppError } from '../core/error.ts';
+import type { Clock, Trace } from '../core/io.ts';
 import { formatDuration } from '../core/text/format.ts';
 
 const MAX_RETRIES = 3;
@@ -25,8 +26,8 @@ export interface Retry {
 }
 
 /**
- * Whether and when to retry a failed call after `done` retries. Delays double with ±30 % jitter and are at least what
- * the server asked for; no retry if that exceeds 60 s or the deadline.
+ * Whether and when to retry a failed call after `done` retries. Delays double with ±30 % jitter up to 60 s, and are at
+ * least what the server asked for; no retry if that exceeds 60 s or the deadline.
  */
 export function nextRetry(failure: AppError, done: number, options: RetryOptions): Retry | undefined {
   const { retry } = failure;
@@ -35,7 +36,7 @@ export function nextRetry(failure: AppError, done: number, options: RetryOptions
   const of = Math.min(atMost, retry.atMost ?? atMost);
   const afterMs = retry.afterMs ?? 0;
   if (done >= of || afterMs > MAX_SERVER_DELAY_MS) return undefined;
-  const pauseMs = options.baseMs * 2 ** done * (0.7 + 0.6 * options.random());
+  const pauseMs = Math.min(MAX_SERVER_DELAY_MS, options.baseMs * 2 ** done * (0.7 + 0.6 * options.random()));
   const delayMs = Math.round(Math.max(pauseMs, afterMs));
   return fitsDeadline(delayMs, options) ? { delayMs, number: done + 1, of } : undefined;
 }
@@ -50,6 +51,29 @@ export function toFinalFailure(failure: AppError, options: RetryOptions): AppErr
   return failure.with({
     hint: `The server asks to wait ${formatDuration(afterMs)}, longer than --timeout leaves. Raise it with -t.`,
   });
+}
+
+/** A longer wait is said, wherever the output goes. */
+export const SAID_MS = 10_000;
+
+export interface RetryPause {
+  readonly clock: Clock;
+  readonly trace: Trace;
+  /** Gets what is said to the user about a long wait. */
+  readonly notify?: ((message: string) => void) | undefined;
+}
+
+/** Waits before a request that is not part of an answer is sent again. Rejects with the signal's reason. */
+export async function pauseBeforeRetry(
+  failure: AppError,
+  retry: Retry,
+  { clock, trace, notify }: RetryPause,
+  signal: AbortSignal,
+): Promise<void> {
+  const text = joinClauses(failure.message, formatRetry(retry));
+  trace(text);
+  if (retry.delayMs > SAID_MS) notify?.(text);
+  await clock.sleep(retry.delayMs, signal);
 }
 
 /** Makes one sentence of two; the message of a server may end in a full stop. */

@@ -25,7 +25,7 @@ export async function openAccount(
   const settings = await app.settings();
   const flag = options.auth === undefined ? {} : { flag: options.auth };
   const choice = await chooseCredential({ ...app, ...flag, settings, ...how });
-  const opened = await openBackend(choice, { app, settings, wanted: options.backend });
+  const opened = await openBackend(choice, { app, settings, wanted: options.backend, notify: how.notify });
   return { opened, credential: choice.credential, notices: [...settings.notices, ...choice.notices] };
 }
 

@@ -16,6 +16,8 @@ export interface OpenedBackend {
   readonly name: BackendName;
   readonly backend: Backend;
   readonly retryBaseMs: number;
+  /** Says that a request waits long before it is sent again. */
+  readonly notify: (message: string) => void;
   readonly endpoint: URL;
   /** Code Assist's name for the tier of the account, if it was asked for within a day. Sends nothing. */
   readonly tier?: () => string | undefined;
@@ -41,6 +43,8 @@ interface BackendOptions {
   readonly baseUrl?: URL;
   /** `--store` */
   readonly store?: boolean | undefined;
+  /** Gets what is said about a long wait; by default it goes to stderr. */
+  readonly notify?: ((message: string) => void) | undefined;
 }
 
 /** The backends that accept a credential, its default first. */
@@ -66,6 +70,7 @@ export async function openBackend(chosen: ChosenCredential, options: BackendOpti
     userAgent: `gmn/${app.version}`,
     retryBaseMs: parseRetryDelay(app),
     store,
+    notify: options.notify ?? ((message) => void app.io.err.write(`gmn: ${message}\n`).catch(() => {})),
   };
   switch (name) {
     case 'gemini-api':
@@ -116,31 +121,32 @@ interface BackendContext extends ChosenCredential {
   readonly userAgent: string;
   readonly retryBaseMs: number;
   readonly store: boolean | undefined;
+  readonly notify: (message: string) => void;
 }
 
 function openGeminiApi(context: BackendContext, address: { readonly baseUrl?: URL }): OpenedBackend {
-  const { app, settings, identity, userAgent, retryBaseMs, store } = context;
+  const { app, settings, identity, userAgent, retryBaseMs, store, notify } = context;
   const place = { userAgent, store, ...parseApiVersion(settings, 'GOOGLE_GENAI_API_VERSION'), ...address };
+  const { send, clock, random, trace } = app;
+  const client = { place, identity, userAgent, send, clock, random, trace, retryBaseMs, notify };
   return {
     name: 'gemini-api',
-    retryBaseMs,
+    ...{ retryBaseMs, notify },
     fileSupport: { hasUploads: true, hasBuckets: false, hint: '' },
     backend: geminiApi(place, identity),
     endpoint: geminiApiUrl(place, ''),
     batchFields: toStoreField(place),
     async queries() {
       const { geminiApiQueries } = await import('../api/queries.ts');
-      return geminiApiQueries(place, { identity, userAgent, send: app.send });
+      return geminiApiQueries(place, client);
     },
     async files(retries) {
       const { createFilesClient } = await import('../api/files.ts');
-      const { send, clock, random, trace } = app;
-      return createFilesClient({ place, identity, userAgent, send, clock, random, trace, retryBaseMs, retries });
+      return createFilesClient({ ...client, retries });
     },
     async batches(retries) {
       const { createBatchesClient } = await import('../api/batches.ts');
-      const { send, clock, random, trace } = app;
-      return createBatchesClient({ place, identity, userAgent, send, clock, random, trace, retryBaseMs, retries });
+      return createBatchesClient({ ...client, retries });
     },
   };
 }
@@ -152,7 +158,7 @@ const BUCKET_HINT = 'Put larger files into a bucket: -f gs://<bucket>/<object>';
 const POLL_DELAYS = 5;
 
 async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
-  const { app, settings, credential, identity, userAgent, retryBaseMs } = context;
+  const { app, settings, credential, identity, userAgent, retryBaseMs, notify } = context;
   const { codeAssist, codeAssistUrl, createOnboardings, createOnboardingCache, parseProject } = await import(
     '../api/code-assist.ts'
   );
@@ -172,7 +178,7 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
   const sessionId = createUuid(app.random);
   return {
     name: 'code-assist',
-    retryBaseMs,
+    ...{ retryBaseMs, notify },
     fileSupport: { hasUploads: false, hasBuckets: false, hint: KEY_HINT },
     endpoint,
     tier: () => onboardings.findCached()?.tier,
@@ -191,7 +197,7 @@ function createUuid(random: () => number): string {
 }
 
 async function openVertex(context: BackendContext): Promise<OpenedBackend> {
-  const { app, settings, identity, carrier, userAgent, retryBaseMs } = context;
+  const { app, settings, identity, carrier, userAgent, retryBaseMs, notify } = context;
   const { parseVertexProject, vertex, vertexUrl } = await import('../api/vertex.ts');
   const { env } = settings;
   const project = env.GOOGLE_CLOUD_PROJECT || env.GOOGLE_CLOUD_PROJECT_ID;
@@ -203,7 +209,7 @@ async function openVertex(context: BackendContext): Promise<OpenedBackend> {
   };
   return {
     name: 'vertex',
-    retryBaseMs,
+    ...{ retryBaseMs, notify },
     fileSupport: { hasUploads: false, hasBuckets: true, hint: BUCKET_HINT },
     backend: vertex(place, identity),
     endpoint: vertexUrl(place, ''),

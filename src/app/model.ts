@@ -63,6 +63,7 @@ export interface OpenedModel {
   readonly batches?: (retries?: number) => Promise<BatchesClient>;
   readonly batchFields?: JsonObject | undefined;
   readonly retryBaseMs: number;
+  readonly notify: OpenedBackend['notify'];
   readonly retries: number | undefined;
   readonly fallback?: string;
   close(): Promise<void>;
@@ -97,6 +98,8 @@ export interface ModelLimits {
   /** Gets every model call as it is billed, also those of tools. */
   readonly onCall?: (call: BilledCall) => void;
   readonly budget?: Budget | undefined;
+  /** Gets what is said about a long wait; by default that is printed, or among the notices. */
+  readonly onWait?: (message: string) => void;
 }
 
 /**
@@ -120,8 +123,9 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
           isRehearsal: options.dryRun ?? false,
         });
     const address = demo && { baseUrl: new URL(demo.url) };
+    const notify = limits.onWait ?? notices.say;
     const opened = await openBackend(choice, {
-      ...{ app, settings, wanted: options.backend, store: options.store },
+      ...{ app, settings, wanted: options.backend, store: options.store, notify },
       ...address,
     });
     // The connection opens while gmn waits for stdin, files, a token or a person.
@@ -189,7 +193,7 @@ async function openModelConfigs({ modelConfigs }: Settings): Promise<Configure> 
 
 function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel, 'close'> {
   const { app, settings, limits, opened, credential, configure, takeNotices } = parts;
-  const { name, backend, retryBaseMs, queries, files, batches } = opened;
+  const { name, backend, retryBaseMs, notify, queries, files, batches } = opened;
   const source = options.model === undefined ? 'the settings' : '-m';
   const standard = options.model === undefined ? options.builtIn : undefined;
   const resolve = (asked: string | undefined) => resolveModel(asked, { backend: name, source });
@@ -230,7 +234,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   };
   const sizes = new Map<string, number>();
   const { provideFiles, withFiles } = createFileProvider(app, target, {
-    ...{ isRemembered: !options.demo, pause },
+    ...{ isRemembered: !options.demo, pause, notify },
     onProvided: ({ uri }, bytes) => void sizes.set(uri, bytes),
   });
   const models = [modelId, ...ids, ...(fallback === undefined ? [] : [fallback.to])];
@@ -266,8 +270,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     },
     preconnect: () => app.preconnect(opened.endpoint),
     queries: budget ? async () => budget.limitQueries(await queries(), { backend: name, sizes }) : queries,
-    retryBaseMs,
-    retries,
+    ...{ retryBaseMs, notify, retries },
     ...(fallback === undefined ? {} : { fallback: fallback.to }),
   };
 }
@@ -382,18 +385,20 @@ function hasLocalFile({ contents }: ModelRequest): boolean {
 
 interface NoticeCollector {
   readonly notify: (message: string) => void;
+  /** The same, printed at once in a pipe, too. */
+  readonly say: (message: string) => void;
   readonly take: () => readonly string[];
 }
 
 /** Messages of the credential: printed at once on a terminal, otherwise collected for the notices or the stream. */
 function createNoticeCollector(options: ModelOptions, { io }: App): NoticeCollector {
-  const isSeen = (): boolean => !options.quiet && (options.outputFormat ?? 'text') === 'text' && io.err.isTerminal;
+  const isText = !options.quiet && (options.outputFormat ?? 'text') === 'text';
   const kept: string[] = [];
+  const print = (message: string): void => void io.err.write(`gmn: ${message}\n`).catch(() => {});
+  const keep = (message: string): void => void kept.push(message);
   return {
     take: () => kept.splice(0),
-    notify(message: string): void {
-      if (isSeen()) io.err.write(`gmn: ${message}\n`).catch(() => {});
-      else kept.push(message);
-    },
+    notify: (message) => (isText && io.err.isTerminal ? print : keep)(message),
+    say: isText ? print : keep,
   };
 }

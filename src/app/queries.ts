@@ -5,11 +5,14 @@ import type { ModelRequest } from '../core/model.ts';
 import type { OpenedBackend } from './backend.ts';
 import type { OpenedModel } from './model.ts';
 
-type QueryTarget = Pick<OpenedBackend, 'queries' | 'retryBaseMs'> & { readonly retries?: number | undefined };
+type QueryTarget = Pick<OpenedBackend, 'queries' | 'retryBaseMs' | 'notify'> & {
+  readonly retries?: number | undefined;
+};
 
-export async function createQueries({ queries: open, retryBaseMs, retries }: QueryTarget, app: App): Promise<Queries> {
-  const queries = await open();
-  const retrying = { clock: app.clock, random: app.random, trace: app.trace, retryBaseMs, retries };
+export async function createQueries(target: QueryTarget, app: App): Promise<Queries> {
+  const { retryBaseMs, retries, notify } = target;
+  const queries = await target.queries();
+  const retrying = { clock: app.clock, random: app.random, trace: app.trace, retryBaseMs, retries, notify };
   return {
     countTokens: (request, signal) => withRetries(() => queries.countTokens(request, signal), retrying, signal),
     listModels: (signal) => withRetries(() => queries.listModels(signal), retrying, signal),

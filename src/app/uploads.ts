@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type FilesClient, toOwnName } from '../api/files.ts';
+import { SAID_MS } from '../api/retry.ts';
 import type { App } from '../core/app.ts';
 import type { Content, FilePart, Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
@@ -51,6 +52,8 @@ interface UploadOptions {
   readonly isRemembered?: boolean;
   /** Stops the clock of the run while something is sent, until the returned function is called. */
   readonly pause?: (() => () => void) | undefined;
+  /** Says that something takes long. */
+  readonly notify?: (message: string) => void;
   /** Called with each content that the service has, and its size. */
   readonly onProvided?: (file: RemoteFile, bytes: number) => void;
 }
@@ -64,7 +67,7 @@ const CACHE_MS = 7 * DAY_MS;
 export async function createUploads(
   app: App,
   opened: UploadTarget,
-  { isRemembered = true, pause, onProvided = () => {} }: UploadOptions = {},
+  { isRemembered = true, pause, notify = () => {}, onProvided = () => {} }: UploadOptions = {},
 ): Promise<Uploads> {
   if (opened.files === undefined) throw noFilesError(opened.backend);
   const client = await opened.files();
@@ -112,7 +115,7 @@ export async function createUploads(
     const owner = `${opened.backend}\n${client.endpoint}\n${opened.account()}`;
     const cache = isRemembered ? createUploadCache(app, owner, source.sha256) : NO_CACHE;
     yield { type: 'wait', what: `the service about ${name}` };
-    const lock = await cache.lock(signal);
+    const lock = await cache.lock(signal, () => notify(`another gmn is uploading ${name}, which this one waits for`));
     try {
       const known = cache.read()?.name ?? toOwnName(source.sha256);
       const kept = await findKept(source, known, { client, livesLongEnough, ...need });
@@ -283,8 +286,8 @@ interface UploadCache {
   read(): CachedUpload | undefined;
   /** Never throws: without it the next run uploads from the beginning. */
   write(entry: CachedUpload): Promise<void>;
-  /** Waits while another process uploads the same content. Rejects with the signal's reason. */
-  lock(signal: AbortSignal): Promise<Lock | undefined>;
+  /** Waits while another process uploads the same content; `onLong` is called if that takes long. Rejects with the signal's reason. */
+  lock(signal: AbortSignal, onLong: () => void): Promise<Lock | undefined>;
 }
 
 const NO_CACHE: UploadCache = { read: () => undefined, write: async () => {}, lock: async () => undefined };
@@ -302,17 +305,22 @@ function createUploadCache(app: App, owner: string, hash: string): UploadCache {
       await writeCache(path, entry);
       await removeFiles(directory, isOld).catch(() => {});
     },
-    lock: (signal) =>
-      acquireLock(join(directory, `${hash}.lock`), {
+    lock(signal, onLong) {
+      const saidAt = app.clock.now() + SAID_MS;
+      let isSaid = false;
+      return acquireLock(join(directory, `${hash}.lock`), {
         clock: app.clock,
         signal,
         maxWaitMs: Number.POSITIVE_INFINITY,
         takesFrom: 'gone',
         isDone: async () => {
           noteProgress(app.io.err, '· another gmn is uploading it');
+          if (!isSaid && app.clock.now() > saidAt) onLong();
+          isSaid ||= app.clock.now() > saidAt;
           return false;
         },
-      }),
+      });
+    },
   };
 }
 

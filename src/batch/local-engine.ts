@@ -1,11 +1,12 @@
-import { AppError } from '../core/error.ts';
+import { AppError, type QuotaFault } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
+import { formatDuration } from '../core/text/format.ts';
 import type { Usage } from '../core/usage.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
 import { createCondition } from '../platform/runtime/condition.ts';
 import type { Engine, EngineRun, PendingRow } from './engine.ts';
 import type { RowAnswer, RowResult } from './result.ts';
-import type { Permit, Throttle } from './throttle.ts';
+import { MAX_WAIT_MS, type Permit, SAID_MS, type Throttle } from './throttle.ts';
 
 /** A row that is ready to be asked, any number of times. */
 export interface PreparedRow {
@@ -31,6 +32,8 @@ export interface LocalEngineOptions {
   readonly baseMs: number;
   /** Asks rows with the same request once. */
   readonly dedupes?: boolean;
+  /** Gets what is said about the first row that waits long before it is asked again. */
+  readonly notify?: (message: string) => void;
 }
 
 /** How often a row may be refused for lack of room before it fails; each time, all rows slow down. */
@@ -38,6 +41,12 @@ const MAX_REFUSALS = 10;
 
 /** After so many failures of the service without one answer in between, the run stops. */
 const MAX_FAILURES_IN_A_ROW = 25;
+
+/** Our estimates are not further off than this, so a count that is comes from a broken server. */
+const MAX_RATIO = 10;
+
+/** The longest delay before a row is asked again. */
+const MAX_DELAY_MS = 60_000;
 
 /** The size of the cache of answers for `--dedupe`. */
 const DEDUPE_BYTES = 16_000_000;
@@ -161,11 +170,17 @@ function createAsker(
   options: LocalEngineOptions,
   { signal, halted }: { readonly signal: AbortSignal; readonly halted: AbortSignal },
 ) {
-  const { throttle, clock, random, retries, baseMs } = options;
+  const { throttle, clock, random, retries, baseMs, notify = () => {} } = options;
+  let isSaid = false;
+  const sayOnce = (message: string): void => {
+    if (!isSaid) notify(message);
+    isSaid = true;
+  };
   /** The server's token counts divided by our estimates. */
   let ratio = 1;
   const learnRatio = (expected: number, { promptTokenCount }: Usage): void => {
-    if (promptTokenCount !== undefined && expected > 0) ratio += 0.05 * (promptTokenCount / expected - ratio);
+    if (promptTokenCount === undefined || expected === 0) return;
+    ratio += 0.05 * (Math.min(MAX_RATIO, promptTokenCount / expected) - ratio);
   };
 
   return async (row: PendingRow, prepared: PreparedRow): Promise<RowResult> => {
@@ -193,26 +208,39 @@ function createAsker(
         const isOver = isRefusal ? refusals > MAX_REFUSALS : error.retry === undefined || failures > retries;
         if (isOver) return error;
         halted.throwIfAborted();
-        if (!isRefusal) await clock.sleep(baseMs * 2 ** (failures - 1) * (0.7 + 0.6 * random()), halted);
+        const delayMs = Math.min(MAX_DELAY_MS, baseMs * 2 ** (failures - 1) * (0.7 + 0.6 * random()));
+        if (isRefusal) continue;
+        if (delayMs > SAID_MS) sayOnce(`${error.message}; a row is asked again in ${formatDuration(delayMs)}`);
+        await clock.sleep(delayMs, halted);
       }
     }
   };
 }
 
-/** Whether the service lacks capacity for all requests, not only for this one. */
+/** Whether the service lacks capacity for all requests, not only for this one, and waiting helps. */
 function isThrottled({ status, quota }: AppError): boolean {
-  return quota?.per === 'minute' || (quota === undefined && (status === 429 || status === 503));
+  if (quota === undefined) return status === 429 || status === 503;
+  return quota.per === 'minute' && !isLongWait(quota);
+}
+
+function isLongWait({ waitMs = 0 }: QuotaFault): boolean {
+  return waitMs > MAX_WAIT_MS;
 }
 
 /** Whether every other row would fail in the same way. */
 function isFatal({ fault, quota, objection }: AppError, { input }: PendingRow): boolean {
   if (fault === 'auth' || fault === 'config' || quota?.per === 'run') return true;
-  return input.model === undefined && (quota?.per === 'day' || quota?.per === 'plan' || objection === 'model');
+  if (input.model !== undefined) return false;
+  return objection === 'model' || (quota !== undefined && (quota.per !== 'minute' || isLongWait(quota)));
 }
 
 function toStopError(error: AppError): AppError {
-  const { per, resets = '' } = error.quota ?? {};
-  if (per !== 'day') return error;
+  const {
+    per,
+    waitMs,
+    resets = waitMs ? `The server asks to wait ${formatDuration(waitMs)}.` : '',
+  } = error.quota ?? {};
+  if (per !== 'day' && waitMs === undefined) return error;
   return error.with({ hint: `${resets} Run the same command again then: it continues where it stopped.`.trimStart() });
 }
 

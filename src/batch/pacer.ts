@@ -8,7 +8,7 @@ const BURST_MS = 1000;
 
 /** Spaces requests, or their tokens, so that a quota per minute is used evenly. */
 interface Pacer {
-  /** How long to wait before more may be sent; 0 without a quota. */
+  /** How long to wait before more may be sent, in whole milliseconds, as timers count; 0 without a quota. */
   waitMs(): number;
   take(amount: number): void;
   /** Adds the difference once the real amount is known. */
@@ -29,10 +29,14 @@ export function createPacer(clock: Clock, perMinute: number | undefined): Pacer 
   let paidUntil = Number.NEGATIVE_INFINITY;
   let learnedAt = Number.NEGATIVE_INFINITY;
   const sent = createMinuteCounter(clock);
+  // No request weighs more than a minute's quota, or the server would have refused it: a wrong count delays one minute at most.
   const toMs = (amount: number): number =>
-    quota === undefined ? 0 : (amount * MINUTE_MS) / (quota.perMinute * quota.share);
+    quota === undefined
+      ? 0
+      : Math.max(-MINUTE_MS, Math.min(MINUTE_MS, (amount * MINUTE_MS) / (quota.perMinute * quota.share)));
   return {
-    waitMs: () => (quota === undefined ? 0 : Math.max(0, paidUntil - clock.now() - computeBurstMs(quota.perMinute))),
+    waitMs: () =>
+      quota === undefined ? 0 : Math.ceil(Math.max(0, paidUntil - clock.now() - computeBurstMs(quota.perMinute))),
     take(amount) {
       sent.add(amount);
       if (quota !== undefined) paidUntil = Math.max(paidUntil, clock.now()) + toMs(amount);

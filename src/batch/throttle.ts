@@ -14,6 +14,10 @@ export interface ThrottleOptions {
   readonly tpm?: number | undefined;
   /** The first pause after a refusal that names none; it doubles with each further one. */
   readonly baseMs: number;
+  /**
+   * Called before a wait that is long enough to be said: `asked` if the server asked for it, `paced` if it keeps a quota.
+   */
+  readonly onWait?: ((ms: number, why: 'asked' | 'paced') => void) | undefined;
 }
 
 /** Permission to send one request. Exactly one of these must be called, once. */
@@ -40,6 +44,10 @@ const FIRST_LIMIT = 4;
 /** A refusal multiplies the limit by this. */
 const BACK_OFF = 0.7;
 const MAX_PAUSE_MS = 60_000;
+/** The longest wait that a server may ask for: a run that would sleep longer is better ended, and continued later. */
+export const MAX_WAIT_MS = 600_000;
+/** A longer wait is said. */
+export const SAID_MS = 10_000;
 /**
  * After the time that a server names, only the oldest requests leave its window of a minute. What was sent in a burst leaves
  * it in a burst, so a little later there is room for all.
@@ -72,7 +80,8 @@ function createLimit(most: number) {
  * The limit starts at four and follows answers and refusals. A quota per minute is learned from the refusal that names it, and
  * kept from then on by spacing requests evenly.
  */
-export function createThrottle({ clock, random, maxConcurrency, rpm, tpm, baseMs }: ThrottleOptions): Throttle {
+export function createThrottle(options: ThrottleOptions): Throttle {
+  const { clock, random, maxConcurrency, rpm, tpm, baseMs, onWait = () => {} } = options;
   const requests = createPacer(clock, rpm);
   const tokenPacer = createPacer(clock, tpm);
   const limit = createLimit(maxConcurrency);
@@ -95,7 +104,7 @@ export function createThrottle({ clock, random, maxConcurrency, rpm, tpm, baseMs
     const named = quota?.waitMs ?? retry?.afterMs;
     const backOffMs = Math.min(MAX_PAUSE_MS, baseMs * 2 ** Math.min(refusalsInARow - 1, 10) * (0.7 + 0.6 * random()));
     // A 503 of one request need not stop all others; a quota does.
-    const waitMs = named ?? (status === 503 ? backOffMs / 2 : backOffMs);
+    const waitMs = Math.min(MAX_WAIT_MS, named ?? (status === 503 ? backOffMs / 2 : backOffMs));
     pausedUntil = Math.max(pausedUntil, now + waitMs + (quota?.per === 'minute' ? DRAIN_MS : 0));
   };
 
@@ -131,7 +140,7 @@ export function createThrottle({ clock, random, maxConcurrency, rpm, tpm, baseMs
       const now = clock.now();
       const waitMs = Math.max(pausedUntil - now, requests.waitMs(), tokenPacer.waitMs());
       if (waitMs > 0) {
-        wake(waitMs);
+        if (wake(waitMs) && waitMs > SAID_MS) onWait(waitMs, pausedUntil - now >= waitMs ? 'asked' : 'paced');
         return;
       }
       queue.shift();
@@ -172,16 +181,17 @@ export function createThrottle({ clock, random, maxConcurrency, rpm, tpm, baseMs
   };
 }
 
-/** Calls `action` after the given time, unless a call is already due. */
-function createAlarm(clock: Clock, action: () => void): (ms: number) => void {
+/** Calls `action` after the given time, unless a call is already due: then it returns false. */
+function createAlarm(clock: Clock, action: () => void): (ms: number) => boolean {
   const never = new AbortController().signal;
   let isSet = false;
   return (ms) => {
-    if (isSet) return;
+    if (isSet) return false;
     isSet = true;
     void clock.sleep(ms, never).then(() => {
       isSet = false;
       action();
     });
+    return true;
   };
 }

@@ -191,7 +191,7 @@ test.for<readonly [string, string, string]>([
   [
     '429 exhausted',
     told(429, { ...EXHAUSTED, details: reason('QUOTA_EXHAUSTED', { quotaResetDelay: '13h2m5s' }) }),
-    'api: API error: daily quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets in 13 h 2 min. Until then choose another model with -m.',
+    'api: API error: quota used up for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets in 13 h 2 min. Until then choose another model with -m.',
   ],
   [
     '429 limit 0',

@@ -166,6 +166,13 @@ test('a question is repeated as its failure advises, and then given up', async (
   const final = withRetries(async () => Promise.reject(new AppError('auth', 'no')), patience, SIGNAL);
   await expect(final).rejects.toMatchObject({ message: 'no' });
   expect(sleeps).toHaveLength(3);
+  // Delays have an end, and long ones are said.
+  const said: string[] = [];
+  const slow = { ...patience, retryBaseMs: 8000, retries: 5, notify: (message: string) => said.push(message) };
+  await expect(withRetries(busy, slow, SIGNAL)).rejects.toMatchObject({ message: 'busy' });
+  expect(sleeps.slice(3)).toEqual([8000, 16_000, 32_000, 60_000, 60_000]);
+  expect(said[0]).toBe('busy; retry 2 of 5 in 16 s');
+  expect(said).toHaveLength(4);
 });
 
 test.for(['the Gemini API', 'Vertex'])('%s embeds a text', async (name, t) => {

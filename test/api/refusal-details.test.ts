@@ -175,12 +175,15 @@ test('capacity has two names, and a quota of zero has two spellings', () => {
   }
 });
 
-test('the reset of a daily quota is reported as the server gives it', () => {
+test('the reset of a quota is reported as the server gives it, and it is of a day only if the body says so', () => {
   const hint = (metadata: object) => told({}, { details: [reason('QUOTA_EXHAUSTED', metadata)] }).hint;
   expect(hint({ quotaResetTimeStamp: '2026-05-02T07:00:00Z' })).toBe(
     'It resets at 2026-05-02T07:00:00Z. Until then choose another model with -m.',
   );
-  expect(hint({})).toContain('midnight Pacific');
+  expect(hint({ quotaResetDelay: '1h' })).toBe('It resets in 1 h. Until then choose another model with -m.');
+  expect(hint({})).toBe('The service does not say when it resets. Until then choose another model with -m.');
+  expect(hint({ quota_limit: 'RequestsPerDayPerUser' })).toContain('midnight Pacific');
+  expect(told({}, { details: [reason('QUOTA_EXHAUSTED')] }).message).toContain('quota used up for');
   const daily = (quotaId: string) => told({}, { details: [{ violations: [{}, { quotaId }] }] }).message;
   expect(daily('RequestsDaily')).toContain('daily quota');
   expect(daily('PerHour')).toContain('quota exceeded for');
@@ -253,7 +256,7 @@ test.for<readonly [string, Partial<FailedCall>, object, object | undefined]>([
   [
     'a day',
     {},
-    { details: [reason('QUOTA_EXHAUSTED')] },
+    { details: [reason('QUOTA_EXHAUSTED'), { violations: [{ quotaId: 'RequestsPerDay' }] }] },
     { per: 'day', resets: 'It resets at midnight Pacific time.' },
   ],
 ])('a refusal because of %s says which quota it was', ([, change, error, quota]) => {

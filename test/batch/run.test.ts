@@ -207,6 +207,53 @@ test('--dedupe asks rows on their own whose twin has failed', async (t) => {
   expect(read().filter(({ ok }) => ok)).toHaveLength(3);
 });
 
+test('a server that asks for a day is not waited for: the run ends, and says how long', async (t) => {
+  const day = { per: 'minute', waitMs: 86_400_000 } as const;
+  const { start } = await runBatch(t, rows(5), () => {
+    throw new AppError('api', 'quota exceeded', { status: 429, quota: day });
+  });
+  await expect(start()).rejects.toMatchObject({
+    fault: 'api',
+    hint: 'The server asks to wait 24 h. Run the same command again then: it continues where it stopped.',
+  });
+  const own = await runBatch(t, [{ prompt: 'a', model: 'x' }, ...rows(2)], (prompt) => {
+    if (prompt === 'a') throw new AppError('api', 'quota exceeded', { status: 429, quota: day });
+    return {};
+  });
+  await own.start();
+  expect(own.read().filter(({ ok }) => ok)).toHaveLength(2);
+});
+
+test('a count that cannot be right hardly changes the estimates of the other rows', async (t) => {
+  const expected: number[] = [];
+  const throttle = createThrottle({ clock: CLOCK, random: () => 0.5, maxConcurrency: 1, baseMs: 0 });
+  const { start } = await runBatch(t, rows(5), () => ({ usage: { promptTokenCount: 1e15 } }), {
+    throttle: {
+      ...{ limit: 1, pausedUntil: 0 },
+      acquire: (tokens, signal) => {
+        expected.push(tokens);
+        return throttle.acquire(tokens, signal);
+      },
+    },
+  });
+  await start();
+  expect(Math.max(...expected)).toBeLessThan(100);
+});
+
+test('the first row that waits long before it is asked again is said', async (t) => {
+  const said: string[] = [];
+  const { start } = await runBatch(
+    t,
+    rows(3),
+    () => {
+      throw new AppError('api', 'gone wrong', { retry: {} });
+    },
+    { baseMs: 20_000, retries: 4, notify: (message) => said.push(message) },
+  );
+  await start();
+  expect(said).toEqual(['gone wrong; a row is asked again in 20 s']);
+});
+
 test('a run stops at its budget, also for a row that names its own model', async (t) => {
   const spent = new AppError('limit', 'stopped at --max-cost', { quota: { per: 'run' } });
   const { start, read, asked } = await runBatch(t, [{ prompt: 'a', model: 'x' }, ...rows(40)], (prompt) => {

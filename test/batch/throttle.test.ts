@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createThrottle, type ThrottleOptions } from '../../src/batch/throttle.ts';
+import { createThrottle, type Permit, type ThrottleOptions } from '../../src/batch/throttle.ts';
 import { AppError, type QuotaFault } from '../../src/core/error.ts';
 import type { Clock } from '../../src/core/io.ts';
 import { createAbortable } from '../../src/platform/runtime/abort.ts';
@@ -166,3 +166,52 @@ test('who waits leaves when the run ends', async () => {
   ended.abort(new Error('over'));
   await expect(waiting).rejects.toThrow('over');
 });
+
+test.for([
+  ['a count', (permit: Permit) => permit.succeed(1e15)],
+  ['a quota', (permit: Permit) => permit.refuse(refusal({ per: 'minute', of: 'tokens', limit: 1e-9 }))],
+  ['a wait', (permit: Permit) => permit.refuse(refusal({ per: 'minute', waitMs: 86_400_000 }))],
+] as const)('%s that no server can mean does not stop the other requests for long', async ([, end]) => {
+  const { clock, runUntil } = virtualClock();
+  const begunAt = clock.now();
+  const waits: string[] = [];
+  const onWait: ThrottleOptions['onWait'] = (ms, why) => waits.push(`${why} ${ms > 10_000}`);
+  const throttle = createThrottle({ clock, random: () => 0.5, maxConcurrency: 8, baseMs: 10, tpm: 250_000, onWait });
+  const { signal } = createAbortable();
+  end(await throttle.acquire(10, signal));
+  let answered = 0;
+  const work = async (): Promise<void> => {
+    const permit = await throttle.acquire(10, signal);
+    permit.succeed(10);
+    answered += 1;
+  };
+  for (let row = 0; row < 3; row += 1) void work();
+  await runUntil(begunAt + 15 * MINUTE);
+  expect(answered).toBe(3);
+  expect(waits[0]).toMatch(/^(?:asked|paced) true$/);
+});
+
+test('a wait is said once, however many requests wait for it, and a short one is not', async () => {
+  const { clock, runUntil } = virtualClock();
+  const begunAt = clock.now();
+  const waits: [number, string][] = [];
+  const onWait: ThrottleOptions['onWait'] = (...wait) => waits.push(wait);
+  const throttle = createThrottle({ clock, random: () => 0.5, maxConcurrency: 8, baseMs: 10, onWait });
+  const { signal } = createAbortable();
+  const refuse = async (count: number, afterMs: number): Promise<void> => {
+    const permits = await Promise.all(Array.from({ length: count }, () => throttle.acquire(1, signal)));
+    for (const permit of permits) permit.refuse(new AppError('api', 'busy', { status: 503, retry: { afterMs } }));
+  };
+  await refuse(2, 9000);
+  const later = refuse(1, 30_000);
+  await runUntil(begunAt + 10_000);
+  await later;
+  void throttle.acquire(1, signal);
+  void throttle.acquire(1, signal);
+  await runUntil(begunAt + 3 * MINUTE);
+  expect(waits).toEqual([[expect.any(Number), 'asked']]);
+});
+
+function refusal(quota: QuotaFault): AppError {
+  return new AppError('api', 'quota', { status: 429, quota });
+}

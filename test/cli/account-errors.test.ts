@@ -115,7 +115,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'a quota that is used up': {
     script: [accountResponse('p'), denied(429, 'QUOTA_EXHAUSTED', { metadata: { quotaResetDelay: '6h12m' } })],
     ...API,
-    message: 'API error: daily quota exceeded for gemini-2.5-flash (429 RESOURCE_EXHAUSTED): No.',
+    message: 'API error: quota used up for gemini-2.5-flash (429 RESOURCE_EXHAUSTED): No.',
     suggestion: 'It resets in 6 h 12 min. Until then choose another model with -m.',
     isAsked: true,
   },

@@ -331,6 +331,28 @@ test.skipIf(isStandalone)('--estimate counts a sample and asks nothing', async (
   expect(JSON.parse(stdout).promptTokens).toBeGreaterThan(80);
 });
 
+test('a wait that the service asks for is said in a pipe; one of a day ends the run, with 3', async (t) => {
+  const server = await rowServer(t, (prompt, _count, response) => {
+    response.setHeader('retry-after', prompt === 'a' ? '86400' : '45');
+    return refuse(response, 429, { status: 'RESOURCE_EXHAUSTED', message: 'Slow down.' });
+  });
+  const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n', 'other.jsonl': '"b"\n' } });
+  const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT]);
+  expect(exitCode).toBe(3);
+  expect(stderr).toMatch(/Slow down\..*\nThe server asks to wait 24 h\. Run the same command again then/);
+  const child = spawn(...gmnCommand(['batch', 'other.jsonl', '--output-file', 'other-out.jsonl']), setting);
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  await new Promise<void>((resolve) => {
+    child.stderr.on('data', (data: Buffer) => {
+      said += data;
+      if (said.includes('\n')) resolve();
+    });
+    child.on('close', () => resolve());
+  });
+  expect(said).toMatch(/^gmn: the service asks to wait; going on in 4\d s\n$/);
+});
+
 test('--max-cost shortens answers and stops, a higher one goes on, and what was paid is in the usage log', async (t) => {
   const server = await rowServer(t);
   // An answer has 2 tokens, which are $0.002.

@@ -85,7 +85,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
   // The engine retries, not the model: what one row learns of the server holds for all.
   const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
   const modelOptions = { ...options, retries: 0 };
-  const limits = { requestTimeoutMs: chooseTimeout(options), budget: context.budget };
+  const limits = { requestTimeoutMs: chooseTimeout(options), budget: context.budget, onWait: context.onNotice };
   const models: OpenedModel[] = [];
   const open = async (own: { readonly model?: string }): Promise<{ opened: OpenedModel; agent: Agent }> => {
     const opened = await openModel({ ...modelOptions, ...own }, app, limits);

@@ -1,6 +1,8 @@
 import { type BatchJob, isRefused } from '../../core/batches.ts';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
+import { formatDuration } from '../../core/text/format.ts';
+import { SAID_MS } from '../throttle.ts';
 import { isOfRun, replaceShard, type Shard, toDisplayName } from './plan.ts';
 import type { PlanStore } from './plan-store.ts';
 import type { BatchService } from './service.ts';
@@ -92,6 +94,7 @@ export async function findJob(shard: Shard, context: JobContext): Promise<BatchJ
   const now = clock.now();
   // An earlier process may have ended just now, with its request still in flight.
   const until = now - (shard.intentAt ?? 0) > MAX_REQUEST_MS ? now : now + timing.lagMs;
+  let isSaid = false;
   for (;;) {
     const found: BatchJob[] = [];
     for await (const job of service.jobs.list(signal)) if (job.displayName === displayName) found.push(job);
@@ -103,6 +106,10 @@ export async function findJob(shard: Shard, context: JobContext): Promise<BatchJ
     if (first !== undefined) return first;
     const leftMs = until - clock.now();
     if (leftMs <= 0) return undefined;
+    if (!isSaid && leftMs > SAID_MS) {
+      isSaid = true;
+      context.notify(`looking for a job that may exist already, for ${formatDuration(leftMs)} at most`);
+    }
     await clock.sleep(Math.min(leftMs, timing.lagMs / 6), signal);
   }
 }

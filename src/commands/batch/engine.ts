@@ -14,10 +14,10 @@ import { createLocalEngine } from '../../batch/local-engine.ts';
 import { createRemoteEngine, type RemoteOptions } from '../../batch/remote/engine.ts';
 import { openPlan, type PlanStore } from '../../batch/remote/plan-store.ts';
 import { settleRemote } from '../../batch/remote/settle.ts';
-import { createThrottle } from '../../batch/throttle.ts';
+import { createThrottle, type ThrottleOptions } from '../../batch/throttle.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { formatCount } from '../../core/text/format.ts';
+import { formatCount, formatDuration } from '../../core/text/format.ts';
 import type { BilledCall } from '../../core/usage.ts';
 
 export interface EngineOptions extends Pick<BatchOptions, 'demo' | 'serviceTier'> {
@@ -112,14 +112,16 @@ export async function openEngine(options: EngineOptions, parts: EngineParts): Pr
   return options.engine === 'api' ? openRemoteEngine(options, parts) : openLocalEngine(options, parts);
 }
 
-function openLocalEngine(options: EngineOptions, { app, setup }: EngineParts): OpenedEngine {
+function openLocalEngine(options: EngineOptions, { app, setup, notify }: EngineParts): OpenedEngine {
   const { clock, random } = app;
   const baseMs = setup.opened.retryBaseMs;
   const maxConcurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
-  const throttle = createThrottle({ clock, random, baseMs, maxConcurrency, rpm: options.rpm, tpm: options.tpm });
+  const { rpm, tpm } = options;
+  const onWait = createWaitReporter(notify);
+  const throttle = createThrottle({ clock, random, baseMs, maxConcurrency, rpm, tpm, onWait });
   const engine = createLocalEngine({
     ...{ throttle, clock, random, baseMs, prepare: setup.prepare, retries: setup.retries },
-    dedupes: options.dedupe ?? false,
+    ...{ dedupes: options.dedupe ?? false, notify },
   });
   return {
     engine,
@@ -127,6 +129,16 @@ function openLocalEngine(options: EngineOptions, { app, setup }: EngineParts): O
     state: () => ({ pausedMs: throttle.pausedUntil - clock.now() }),
     end: async () => {},
     close: async () => {},
+  };
+}
+
+/** Waits that keep a quota come with every row, so they are said once. */
+function createWaitReporter(notify: (message: string) => void): NonNullable<ThrottleOptions['onWait']> {
+  let isPaceSaid = false;
+  return (ms, why) => {
+    if (why === 'asked') notify(`the service asks to wait; going on in ${formatDuration(ms)}`);
+    else if (!isPaceSaid) notify(`to keep the quota of a minute, the next row is asked in ${formatDuration(ms)}`);
+    isPaceSaid ||= why === 'paced';
   };
 }
 

@@ -39,10 +39,10 @@ export function parseEnvDuration(env: Env, name: string, fallbackMs: number): nu
   throw new AppError('config', `${name}: "${text}" is not a duration`, { hint: `Example: ${name}=30s` });
 }
 
-/** At most two units: `450 ms`, `12 s`, `6 h 12 min`. */
+/** At most two units: `450 ms`, `1.5 s`, `12 s`, `6 h 12 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  const seconds = Math.round(ms / 1000);
+  const seconds = ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;

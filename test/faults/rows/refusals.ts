@@ -127,7 +127,7 @@ export const REFUSALS: readonly Fault[] = [
     what: '429 terminal: PerDay, QUOTA_EXHAUSTED, limit: 0, credits',
     variants: [
       final('PerDay', exhausted('Slow.', quota('GenerateRequestsPerDayPerProject')), /daily quota exceeded/),
-      final('QUOTA_EXHAUSTED', exhausted('Slow.', reason('QUOTA_EXHAUSTED')), /daily quota exceeded/),
+      final('QUOTA_EXHAUSTED', exhausted('Slow.', reason('QUOTA_EXHAUSTED')), /quota used up/),
       final('limit: 0', exhausted('Quota exceeded, limit: 0'), /no quota for/),
       final('credits', exhausted('Slow.', reason('INSUFFICIENT_G1_CREDITS_BALANCE')), /not enough credits/),
     ],
