@@ -39,7 +39,7 @@ export interface BilledCall {
   readonly at: number;
   /** `demo` is the offline model, which costs nothing. */
   readonly backend: string;
-  /** The length of its prompt, if `usage` is that of several connections added up. */
+  /** The length of its prompt, if `usage` is that of several calls added up. */
   readonly promptTokens?: number;
   readonly serviceTier?: string;
   /** Whether it was made through the Batch API, which costs less. */
