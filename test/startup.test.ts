@@ -208,6 +208,7 @@ test('-f loads what finds and reads files, and no tool', async (t) => {
       "src/commands/prompt/idle-flags.ts",
       "src/config/secrets.ts",
       "src/config/variables.ts",
+      "src/core/content.ts",
       "src/core/text/decode.ts",
       "src/core/text/glob.ts",
       "src/core/text/media.ts",
@@ -238,6 +239,7 @@ test('-c loads the sessions only', async (t) => {
   expect(sources).toMatchInlineSnapshot(`
     [
       "src/agent/history.ts",
+      "src/app/kept-setup.ts",
       "src/app/sessions.ts",
       "src/commands/prompt/flag-names.ts",
       "src/commands/prompt/idle-flags.ts",
@@ -271,6 +273,7 @@ test('--tools read with no call made loads declarations, fence and session, and 
       "src/agent/prompt.ts",
       "src/api/reply-calls.ts",
       "src/app/agent-prompt.ts",
+      "src/app/kept-setup.ts",
       "src/app/sessions.ts",
       "src/app/toolbox.ts",
       "src/approval/policy.ts",

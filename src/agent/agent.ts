@@ -1,4 +1,4 @@
-import type { Content, StoredContent } from '../core/content.ts';
+import type { StoredContent } from '../core/content.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Compaction, History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -63,7 +63,7 @@ export interface Redaction {
 
 export interface Turn {
   readonly history: History;
-  readonly prompt: Content;
+  readonly prompt: StoredContent;
   readonly signal: AbortSignal;
   /** Tokens of the conversation before the prompt, if the server has counted them. */
   readonly tokensBefore?: number | undefined;

@@ -280,7 +280,7 @@ export async function prepareContents(
   contents: readonly StoredContent[],
   options: { readonly origin: () => string; readonly distrusted: number },
 ): Promise<readonly Content[]> {
-  if (contents.length === 1) return [...contents];
+  if (contents.length === 1) return contents.map(({ role, parts }) => ({ role, parts }));
   const { toContents } = await import('./history.ts');
   return toContents(contents, options);
 }

@@ -5,7 +5,7 @@ import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type TurnEvent, toNotices } from '../core/event.ts';
-import type { SessionStart } from '../core/session.ts';
+import type { SessionSetup, SessionStart } from '../core/session.ts';
 import { mayHoldCredential, splitList } from '../core/text/names.ts';
 import type { Tool } from '../core/tool.ts';
 import { findModelFacts } from '../models/table.ts';
@@ -16,8 +16,9 @@ import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
 export interface AgentOptions extends ToolOptions, ServiceOptions {
   readonly system?: string;
   readonly appendSystemPrompt?: string;
-  /** Like `system`, but literal: a leading `@` does not name a file. */
+  /** Like the two above, but literal: a leading `@` does not name a file. */
   readonly systemText?: string;
+  readonly appendText?: string;
   readonly noAgentPrompt?: boolean;
   readonly start?: SessionStart | undefined;
   readonly isChat?: boolean;
@@ -27,8 +28,8 @@ export interface AgentOptions extends ToolOptions, ServiceOptions {
 export interface OpenedAgent extends Agent, Pick<Toolbox, 'chosen' | 'takeDenials'> {
   /** The part of the system instruction that comes from context files. */
   readonly contextText?: string;
-  /** The facts about the start of the session in the agent prompt; undefined if there is none. */
-  readonly start?: SessionStart;
+  /** What a session keeps to be continued in the same way. */
+  readonly setup: SessionSetup;
 }
 
 const MAX_TURNS = 100;
@@ -57,7 +58,7 @@ export async function* openAgent(
   const { tools, withheld, chosen, approve, outputs, takeDenials, notices } = toolbox;
   yield* toNotices(notices);
   const service = await openServiceIfWanted(options, opened, tools.length > 0);
-  const { text, start, prompt, contextText } = yield* readSystemInstruction(options, app, tools);
+  const { text, given, prompt, contextText } = yield* readSystemInstruction(options, app, tools);
   toolbox.protect(await listFlagFiles(options, app));
   const redaction = createLazyRedaction(app, prompt);
   const instruction = addServerInstructions(text, context.remote);
@@ -84,7 +85,7 @@ export async function* openAgent(
     ...(tools.length === 0 ? {} : { findNestedContext: findNestedContext(options, app) }),
     ...(outputs === undefined ? {} : { outputs }),
     ...(tools.length === 0 && !options.isChat ? {} : await readCompactionPolicy(opened, app)),
-    ...(start === undefined ? {} : { start: await redaction.redact(start) }),
+    setup: { ...(await redaction.redact(given)), model: await redactName(opened, redaction) },
     ...(contextText === undefined ? {} : { contextText }),
   };
 }
@@ -156,6 +157,11 @@ function mayHoldSecret(value: unknown, look: Look): boolean {
   );
 }
 
+/** The name of a model that gmn knows is no credential, and needs no look at those there are. */
+async function redactName({ modelId, askedName }: OpenedModel, { redact }: Redaction): Promise<string> {
+  return findModelFacts(modelId) === undefined ? redact(askedName) : askedName;
+}
+
 function addServerInstructions(system: string | undefined, remote: ToolboxContext['remote']): string | undefined {
   const instructions = (remote?.instructions ?? []).map(
     ({ server, text }) => `# Instructions from the MCP server ${server}\n\n${text}`,
@@ -190,8 +196,9 @@ async function openServiceIfWanted(
   return (await import('./service-tools.ts')).toServiceFields(options, { modelId, backend, hasTools });
 }
 
-interface SystemInstruction extends Pick<OpenedAgent, 'start' | 'contextText'> {
+interface SystemInstruction extends Pick<OpenedAgent, 'contextText'> {
   readonly text?: string | undefined;
+  readonly given?: Pick<SessionSetup, 'systemText' | 'appendText' | 'start'>;
   /** The agent prompt, with which the text begins. Undefined if its branch might be a credential. */
   readonly prompt?: string;
 }
@@ -206,14 +213,14 @@ async function* readSystemInstruction(
   tools: readonly Tool[],
 ): AsyncGenerator<TurnEvent, SystemInstruction> {
   const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
-  const flags = [options.system, options.systemText, options.appendSystemPrompt];
+  const flags = [options.system, options.systemText, options.appendSystemPrompt, options.appendText];
   const isContext = hasContext(question);
   const isAgent = tools.length > 0 && !options.noAgentPrompt;
   if (flags.every((flag) => flag === undefined) && !isContext && !isAgent) return {};
   const context = isContext ? await loadContext(question, tools) : NO_CONTEXT;
   yield* toNotices(context.notices);
   const system = options.systemText ?? (await readTextFlag(options.system, '--system', app));
-  const append = await readTextFlag(options.appendSystemPrompt, '--append-system-prompt', app);
+  const append = options.appendText ?? (await readTextFlag(options.appendSystemPrompt, '--append-system-prompt', app));
   const { isChat = false, start, includeDirectories = [] } = options;
   const directories = splitList(includeDirectories);
   const prompt =
@@ -224,7 +231,11 @@ async function* readSystemInstruction(
   return {
     text: joinSystemInstruction({ ...own, ...context }, { system, append }),
     ...(context.memory === undefined ? {} : { contextText: context.memory }),
-    ...(prompt === undefined ? {} : { start: prompt.start }),
+    given: {
+      ...(system === undefined ? {} : { systemText: system }),
+      ...(append === undefined ? {} : { appendText: append }),
+      ...(prompt === undefined ? {} : { start: prompt.start }),
+    },
     ...(prompt === undefined || mayHoldCredential(prompt.start.branch ?? '') ? {} : { prompt: prompt.text }),
   };
 }

@@ -24,7 +24,7 @@ export async function openHistory(options: SessionOptions & ToolChoice, app: App
   }
   if (pace === 'as-it-goes') return (await import('./sessions.ts')).openSessionHistory(options, app, pace);
   const history = createOneShotHistory({ home, cwd, clock, version, id: randomId() });
-  return { ...NO_NOTICES, history, sessionId: history.id, save: history.save };
+  return { ...NO_NOTICES, history, sessionId: history.id, keepSetup: history.keepSetup, save: history.save };
 }
 
 export function hasTools({ tools = 'none', mcpConfig, allowedMcpServerNames }: ToolChoice): boolean {

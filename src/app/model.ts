@@ -16,7 +16,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { CountedCall, Model, ModelRequest, Reply, ReplyEvent, ServiceTier } from '../core/model.ts';
 import { formatDuration } from '../core/text/format.ts';
 import type { BilledCall } from '../core/usage.ts';
-import { cacheDefault, defaultChoice, readCachedDefault, resolveModel } from '../models/choice.ts';
+import { cacheDefault, DEFAULT_NAME, defaultChoice, readCachedDefault, resolveModel } from '../models/choice.ts';
 import { createGenerationConfig, type Sampling } from '../models/generation.ts';
 import { type Backend as BackendName, BUILT_IN, type BuiltInModel, IMAGE_BUILT_IN } from '../models/table.ts';
 import { type OpenedBackend, openBackend, withEndpointHint } from './backend.ts';
@@ -25,7 +25,9 @@ import type { createUploads, FileNeed, Uploads } from './uploads.ts';
 
 export interface ModelOptions extends Sampling {
   readonly model?: string;
-  /** Used if `model` is absent, regardless of the settings. */
+  /** That of the conversation which goes on. Used if `model` is absent, regardless of the settings. */
+  readonly keptModel?: string;
+  /** Used if both are absent, regardless of the settings. */
   readonly builtIn?: BuiltInModel;
   readonly auth?: string;
   readonly backend?: BackendName;
@@ -44,6 +46,8 @@ export interface ModelOptions extends Sampling {
 export interface OpenedModel {
   readonly model: Model;
   readonly modelId: string;
+  /** The name that asks the same model again, wherever the name came from: `SessionSetup.model`. */
+  readonly askedName: string;
   readonly backend: BackendName;
   /** `Credential.account`: a signature made for one account is not valid for another. */
   readonly account: () => string;
@@ -194,12 +198,13 @@ async function openModelConfigs({ modelConfigs }: Settings): Promise<Configure> 
 function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel, 'close'> {
   const { app, settings, limits, opened, credential, configure, takeNotices } = parts;
   const { name, backend, retryBaseMs, notify, queries, files, batches } = opened;
-  const source = options.model === undefined ? 'the settings' : '-m';
-  const standard = options.model === undefined ? options.builtIn : undefined;
+  const named = options.model ?? options.keptModel;
+  const source = options.model !== undefined ? '-m' : named === undefined ? 'the settings' : 'the session';
+  const standard = named === undefined ? options.builtIn : undefined;
   const resolve = (asked: string | undefined) => resolveModel(asked, { backend: name, source });
   const resolveId = (asked: string | undefined): string => resolve(asked).id;
-  const asked = standard?.id ?? options.model ?? settings.model;
-  const configured = configure(asked, resolveId);
+  const asked = standard?.id ?? named ?? settings.model;
+  const configured = configure(asked === DEFAULT_NAME ? undefined : asked, resolveId);
   const choice =
     standard && configured.model === undefined ? defaultChoice(standard.id) : resolve(configured.model ?? asked);
   const toConfig = (id: string): JsonObject =>
@@ -261,6 +266,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     fileSupport: opened.fileSupport,
     batchFields: opened.batchFields,
     modelId,
+    askedName: (choice.isDefault ? standard?.id : asked) ?? DEFAULT_NAME,
     tier: () => opened.tier?.(),
     generationConfig: toConfig(modelId),
     notices: [...choice.notices, ...configured.notices, ...others.flatMap(({ notices }) => notices)],

@@ -5,10 +5,9 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
-import { type SessionStart, type SessionSummary, SOURCE_LABELS } from '../core/session.ts';
+import { type SessionSetup, type SessionSummary, SOURCE_LABELS } from '../core/session.ts';
 import { shortenId, splitEmoji } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { makesPictures } from '../models/table.ts';
 import { touchFile } from '../platform/files/write.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { createRunRecords, NOT_SAVED, type SaveResult } from '../session/one-shot.ts';
@@ -16,6 +15,7 @@ import type { LocalSession } from '../session/open-session.ts';
 import { parseRetention } from '../session/prune.ts';
 import { type LocalStore, type StoreOptions, sessionStore } from '../session/store.ts';
 import { createLazyRedaction } from './agent.ts';
+import { mergeSetup, toKeptSetup } from './kept-setup.ts';
 
 export interface SessionOptions {
   readonly resume?: string;
@@ -38,12 +38,10 @@ export interface PromptHistory {
   /** The id it will be saved under; undefined if it is not saved. */
   readonly sessionId?: string | undefined;
   readonly isResumable?: boolean;
-  /** Undefined if no run with tools was part of it. */
-  readonly start?: SessionStart | undefined;
-  /** The model of its last answer, if it makes pictures: the next turn most likely edits them. */
-  readonly pictureModel?: string | undefined;
-  /** Saves it with the next prompt. */
-  keepStart?(start: SessionStart): void;
+  /** Of the session that it continues. */
+  readonly setup?: SessionSetup | undefined;
+  /** Takes how this turn asks; saved with the prompt, as far as later turns keep it. */
+  keepSetup?(asked: SessionSetup): void;
   readonly notices: readonly string[];
   save(): Promise<SaveResult>;
   close(): Promise<void>;
@@ -67,13 +65,12 @@ export async function openSessionHistory(
   }
   // As for a new one-shot: after a power failure, a run without tools can be repeated.
   const durability = pace === 'when-over' ? 'written' : 'synced';
-  const { session, pictureModel } = await openSession(options, app, { report, durability });
+  const { session, setup } = await openSession(options, app, { report, durability });
   const early = notices.splice(0);
   if (options.noSession) {
     await session.close();
     const history = createMemoryHistory({ earlier: session.contents, compacted: session.compactions });
-    const { start } = session.setup;
-    return { history, start, pictureModel, notices: early, save: async () => NOT_SAVED, close: async () => {} };
+    return { history, setup, notices: early, save: async () => NOT_SAVED, close: async () => {} };
   }
   const saving = pace === 'as-it-goes' ? createStepSaver(session) : createEndSaver(session, app);
   return {
@@ -81,9 +78,8 @@ export async function openSessionHistory(
     get sessionId() {
       return saving.sessionId;
     },
-    start: session.setup.start,
-    pictureModel,
-    keepStart: (start) => session.choose({ ...session.setup, start }),
+    setup,
+    keepSetup: (asked) => session.choose(mergeSetup(session, asked)),
     notices: early,
     async save() {
       const isKept = await saving.save();
@@ -138,18 +134,17 @@ async function openSession(
   options: SessionOptions,
   app: App,
   { report, durability }: Required<Pick<StoreOptions, 'report' | 'durability'>>,
-): Promise<{ readonly session: LocalSession; readonly pictureModel?: string }> {
+): Promise<{ readonly session: LocalSession; readonly setup?: SessionSetup }> {
   const store = openStore(app, report, { durability });
   const { cwd } = app;
   const { sessionId: id } = options;
   const name = await createLazyRedaction(app).redact(options.sessionName);
   if (isContinued(options)) {
     const summary = await findContinued(options, app, store);
-    const { model = '' } = summary;
     const session = options.fork
       ? await store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) })
       : await store.resume(summary, cwd);
-    return { session, ...(makesPictures(model) ? { pictureModel: model } : {}) };
+    return { session, setup: toKeptSetup(session, summary) };
   }
   const session = await store.create({
     cwd,

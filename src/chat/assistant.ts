@@ -6,9 +6,12 @@ import type { SessionStart } from '../core/session.ts';
 import type { ReadResource } from '../input/prompt-input.ts';
 
 export interface Setup {
-  /** As the user named it; undefined means the default. */
+  /** The name it was asked for by; undefined until it is opened if nobody named one. */
   readonly model: string | undefined;
-  readonly system: string | undefined;
+  /** Given now: a text, or `@` and the path of a file. It becomes `systemText`. */
+  readonly system?: string | undefined;
+  readonly systemText: string | undefined;
+  readonly appendText: string | undefined;
   /** In the format of `--tools`. */
   readonly tools: string;
   readonly start: SessionStart | undefined;

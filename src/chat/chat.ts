@@ -1,7 +1,7 @@
 import type { RunTurn } from '../agent/agent.ts';
 import type { ApprovalMode } from '../approval/policy.ts';
 import type { Homes } from '../core/app.ts';
-import type { Content, MediaPart } from '../core/content.ts';
+import type { MediaPart, StoredContent } from '../core/content.ts';
 import type { AppError } from '../core/error.ts';
 import type { AnswerFile, TurnEvent } from '../core/event.ts';
 import type { Clock, Env, Io, Out } from '../core/io.ts';
@@ -76,7 +76,7 @@ export interface Chat extends ChatParts {
   /** Texts to send with the next prompt: the output of commands, notes about undone changes. */
   notes: readonly string[];
   pictures: readonly Picture[];
-  lastPrompt: Content | undefined;
+  lastPrompt: StoredContent | undefined;
   verify: string | undefined;
   readonly stats: ChatStats;
   readonly toolLog: ToolLog;

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Content, Part } from '../core/content.ts';
+import { type Content, nameByQuestion, type Part, type StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { sanitize } from '../core/text/terminal.ts';
@@ -25,8 +25,8 @@ export async function buildPrompt(
   chat: Chat,
   words: string,
   signal: AbortSignal,
-  { allowsMentions = true }: { readonly allowsMentions?: boolean } = {},
-): Promise<Content> {
+  { allowsMentions = true, question = words }: PromptOptions = {},
+): Promise<StoredContent> {
   const shown: (readonly [path: string, bytes: Uint8Array])[] = [];
   try {
     const events = buildContent(
@@ -39,11 +39,18 @@ export async function buildPrompt(
     for (const file of shown) await chat.changes.markShown(...file);
     for (const { label } of chat.pictures) await chat.showNotice(`+ ${label}`);
     chat.files = [];
-    return { role: 'user', parts: [...takeNotes(chat), ...takePictures(chat), ...content.parts] };
+    const parts = [...takeNotes(chat), ...takePictures(chat), ...content.parts];
+    return nameByQuestion({ role: 'user', parts }, question);
   } catch (thrown) {
     if (!signal.aborted && chat.files.length > 0) await dropBadFiles(chat, signal);
     throw thrown;
   }
+}
+
+interface PromptOptions {
+  readonly allowsMentions?: boolean;
+  /** What was typed, if the words are made from it. */
+  readonly question?: string;
 }
 
 interface PromptSource {

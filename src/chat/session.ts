@@ -4,10 +4,10 @@ import { createTurns } from '../session/load.ts';
 import { deriveTitle } from '../session/record.ts';
 import type { Chat } from './chat.ts';
 
-export function createMemorySession(id: string, earlier: SessionSetup = {}): Session {
+export function createMemorySession(id: string): Session {
   const history = createTurns();
   let name: string | undefined;
-  let setup = earlier;
+  let setup: SessionSetup = {};
   let unanswered: StoredContent | undefined;
   return {
     id,
@@ -59,7 +59,8 @@ export function createMemorySession(id: string, earlier: SessionSetup = {}): Ses
 }
 
 /** Into an empty session. */
-export async function copyConversation({ records, compactions }: Session, to: Session): Promise<void> {
+export async function copyConversation({ setup, records, compactions }: Session, to: Session): Promise<void> {
+  to.choose(setup);
   await to.replace(records);
   for (const compaction of compactions) await to.compact(compaction);
 }

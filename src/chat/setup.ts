@@ -6,18 +6,21 @@ import { describeMode } from './banner.ts';
 import type { Chat } from './chat.ts';
 import { formatRecap } from './recap.ts';
 
-export function toSessionSetup({ model, system, start }: Pick<Setup, 'model' | 'system' | 'start'>): SessionSetup {
+export function toSessionSetup({ model, systemText, appendText, start }: Setup): SessionSetup {
   return {
     ...(model === undefined ? {} : { model }),
-    ...(system === undefined ? {} : { system }),
+    ...(systemText === undefined ? {} : { systemText }),
+    ...(appendText === undefined ? {} : { appendText }),
     ...(start === undefined ? {} : { start }),
   };
 }
 
-export function restoredNotice({ model, system }: SessionSetup): string | undefined {
+/** What a session brings back; `model` is absent if there is nothing to say about it. */
+export function restoredNotice({ model, ...texts }: SessionSetup): string | undefined {
+  const hasText = [texts.system, texts.systemText, texts.appendText].some((text) => text !== undefined);
   const items = [
     ...(model === undefined ? [] : [`the model ${sanitize(model)}`]),
-    ...(system === undefined ? [] : ['its system instruction (/system shows it)']),
+    ...(hasText ? ['its system instruction (/system shows it)'] : []),
   ];
   return items.length === 0 ? undefined : `As before in this session: ${items.join(' and ')}.`;
 }

@@ -1,6 +1,6 @@
 import { createMemoryHistory, type RunTurn } from '../agent/agent.ts';
 import { runTurn } from '../agent/turn.ts';
-import type { Content } from '../core/content.ts';
+import type { Content, StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
 import type { Reply } from '../core/model.ts';
@@ -19,15 +19,14 @@ import { windowNotice } from './window.ts';
  * fails or is cancelled keeps what has arrived; if nothing has, the prompt is removed as well and waits for `/retry`.
  * Returns the failure, if any, already shown.
  */
-export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
+export async function askPrompt(chat: Chat, prompt: StoredContent, signal: AbortSignal): Promise<AppError | undefined> {
   const { assistant, session, stats, toolLog, changes, notifier } = chat;
   const agent = { ...assistant.agent, onReply: stats.addReply, onCompaction: stats.addUsage };
   const tokensBefore = stats.windowTokens;
   chat.lastPrompt = prompt;
   stats.addTurn();
   changes.begin(session);
-  const setup = toSessionSetup(assistant.setup);
-  session.choose((await agent.redaction?.redact(setup)) ?? setup);
+  session.choose(toSessionSetup(assistant.setup));
   const before = session.contents.length;
   const run = await chooseRun(chat);
   notifier.start();

@@ -48,7 +48,7 @@ export function toOutline({ flags, subcommands = [] }: Command): Outline {
   return {
     commands: Object.fromEntries(names),
     groups: subcommands.filter((child) => child.run === undefined && child.subcommands).map(({ name }) => name),
-    variables: plain.flatMap(({ env }) => env ?? []),
+    variables: plain.flatMap(({ env, isSetting }) => (isSetting ? [] : (env ?? []))),
     flags: () => plain,
   };
 }

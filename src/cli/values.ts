@@ -60,7 +60,7 @@ function formatExample(source: Source, value: string): string {
 export function parseEnvironment(flags: readonly Flag[], env: Env): Record<string, unknown> {
   const options: Record<string, unknown> = {};
   for (const flag of flags) {
-    const text = flag.env === undefined ? undefined : env[flag.env];
+    const text = flag.env === undefined || flag.isSetting ? undefined : env[flag.env];
     if (text === undefined || text === '') continue;
     options[toOptionKey(flag)] =
       flag.value === undefined ? isTruthy(text) : parseFlagValue(flag, text, { variable: flag.env ?? '' });

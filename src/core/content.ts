@@ -66,6 +66,19 @@ export interface StoredContent extends Content {
   readonly origin?: string;
   /** gmn itself asked, within the turn that a person began: after a failed check, or for an answer in a schema. */
   readonly isFollowUp?: true;
+  /** What the person asked, in a prompt that has more text: files, stdin, a template. */
+  readonly question?: string;
+}
+
+/** Enough for a title; the text has all of it. */
+const QUESTION_LENGTH = 1000;
+
+/** A prompt named by its question, if it has more than that. */
+export function nameByQuestion({ role, parts }: Content, question: string | undefined): StoredContent {
+  const [first, ...others] = parts;
+  const isAlone = others.length === 0 && first !== undefined && 'text' in first && first.text === question;
+  if (question === undefined || isAlone) return { role, parts };
+  return { role, parts, question: question.slice(0, QUESTION_LENGTH).toWellFormed() };
 }
 
 export function isResponse(part: Part): part is ResponsePart {

@@ -1,4 +1,4 @@
-import type { Content } from './content.ts';
+import type { StoredContent } from './content.ts';
 import type { Compaction, History, TurnRecord } from './history.ts';
 
 /**
@@ -32,10 +32,16 @@ export interface SessionSummary {
   readonly file: string;
 }
 
+/** Who is asked in a conversation, and with which instruction. Absent in sessions of versions that did not keep it. */
 export interface SessionSetup {
+  /** The name it was asked for by, which may be an alias; `default` means gmn's own. */
   readonly model?: string;
-  /** A system instruction, or `@` and the path of a file that contains it. */
+  /** Only in sessions of older versions: `@` and the path of a file that contains the instruction. */
   readonly system?: string;
+  /** The text that replaces gmn's own instruction. */
+  readonly systemText?: string;
+  /** The text that follows the instruction. */
+  readonly appendText?: string;
   /** Set by the first prompt with tools. */
   readonly start?: SessionStart;
 }
@@ -56,7 +62,7 @@ export interface Session extends History {
   readonly name: string | undefined;
   readonly turns: number;
   /** The last prompt, if it got no answer. It is not in `contents`. */
-  readonly unanswered: Content | undefined;
+  readonly unanswered: StoredContent | undefined;
   readonly setup: SessionSetup;
   readonly isSaved: boolean;
   /** Takes effect now; saved with the next prompt. */

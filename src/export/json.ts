@@ -24,11 +24,12 @@ export function* exportJson({ summary, records, notices }: SavedSession): Genera
 }
 
 /** gmn's own fields of a content are here, since the API rejects them inside `contents`. */
-function toRecordInfo({ content: { origin, isFollowUp }, at, ...rest }: SavedRecord): object {
+function toRecordInfo({ content: { origin, isFollowUp, question }, at, ...rest }: SavedRecord): object {
   return {
     ...{ ...rest, at: toIsoTime(at) },
     ...(origin === undefined ? {} : { origin }),
     ...(isFollowUp === undefined ? {} : { isFollowUp }),
+    ...(question === undefined ? {} : { question }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Part } from '../core/content.ts';
+import { nameByQuestion, type Part, type StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import {
@@ -16,10 +16,15 @@ import type { PromptInput } from './prompt-input.ts';
 import { readStdin, type StdinInput } from './stdin.ts';
 
 /**
- * Parts of a prompt with attachments. Files are checked before waiting for stdin. Empty if there is only white space.
+ * A prompt with attachments. Files are checked before waiting for stdin. Has no parts if there is only white space.
  * `prompt` must not be blank.
  */
-export async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
+export async function* assembleContent(input: PromptInput): AsyncGenerator<TurnEvent, StoredContent> {
+  const parts = yield* assembleParts(input);
+  return nameByQuestion({ role: 'user', parts }, input.question ?? input.prompt);
+}
+
+async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
   const { cwd, env, homes, signal, onAttached } = input;
   const attachments = createAttachments(input.fileSupport ?? NO_FILE_SUPPORT);
   const context = { cwd, env, homes, signal, onAttached, attachments };

@@ -28,6 +28,8 @@ export interface OtherAttachments {
 export interface PromptInput {
   /** The arguments, joined. Blank is the same as absent; `-` means stdin. */
   readonly prompt: string | undefined;
+  /** What the person typed, if the prompt is made from it: the words beside a template, or the name of one. */
+  readonly question?: string | undefined;
   readonly files: readonly string[];
   readonly otherAttachments?: OtherAttachments;
   readonly stdinMode: StdinMode;

@@ -1,4 +1,4 @@
-import type { Content } from '../core/content.ts';
+import type { StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { PromptInput } from './prompt-input.ts';
@@ -8,7 +8,7 @@ import type { PromptInput } from './prompt-input.ts';
  * Yields what it waits for and what it attached. Throws AppError `usage` if there is nothing to send, or something that
  * cannot be sent. A prompt alone costs one fstat and loads no other code.
  */
-export async function* buildPromptContent(input: PromptInput): AsyncGenerator<TurnEvent, Content> {
+export async function* buildPromptContent(input: PromptInput): AsyncGenerator<TurnEvent, StoredContent> {
   const isDash = input.prompt?.trim() === '-';
   const prompt = isDash || input.prompt?.trim() === '' ? undefined : input.prompt;
   const stdinMode = isDash && input.stdinMode === 'auto' ? 'always' : input.stdinMode;
@@ -19,12 +19,12 @@ export async function* buildPromptContent(input: PromptInput): AsyncGenerator<Tu
     (stdinMode === 'never' || (stdinMode === 'auto' && input.stdin.kind() === 'none'));
   if (isAlone) {
     if (prompt === undefined) throw noPromptError();
-    return { role: 'user', parts: [{ text: prompt }] };
+    return { role: 'user', parts: [{ text: prompt }], ...(input.question ? { question: input.question } : {}) };
   }
-  const { assembleParts } = await import('./assembly.ts');
-  const parts = yield* assembleParts({ ...input, prompt, stdinMode });
-  if (parts.length === 0) throw noPromptError();
-  return { role: 'user', parts };
+  const { assembleContent } = await import('./assembly.ts');
+  const content = yield* assembleContent({ ...input, prompt, stdinMode });
+  if (content.parts.length === 0) throw noPromptError();
+  return content;
 }
 
 export function noPromptError(hint = 'Try: gmn "your question", or pipe text in: … | gmn'): AppError {

@@ -19,6 +19,9 @@ interface ChoiceContext {
   readonly source?: string;
 }
 
+/** Means gmn's own default, whatever the settings say; a session that asked it keeps this name. */
+export const DEFAULT_NAME = 'default';
+
 /** Safe in a URL path. */
 const MODEL_NAME = /^[A-Za-z0-9][\w.@:-]*(?:\/[A-Za-z0-9][\w.@:-]*)*$/;
 
@@ -29,6 +32,7 @@ const MODEL_NAME = /^[A-Za-z0-9][\w.@:-]*(?:\/[A-Za-z0-9][\w.@:-]*)*$/;
 export function resolveModel(name: string | undefined, { backend, source }: ChoiceContext): ModelChoice {
   if (name === undefined) return defaultChoice(DEFAULT_MODEL);
   const wanted = name.startsWith('models/') ? name.slice('models/'.length) : name;
+  if (wanted === DEFAULT_NAME) return defaultChoice(DEFAULT_MODEL);
   if (!MODEL_NAME.test(wanted)) {
     throw new AppError('usage', `"${sanitize(name)}" cannot be the name of a model${source ? ` (${source})` : ''}`, {
       hint: 'To see the models: gmn models',

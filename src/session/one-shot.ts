@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { StoredContent } from '../core/content.ts';
 import type { Compaction, History, TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
+import type { SessionSetup } from '../core/session.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import { writeAtomicSync } from '../platform/files/write-sync.ts';
 import {
@@ -19,6 +20,7 @@ const REPLY_LIMIT = 2_000_000;
 
 interface OneShotHistory extends History {
   readonly id: string;
+  keepSetup(setup: SessionSetup): void;
   /** Saves nothing if the model did not answer. */
   save(): Promise<SaveResult>;
 }
@@ -77,17 +79,21 @@ export function createRunRecords(
 /** The file is written in one write, so it is complete or absent. */
 export function createOneShotHistory(place: OneShotOptions): OneShotHistory {
   const run = createRunRecords(place.clock, { contents: [], compactions: [] });
+  let setup: SessionSetup = {};
   return {
     id: place.id,
     contents: run.contents,
     replyLimit: run.replyLimit,
     append: run.append,
     dropReply: run.dropReply,
+    keepSetup(chosen) {
+      setup = chosen;
+    },
     async save() {
       if (run.loss !== undefined) return { notices: [run.loss] };
       if (!run.isAnswered) return NOT_SAVED;
       try {
-        const text = await formatSession(place, run.records);
+        const text = await formatSession(place, setup, run.records);
         writeAtomicSync(join(place.home, 'sessions', formatFileName(run.records[0]?.at ?? 0, place.id)), text);
         return { sessionId: place.id, notices: [] };
       } catch (thrown) {
@@ -100,16 +106,18 @@ export function createOneShotHistory(place: OneShotOptions): OneShotHistory {
 
 async function formatSession(
   { id, cwd, version, home }: OneShotOptions,
+  chosen: SessionSetup,
   records: RunRecords['records'],
 ): Promise<string> {
   const [first] = records;
   if (first === undefined) return '';
   const title = deriveTitle(first.content);
   let text = formatHeader({ v: VERSION, id, at: first.at, cwd, by: 'prompt', gmn: version, title });
+  text += encodeRecord({ seq: 1, at: first.at, state: { turn: 0 }, body: { kind: 'setup', chosen } });
   let model: string | undefined;
   for (const [index, { at, ...body }] of records.entries()) {
     if ('model' in body) model = body.model;
-    const line = { seq: index + 1, at, state: { turn: 1, model }, body };
+    const line = { seq: index + 2, at, state: { turn: 1, model }, body };
     text += hasLargeMedia(body) ? await writeBlobsAndFormat(line, await openBlobs(home)) : encodeRecord(line);
   }
   return text;

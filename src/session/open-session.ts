@@ -131,12 +131,17 @@ function trackSetup(known: SessionSetup): SetupTracker {
       setup = next;
     },
     takeChanges() {
-      const { model, system, start } = written;
-      if (setup.model === model && setup.system === system && isSameStart(setup.start, start)) return [];
+      if (isSameSetup(setup, written)) return [];
       written = setup;
       return [{ kind: 'setup', chosen: setup }];
     },
   };
+}
+
+const TEXTS = ['model', 'system', 'systemText', 'appendText'] as const satisfies readonly (keyof SessionSetup)[];
+
+function isSameSetup(one: SessionSetup, other: SessionSetup): boolean {
+  return TEXTS.every((key) => one[key] === other[key]) && isSameStart(one.start, other.start);
 }
 
 function isSameStart(one: SessionStart | undefined, other: SessionStart | undefined): boolean {

@@ -136,10 +136,15 @@ function tryParseSummary(value: unknown): ConversationSummary | undefined {
 function toSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
   const model = toNonEmptyString(value.model);
   const system = toNonEmptyString(value.system);
+  const isPath = system?.startsWith('@') ?? false;
+  const systemText = toNonEmptyString(value.systemText) ?? (isPath ? undefined : system);
+  const appendText = toNonEmptyString(value.appendText);
   const start = tryParseStart(value.start);
   return {
     ...(model === undefined ? {} : { model }),
-    ...(system === undefined ? {} : { system }),
+    ...(system === undefined || !isPath ? {} : { system }),
+    ...(systemText === undefined ? {} : { systemText }),
+    ...(appendText === undefined ? {} : { appendText }),
     ...(start === undefined ? {} : { start }),
   };
 }

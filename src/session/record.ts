@@ -85,9 +85,12 @@ const TITLE_LENGTH = 100;
 const MAX_TYPED_LENGTH = TITLE_LENGTH * 10;
 
 /** The prompt as one short line. Untrusted text. */
-export function deriveTitle({ parts }: StoredContent): string {
+export function deriveTitle({ parts, question }: StoredContent): string {
   const texts = parts.flatMap((part) => ('text' in part && typeof part.text === 'string' ? [part.text] : []));
-  const line = findTypedText(texts).slice(0, MAX_TYPED_LENGTH).replace(/\s+/g, ' ').trim();
+  const line = (typeof question === 'string' ? question : findTypedText(texts))
+    .slice(0, MAX_TYPED_LENGTH)
+    .replace(/\s+/g, ' ')
+    .trim();
   return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH - 1).toWellFormed()}…` : line;
 }
 

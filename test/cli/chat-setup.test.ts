@@ -53,16 +53,16 @@ test('a flag wins over what was chosen before, and what was dropped stays so', a
   ]);
 });
 
-test('/load sets the chat up as that session was; a session without a choice changes nothing', async (t) => {
+test('/load sets the chat up as that session was, with gmn’s own model and instruction too', async (t) => {
   const { chat, asked } = await chats(t, 4);
   await chat(['--session-name', 'plain'], ['one']);
   await chat(['--session-name', 'trip'], [`/model ${PRO}`, '/system Be brief.', 'two']);
   const said = await chat([], ['/load trip', 'three', '/load plain', 'four']);
   expect(said.replace(/^this session was started in .*\n/gm, '')).toContain(
-    `Continuing trip: 1 turn.\n${WORDS}Continuing plain: 1 turn.\n`,
+    `Continuing trip: 1 turn.\n${WORDS}Continuing plain: 1 turn.\nAs before in this session: the model ${FLASH}.\n`,
   );
   expect(asked().slice(2)).toEqual([
     [PRO, 'Be brief.'],
-    [PRO, 'Be brief.'],
+    [FLASH, 'You are gmn'],
   ]);
 });

@@ -44,7 +44,7 @@ test('the next turn edits the picture: it goes back with its signature, to the m
   const third = await runGmnIn(t, at, ['image', '-c', 'and at night', '-o', 'json']);
   expect([first, second].map(({ stderr, exitCode }) => [stderr, exitCode])).toEqual([
     ['', 0],
-    ['', 0],
+    ['gmn: asking gemini-3.1-flash-image, as before in this session; -m asks another\n', 0],
   ]);
   expect(decodePng(second.bytes).rows.equals(decodePng(first.bytes).rows)).toBe(false);
   expect(JSON.parse(third.stdout)).toMatchObject({

@@ -93,7 +93,7 @@ test('a session keeps its latest setup, which is no step of the conversation', a
   const asked = line(1, 'prompt', { content: textContent('a') });
   const setup = line(2, 'setup', { chosen: { model: 'm1' } });
   const later = await loaded([asked, setup, line(3, 'setup', { chosen: { system: 's' } }), line(4, 'name')]);
-  expect([later.setup, texts(later)]).toEqual([{ system: 's' }, ['prompt a']]);
+  expect([later.setup, texts(later)]).toEqual([{ systemText: 's' }, ['prompt a']]);
   expect((await loaded([asked])).setup).toEqual({});
   const back = line(3, 'rewind', { turns: 1 });
   expect((await loaded([asked, back, setup])).unanswered).toEqual(textContent('a'));

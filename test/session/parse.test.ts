@@ -45,7 +45,7 @@ test.for<readonly [string, string]>([
 });
 
 const LINE = { seq: 1, t: T, type: 'prompt', turn: 1, name: 'trip', model: 'm', content: textContent('hi') };
-const SETUP = { model: 'm', system: 's', start: { date: 'today', branch: 'main' } };
+const SETUP = { model: 'm', systemText: '@s', appendText: 'a', start: { date: 'today', branch: 'main' } };
 const COMPACT = { type: 'compact', length: 4, outputs: [] };
 const PRINT = '0f'.repeat(32);
 const READ_LINE = { seq: 1, at: AT, state: { turn: 1, name: 'trip', model: 'm' }, blobs: [] };
@@ -82,14 +82,27 @@ test.for<readonly [string, JsonObject, object]>([
     { kind: 'replace', contents: [textContent('a')] },
   ],
   ['a setup', { type: 'setup', chosen: SETUP }, { kind: 'setup', chosen: SETUP }],
+  ...['s', '@s.md'].map(
+    (system) =>
+      [
+        'an instruction of an older version',
+        { type: 'setup', chosen: { system } },
+        { kind: 'setup', chosen: system === 's' ? { systemText: system } : { system } },
+      ] as const,
+  ),
   [
     'a setup on no branch',
     { type: 'setup', chosen: { start: { date: 'today' } } },
     { kind: 'setup', chosen: { start: { date: 'today' } } },
   ],
-  ...[...[{}, { model: 1, system: '', start: 'today' }, { start: null }, { start: { branch: 'main' } }]].map(
-    (chosen) => ['a setup of nothing', { type: 'setup', chosen }, { kind: 'setup', chosen: {} }] as const,
-  ),
+  ...[
+    ...[
+      {},
+      { model: 1, system: '', systemText: 1, appendText: [], start: 'today' },
+      { start: null },
+      { start: { branch: 'main' } },
+    ],
+  ].map((chosen) => ['a setup of nothing', { type: 'setup', chosen }, { kind: 'setup', chosen: {} }] as const),
   [
     'pages',
     {

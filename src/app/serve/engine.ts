@@ -20,6 +20,7 @@ import { appendUsage } from '../../session/usage-log.ts';
 import { fetchBytes } from '../../tools/web-page.ts';
 import { createLazyRedaction, openAgent } from '../agent.ts';
 import type { Budget } from '../budget.ts';
+import { chooseKept, type KeptOptions } from '../kept-setup.ts';
 import { deadlineError, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
 import { createModelsReport } from '../models-report.ts';
 import { countTokens, createQueries } from '../queries.ts';
@@ -125,7 +126,7 @@ async function* addSessionEvents(
   }
 }
 
-interface EngineTurn extends Pick<OpenHistory, 'history' | 'start' | 'keepStart' | 'close'> {
+interface EngineTurn extends Pick<OpenHistory, 'history' | 'setup' | 'keepSetup' | 'close'> {
   readonly refused: string[];
   readonly calls: BilledCall[];
   readonly budget: () => Promise<Budget | undefined>;
@@ -134,7 +135,7 @@ interface EngineTurn extends Pick<OpenHistory, 'history' | 'start' | 'keepStart'
 async function* runEngineTurn(
   options: EngineOptions,
   request: TurnRequest,
-  { history, refused, close, calls, budget, ...session }: EngineTurn,
+  { history, setup, keepSetup, refused, close, calls, budget }: EngineTurn,
 ): AsyncGenerator<TurnEvent, void> {
   const { timeoutMs = DEFAULT_TURN_MS } = request;
   const deadline = createDeadline(request.signal, timeoutMs, () => deadlineError(timeoutMs));
@@ -143,14 +144,16 @@ async function* runEngineTurn(
   try {
     checkDirectory(request);
     const app = createTurnApp(options.app, request.directory);
-    opened = await openModel(toModelOptions(options, request), app, {
+    // A path that a person named once is not read for a caller.
+    const { system: _, ...kept } = chooseKept(request, setup);
+    opened = await openModel(toModelOptions(options, request, kept), app, {
       endsAt: deadline.endsAt,
       onCall: (call) => void calls.push(call),
       budget: await budget(),
     });
     yield* toNotices(opened.notices);
-    const agent = yield* openTurnAgent(options, request, { app, opened, refused, background, start: session.start });
-    if (agent.start !== undefined) session.keepStart?.(agent.start);
+    const agent = yield* openTurnAgent(options, request, { app, opened, refused, background, kept });
+    keepSetup(agent.setup);
     // Check again: reading settings and context files took time.
     checkDirectory(request);
     const run = await chooseServedRun(options, request, app);
@@ -181,16 +184,17 @@ async function closeTurn(deadline: Deadline, opened: OpenedModel | undefined, cl
   close();
 }
 
-interface TurnContext extends Pick<EngineTurn, 'refused' | 'start'> {
+interface TurnContext extends Pick<EngineTurn, 'refused'> {
   readonly app: App;
   readonly opened: OpenedModel;
   readonly background: BackgroundHolder;
+  readonly kept: KeptOptions;
 }
 
 async function* openTurnAgent(
   { permissions }: EngineOptions,
   request: TurnRequest,
-  { app, opened, refused, start, background }: TurnContext,
+  { app, opened, refused, kept, background }: TurnContext,
 ) {
   const { directory, systemText, generationConfig, safetySettings, isGrounded } = request;
   const system = systemText === undefined ? {} : { systemText };
@@ -207,7 +211,7 @@ async function* openTurnAgent(
   if (workspace !== undefined && workspace.roots[0] !== directory) throw outsideRootsError(directory ?? '');
   const tools = workspace === undefined ? {} : toToolOptions(permissions);
   const agent = yield* openAgent(
-    { ...system, ...tools, start },
+    { ...kept, ...system, ...tools },
     { app, opened, runPaused, background, ...(workspace === undefined ? {} : { workspace }) },
   );
   const configured = {
@@ -245,16 +249,19 @@ function checkDepth(app: App): void {
   });
 }
 
-function toModelOptions({ model }: EngineOptions, { model: wanted, builtIn, sampling }: TurnRequest): ModelOptions {
+function toModelOptions(
+  { model }: EngineOptions,
+  { model: wanted, builtIn, sampling }: TurnRequest,
+  { keptModel }: KeptOptions,
+): ModelOptions {
   // In JSON format, messages of the credential become notices instead of going to a terminal.
   const options = { ...model, ...sampling, outputFormat: 'json' } as const;
-  return wanted === undefined ? withBuiltIn(options, builtIn) : { ...options, model: wanted };
-}
-
-/** A tool's own built-in model takes precedence over the server's `-m`. */
-function withBuiltIn({ model, ...options }: ModelOptions, builtIn: BuiltInModel | undefined): ModelOptions {
-  if (builtIn !== undefined) return { ...options, builtIn };
-  return model === undefined ? options : { ...options, model };
+  const asked = wanted ?? keptModel ?? model.model;
+  return {
+    ...options,
+    ...(asked === undefined ? {} : { model: asked }),
+    ...(builtIn === undefined ? {} : { builtIn }),
+  };
 }
 
 async function withModel<Result>(
@@ -263,7 +270,8 @@ async function withModel<Result>(
   work: (opened: OpenedModel) => Promise<Result>,
 ): Promise<Result> {
   checkDepth(app);
-  const opened = await openModel(withBuiltIn({ ...model, outputFormat: 'json' }, builtIn), app, { budget });
+  const own = builtIn === undefined ? {} : { builtIn };
+  const opened = await openModel({ ...model, ...own, outputFormat: 'json' }, app, { budget });
   try {
     return await work(opened);
   } finally {

@@ -1,13 +1,15 @@
 import type { App } from '../../core/app.ts';
 import { isPrompt, type StoredContent } from '../../core/content.ts';
 import type { Compaction, History, TurnRecord } from '../../core/history.ts';
-import type { Session, SessionStart, SessionStore } from '../../core/session.ts';
+import type { Session, SessionSetup, SessionStore } from '../../core/session.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Locks } from '../../mcp/server/concurrency.ts';
 import type { TurnStorage } from '../../mcp/server/engine.ts';
 import { yieldToIo, yieldToRequest } from '../../platform/runtime/clock.ts';
 import type { LocalSession } from '../../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../../session/store.ts';
+import { createLazyRedaction } from '../agent.ts';
+import { mergeSetup, toKeptSetup } from '../kept-setup.ts';
 
 export interface ServeSessions {
   readonly store: SessionStore;
@@ -26,8 +28,10 @@ type OnSession = (sessionId: string | undefined) => void;
 
 export interface OpenHistory {
   readonly history: History;
-  readonly start?: SessionStart | undefined;
-  keepStart?(start: SessionStart): void;
+  /** Of the session that it continues. */
+  readonly setup: SessionSetup;
+  /** Takes how this turn asks; saved with the prompt, as far as later turns keep it. */
+  readonly keepSetup: (asked: SessionSetup) => void;
   /** Runs in the background, so that the answer need not wait. */
   readonly close: () => void;
   /** Resolves when all records are written, or writing has failed. */
@@ -49,9 +53,14 @@ export function openServeSessions(app: App, locks: Locks): ServeSessions {
   const openServeStore = (report: (message: string) => void): LocalStore =>
     // The caller still has its prompt, so waiting for fsync would only delay the answer.
     sessionStore({ ...app, home: app.homes().gmn, report, by: 'mcp', durability: 'written' });
-  const openSession = ({ earlier, cwd }: SessionStorage, report: (message: string) => void): Promise<LocalSession> => {
+  const openSession = async (
+    { earlier, cwd, name: wanted }: SessionStorage,
+    report: (message: string) => void,
+  ): Promise<LocalSession> => {
     const store = openServeStore(report);
-    return earlier === undefined ? store.create({ cwd, by: 'mcp' }) : store.resume(earlier, cwd);
+    if (earlier !== undefined) return store.resume(earlier, cwd);
+    const name = await createLazyRedaction(app).redact(wanted);
+    return store.create({ cwd, by: 'mcp', ...(name === undefined ? {} : { name }) });
   };
   return {
     store: openServeStore((message) => app.trace(`session: ${message}`)),
@@ -71,14 +80,16 @@ export function openServeSessions(app: App, locks: Locks): ServeSessions {
         if (now !== savedId) onSession(now);
         savedId = now;
       });
-      const { start } = session.setup;
-      const keepStart = (first: SessionStart): void => session.choose({ ...session.setup, start: first });
-      return { ...early, start, keepStart, close, savedId: () => savedId, notices: () => notices.splice(0) };
+      const setup = toKeptSetup(session, storage.earlier ?? {});
+      const keepSetup = (asked: SessionSetup): void => session.choose(mergeSetup(session, asked));
+      return { ...early, setup, keepSetup, close, savedId: () => savedId, notices: () => notices.splice(0) };
     },
   };
 }
 
 const NO_SESSION = {
+  setup: {},
+  keepSetup: () => {},
   close: () => {},
   waitForWrites: async () => {},
   savedId: () => undefined,

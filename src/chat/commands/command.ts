@@ -1,8 +1,8 @@
-import type { Content } from '../../core/content.ts';
+import type { StoredContent } from '../../core/content.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
 
-export type NextStep = undefined | 'leave' | { readonly ask: Content };
+export type NextStep = undefined | 'leave' | { readonly ask: StoredContent };
 
 export interface SlashCommand {
   readonly name: string;

@@ -1,4 +1,4 @@
-import { beginsTurn } from '../../core/content.ts';
+import { beginsTurn, nameByQuestion } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
@@ -43,7 +43,7 @@ export const RETRY: SlashCommand = {
     if (prompt === undefined) throw new AppError('usage', 'nothing was asked yet', { hint: 'Type a prompt.' });
     // A prompt that failed is not in the session.
     if (prompts.at(-1) === prompt) await chat.session.rewind(1);
-    return { ask: { role: 'user', parts: prompt.parts } };
+    return { ask: nameByQuestion(prompt, prompt.question) };
   },
 };
 

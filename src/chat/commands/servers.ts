@@ -1,3 +1,4 @@
+import { nameByQuestion } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
 import { findNearestNames } from '../../core/text/names.ts';
@@ -54,7 +55,7 @@ export async function buildServerPrompt(entry: string, chat: Chat, signal: Abort
   const prompt = prompts.find((candidate) => candidate.name === name);
   if (prompt === undefined) throw unknownPromptError(server, name, prompts);
   const parts = await servers.getPrompt({ server, name, args: parsePromptArguments(text, prompt) }, signal);
-  return { ask: { role: 'user', parts } };
+  return { ask: nameByQuestion({ role: 'user', parts }, entry) };
 }
 
 function unknownPromptError(server: string, name: string, prompts: readonly ServerPrompt[]): AppError {

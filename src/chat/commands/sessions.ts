@@ -114,9 +114,13 @@ export const LOAD: SlashCommand = {
 
 async function restoreSessionSetup(chat: Chat): Promise<void> {
   const { setup } = chat.session;
-  const { model, system } = chat.assistant.setup;
-  const notices = await chat.assistant.change({ model, system, start: undefined, ...setup });
-  const restored = restoredNotice(setup);
+  // A session of a version that did not keep its model leaves the chat as it is.
+  const own = setup.model === undefined ? {} : { systemText: undefined, appendText: undefined };
+  const { model: before } = chat.assistant.agent.request;
+  const notices = await chat.assistant.change({ ...own, start: undefined, ...setup });
+  const { model } = chat.assistant.agent.request;
+  const { model: _, ...texts } = setup;
+  const restored = restoredNotice(model === before ? texts : { ...texts, model });
   if (restored === undefined) return;
   for (const notice of [...notices, restored]) await chat.showNotice(notice);
 }

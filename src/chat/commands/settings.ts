@@ -46,7 +46,7 @@ export const SYSTEM: SlashCommand = {
   argument: '[text]',
   help: 'Show the system instruction, or set it; - drops yours',
   async run(argument, chat) {
-    if (argument !== '') await changeSetup(chat, { system: argument === '-' ? undefined : argument });
+    if (argument !== '') await changeSetup(chat, argument === '-' ? { systemText: undefined } : { system: argument });
     const parts = chat.assistant.agent.request.systemInstruction?.parts ?? [];
     const text = parts.map((part) => ('text' in part ? part.text : '')).join('');
     await chat.say(text === '' ? 'There is no system instruction.' : text);

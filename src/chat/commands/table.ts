@@ -1,4 +1,4 @@
-import type { Content } from '../../core/content.ts';
+import type { StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -82,12 +82,16 @@ export async function runSlashEntry(entry: string, chat: Chat, signal: AbortSign
 }
 
 /** Undefined if the entry calls no custom command, or one that a command of the table hides. Throws AppError. */
-export async function buildCustomPrompt(entry: string, chat: Chat, signal: AbortSignal): Promise<Content | undefined> {
+export async function buildCustomPrompt(
+  entry: string,
+  chat: Chat,
+  signal: AbortSignal,
+): Promise<StoredContent | undefined> {
   if (!entry.startsWith('/') || findCommand(splitEntry(entry).name) !== undefined) return undefined;
   const expanded = await chat.customCommands.expand(entry, chat.assistant.setup.mode, signal);
   if (expanded === undefined) return undefined;
   for (const notice of expanded.notices) await chat.showNotice(notice);
-  return buildPrompt(chat, expanded.prompt, signal, { allowsMentions: false });
+  return buildPrompt(chat, expanded.prompt, signal, { allowsMentions: false, question: entry });
 }
 
 function splitEntry(entry: string): { readonly name: string; readonly argument: string } {

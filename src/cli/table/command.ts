@@ -18,6 +18,8 @@ export interface Flag {
   readonly suggestions?: readonly string[];
   readonly repeatable?: true;
   readonly env?: string;
+  /** Settings read the variable, so that what was typed can be told from it. */
+  readonly isSetting?: true;
   /** Shown in help as the default; the parser does not apply it. */
   readonly fallback?: string;
 }

@@ -43,6 +43,7 @@ export const MODEL_FLAGS = [
     short: 'm',
     value: 'id',
     env: 'GMN_MODEL',
+    isSetting: true,
     fallback: 'gemini-2.5-flash',
     help: 'Model id or alias',
   },

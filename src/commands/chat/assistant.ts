@@ -116,6 +116,8 @@ async function createAssistant(
   { servers, mode, notices }: { readonly servers: RemoteServers } & ReturnType<typeof chooseMode>,
 ): Promise<OpenedAssistant> {
   const remembered = new Set<string>();
+  // Read once: from then on the setup has the text.
+  const { appendSystemPrompt: _, ...later } = options;
   const background: BackgroundHolder = {};
   const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
     const isSame = before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts;
@@ -126,14 +128,15 @@ async function createAssistant(
     const isPicture = makesPictures(model.modelId);
     const remote = servers.current === undefined || isPicture ? {} : { remote: servers.current.tools };
     const parts = { ...context, ...remote, opened: model, remembered, background };
-    const flags = toAgentFlags(options, setup);
+    const flags = toAgentFlags(before === undefined ? options : later, setup);
     // Models that make pictures take no functions; those that the user named are up to the service.
     const events = openAgent(isPicture && flags.namedTools !== undefined ? { ...flags, tools: 'none' } : flags, parts);
     const { agent, notices } = await collectAgent(events).catch(async (thrown: unknown) => {
       if (sameModel === undefined) await model.close();
       throw thrown;
     });
-    const known = { ...setup, start: agent.start ?? setup.start };
+    const { model: name = setup.model, systemText, appendText, start = setup.start } = agent.setup;
+    const known = { ...setup, model: name, system: undefined, systemText, appendText, start };
     return { setup: known, model, agent, notices: [...(sameModel === undefined ? model.notices : []), ...notices] };
   };
   let current = await open(createSetup(options, mode));
@@ -225,8 +228,10 @@ function reportNew(
 
 function createSetup(options: AssistantOptions, mode: ApprovalMode): Setup {
   return {
-    model: options.model,
+    model: options.model ?? options.keptModel,
     system: options.system,
+    systemText: options.systemText,
+    appendText: options.appendText,
     tools: options.tools ?? chooseDefaultTools(options),
     start: options.start,
     mode,
@@ -246,8 +251,11 @@ function toModelFlags({ model, showThoughts }: Setup): Pick<AssistantOptions, 'm
   return { ...(model === undefined ? {} : { model }), showThoughts };
 }
 
-function toAgentFlags({ system: _, yolo: __, ...options }: AssistantOptions, setup: Setup): AgentOptions {
-  const { system, tools, start, mode, service } = setup;
+function toAgentFlags(
+  { system: _, systemText: __, appendText: ___, yolo: ____, ...options }: AssistantOptions,
+  setup: Setup,
+): AgentOptions {
+  const { system, systemText, appendText, tools, start, mode, service } = setup;
   // The default tools of a chat do not count as named by the user.
   const named = options.tools === undefined && tools === chooseDefaultTools(options) ? { namedTools: 'edit' } : {};
   return {
@@ -258,6 +266,8 @@ function toAgentFlags({ system: _, yolo: __, ...options }: AssistantOptions, set
     isChat: true,
     approvalMode: mode,
     ...Object.fromEntries(SERVICE_TOOLS.map((name) => [name, service.includes(name)])),
-    ...(system === undefined ? {} : { system }),
+    // A text given now comes first.
+    ...(system !== undefined ? { system } : systemText === undefined ? {} : { systemText }),
+    ...(appendText === undefined ? {} : { appendText }),
   };
 }

@@ -2,12 +2,13 @@ import type { RunTurn } from '../../agent/agent.ts';
 import { runTurn } from '../../agent/turn.ts';
 import { createLazyRedaction } from '../../app/agent.ts';
 import { pruneIfDue } from '../../app/history.ts';
+import { chooseKept, type KeptOptions, toKeptSetup } from '../../app/kept-setup.ts';
 import { checkSessionFlags, findContinued, openStore, type SessionOptions } from '../../app/sessions.ts';
 import { openOwnWorkspace } from '../../app/toolbox.ts';
 import { createUndoStore } from '../../app/undo-store.ts';
 import type { RunPaused } from '../../approval/approve.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
-import type { CustomCommands } from '../../chat/assistant.ts';
+import type { Assistant, CustomCommands } from '../../chat/assistant.ts';
 import { createChanges, createTurnJournal } from '../../chat/changes.ts';
 import { type Chat, openChat } from '../../chat/chat.ts';
 import { createCompleter } from '../../chat/completion.ts';
@@ -27,9 +28,9 @@ import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
 import { loadOnce } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
-import type { Env, Io, Out } from '../../core/io.ts';
+import type { Io, Out } from '../../core/io.ts';
 import type { Session, SessionSetup, SessionStore } from '../../core/session.ts';
-import { makesPictures } from '../../models/table.ts';
+import { DEFAULT_NAME } from '../../models/choice.ts';
 import { chooseShell } from '../../platform/process/shell-choice.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { createTerminalInput } from '../../platform/terminal/input.ts';
@@ -78,11 +79,9 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
     onNotice('--allowed-mcp-server-names has no effect with --no-mcp');
   }
   const store = openStore(app, onNotice, { by: 'chat' });
-  const { pictureModel, ...kept } = await openChatSession(options, app, store);
-  const { setup } = kept.session;
-  const before = pictureModel === undefined || setup.model !== undefined ? setup : { ...setup, model: pictureModel };
-  const { chosen, notice } = restoreSetup(options, before, env);
-  const { document = {} } = await app.settings();
+  const { setup, ...kept } = await openChatSession(options, app, store);
+  const chosen = setup && chooseKept(options, setup);
+  const { document = {}, model: setting } = await app.settings();
   const isEnabled = readSetting(document, 'general.enableNotifications');
   const notifier = createNotifier({ err: io.err, env, clock, isPlain, isEnabled });
   const runPaused: RunPaused = async (work) => {
@@ -97,6 +96,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
     throw thrown;
   });
   await prepareWindow(kept.session);
+  const notice = describeRestored(assistant, chosen, setting);
   reports.unshift(...assistant.notices, ...(notice === undefined ? [] : [notice]));
   try {
     chat = openChat({
@@ -194,8 +194,8 @@ function createLazyCommands(
 interface ChatSession {
   readonly session: Session;
   readonly isSaved: boolean;
-  /** The model of its last answer, if it makes pictures. */
-  readonly pictureModel?: string;
+  /** Of the session that it continues. */
+  readonly setup?: SessionSetup;
 }
 
 /**
@@ -211,9 +211,8 @@ async function openChatSession(options: ChatOptions, app: App, store: SessionSto
     const session = options.fork
       ? await store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) })
       : await store.resume(summary, cwd);
-    const { model = '' } = summary;
-    const pictures = makesPictures(model) ? { pictureModel: model } : {};
-    return { ...(options.noSession ? await continueUnsaved(session) : { session, isSaved: true }), ...pictures };
+    const setup = toKeptSetup(session, summary);
+    return { ...(options.noSession ? await continueUnsaved(session) : { session, isSaved: true }), setup };
   }
   const isNamed = name !== undefined || id !== undefined;
   const isUnsaved = (options.noSession || options.demo) && !isNamed;
@@ -222,20 +221,15 @@ async function openChatSession(options: ChatOptions, app: App, store: SessionSto
   return { session: await store.create({ cwd, by: 'chat', ...given }), isSaved: true };
 }
 
-function restoreSetup({ model, system }: ChatOptions, before: SessionSetup, env: Env) {
-  // GMN_MODEL is general; the choice made in the session is more specific and wins.
-  const isFlag = model !== undefined && model !== env.GMN_MODEL;
-  const chosen = {
-    ...(isFlag || before.model === undefined ? {} : { model: before.model }),
-    ...(system !== undefined || before.system === undefined ? {} : { system: before.system }),
-    ...(before.start === undefined ? {} : { start: before.start }),
-  };
-  return { chosen, notice: restoredNotice(chosen) };
+function describeRestored({ agent }: Assistant, kept: KeptOptions = {}, setting?: string): string | undefined {
+  const { keptModel, start: _, ...texts } = kept;
+  const isPlain = keptModel === undefined || (keptModel === DEFAULT_NAME && setting === undefined);
+  return restoredNotice({ ...texts, ...(isPlain ? {} : { model: agent.request.model }) });
 }
 
 async function continueUnsaved(saved: Session): Promise<ChatSession> {
   await saved.close();
-  const session = createMemorySession(randomId(), saved.setup);
+  const session = createMemorySession(randomId());
   await copyConversation(saved, session);
   return { session, isSaved: false };
 }

@@ -27,6 +27,7 @@ export interface ComposeOptions {
 
 interface ComposedPrompt {
   readonly prompt: string | undefined;
+  readonly question?: string;
   readonly stdinMode?: StdinMode;
   readonly allowsMentions?: boolean;
 }
@@ -63,7 +64,9 @@ async function* composePrompt(
     throw new AppError('usage', '--param needs --template', { hint: 'Example: --template review --param focus=speed' });
   }
   const filled: ComposedPrompt =
-    chosen === undefined ? { prompt: context.words } : yield* fillChosen(chosen, options, context);
+    chosen === undefined
+      ? { prompt: context.words }
+      : { ...(yield* fillChosen(chosen, options, context)), question: findQuestion(options, context) };
   return options.editor ? { ...filled, prompt: await editPrompt(filled.prompt ?? '', context) } : filled;
 }
 
@@ -101,6 +104,11 @@ async function* fillChosen(
   yield* toNotices(notices);
   // An @ in inserted text must not attach a file.
   return { prompt, allowsMentions: false, ...(hasStdin ? { stdinMode: 'never' } : {}) };
+}
+
+/** The words that were typed, else the template's name and parameters. */
+function findQuestion({ template = '', param = [] }: ComposeOptions, { words }: ComposeContext): string {
+  return words?.trim() ? words : [template, ...param].join(' ');
 }
 
 async function* readStdinText(name: string, context: ComposeContext): AsyncGenerator<TurnEvent, string> {

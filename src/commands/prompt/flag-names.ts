@@ -1,7 +1,6 @@
 import type { Env } from '../../core/io.ts';
 
 const VARIABLES: ReadonlyMap<string, string> = new Map([
-  ['model', 'GMN_MODEL'],
   ['timeout', 'GMN_TIMEOUT'],
   ['demo', 'GMN_DEMO'],
   ['noSession', 'GMN_NO_SESSION'],

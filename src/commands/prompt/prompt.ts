@@ -155,9 +155,8 @@ async function* prepareRun(
   const kept = await openHistory(given, app);
   opened.kept = kept;
   yield* toNotices(kept.notices);
-  const { pictureModel } = kept;
-  const options =
-    pictureModel === undefined ? given : (await import('./pictures.ts')).keepPictureModel(given, pictureModel, app.env);
+  const keeping = kept.setup && (await import('../../app/kept-setup.ts'));
+  const options = kept.setup && keeping ? { ...given, ...keeping.chooseKept(given, kept.setup) } : given;
   const calls: BilledCall[] = [];
   // An upload does not count against the default timeout, but against one that the user set.
   const pause = options.timeout === undefined ? deadline.pause : undefined;
@@ -169,7 +168,8 @@ async function* prepareRun(
     budget,
   });
   opened.model = model;
-  yield* toNotices([...model.notices, ...findIgnoredSampling(model.modelId, options)]);
+  const asked = kept.setup && keeping?.describeAsked(model, kept.setup, given, (await app.settings()).model);
+  yield* toNotices([...model.notices, ...(asked ?? []), ...findIgnoredSampling(model.modelId, options)]);
   if (options.showThoughts) checkThoughts(model);
   if (options.isPicture) (await import('./pictures.ts')).checkPictures(model);
   const servers = yield* openServersIfNamed(options, app, deadline);
@@ -178,8 +178,8 @@ async function* prepareRun(
   const runPaused = pauseDeadline(deadline);
   const { background } = opened;
   const context = { app, opened: model, runPaused, background, ...servers };
-  const { takeDenials, start, ...plain } = yield* openAgent({ ...options, start: kept.start }, context);
-  if (start !== undefined) kept.keepStart?.(start);
+  const { takeDenials, setup, ...plain } = yield* openAgent(options, context);
+  kept.keepSetup?.(setup);
   const agent = format.agent(plain);
   const { history, save: saveHistory } = kept;
   if (options.dryRun || options.countTokens) {

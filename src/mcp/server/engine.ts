@@ -1,4 +1,4 @@
-import type { Content } from '../../core/content.ts';
+import type { StoredContent } from '../../core/content.ts';
 import type { TurnEvent } from '../../core/event.ts';
 import type { History } from '../../core/history.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -6,7 +6,7 @@ import type { SessionStore, SessionSummary } from '../../core/session.ts';
 import type { BuiltInModel, ThinkingLevel } from '../../models/table.ts';
 
 export interface TurnRequest {
-  readonly prompt: Content;
+  readonly prompt: StoredContent;
   readonly model?: string | undefined;
   /** Used if `model` is absent. Default: gmn's own. */
   readonly builtIn?: BuiltInModel;
@@ -39,7 +39,13 @@ export interface TurnSampling {
 }
 
 export type TurnStorage =
-  | { readonly kind: 'session'; readonly cwd: string; readonly earlier?: SessionSummary | undefined }
+  | {
+      readonly kind: 'session';
+      readonly cwd: string;
+      readonly earlier?: SessionSummary | undefined;
+      /** Of a new session. */
+      readonly name?: string | undefined;
+    }
   | { readonly kind: 'history'; readonly history: History };
 
 interface StartedTurn {
