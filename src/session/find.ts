@@ -155,12 +155,13 @@ export function findSession(directory: string, reference: string, asker: Session
 
 /**
  * Which sessions `last` may mean: in a chat only chats; at the command line also one-shots; for an agent also what
- * other agents delegated.
+ * other agents delegated, if there is an answer in it.
  */
 function createResumableCheck(asker: SessionSource): (session: SessionSummary) => boolean {
   const sources: readonly SessionSource[] =
     asker === 'chat' ? ['chat'] : asker === 'prompt' ? ['chat', 'prompt'] : ['chat', 'prompt', 'mcp'];
-  return (session) => canResume(session) && sources.includes(session.source);
+  const isReady = (session: SessionSummary): boolean => asker !== 'mcp' || session.model !== undefined;
+  return (session) => canResume(session) && sources.includes(session.source) && isReady(session);
 }
 
 /** There may still be sessions that another kind of asker could resume. */

@@ -2,7 +2,7 @@ import type { StoredContent } from '../../core/content.ts';
 import type { History } from '../../core/history.ts';
 import type { Clock } from '../../core/io.ts';
 import type { WorkQueue } from './concurrency.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, TurnRequest } from './engine.ts';
 import type { Jobs } from './jobs/table.ts';
 import type { Pages } from './pages.ts';
 import type { RecentIds } from './recent-ids.ts';
@@ -43,14 +43,22 @@ const MAX_CHARACTERS = 64_000_000;
 /** Kept in memory only; callers choose the ids. */
 interface Conversations {
   /**
-   * Runs one turn of the conversation; without an id, of a new one that is not kept. The history is kept only if the
-   * work succeeds, so a failed turn leaves no question without an answer. The caller must not run two turns of one
-   * conversation at once. Throws what the work throws.
+   * Runs one turn of the conversation; without an id, of a new one that is not kept. The work is asked for what the
+   * first turn named, except where this one names another. The turn is kept only if the work succeeds, so a failed one
+   * leaves no question without an answer. The caller must not run two turns of one conversation at once. Throws what
+   * the work throws.
    */
-  runTurn<Result>(id: string | undefined, work: (history: History) => Promise<Result>): Promise<Result>;
+  runTurn<Result>(
+    id: string | undefined,
+    named: NamedSetup,
+    work: (history: History, setup: NamedSetup) => Promise<Result>,
+  ): Promise<Result>;
 }
 
+type NamedSetup = Pick<TurnRequest, 'model' | 'systemText'>;
+
 interface KeptConversation {
+  readonly setup: NamedSetup;
   readonly contents: readonly StoredContent[];
   readonly characters: number;
 }
@@ -63,12 +71,12 @@ export function createConversations(mostCharacters = MAX_CHARACTERS): Conversati
     characters -= kept.get(id)?.characters ?? 0;
     kept.delete(id);
   };
-  const keep = (id: string, contents: readonly StoredContent[]): void => {
+  const keep = (id: string, contents: readonly StoredContent[], setup: NamedSetup): void => {
     const before = kept.get(id);
     const added = contents.slice(before?.contents.length ?? 0);
     const length = added.reduce((sum, content) => sum + JSON.stringify(content).length, before?.characters ?? 0);
     forget(id);
-    kept.set(id, { contents, characters: length });
+    kept.set(id, { setup, contents, characters: length });
     characters += length;
     for (const oldest of [...kept.keys()]) {
       if (oldest === id || (kept.size <= MAX_CONVERSATIONS && characters <= mostCharacters)) break;
@@ -76,11 +84,13 @@ export function createConversations(mostCharacters = MAX_CHARACTERS): Conversati
     }
   };
   return {
-    async runTurn(id, work) {
-      if (id === undefined) return work(createHistory([], 0));
-      const history = createHistory(kept.get(id)?.contents ?? [], Number.POSITIVE_INFINITY);
-      const result = await work(history);
-      keep(id, history.contents);
+    async runTurn(id, named, work) {
+      if (id === undefined) return work(createHistory([], 0), named);
+      const { contents = [], setup = named } = kept.get(id) ?? {};
+      const history = createHistory(contents, Number.POSITIVE_INFINITY);
+      const { model = setup.model, systemText = setup.systemText } = named;
+      const result = await work(history, { model, systemText });
+      keep(id, history.contents, setup);
       return result;
     },
   };

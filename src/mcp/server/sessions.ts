@@ -9,14 +9,19 @@ import type { Host } from './host.ts';
 /** The same words as after `-r`. */
 const NEWEST_NAMES: readonly string[] = ['latest', 'last'];
 
+function isNewestName(reference: string): boolean {
+  return NEWEST_NAMES.includes(reference.trim().toLowerCase());
+}
+
 /** The session of this full id, or the newest visible one. Throws as `requireSession` does. */
 export function requireReplySession(
   host: Host,
   reference: string | undefined,
   cwd: string | undefined,
 ): Promise<SessionSummary> {
-  const isNewest = reference === undefined || NEWEST_NAMES.includes(reference.trim().toLowerCase());
-  return isNewest ? requireNewestForCaller(host, cwd) : requireSession(host, reference);
+  return reference === undefined || isNewestName(reference)
+    ? requireNewestForCaller(host, cwd)
+    : requireSession(host, reference);
 }
 
 /**
@@ -24,13 +29,42 @@ export function requireReplySession(
  * `SESSION_NOT_FOUND`, with the same message whether there is none or it began outside the roots: this caller must
  * learn nothing about other projects, not even session ids.
  */
-export async function requireSession(host: Host, reference: string): Promise<SessionSummary> {
+async function requireSession(host: Host, reference: string): Promise<SessionSummary> {
   const { sessions } = await host.engine();
   // The response that named the session may have been sent before its file was written.
   await host.waitForSaves();
   const id = reference.trim().toLowerCase();
   const found = isUuid(id) ? sessions.find(id) : Promise.resolve(undefined);
   return requireVisible(host, found, `there is no session "${sanitize(reference.slice(0, 80))}" here`);
+}
+
+interface SessionTarget {
+  readonly earlier?: SessionSummary | undefined;
+  /** Of the session to begin. */
+  readonly name?: string | undefined;
+}
+
+/**
+ * The session of this full id; or of this plain name, under which one begins if there is none. A name leads only to a
+ * session that agents alone have used, since it may be a person's word by chance. Throws as `requireSession` does, and
+ * AppError `usage` for a name that is in use elsewhere.
+ */
+export async function resolveSession(host: Host, reference: string): Promise<SessionTarget> {
+  const name = reference.trim();
+  if (!isPlainName(name)) return { earlier: await requireSession(host, reference) };
+  const { sessions } = await host.engine();
+  await host.waitForSaves();
+  const found = (await sessions.list()).find((session) => session.name === name);
+  if (found === undefined) return { name };
+  if (isVisible(host, found) && found.source === 'mcp') return { earlier: found };
+  throw new AppError('usage', `the name "${sanitize(name)}" is in use`, {
+    hint: 'Choose another one; or continue a session with its full id, which delegate_sessions lists.',
+  });
+}
+
+/** Neither a number nor what could be the beginning of an id. */
+function isPlainName(name: string): boolean {
+  return /^\w[\w.-]{0,63}$/.test(name) && !/^(?:\d+|[\da-f-]{8,})$/i.test(name) && !isNewestName(name);
 }
 
 /** The session this server continued last, else the newest of the directory. Throws as `requireSession` does. */

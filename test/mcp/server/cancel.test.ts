@@ -73,13 +73,13 @@ test('a timeout is enforced, and keeps the output so far', async (t) => {
   const result = await server.call('delegate', { prompt: 'long', timeout_ms: 2000 });
   expect(result).toEqual({
     content: [
-      { type: 'text', text: 'TIMEOUT: the job took longer than 2000 ms' },
+      { type: 'text', text: 'TIMEOUT: Task exceeded timeout' },
       { type: 'text', text: 'so far' },
     ],
     isError: true,
     structuredContent: {
       status: 'error',
-      error: 'the job took longer than 2000 ms',
+      error: 'Task exceeded timeout',
       code: 'TIMEOUT',
       timeout_ms: 2000,
       job_id: UUID,

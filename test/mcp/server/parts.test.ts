@@ -156,7 +156,7 @@ test('conversations are bounded, and the queue runs turns of one after the other
     queue.run(
       signal,
       () =>
-        conversations.runTurn(id, async (history) => {
+        conversations.runTurn(id, {}, async (history) => {
           const before = history.contents.length;
           await history.append({ kind: 'prompt', content: { role: 'user', parts: [{ text: id }] } });
           return before;
@@ -171,7 +171,7 @@ test('conversations are bounded, and the queue runs turns of one after the other
 test('conversations beyond the limit are dropped, the least recently used first', async () => {
   const conversations = createConversations(1000);
   const say = (id: string, length: number) =>
-    conversations.runTurn(id, async (history) => {
+    conversations.runTurn(id, {}, async (history) => {
       const before = history.contents.length;
       await history.append({ kind: 'prompt', content: { role: 'user', parts: [{ text: 'x'.repeat(length) }] } });
       return before;

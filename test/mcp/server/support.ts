@@ -156,6 +156,11 @@ export const echo: Scripted = (response, { body }) => {
   response.end(sse(chunk([{ text: `echo: ${text}` }])) + sse(finish()));
 };
 
+/** The model that a request asks. */
+export function readModel(path: string): string | undefined {
+  return /models\/([^:]+):/.exec(path)?.[1];
+}
+
 /** Begins an answer and then stalls; `closed` resolves when the client has disconnected. */
 export function silence(...texts: readonly string[]): {
   readonly scripted: Scripted;

@@ -12,6 +12,8 @@ export interface JobWork {
   readonly workingDirectory?: string | undefined;
   /** The session to continue: the job waits for its lock. */
   readonly sessionId?: string | undefined;
+  /** Of the session to begin: the job waits for others that begin one of the same name. */
+  readonly sessionName?: string | undefined;
   /** Counted from submission if somebody waits, else from the start of the work. */
   readonly timeoutMs: number;
   readonly isAwaited: boolean;
@@ -96,7 +98,7 @@ export function createJobRunner(options: JobsOptions): JobRunner {
   function stop(entry: JobEntry, by: StopReason): void {
     if (hasEnded(entry.record) || entry.stoppedBy !== undefined) return;
     entry.stoppedBy = by;
-    entry.controller.abort(stopError(by, entry.record.timeout_ms));
+    entry.controller.abort(stopError(by));
   }
 
   return {
@@ -107,7 +109,7 @@ export function createJobRunner(options: JobsOptions): JobRunner {
         entry.stopTimer = callAfter(work.timeoutMs, () => stop(entry, 'timeout'));
       };
       entry.onSaved = (isSaved) => (isSaved ? live.delete(entry.id) : dropOldest(live));
-      const ran = queue.run(entry.controller.signal, () => runJob(entry, options), work.sessionId);
+      const ran = queue.run(entry.controller.signal, () => runJob(entry, options), toLockKey(work));
       // It was stopped while in the queue.
       ran.catch((thrown: unknown) => finishJob(entry, options, toFailedState(entry, thrown)));
       live.set(entry.id, toLiveJob(entry, stop));
@@ -116,6 +118,10 @@ export function createJobRunner(options: JobsOptions): JobRunner {
       return { id: entry.id, saved: entry.output.waitForWrites(), ended: entry.ended };
     },
   };
+}
+
+function toLockKey({ sessionId, sessionName }: JobWork): string | undefined {
+  return sessionId ?? (sessionName && `name ${sessionName}`);
 }
 
 function toLiveJob(entry: JobEntry, stop: (entry: JobEntry, by: StopReason) => void): LiveJob {
@@ -215,8 +221,8 @@ function toFailedState({ stoppedBy }: JobEntry, thrown: unknown): Partial<JobRec
   }
 }
 
-function stopError(by: StopReason, timeoutMs: number): AppError {
-  if (by === 'timeout') return new AppError('api', `the job took longer than ${timeoutMs} ms`);
+function stopError(by: StopReason): AppError {
+  if (by === 'timeout') return new AppError('api', 'Task exceeded timeout');
   return new AppError('interrupted', by === 'cancelled' ? 'the job was cancelled' : 'the server ended');
 }
 

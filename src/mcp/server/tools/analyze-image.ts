@@ -39,12 +39,12 @@ export const analyzeImage = serverTool({
     return host.queue.run(signal, async () => {
       progress.report('reading the image');
       const image = await readImage(args, { roots: host.roots, engine, signal });
-      const answer = await host.conversations.runTurn(undefined, (history) =>
+      const answer = await host.conversations.runTurn(undefined, { model }, (history, setup) =>
         collectAnswer(
           engine,
           {
             prompt: { role: 'user', parts: [{ inlineData: image }, { text: prompt }] },
-            model,
+            ...setup,
             builtIn: PLAIN_BUILT_IN,
             storage: { kind: 'history', history },
             generationConfig: { mediaResolution: mediaResolution.toUpperCase() },

@@ -1,5 +1,6 @@
 import type { AppError } from '../../../core/error.ts';
 import type { SessionSummary } from '../../../core/session.ts';
+import { DEFAULT_MODEL } from '../../../models/table.ts';
 import { formatFailure } from '../errors.ts';
 import { requireReplySession, resolveDirectory } from '../sessions.ts';
 import { type Call, type CallResult, checkModelName, serverTool } from '../tool.ts';
@@ -45,7 +46,9 @@ async function runChatTurn(
   if (sessionId === undefined) return plainResult(host.pages, answer);
   host.ownSessions.add(sessionId);
   host.latest.sessionId = sessionId;
-  return plainResult(host.pages, { ...answer, meta: { sessionId } });
+  // A conversation that goes on keeps its model, which this call did not name.
+  const answered = earlier === undefined || answer.model === DEFAULT_MODEL ? {} : { model: answer.model };
+  return plainResult(host.pages, { ...answer, meta: { sessionId, ...answered } });
 }
 
 /** Callers know this wording from earlier servers. */
@@ -72,7 +75,8 @@ export const chatReply = serverTool({
   name: 'chat-reply',
   title: 'Reply in a chat with Gemini',
   description:
-    'Continue a conversation with Gemini. Without sessionId: the newest of this server, else of the working directory.',
+    'Continue a conversation with Gemini, which keeps its model and system prompt; another one holds for this turn. ' +
+    'Without sessionId: the newest of this server, else of the working directory.',
   annotations: 'agent',
   input: {
     properties: {
@@ -81,8 +85,11 @@ export const chatReply = serverTool({
         type: 'string',
         description: 'The full id of the session to continue; the newest if it is not given, or "latest".',
       },
-      model: CHAT_ARGUMENTS.model,
-      systemPrompt: CHAT_ARGUMENTS.systemPrompt,
+      model: {
+        type: 'string',
+        description: 'Model id or alias for this turn; that of the session if it is not given.',
+      },
+      systemPrompt: { type: 'string', description: 'How the assistant should behave in this turn.' },
       cwd: CHAT_ARGUMENTS.cwd,
     },
     required: ['prompt'],

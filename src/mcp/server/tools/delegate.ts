@@ -1,10 +1,11 @@
+import { nameByQuestion } from '../../../core/content.ts';
 import { AppError } from '../../../core/error.ts';
 import type { SessionSummary } from '../../../core/session.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
 import type { Host } from '../host.ts';
 import type { JobWork } from '../jobs/runner.ts';
 import { NO_ROOT } from '../roots.ts';
-import { requireSession, resolveDirectory } from '../sessions.ts';
+import { resolveDirectory, resolveSession } from '../sessions.ts';
 import { type Call, checkModelName, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
 import { delegateAnswer, delegateFailure, delegateResult, JOB_OUTPUT } from './delegate-result.ts';
@@ -14,7 +15,7 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 
 const USAGE =
   'Waits for the answer (mode sync), or returns a job_id at once (mode async) for delegate_status: use async for anything that may take over a minute. ' +
-  'Stateless unless session_id is given; every answer names its session_id.';
+  'Stateless unless session_id is given; every answer names its session_id. A session keeps its model and system_prompt.';
 
 export const delegate = serverTool({
   name: 'delegate',
@@ -30,8 +31,16 @@ export const delegate = serverTool({
         description:
           'Where Gemini looks at files: a directory inside a root of this server; the first root by default.',
       },
-      model: { type: 'string', description: "Model id or alias; gmn's default if it is not given." },
-      session_id: { type: 'string', description: 'Continue the session with this full id.' },
+      model: {
+        type: 'string',
+        description:
+          "Model id or alias; haiku, sonnet and opus (h, s, o) mean flash-lite, flash and pro. The session's if it is not given, else gmn's default.",
+      },
+      session_id: {
+        type: 'string',
+        description:
+          'Continue the session with this full id, or with this name of yours: letters, digits, - _ and dots. A new name begins a session.',
+      },
       mode: { type: 'string', description: 'Wait, or get a job_id.', enum: ['sync', 'async'], default: 'sync' },
       timeout_ms: {
         type: 'integer',
@@ -55,7 +64,7 @@ export const delegate = serverTool({
   async run(args, call) {
     const { host, signal } = call;
     const { mode = 'sync', timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
-    checkModelName(args.model);
+    const model = checkModelName(toModelName(args.model));
     const target = await resolveTarget(args, host);
     checkVerify(args.verify, target, host);
     // The call may have been cancelled meanwhile.
@@ -65,9 +74,10 @@ export const delegate = serverTool({
       promptSha256: sha256(args.prompt),
       workingDirectory: target.directory,
       sessionId: target.earlier?.id,
+      sessionName: target.name,
       timeoutMs,
       isAwaited,
-      run: createWork(args, target, call),
+      run: createWork({ ...args, model }, target, call),
     });
     if (!isAwaited) {
       await job.saved;
@@ -80,6 +90,17 @@ export const delegate = serverTool({
     return delegateAnswer(view);
   },
 });
+
+/** The words of agents that know three tiers. */
+const TIERS: ReadonlyMap<string, string> = new Map([
+  ...['haiku', 'h'].map((word) => [word, 'flash-lite'] as const),
+  ...['sonnet', 's'].map((word) => [word, 'flash'] as const),
+  ...['opus', 'o'].map((word) => [word, 'pro'] as const),
+]);
+
+function toModelName(model: string | undefined): string | undefined {
+  return model === undefined ? undefined : (TIERS.get(model.toLowerCase()) ?? model);
+}
 
 const BRAINSTORM = 'BRAINSTORMING MODE: Generate creative, diverse ideas for the following:\n\n';
 
@@ -97,12 +118,13 @@ interface DelegateTarget {
   /** Absent: there is no root, and the model has no tools. */
   readonly directory?: string | undefined;
   readonly earlier?: SessionSummary | undefined;
+  readonly name?: string | undefined;
 }
 
 /** Throws CodedError if the directory or the session is not for this caller. */
 async function resolveTarget(args: DelegateArguments, host: Host): Promise<DelegateTarget> {
-  const earlier = args.session_id === undefined ? undefined : await requireSession(host, args.session_id);
-  return { directory: resolveDirectory(host, args.working_directory, earlier), earlier };
+  const session = args.session_id === undefined ? {} : await resolveSession(host, args.session_id);
+  return { directory: resolveDirectory(host, args.working_directory, session.earlier), ...session };
 }
 
 /** Throws AppError `usage` if this server runs no commands, or there is no place for one. */
@@ -119,9 +141,19 @@ function checkVerify(verify: string | undefined, { directory }: DelegateTarget, 
   }
 }
 
-function createWork(
+function createWork(args: DelegateArguments, target: DelegateTarget, call: Call): JobWork['run'] {
+  if (target.name === undefined) return createTurnWork(args, target, call);
+  return async (job) => {
+    // An earlier job of the same name has begun the session meanwhile.
+    const now = await resolveTarget(args, call.host);
+    const run = createTurnWork(args, now, call);
+    return now.earlier === undefined ? run(job) : call.host.queue.run(job.signal, () => run(job), now.earlier.id);
+  };
+}
+
+function createTurnWork(
   args: DelegateArguments,
-  { directory, earlier }: DelegateTarget,
+  { directory, earlier, name }: DelegateTarget,
   { host, progress }: Call,
 ): JobWork['run'] {
   const text = args.brainstorm ? `${BRAINSTORM}${args.prompt}` : args.prompt;
@@ -130,12 +162,12 @@ function createWork(
     const answer = await collectAnswer(
       await host.engine(),
       {
-        prompt: { role: 'user', parts: [{ text }] },
+        prompt: nameByQuestion({ role: 'user', parts: [{ text }] }, args.prompt),
         model: args.model,
         systemText: args.system_prompt,
         verify: args.verify,
         directory,
-        storage: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
+        storage: { kind: 'session', cwd: directory ?? host.startDirectory, earlier, name },
         onSession: (session_id) => {
           if (session_id !== undefined) host.ownSessions.add(session_id);
           update({ session_id });

@@ -5,6 +5,8 @@ import { checkModelName, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
 import { dropUndefined, plainFailure, plainResult, type TextAnswer, toMetadata } from './results.ts';
 
+const MODEL_DESCRIPTION = 'Model id or alias. If the server was started with -m, that model is the default.';
+
 export const generateText = serverTool({
   name: 'generate_text',
   title: 'Generate text with Gemini',
@@ -15,7 +17,7 @@ export const generateText = serverTool({
   input: {
     properties: {
       prompt: { type: 'string', description: 'What to answer.' },
-      model: { type: 'string', description: 'Model id or alias.', default: PLAIN_BUILT_IN.id },
+      model: { type: 'string', description: MODEL_DESCRIPTION, default: PLAIN_BUILT_IN.id },
       systemInstruction: { type: 'string', description: 'How the model should behave.' },
       temperature: { type: 'number', description: 'Randomness, 0 to 2.', default: 1, minimum: 0, maximum: 2 },
       maxTokens: { type: 'integer', description: 'The most output tokens.', minimum: 1 },
@@ -34,7 +36,10 @@ export const generateText = serverTool({
         description: 'How hard to think; which levels there are depends on the model.',
         enum: ['minimal', 'low', 'medium', 'high'],
       },
-      conversationId: { type: 'string', description: 'Any name: calls with the same one are one conversation.' },
+      conversationId: {
+        type: 'string',
+        description: 'Any name: calls with the same one are one conversation, which keeps its model and instruction.',
+      },
     },
     required: ['prompt'],
   },
@@ -45,9 +50,7 @@ export const generateText = serverTool({
     const engine = await host.engine();
     const turn = {
       prompt: { role: 'user', parts: [{ text: prompt }] },
-      model,
       builtIn: PLAIN_BUILT_IN,
-      systemText: systemInstruction,
       sampling: toSampling(args),
       generationConfig: toResponseFormat(args),
       safetySettings,
@@ -57,8 +60,8 @@ export const generateText = serverTool({
     const answer: TextAnswer = await host.queue.run(
       signal,
       () =>
-        host.conversations.runTurn(conversationId, (history) =>
-          collectAnswer(engine, { ...turn, storage: { kind: 'history', history } }, { progress }),
+        host.conversations.runTurn(conversationId, { model, systemText: systemInstruction }, (history, setup) =>
+          collectAnswer(engine, { ...turn, ...setup, storage: { kind: 'history', history } }, { progress }),
         ),
       conversationId === undefined ? undefined : `conversation ${conversationId}`,
     );

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { failure, fakeGemini, reply } from '../../../support/fake-gemini.ts';
+import { chunk, events, failure, fakeGemini, finish, reply } from '../../../support/fake-gemini.ts';
 import { place, runGmn } from '../../../support/gmn.ts';
-import { echo, serve } from '../support.ts';
+import { echo, readModel, serve } from '../support.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -49,6 +49,40 @@ test('without an id and without a chat before, the newest session of the directo
   await before.end();
   const server = await serve(t, { at });
   expect((await server.call('chat-reply', { prompt: 'two' }))._meta.sessionId).toBe(sessionId);
+});
+
+test('a conversation keeps its model and system prompt; what a reply names holds for that turn', async (t) => {
+  const answer = (model: string) =>
+    events([chunk([{ text: 'yes' }], { modelVersion: model }), { ...finish(), modelVersion: model }]);
+  const gemini = await fakeGemini(t, ['gemini-2.5-pro', 'gemini-2.5-pro', 'gemini-2.5-flash-lite', 'x'].map(answer));
+  const at = place(t, { gemini, env: { GMN_MODEL: 'gemini-3-flash' } });
+  const before = await serve(t, { at });
+  const asked = { model: 'gemini-2.5-pro', systemPrompt: 'Be brief.' };
+  const { sessionId } = (await before.call('chat', { prompt: 'one', ...asked }))._meta;
+  expect(await before.call('chat-reply', { prompt: 'two' })).toEqual({
+    content: [{ type: 'text', text: 'yes' }],
+    _meta: { sessionId, model: 'gemini-2.5-pro' },
+  });
+  await before.call('chat-reply', { prompt: 'three', model: 'gemini-2.5-flash-lite', systemPrompt: 'Be long.' });
+  await before.end();
+  await (await serve(t, { at, flags: ['-m', 'gemini-3-pro'] })).call('chat-reply', { prompt: 'four', sessionId });
+  expect(gemini.requests.map(({ path, body }) => [readModel(path), body.systemInstruction.parts[0].text])).toEqual([
+    ['gemini-2.5-pro', 'Be brief.'],
+    ['gemini-2.5-pro', 'Be brief.'],
+    ['gemini-2.5-flash-lite', 'Be long.'],
+    ['gemini-2.5-pro', 'Be brief.'],
+  ]);
+});
+
+test('without an id a new server continues the newest chat that has an answer', async (t) => {
+  const gemini = await fakeGemini(t, [echo, failure(400, 'INVALID_ARGUMENT', 'bad'), echo]);
+  const at = place(t, { gemini });
+  const before = await serve(t, { at });
+  const { sessionId } = (await before.call('chat', { prompt: 'one' }))._meta;
+  await before.call('chat', { prompt: 'two' });
+  await before.end();
+  const server = await serve(t, { at });
+  expect((await server.call('chat-reply', { prompt: 'three' }))._meta).toEqual({ sessionId });
 });
 
 test.for(['latest', 'last', ' Latest '])(

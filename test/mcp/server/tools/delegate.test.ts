@@ -3,11 +3,13 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { failure, fakeGemini, reply } from '../../../support/fake-gemini.ts';
-import { place } from '../../../support/gmn.ts';
-import { echo, sdkClient, serve, silence } from '../support.ts';
+import { place, runGmnIn } from '../../../support/gmn.ts';
+import { echo, readModel, sdkClient, serve, silence } from '../support.ts';
 
 const UUID = expect.stringMatching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+
+const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 test('a sync delegation is the whole answer, in text and as data', async (t) => {
   const gemini = await fakeGemini(t, [echo]);
@@ -89,6 +91,60 @@ test('without a session it is stateless; with one it continues, even after a res
   ]);
 });
 
+test('a plain name begins a session of that name, and continues it from then on', async (t) => {
+  const gemini = await fakeGemini(t, [echo, echo, echo, echo]);
+  const at = place(t, { gemini });
+  const first = await serve(t, { at });
+  // At the same time: the second waits for the session that the first begins.
+  const [one, two] = await Promise.all(
+    ['one', 'two'].map((prompt) => first.call('delegate', { prompt, session_id: 'own-name' })),
+  );
+  const { session_id } = one.structuredContent;
+  expect([session_id, two.structuredContent.session_id]).toEqual([UUID, session_id]);
+  await first.end();
+  const second = await serve(t, { at });
+  await second.call('delegate', { prompt: 'three', session_id: ' own-name' });
+  await second.call('delegate', { prompt: 'four', session_id });
+  expect(gemini.requests.map(({ body }) => body.contents.length)).toEqual([1, 3, 5, 7]);
+  expect((await second.call('delegate_sessions')).structuredContent.sessions).toMatchObject([
+    { session_id, name: 'own-name', turn_count: 4 },
+  ]);
+});
+
+test('a name that is in use elsewhere, or by a person, is refused, and so is what is no plain name', async (t) => {
+  const gemini = await fakeGemini(t, [echo, echo]);
+  const at = place(t, { gemini, files: { 'one/x': '', 'two/x': '' } });
+  const one = await serve(t, { at: { ...at, cwd: join(at.cwd, 'one') } });
+  await one.call('delegate', { prompt: 'private', session_id: 'theirs' });
+  await one.end();
+  await runGmnIn(t, { ...at, cwd: join(at.cwd, 'two') }, ['mine', '--session-name', 'personal']);
+  const two = await serve(t, { at: { ...at, cwd: join(at.cwd, 'two') } });
+  const refuse = async (session_id: string) =>
+    (await two.call('delegate', { prompt: 'x', session_id })).structuredContent;
+  for (const name of ['theirs', 'personal']) {
+    expect(await refuse(name)).toMatchObject({ code: 'EXECUTION_FAILED', error: expect.stringMatching(/is in use\n/) });
+  }
+  for (const name of [UNKNOWN, '12', 'latest', 'deadbeef', '../x', 'a b', '-x', 'x'.repeat(65)]) {
+    expect([name, (await refuse(name)).code]).toEqual([name, 'SESSION_NOT_FOUND']);
+  }
+});
+
+test('a session keeps its model and system prompt; what a call names holds for that call', async (t) => {
+  const gemini = await fakeGemini(t, [echo, echo, echo, echo]);
+  const server = await serve(t, { gemini, flags: ['-m', 'gemini-2.5-flash-lite'] });
+  const call = async (args: object) => (await server.call('delegate', { prompt: 'x', ...args })).structuredContent;
+  const { session_id } = await call({ model: 'Opus', system_prompt: '@Be brief.' });
+  await call({ session_id });
+  await call({ session_id, model: 's', system_prompt: 'Be long.' });
+  await call({ session_id });
+  expect(gemini.requests.map(({ path, body }) => [readModel(path), body.systemInstruction.parts[0].text])).toEqual([
+    ['gemini-pro-latest', '@Be brief.'],
+    ['gemini-pro-latest', '@Be brief.'],
+    ['gemini-flash-latest', 'Be long.'],
+    ['gemini-pro-latest', '@Be brief.'],
+  ]);
+});
+
 test('brainstorm puts its words in front', async (t) => {
   const gemini = await fakeGemini(t, [echo]);
   const server = await serve(t, { gemini });
@@ -97,6 +153,9 @@ test('brainstorm puts its words in front', async (t) => {
     'BRAINSTORMING MODE: Generate creative, diverse ideas for the following:\n\nnames',
   );
   expect(gemini.requests[0]?.body.systemInstruction.parts).toEqual([{ text: '@secret' }]);
+  // The session is named by the question.
+  const [name = ''] = readdirSync(join(server.home, '.gmn/sessions')).filter((each) => each.endsWith('.jsonl'));
+  expect(readFileSync(join(server.home, '.gmn/sessions', name), 'utf8')).toMatch(/^\{.*"title":"names"/);
 });
 
 test('an async delegation returns at once; its output, partial while it runs, is one call away', async (t) => {
@@ -127,7 +186,7 @@ test('every failure has its code', async (t) => {
   };
   expect(await code('delegate', { prompt: 'x' })).toBe('EXECUTION_FAILED');
   expect(await code('delegate', {})).toBe('EXECUTION_FAILED');
-  expect(await code('delegate', { prompt: 'x', session_id: 'nobody' })).toBe('SESSION_NOT_FOUND');
+  expect(await code('delegate', { prompt: 'x', session_id: UNKNOWN })).toBe('SESSION_NOT_FOUND');
   expect(await code('delegate', { prompt: 'x', working_directory: '/' })).toBe('INVALID_DIRECTORY');
   expect(await code('delegate_status', { job_id: 'nothing' })).toBe('JOB_NOT_FOUND');
   expect(await code('delegate_status', { job_id: '../../etc/passwd' })).toBe('JOB_NOT_FOUND');

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { failure, fakeGemini, reply } from '../../../support/fake-gemini.ts';
-import { echo, serve, silence } from '../support.ts';
+import { echo, readModel, serve, silence } from '../support.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
@@ -157,6 +157,24 @@ test('a conversation grows by one turn per call, and lives in this process only'
   }
   await server.call('generate_text', { prompt: 'other', conversationId: '../mine' });
   expect(gemini.requests.map(({ body }) => body.contents.length)).toEqual([1, 3, 5, 1]);
+});
+
+test('a conversation keeps the model and the instruction it began with', async (t) => {
+  const gemini = await fakeGemini(t, [echo, echo, echo, echo]);
+  const server = await serve(t, { gemini, flags: ['-m', 'gemini-2.5-flash'] });
+  const call = (args: object) => server.call('generate_text', { prompt: 'x', ...args });
+  const conversationId = 'mine';
+  await call({ conversationId, model: 'gemini-2.5-pro', systemInstruction: 'Be brief.' });
+  await call({ conversationId, model: 'gemini-2.5-flash-lite', systemInstruction: 'Be long.' });
+  await call({ conversationId });
+  // Without a model of its own, the one that the server was started with.
+  await call({});
+  expect(gemini.requests.map(({ path, body }) => [readModel(path), body.systemInstruction?.parts[0].text])).toEqual([
+    ['gemini-2.5-pro', 'Be brief.'],
+    ['gemini-2.5-flash-lite', 'Be long.'],
+    ['gemini-2.5-pro', 'Be brief.'],
+    ['gemini-2.5-flash', undefined],
+  ]);
 });
 
 test('a failed turn of a conversation is not kept', async (t) => {
