@@ -96,12 +96,12 @@ export function listContextNames(
 ): readonly string[] {
   const names = listNamesSet((isInFolder ? document : ownDocument) ?? {});
   // As in the official CLI, they are read in addition to GEMINI.md.
-  return [...new Set([...DEFAULT_NAMES, ...names.filter(isPlainName)])];
+  return [...new Set([...DEFAULT_NAMES, ...names.filter(isPlainFileName)])];
 }
 
 /** Whether `context.fileName` holds a path, which is not used: it could lead anywhere. */
 export function hasRefusedName(document: JsonObject = {}): boolean {
-  return !listNamesSet(document).every(isPlainName);
+  return !listNamesSet(document).every(isPlainFileName);
 }
 
 function listNamesSet(document: JsonObject): readonly string[] {
@@ -110,6 +110,6 @@ function listNamesSet(document: JsonObject): readonly string[] {
 }
 
 /** Whether it is the name of a file, on any system: no path, drive or stream, and not only dots. */
-function isPlainName(name: string): boolean {
+function isPlainFileName(name: string): boolean {
   return !/[\\/:\0]|^[. ]*$/.test(name);
 }

@@ -51,7 +51,7 @@ interface SessionTarget {
  */
 export async function resolveSession(host: Host, reference: string): Promise<SessionTarget> {
   const name = reference.trim();
-  if (!isPlainName(name)) return { earlier: await requireSession(host, reference) };
+  if (!isPlainSessionName(name)) return { earlier: await requireSession(host, reference) };
   const { sessions } = await host.engine();
   await host.waitForSaves();
   const found = (await sessions.list()).find((session) => session.name === name);
@@ -63,7 +63,7 @@ export async function resolveSession(host: Host, reference: string): Promise<Ses
 }
 
 /** Neither a number nor what could be the beginning of an id. */
-function isPlainName(name: string): boolean {
+function isPlainSessionName(name: string): boolean {
   return /^\w[\w.-]{0,63}$/.test(name) && !/^(?:\d+|[\da-f-]{8,})$/i.test(name) && !isNewestName(name);
 }
 
