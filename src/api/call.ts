@@ -34,6 +34,8 @@ export interface ModelOptions {
   readonly deadline?: (() => number | undefined) | undefined;
   /** A deadline for each request, its retries included; 0 means none. */
   readonly requestTimeout?: { readonly ms: number; readonly error: () => AppError } | undefined;
+  /** How long a stream may send only comments; see `SseOptions`. */
+  readonly contentIdleMs?: number | undefined;
   readonly fallback?: Fallback | undefined;
   /** Tried in order, each with a notice, when the model before is overloaded and nothing was shown. */
   readonly alternatives?: readonly Substitute[] | undefined;
@@ -316,9 +318,10 @@ async function* receiveReply(
   response: HttpResponse,
   options: ModelOptions & { readonly reader: ReplyReader },
 ): AsyncGenerator<ReplyEvent, Reply | undefined> {
-  const { clock, trace, reader } = options;
+  const { clock, trace, reader, contentIdleMs } = options;
   const received = createReceiver(call, options);
-  for await (const batch of readPayloads(response, { now: clock.now, isFinished: reader.isFinished, trace })) {
+  const { isFinished } = reader;
+  for await (const batch of readPayloads(response, { now: clock.now, isFinished, contentIdleMs, trace })) {
     const { events, failure } = received.take(batch);
     for (const event of events) yield event;
     if (failure !== undefined) throw await failure();

@@ -8,7 +8,7 @@ import { type TurnEvent, toNotices } from '../core/event.ts';
 import type { SessionSetup, SessionStart } from '../core/session.ts';
 import { mayHoldCredential, splitList } from '../core/text/names.ts';
 import type { Tool } from '../core/tool.ts';
-import { findModelFacts } from '../models/table.ts';
+import { findModelFacts, findPromptWindow } from '../models/table.ts';
 import type { OpenedModel } from './model.ts';
 import type { ServiceOptions } from './service-tools.ts';
 import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
@@ -101,7 +101,7 @@ async function readCompactionPolicy(
   const { document = {} } = await app.settings();
   const threshold = readSetting(document, 'model.compressionThreshold') ?? COMPRESSION_THRESHOLD;
   if (threshold <= 0 || threshold >= 1) return {};
-  const known = findModelFacts(modelId)?.inputLimit;
+  const known = findPromptWindow(modelId);
   if (known !== undefined) return { compaction: { threshold, windowTokens: known } };
   const { findListedWindow } = await import('../models/listing.ts');
   return { compaction: { threshold, windowTokens: findListedWindow(app, { backend, account: account() }, modelId) } };

@@ -2,10 +2,9 @@ import type { Queries } from '../api/queries.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { estimatePartTokens } from '../core/media-tokens.ts';
+import { estimateRequestTokens } from '../core/media-tokens.ts';
 import type { AdmittedRequest, CountedCall, ModelRequest, SpendingLimit } from '../core/model.ts';
 import { formatDollars } from '../core/text/format.ts';
-import { estimateTokens } from '../core/usage.ts';
 import { computeCost, countAffordableTokens, findPrice, type PriceOverrides } from '../models/prices.ts';
 import type { Backend } from '../models/table.ts';
 import { createCondition } from '../platform/runtime/condition.ts';
@@ -145,7 +144,7 @@ async function admitRequest(asked: ModelRequest, purse: Purse, signal: AbortSign
   const { backend, sizes, account, overrides, hint, now } = purse;
   const { model, serviceTier } = asked;
   const context = { at: now(), backend, overrides, serviceTier, model };
-  const promptTokens = estimateRequest(asked, sizes);
+  const promptTokens = estimateRequestTokens(asked, sizes);
   const { maxOutputTokens: wanted } = asked.generationConfig;
   const most = typeof wanted === 'number' ? wanted : DEFAULT_OUTPUT;
   const estimate = (candidatesTokenCount: number): number => {
@@ -200,15 +199,4 @@ function noPriceError(model: string, backend: Backend): AppError {
   return new AppError('usage', `--max-cost: the price of ${model} is not known`, {
     hint: 'Choose another model with -m, or set "prices" in your settings: docs/configuration.md',
   });
-}
-
-function estimateRequest(
-  { contents, systemInstruction, tools = [] }: ModelRequest,
-  sizes: ReadonlyMap<string, number>,
-): number {
-  const parts = [...contents, ...(systemInstruction === undefined ? [] : [systemInstruction])].flatMap(
-    (content) => content.parts,
-  );
-  const declared = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
-  return parts.reduce((sum, part) => sum + estimatePartTokens(part, sizes), declared);
 }

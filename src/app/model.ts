@@ -18,7 +18,14 @@ import { formatDuration } from '../core/text/format.ts';
 import type { BilledCall } from '../core/usage.ts';
 import { cacheDefault, DEFAULT_NAME, defaultChoice, readCachedDefault, resolveModel } from '../models/choice.ts';
 import { createGenerationConfig, type Sampling } from '../models/generation.ts';
-import { type Backend as BackendName, BUILT_IN, type BuiltInModel, IMAGE_BUILT_IN } from '../models/table.ts';
+import {
+  type Backend as BackendName,
+  BUILT_IN,
+  type BuiltInModel,
+  findModelFacts,
+  IMAGE_BUILT_IN,
+  isSlowModel,
+} from '../models/table.ts';
 import { type OpenedBackend, openBackend, withEndpointHint } from './backend.ts';
 import type { Budget } from './budget.ts';
 import type { createUploads, FileNeed, Uploads } from './uploads.ts';
@@ -41,6 +48,8 @@ export interface ModelOptions extends Sampling {
   readonly outputFormat?: OutputFormat;
   readonly serviceTier?: ServiceTier;
   readonly store?: boolean;
+  /** In milliseconds. */
+  readonly timeout?: number;
 }
 
 export interface OpenedModel {
@@ -66,6 +75,8 @@ export interface OpenedModel {
   /** Absent if the backend takes no batches. */
   readonly batches?: (retries?: number) => Promise<BatchesClient>;
   readonly batchFields?: JsonObject | undefined;
+  /** `--timeout`, else what this model may take; 0 means no limit. */
+  readonly timeoutMs: number;
   readonly retryBaseMs: number;
   readonly notify: OpenedBackend['notify'];
   readonly retries: number | undefined;
@@ -78,11 +89,16 @@ export const DEFAULT_TIMEOUT_MS = 300_000;
 /** As long as the flex tier may take. */
 const FLEX_TIMEOUT_MS = 900_000;
 
-export function chooseTimeout({
-  timeout,
-  serviceTier,
-}: Pick<ModelOptions, 'serviceTier'> & { readonly timeout?: number }): number {
-  return timeout ?? (serviceTier === 'flex' ? FLEX_TIMEOUT_MS : DEFAULT_TIMEOUT_MS);
+/** Google advises at least 15 minutes for Gemini 4, and others think as long if they are told to. */
+const SLOW_TIMEOUT_MS = 1_200_000;
+
+/** Before the model is known, that of an ordinary one; see `OpenedModel.timeoutMs`. */
+export function chooseTimeout(
+  { timeout, serviceTier }: Pick<ModelOptions, 'serviceTier' | 'timeout'>,
+  isSlow = false,
+): number {
+  if (timeout !== undefined) return timeout;
+  return isSlow ? SLOW_TIMEOUT_MS : serviceTier === 'flex' ? FLEX_TIMEOUT_MS : DEFAULT_TIMEOUT_MS;
 }
 
 export function deadlineError(timeoutMs: number): AppError {
@@ -97,8 +113,8 @@ export interface ModelLimits {
   readonly endsAt?: () => number | undefined;
   /** Stops the clock while a file is uploaded, until the returned function is called. Absent: uploading counts. */
   readonly pause?: () => () => void;
-  /** For each request by itself; time spent in tools and on questions does not count. 0 means no limit. */
-  readonly requestTimeoutMs?: number;
+  /** Whether each request has the timeout for itself: time spent in tools and on questions does not count. */
+  readonly isTimedByRequest?: boolean;
   /** Gets every model call as it is billed, also those of tools. */
   readonly onCall?: (call: BilledCall) => void;
   readonly budget?: Budget | undefined;
@@ -137,9 +153,7 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
     const configure = await openModelConfigs(settings);
     const { take } = notices;
     const { credential } = choice;
-    const client =
-      options.serviceTier === 'flex' || options.builtIn === IMAGE_BUILT_IN ? await withSlowClient(app) : app;
-    const parts = { app: client, settings, limits, opened, credential, configure, takeNotices: take };
+    const parts = { app, settings, limits, opened, credential, configure, takeNotices: take };
     const model = createModel(options, parts);
     return {
       ...model,
@@ -152,9 +166,14 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
   }
 }
 
-/** For a run whose answer may take minutes before it begins. */
-async function withSlowClient(app: App): Promise<App> {
-  return { ...app, send: (await import('./slow-client.ts')).createSlowClient(app) };
+/** Sends as the app does, but waits longer for answers that may take minutes before they begin. */
+function chooseSend({ env, send }: App, { serviceTier, builtIn }: ModelOptions, isSlow: boolean): App['send'] {
+  if (!isSlow && serviceTier !== 'flex' && builtIn !== IMAGE_BUILT_IN) return send;
+  const timers = {
+    ...(env.GMN_HEADERS_TIMEOUT ? {} : { headersMs: isSlow ? SLOW_TIMEOUT_MS : FLEX_TIMEOUT_MS }),
+    ...(env.GMN_IDLE_TIMEOUT || !isSlow ? {} : { idleMs: SLOW_TIMEOUT_MS }),
+  };
+  return (request, signal) => send({ ...request, timers }, signal);
 }
 
 function checkDemo({ demo, auth, backend }: ModelOptions): void {
@@ -231,7 +250,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   const ids = new Set(others.map(({ id }) => id).filter((id) => id !== modelId));
   const alternatives = [...ids].map((id) => createSubstitute(modelId, id, toConfig));
   const retries = chooseRetries(options, settings);
-  const { endsAt, requestTimeoutMs, pause, onCall, budget } = limits;
+  const { endsAt, isTimedByRequest, pause, onCall, budget } = limits;
   const target = {
     ...{ backend: name, account: () => credential.account },
     ...(files && { files: (own = retries) => files(own) }),
@@ -243,24 +262,24 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     onProvided: ({ uri }, bytes) => void sizes.set(uri, bytes),
   });
   const models = [modelId, ...ids, ...(fallback === undefined ? [] : [fallback.to])];
+  const isSlow = options.thinkingLevel === 'high' || models.some(isSlowModel);
+  const timeoutMs = chooseTimeout(options, isSlow);
   const model = geminiModel({
-    requestTimeout:
-      requestTimeoutMs === undefined
-        ? undefined
-        : { ms: requestTimeoutMs, error: () => deadlineError(requestTimeoutMs) },
+    requestTimeout: isTimedByRequest ? { ms: timeoutMs, error: () => deadlineError(timeoutMs) } : undefined,
+    contentIdleMs: isSlow ? SLOW_TIMEOUT_MS : undefined,
     fallback,
     alternatives,
     ...{ retries, retryBaseMs, random: app.random, clock: app.clock, deadline: endsAt },
     showsThoughts: options.showThoughts ?? false,
     takeNotices,
     backend,
-    send: withEndpointHint(name, app),
+    send: withEndpointHint(name, { env: app.env, send: chooseSend(app, options, isSlow) }),
     trace: app.trace,
     spending: budget?.limitSpending({ models, backend: name, sizes }),
     onCall: onCall && ((call) => onCall(toBilledCall(call, options.demo ? 'demo' : name, app.clock.now()))),
   });
   return {
-    model: withFiles(model),
+    model: withFiles(fitWindow(model, modelId)),
     ...target,
     provideFiles,
     fileSupport: opened.fileSupport,
@@ -276,7 +295,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     },
     preconnect: () => app.preconnect(opened.endpoint),
     queries: budget ? async () => budget.limitQueries(await queries(), { backend: name, sizes }) : queries,
-    ...{ retryBaseMs, notify, retries },
+    ...{ timeoutMs, retryBaseMs, notify, retries },
     ...(fallback === undefined ? {} : { fallback: fallback.to }),
   };
 }
@@ -289,6 +308,18 @@ export function toBilledCall(
   return {
     ...{ model, usage: { ...usage, ...details }, at, backend },
     ...(serviceTier === undefined ? {} : { serviceTier }),
+  };
+}
+
+/** Where input and output share the window, a long prompt leaves room for a shorter answer only. */
+function fitWindow(model: Model, id: string): Model {
+  const { inputLimit: window = 0, sharesWindow } = findModelFacts(id) ?? {};
+  if (!sharesWindow) return model;
+  return {
+    async *stream(request, signal) {
+      const { fitOutput } = await import('./shared-window.ts');
+      return yield* model.stream(fitOutput(request, window), signal);
+    },
   };
 }
 

@@ -11,7 +11,7 @@ import { formatDollars } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { measureWidth } from '../core/text/width.ts';
 import { estimateTokens } from '../core/usage.ts';
-import { findModelFacts } from '../models/table.ts';
+import { findPromptWindow } from '../models/table.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
 import { clipText } from '../render/spinner.ts';
 import type { Assistant } from './assistant.ts';
@@ -72,7 +72,7 @@ export function windowNotice({ stats: { windowTokens }, assistant }: Chat): stri
 }
 
 export function findWindowLimit({ agent }: Pick<Assistant, 'agent'>): number | undefined {
-  return agent.compaction?.windowTokens ?? findModelFacts(agent.request.model)?.inputLimit;
+  return agent.compaction?.windowTokens ?? findPromptWindow(agent.request.model);
 }
 
 export function formatPercent(tokens: number, limit: number): string {

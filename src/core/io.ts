@@ -71,6 +71,8 @@ export interface HttpRequest {
    * shown that the connection is alive, if the sender can find out whether a failed request had an effect.
    */
   readonly mayReuse?: boolean;
+  /** In place of the client's own. */
+  readonly timers?: Partial<HttpTimers>;
   /** The path and the query are a secret: a trace shows only the host. */
   readonly isSecret?: true;
   readonly onSent?: () => void;

@@ -1,5 +1,6 @@
 import type { FilePart, MediaPart, Part } from './content.ts';
 import { isObject, type JsonObject } from './json.ts';
+import type { ModelRequest } from './model.ts';
 import { estimateTokens } from './usage.ts';
 
 interface MediaKind {
@@ -40,6 +41,18 @@ function estimateMediaTokens(mimeType: string, bytes: number | undefined): numbe
   const { bytesPerToken, least, most, unknown } = KINDS.find(({ type }) => type.test(mimeType)) as MediaKind;
   if (bytes === undefined) return unknown;
   return Math.min(most, Math.max(least, Math.ceil(bytes / bytesPerToken)));
+}
+
+/** Of all that a request sends, declared functions included. `sizes`: the bytes of uploaded files, by their address. */
+export function estimateRequestTokens(
+  { contents, systemInstruction, tools = [] }: Pick<ModelRequest, 'contents' | 'systemInstruction' | 'tools'>,
+  sizes?: ReadonlyMap<string, number>,
+): number {
+  const parts = [...contents, ...(systemInstruction === undefined ? [] : [systemInstruction])].flatMap(
+    (content) => content.parts,
+  );
+  const declared = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
+  return parts.reduce((sum, part) => sum + estimatePartTokens(part, sizes), declared);
 }
 
 /** `sizes`: the bytes of uploaded files, by their address. */

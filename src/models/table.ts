@@ -231,6 +231,18 @@ export function findModelFacts(id: string): ModelFacts | undefined {
   return MODELS.find((model) => model.id === id);
 }
 
+/** How many tokens of input leave room for an answer; undefined if the model is not in the table. */
+export function findPromptWindow(id: string): number | undefined {
+  const { inputLimit, outputLimit = 0, sharesWindow } = findModelFacts(id) ?? {};
+  return inputLimit === undefined || !sharesWindow ? inputLimit : inputLimit - outputLimit;
+}
+
+/** Whether minutes may pass before the first token. Guesses from the family name if gmn does not know the model. */
+export function isSlowModel(id: string): boolean {
+  const facts = findModelFacts(id);
+  return facts === undefined ? /^gemini-[4-9]/.test(id) : facts.isSlow === true;
+}
+
 /** The default of `gmn image`. */
 export const IMAGE_BUILT_IN: BuiltInModel = {
   id: 'gemini-3.1-flash-image',

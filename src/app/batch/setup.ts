@@ -16,7 +16,7 @@ import { findIgnoredSampling } from '../../models/generation.ts';
 import { findModelFacts } from '../../models/table.ts';
 import { createLazyRedaction, openAgent } from '../agent.ts';
 import type { Budget } from '../budget.ts';
-import { chooseRetries, chooseTimeout, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
+import { chooseRetries, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
 import { type AnswerFormat, readAnswerFormat } from '../output-schema.ts';
 import { chooseTemplate } from '../template.ts';
 import type { FileNeed } from '../uploads.ts';
@@ -24,7 +24,6 @@ import type { Prices } from './price.ts';
 import { checkTemplate, createRequests, type RowRequest } from './request.ts';
 
 export interface BatchOptions extends ModelOptions {
-  readonly timeout?: number;
   readonly prompt?: string;
   readonly template?: string;
   readonly param?: readonly string[];
@@ -85,7 +84,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
   // The engine retries, not the model: what one row learns of the server holds for all.
   const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
   const modelOptions = { ...options, retries: 0 };
-  const limits = { requestTimeoutMs: chooseTimeout(options), budget: context.budget, onWait: context.onNotice };
+  const limits = { isTimedByRequest: true, budget: context.budget, onWait: context.onNotice };
   const models: OpenedModel[] = [];
   const open = async (own: { readonly model?: string }): Promise<{ opened: OpenedModel; agent: Agent }> => {
     const opened = await openModel({ ...modelOptions, ...own }, app, limits);

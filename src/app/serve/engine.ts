@@ -138,7 +138,7 @@ async function* runEngineTurn(
   { history, setup, keepSetup, refused, close, calls, budget }: EngineTurn,
 ): AsyncGenerator<TurnEvent, void> {
   const { timeoutMs = DEFAULT_TURN_MS } = request;
-  const deadline = createDeadline(request.signal, timeoutMs, () => deadlineError(timeoutMs));
+  const deadline = createDeadline(request.signal, timeoutMs, deadlineError);
   let opened: OpenedModel | undefined;
   const background: BackgroundHolder = {};
   try {
@@ -151,6 +151,7 @@ async function* runEngineTurn(
       onCall: (call) => void calls.push(call),
       budget: await budget(),
     });
+    if (request.timeoutMs === undefined) deadline.restart(Math.max(timeoutMs, opened.timeoutMs));
     yield* toNotices(opened.notices);
     const agent = yield* openTurnAgent(options, request, { app, opened, refused, background, kept });
     keepSetup(agent.setup);

@@ -1,5 +1,5 @@
 import { type AgentOptions, type OpenedAgent, openAgent } from '../../app/agent.ts';
-import { chooseTimeout, type ModelLimits, type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
+import { type ModelLimits, type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
 import type { RemoteContext } from '../../app/servers/tools.ts';
 import { type BackgroundHolder, chooseMode } from '../../app/toolbox.ts';
@@ -123,7 +123,7 @@ async function createAssistant(
     const isSame = before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts;
     const sameModel = isSame ? before?.model : undefined;
     const { onCall, budget } = context;
-    const limits = { requestTimeoutMs: chooseTimeout(options), onCall, budget };
+    const limits = { isTimedByRequest: true, onCall, budget };
     const model = sameModel ?? (await openModel({ ...options, ...toModelFlags(setup) }, context.app, limits));
     const isPicture = makesPictures(model.modelId);
     const remote = servers.current === undefined || isPicture ? {} : { remote: servers.current.tools };

@@ -101,7 +101,7 @@ async function* answer(
   yield* toNotices(notices);
   checkInput(options);
   const timeoutMs = chooseTimeout(options);
-  const deadline = createDeadline(app.signal, timeoutMs, () => deadlineError(timeoutMs));
+  const deadline = createDeadline(app.signal, timeoutMs, deadlineError);
   const { signal } = deadline;
   onAbort(signal, () => {
     app.expireWrites(AppError.from(signal.reason));
@@ -168,6 +168,7 @@ async function* prepareRun(
     budget,
   });
   opened.model = model;
+  if (model.timeoutMs !== chooseTimeout(options)) deadline.restart(model.timeoutMs);
   const asked = kept.setup && keeping?.describeAsked(model, kept.setup, given, (await app.settings()).model);
   yield* toNotices([...model.notices, ...(asked ?? []), ...findIgnoredSampling(model.modelId, options)]);
   if (options.showThoughts) checkThoughts(model);

@@ -34,7 +34,7 @@ export function createHttpClient({ timers, env, trace, clock, addresses }: HttpO
       const context: RequestContext = {
         request,
         signal,
-        timers,
+        timers: request.timers === undefined ? timers : { ...timers, ...request.timers },
         ...(trace && traceRequest(request, { proxy, trace, clock })),
       };
       const only = addresses === undefined ? undefined : await addresses(request.url, signal);

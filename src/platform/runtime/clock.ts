@@ -75,14 +75,15 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** Stops the time until the returned function is called, for as long as a person is asked something. Pauses nest. */
   pause(): () => void;
-  restart(): void;
+  /** With the whole time again, or with another one. */
+  restart(ms?: number): void;
   /** When it will abort, in milliseconds since the epoch; undefined if never, or while paused. */
   endsAt(): number | undefined;
   clear(): void;
 }
 
-/** A signal that follows `parent` and aborts with `reason()` after `ms` (0 = never). */
-export function createDeadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
+/** A signal that follows `parent` and aborts with `reason(ms)` after `ms` (0 = never). */
+export function createDeadline(parent: AbortSignal, ms: number, reason: (ms: number) => Error): Deadline {
   if (ms === 0) {
     return { signal: parent, pause: () => () => {}, restart: () => {}, endsAt: () => undefined, clear: () => {} };
   }
@@ -91,6 +92,7 @@ export function createDeadline(parent: AbortSignal, ms: number, reason: () => Er
   setMaxListeners(0, parent, controller.signal);
   let stopTimer = (): void => {};
   let startedMs = 0;
+  let wholeMs = ms;
   let leftMs = Math.min(ms, MAX_TIMER_MS);
   let pauses = 0;
   let isCleared = false;
@@ -98,7 +100,7 @@ export function createDeadline(parent: AbortSignal, ms: number, reason: () => Er
   const run = (): void => {
     if (pauses > 0 || isCleared) return;
     startedMs = Date.now();
-    stopTimer = startTimer(leftMs, () => controller.abort(reason()));
+    stopTimer = startTimer(leftMs, () => controller.abort(reason(wholeMs)));
   };
   if (parent.aborted) follow();
   const unfollow = onAbort(parent, follow);
@@ -119,9 +121,10 @@ export function createDeadline(parent: AbortSignal, ms: number, reason: () => Er
         run();
       };
     },
-    restart() {
+    restart(forMs = wholeMs) {
       stopTimer();
-      leftMs = Math.min(ms, MAX_TIMER_MS);
+      wholeMs = forMs;
+      leftMs = Math.min(wholeMs, MAX_TIMER_MS);
       run();
     },
     endsAt: () => (pauses > 0 ? undefined : startedMs + leftMs),
