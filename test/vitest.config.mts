@@ -25,7 +25,7 @@ const guards = [
  * They start programs all the time, which takes the longer the more memory the starting process has. So their processes
  * run nothing else.
  */
-const programs = ['test/{cli,commands,faults,mcp/server}/**/*.test.ts'];
+const programs = ['test/{cli,commands,faults,mcp/server,recorded}/**/*.test.ts'];
 
 const never = ['test/interop/**', 'test/standalone/**'];
 

@@ -376,7 +376,9 @@ function createReceiver(
       let failure: (() => unknown) | undefined;
       try {
         for (const payload of batch) {
-          failure = takeChunk(parseChunk(backend.unwrap(parsePayload(payload))), taken);
+          for (const value of parsePayload(payload)) {
+            failure ??= takeChunk(parseChunk(backend.unwrap(value)), taken);
+          }
           if (failure !== undefined) break;
         }
       } catch (thrown) {

@@ -18,9 +18,24 @@ export function readPayloads(response: HttpResponse, options: SseOptions): Async
   return readDocument(response, type);
 }
 
-/** The JSON value. Parsed on demand, so that a batch is not in memory twice. Throws AppError `api`. */
-export function parsePayload(payload: Payload): unknown {
-  return typeof payload === 'string' ? parseJson(payload) : payload.value;
+/**
+ * The JSON values: one, or those of a list. Parsed on demand, so that a batch is not in memory twice. Throws AppError
+ * `api`.
+ */
+export function parsePayload(payload: Payload): readonly unknown[] {
+  const value = typeof payload === 'string' ? parseData(payload) : payload.value;
+  return Array.isArray(value) ? value : [value];
+}
+
+/** Some servers leave out the blank line between events, so that the data of several arrive as the lines of one. */
+function parseData(data: string): unknown {
+  try {
+    return parseJson(data);
+  } catch (thrown) {
+    const lines = data.split('\n').filter((line) => line !== '');
+    if (lines.length < 2) throw thrown;
+    return lines.map(parseJson);
+  }
 }
 
 function parseJson(text: string): unknown {

@@ -7,6 +7,8 @@ const CR = 13;
 const COLON = 58;
 const SPACE = 32;
 const LOWER_D = 100;
+const BRACE = 123;
+const BRACKET = 91;
 const BOM = 0xfeff;
 
 /** Empty lines count too: each takes more memory than its bytes. */
@@ -29,9 +31,10 @@ const GRACE_MS = 1000;
 
 /**
  * The `data` of each server-sent event, in batches as they arrive, however the bytes are split. A last event without
- * its blank line counts if it is complete JSON. Skips events without data. Throws AppError `api` if the stream ends
- * inside an event, if an event exceeds 64 MB, or if only comments arrive for 300 s; and for a lost connection, unless
- * the answer is complete.
+ * its blank line counts if it is complete JSON. Google may put an error into a stream as bare JSON, on lines without
+ * `data:`; that counts as an event, too. Skips events without data. Throws AppError `api` if the stream ends inside an
+ * event, if an event exceeds 64 MB, or if only comments arrive for 300 s; and for a lost connection, unless the answer
+ * is complete.
  */
 export async function* readSseEvents(body: HttpBody, options: SseOptions): AsyncGenerator<readonly string[], void> {
   const { now, contentIdleMs = 300_000, maxEventBytes = 64 * 1024 * 1024, isFinished = () => false } = options;
@@ -60,7 +63,7 @@ export async function* readSseEvents(body: HttpBody, options: SseOptions): Async
       if (isFinished()) options.setIdleTimeout?.(GRACE_MS);
     }
     const last = parser.end();
-    if (last !== undefined) yield [last];
+    if (last.length > 0) yield last;
   } finally {
     await chunks.return?.();
   }
@@ -76,7 +79,8 @@ function onlyCommentsError(): AppError {
 interface SseParser {
   push(chunk: Uint8Array, events: string[]): void;
   isInData(): boolean;
-  end(): string | undefined;
+  /** The events that the end of the stream completes. */
+  end(): readonly string[];
 }
 
 /**
@@ -101,10 +105,11 @@ function createSseParser(maxEventBytes: number): SseParser {
     rest.add(bytes.subarray(end));
   }
 
-  function end(): string | undefined {
-    if (!rest.isEmpty()) fields.read(`${decode(rest.complete(Buffer.alloc(0)))}\n`, []);
-    const data = fields.data();
-    if (data === undefined || data === '' || isJson(data)) return data || undefined;
+  function end(): readonly string[] {
+    const events: string[] = [];
+    if (!rest.isEmpty()) fields.read(`${decode(rest.complete(Buffer.alloc(0)))}\n`, events);
+    const open = fields.open().filter((text) => text !== '');
+    if (open.every(isJson)) return [...events, ...open];
     throw new AppError('api', 'the answer was cut short in the middle of an event', {
       hint: 'Send the prompt again.',
       retry: {},
@@ -127,9 +132,16 @@ function createLineDecoder(): (bytes: Buffer) => string {
 
 interface FieldReader {
   read(text: string, events: string[]): void;
-  data(): string | undefined;
+  /** The texts of an event, and of bare JSON, that are not complete yet. */
+  open(): readonly string[];
   hasData(): boolean;
 }
+
+/** How often in a stream bare JSON is parsed to see whether it is complete; after that, once, at its end. */
+const MAX_TRIALS = 16;
+
+/** What tells bare JSON of the service from a line that the standard says to ignore. */
+const MESSAGE = /"(?:error|candidates|response)"\s*:/;
 
 function createFieldReader(maxEventBytes: number): FieldReader {
   let data: string | undefined;
@@ -142,15 +154,40 @@ function createFieldReader(maxEventBytes: number): FieldReader {
     return data;
   };
   let skipsLf = false;
+  let bare: string[] = [];
+  let trials = 0;
+
+  function closeEvent(events: string[]): void {
+    if (joinData()) events.push(data ?? '');
+    data = undefined;
+    if (bare.length > 0 && trials < MAX_TRIALS) {
+      trials += 1;
+      const json = bare.join('\n');
+      if (isJson(json)) {
+        if (MESSAGE.test(json)) events.push(json);
+        bare = [];
+      }
+    }
+    if (bare.length === 0) size = 0;
+  }
+
+  /** A line that is no field. Those after an opening brace are JSON; all others are ignored, as the standard says. */
+  function readBareLine(text: string, from: number, to: number, events: string[]): void {
+    const first = text.charCodeAt(from);
+    if (bare.length === 0) {
+      if (first !== BRACE && first !== BRACKET) return;
+      closeEvent(events);
+    } else if (first === COLON) return;
+    bare.push(text.slice(from, to));
+    size += to - from + 1;
+    if (size > maxEventBytes || bare.length > MAX_LINES) throw tooLargeEventError(maxEventBytes);
+  }
 
   function readLine(text: string, from: number, to: number, events: string[]): void {
-    if (from === to) {
-      if (joinData()) events.push(data ?? '');
-      data = undefined;
-      size = 0;
-      return;
+    if (from === to) return closeEvent(events);
+    if (!text.startsWith('data', from) || (to !== from + 4 && text.charCodeAt(from + 4) !== COLON)) {
+      return readBareLine(text, from, to, events);
     }
-    if (!text.startsWith('data', from) || (to !== from + 4 && text.charCodeAt(from + 4) !== COLON)) return;
     const start = from + (text.charCodeAt(from + 5) === SPACE ? 6 : 5);
     const value = text.slice(start, Math.max(start, to));
     if (data === undefined) data = value;
@@ -174,7 +211,11 @@ function createFieldReader(maxEventBytes: number): FieldReader {
     skipsLf = text.charCodeAt(text.length - 1) === CR;
   }
 
-  return { read, data: joinData, hasData: () => data !== undefined };
+  return {
+    read,
+    open: () => [joinData() ?? '', ...[bare.join('\n')].filter((text) => MESSAGE.test(text))],
+    hasData: () => data !== undefined || bare.length > 0,
+  };
 }
 
 function findMark(mark: string, text: string, start: number): number {

@@ -107,6 +107,27 @@ test('an event is read in every form the standard allows (S7)', async () => {
   expect(await eventsOf([Buffer.from(text)])).toEqual(['{"a":\n1}', ' two', '3']);
 });
 
+const BARE = '{\n  "error": {\n    "code": 503,\n    "message": "busy"\n  }\n}';
+
+test.for([
+  ['at the start', `${BARE}\n`, [BARE]],
+  ['at the end', `data: 1\r\n\r\n${BARE}`, ['1', BARE]],
+  ['in between', `data: 1\n\n${BARE}\n\ndata: 2\n\n`, ['1', BARE, '2']],
+  ['behind an event without its blank line', `data: 1\n${BARE}\n`, ['1', BARE]],
+  ['in one line', 'data: 1\n\n{"error":{"code":503}}\n\n', ['1', '{"error":{"code":503}}']],
+  ['in a list, with an empty line and a comment inside', '[{"error":\n\n: hi\n{"code":503}}]', ['[{"error":\n{"code":503}}]']],
+  ['of something else', 'data: 1\n\n{"a":1}\n\n{"b":', ['1']],
+] as const)('bare JSON counts as an event %s, however it is cut', async ([, text, events]) => {
+  const bytes = Buffer.from(text);
+  expect(await eventsOf([bytes])).toEqual(events);
+  expect(await eventsOf([...bytes].map((byte) => Uint8Array.of(byte)))).toEqual(events);
+});
+
+test('many empty lines inside bare JSON take no longer than others', async () => {
+  const text = `{"error":[\n${'0,\n\n'.repeat(200_000)}0]}`;
+  expect(await eventsOf([Buffer.from(text)])).toEqual([text.replaceAll('\n\n', '\n')]);
+});
+
 test.for([
   ['data: {"a":1}', ['{"a":1}']],
   ['data: {"a":1}\n', ['{"a":1}']],
@@ -119,7 +140,7 @@ test.for([
   expect(await eventsOf([Buffer.from(text)])).toEqual(events);
 });
 
-test.for(['data: {"a":', 'data: {"a":1\n', 'data: {"a":"\u00e4"', 'data: {"a":\ndata:'])(
+test.for(['data: {"a":', 'data: {"a":1\n', 'data: {"a":"\u00e4"', 'data: {"a":\ndata:', '{"error":{"code":503'])(
   'an end inside an event is a failure: %j',
   async (text) => {
     const bytes = Buffer.from(text);

@@ -1,0 +1,144 @@
+import { isObject } from '../../src/core/json.ts';
+import type { Recording } from './recording.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What a user must get of a recorded answer. Read from the recording alone: nothing of gmn's own reading is used here. */
+export interface Answer {
+  readonly text: string;
+  readonly usage: Fields;
+  readonly finishReason: string;
+  /** What must be sent back in the next turn: thoughts are left out, neighbouring plain texts are one. */
+  readonly parts: readonly Fields[];
+  readonly hasCalls: boolean;
+  /** In base64: a picture or sound of the answer. */
+  readonly files: readonly string[];
+}
+
+export interface Failure {
+  readonly exits: readonly number[];
+  /** Google's own words, which must be shown. */
+  readonly words: readonly string[];
+  /** The text that had come, which is shown as well. */
+  readonly text: string;
+}
+
+export type Expectation = { readonly answer: Answer } | { readonly failure: Failure };
+
+const COUNTS = [
+  'promptTokenCount',
+  'candidatesTokenCount',
+  'totalTokenCount',
+  'cachedContentTokenCount',
+  'thoughtsTokenCount',
+  'toolUsePromptTokenCount',
+];
+
+/** How much of a message must be shown: gmn cuts longer ones. */
+const QUOTED = 150;
+
+export function expectReply(recording: Recording): Expectation {
+  const { status, body } = recording;
+  if (status < 200 || status > 299) return { failure: expectRefusal(recording) };
+  const chunks = readChunks(body);
+  const text = chunks.flatMap(listParts).map(readText).join('');
+  const fail = (words: readonly unknown[], exits = [3]): Expectation => ({
+    failure: { exits, words: words.flatMap(toWords), text },
+  });
+  const error = chunks.find(({ error: found }) => isObject(found))?.error;
+  if (isObject(error)) return fail([error.message], error.code === 401 || error.code === 403 ? [2, 3] : [3]);
+  const feedback = chunks.map(({ promptFeedback }) => promptFeedback).find(isObject);
+  const { blockReason, blockReasonMessage } = feedback ?? {};
+  if (blockReason !== undefined || blockReasonMessage !== undefined) return fail([blockReason, blockReasonMessage]);
+  const candidates = chunks.flatMap((chunk) => findCandidate(chunk) ?? []);
+  const last = (key: string): unknown => candidates.findLast((candidate) => candidate[key] !== undefined)?.[key];
+  const finishReason = last('finishReason');
+  if (finishReason !== 'STOP' && finishReason !== 'MAX_TOKENS') return fail([finishReason, last('finishMessage')]);
+  const parts = joinPlainTexts(chunks.flatMap(listParts)).filter(isSentBack);
+  const isAnswer = text !== '' || parts.some((part) => Object.keys(part).some((key) => CONTENT.includes(key)));
+  if (!isAnswer) return fail([]);
+  const hasCalls = parts.some((part) => isObject(part.functionCall));
+  const files = parts.flatMap(({ inlineData }) => (isObject(inlineData) ? [String(inlineData.data)] : []));
+  return { answer: { text, usage: readUsage(chunks), finishReason, parts, hasCalls, files } };
+}
+
+const CONTENT = ['functionCall', 'inlineData', 'executableCode', 'codeExecutionResult'];
+
+export function expectRefusal({ status, body }: Pick<Recording, 'status' | 'body'>): Failure {
+  const [first] = readChunks(body);
+  const error = isObject(first?.error) ? first.error : {};
+  const isKey = status === 400 && /"API_KEY_/.test(body);
+  const exits = status === 401 || isKey ? [2] : status === 403 ? [2, 3] : [3];
+  return { exits, words: toWords(error.message), text: '' };
+}
+
+/** The objects of a body: events, bare objects between them, a list, or one object. Throws nothing: a page has none. */
+export function readChunks(body: string): readonly Fields[] {
+  const whole = parse(body);
+  if (whole !== undefined) return [whole].flat().filter(isObject);
+  const texts: string[] = [];
+  let bare = '';
+  for (const line of body.split(/\r\n|\n|\r/)) {
+    if (line.startsWith('data:')) texts.push(line.slice(5));
+    else if (!/^(?:event|id|retry)?:/.test(line)) bare += `${line}\n`;
+  }
+  return [...texts, bare].flatMap((text) => [parse(text)].flat()).filter(isObject);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function findCandidate({ candidates }: Fields): Fields | undefined {
+  const list = Array.isArray(candidates) ? candidates.filter(isObject) : [];
+  return list.find(({ index }) => (index ?? 0) === 0);
+}
+
+function listParts(chunk: Fields): readonly Fields[] {
+  const content = findCandidate(chunk)?.content;
+  return isObject(content) && Array.isArray(content.parts) ? content.parts.filter(isObject) : [];
+}
+
+function readText({ text, thought }: Fields): string {
+  return typeof text === 'string' && thought !== true ? text : '';
+}
+
+function isSentBack(part: Fields): boolean {
+  if (isObject(part.functionCall)) return true;
+  if (part.thought === true || 'functionResponse' in part) return false;
+  if (part.text === '') return part.thoughtSignature !== undefined;
+  return Object.keys(part).some((key) => key !== 'thought' && key !== 'thoughtSignature');
+}
+
+function joinPlainTexts(parts: readonly Fields[]): readonly Fields[] {
+  const joined: Fields[] = [];
+  for (const part of parts) {
+    const last = joined.at(-1);
+    if (isPlain(part) && last !== undefined && isPlain(last) && last.thought === part.thought) {
+      joined[joined.length - 1] = { ...last, text: `${last.text}${part.text}` };
+    } else joined.push(part);
+  }
+  return joined;
+}
+
+function isPlain(part: Fields): boolean {
+  return typeof part.text === 'string' && Object.keys(part).every((key) => key === 'text' || key === 'thought');
+}
+
+/** The counts of the last chunk that has a total are the totals; what it leaves out is none. */
+function readUsage(chunks: readonly Fields[]): Fields {
+  const all = chunks.map(({ usageMetadata }) => usageMetadata).filter(isObject);
+  const total = all.findLastIndex(({ totalTokenCount }) => totalTokenCount !== undefined);
+  const merged: Fields = Object.assign({}, ...all.slice(Math.max(0, total)));
+  return Object.fromEntries(COUNTS.flatMap((key) => (merged[key] === undefined ? [] : [[key, merged[key]]])));
+}
+
+/** On one line, as an error message is; not as far as gmn would cut or redact it. */
+function toWords(message: unknown): readonly string[] {
+  if (typeof message !== 'string' || message === '') return [];
+  return [message.replace(/\s+/g, ' ').trim().slice(0, QUOTED)];
+}

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+
+/** One exchange that somebody recorded with Google's servers: a line of the file that `npm run test:recorded` plays. */
+export interface Recording {
+  readonly id: string;
+  /** Where it was published: `owner/repository:path#number`. */
+  readonly source: string;
+  readonly method: string;
+  /** Without scheme and key. */
+  readonly url: string;
+  readonly request: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Reads a file of one JSON object a line; one that ends in `.gz` is compressed. */
+export function readRecordings(path: string | URL): readonly Recording[] {
+  const bytes = readFileSync(path);
+  const text = (String(path).endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+/** Which command of gmn makes such a request. */
+export type Kind = 'prompt' | 'count' | 'embed' | 'models' | 'files';
+
+const KINDS: readonly (readonly [RegExp, Kind])[] = [
+  // The response files of the official CLI's tests name no method.
+  [/:(?:stream)?generateContent(?:\?|$)|^cloudcode-or-gemini\b/i, 'prompt'],
+  [/:countTokens$/, 'count'],
+  [/:(?:batchEmbedContents|embedContent|predict)$/, 'embed'],
+  [/\/models(?:\?|$)/, 'models'],
+  [/\/files(?:\?|$)/, 'files'],
+];
+
+/** What plays the recording; a text says why nothing does. */
+export function findKind({ url, method, body, status }: Recording): Kind | { readonly skipped: string } {
+  const kind = KINDS.find(([pattern]) => pattern.test(url))?.[1];
+  if (kind === undefined) return { skipped: 'gmn has no command that makes such a request' };
+  if ((kind === 'models' || kind === 'files') && method.toUpperCase() !== 'GET') {
+    return { skipped: 'an upload, which is several requests' };
+  }
+  if (body.startsWith('@@{')) return { skipped: 'the body lies in another file of the recording project' };
+  if (kind === 'embed' && status === 200 && !/"(?:embeddings?|values)"/.test(body)) {
+    return { skipped: 'an answer of a model that makes pictures, at the same address as embeddings' };
+  }
+  return kind;
+}
+
+export type Service = 'gemini-api' | 'vertex';
+
+export function findService({ url }: Recording): Service {
+  return /^[^/]*aiplatform\./.test(url) ? 'vertex' : 'gemini-api';
+}
+
+/** The model of the recorded request; recordings of a bare answer have a placeholder, or none. */
+export function findModel({ url }: Recording): string {
+  const name = /\/models\/([^/:?]+)/.exec(url)?.[1] ?? 'x';
+  return name === 'x' ? 'gemini-2.5-flash' : name;
+}
