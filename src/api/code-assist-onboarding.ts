@@ -84,7 +84,9 @@ async function onboardingError(error: unknown, { identity }: QueryContext): Prom
   const { tryParseGoogleError } = await import('./google-error.ts');
   const { message = '', reasons = [], links = [], metadata = {} } = tryParseGoogleError({ error }) ?? {};
   const detail = toOneLine(redactKnown(message, identity.secrets));
-  const found = [...links, metadata.validation_link ?? ''].map((link) => redactKnown(link, identity.secrets));
+  const found = [...links, metadata.validation_link ?? '', metadata.validation_url ?? ''].map((link) =>
+    redactKnown(link, identity.secrets),
+  );
   const problem = findAccountError(reasons, { detail, links: found });
   if (problem !== undefined) return problem;
   const why =

@@ -40,8 +40,8 @@ interface FailureCase extends FailedCall {
 
 /**
  * The AppError for a response outside 2xx, or for an error object inside a stream: `auth` if the credential is at
- * fault, else `api`; with `retry` where the same call may succeed later. Decides on status and reason fields; the only
- * message text it reads is the documented `Please retry in …`, `limit: 0` and the name of a field.
+ * fault, else `api`; with `retry` where the same call may succeed later. Decides on status and reason fields, and on the
+ * message only where the service has no field for the case: the patterns below.
  */
 export function classifyResponse(refusal: FailedCall): AppError {
   const parsed = tryParseGoogleError(refusal.body);
@@ -79,7 +79,8 @@ function findCredentialError(failed: FailureCase): AppError | undefined {
     return authError(failed, authHint);
   }
   if (status !== 403) return undefined;
-  const links = [...error.links, error.metadata.validation_link ?? ''];
+  const { validation_link: link = '', validation_url: url = '' } = error.metadata;
+  const links = [...error.links, link, url];
   const problem = findAccountError(error.reasons, {
     detail: failed.detail,
     label: formatHttpStatus(failed),
@@ -95,10 +96,51 @@ function findCredentialError(failed: FailureCase): AppError | undefined {
     });
   }
   if (has('ACCESS_TOKEN_SCOPE_INSUFFICIENT')) return authError(failed, authHint);
-  if (failed.credential === 'key') return authError(failed, authHint);
+  return (
+    findPermissionError(failed) ?? (failed.credential === 'key' ? authError(failed, authHint) : deniedError(failed))
+  );
+}
+
+const KEY_RESTRICTION = /^API_KEY_\w+_BLOCKED$/;
+const DENIED_PROJECT = /^(?:CONSUMER_(?:SUSPENDED|INVALID)|PROJECT_\w+)$/;
+/** "Your project has been denied access. Please contact support." */
+const DENIED_TEXT = /\bproject\b.{0,40}\bdenied access\b|\bconsumer\b.{0,80}\bsuspended\b/i;
+
+/** Whether the key, the project or the model is refused; undefined if the answer does not say. */
+function findPermissionError(failed: FailureCase): AppError | undefined {
+  const { error, credential } = failed;
+  if (error.reasons.some((reason) => KEY_RESTRICTION.test(reason))) {
+    return authError(
+      failed,
+      'The key is restricted: allow it this API at https://console.cloud.google.com/apis/credentials, or make another key.',
+    );
+  }
+  if (error.reasons.includes('BILLING_DISABLED')) {
+    return refusalError(failed, `billing is off${formatProject(failed)}`, { hint: BILLING_HINT });
+  }
+  if (error.reasons.some((reason) => DENIED_PROJECT.test(reason)) || DENIED_TEXT.test(error.message)) {
+    if (credential === 'account') return deniedError(failed);
+    return authError(
+      failed,
+      'Google refuses the project of this key: use a key of another project, or ask Google about this one.',
+    );
+  }
+  // It names the model because that is what was asked for: the account lacks the role, whatever the model.
+  if (error.reasons.includes('IAM_PERMISSION_DENIED') || !namesModel(failed)) return undefined;
+  return refusalError(failed, `model ${toOneLine(failed.model ?? '', 100)} refused`, {
+    hint: `This ${credential} may not use it: choose another with -m. See which there are: gmn models --refresh`,
+  });
+}
+
+function deniedError(failed: FailureCase): AppError {
   return refusalError(failed, `permission denied${formatProject(failed)}`, {
     hint: 'Check that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.',
   });
+}
+
+function namesModel({ model = '', error: { message, metadata } }: FailureCase): boolean {
+  const name = model.replace(/^.*\//s, '');
+  return name !== '' && [message, metadata.resource, metadata.model].some((text) => text?.includes(name));
 }
 
 function formatProject({ error, quote }: FailureCase): string {
@@ -120,6 +162,14 @@ function enableHint({ error, quote }: FailureCase): string {
 const SIGNATURE = /thought[_ ]?signature/i;
 /** "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)." */
 const LENGTH = /\btokens?\b.{0,60}\bexceeds?\b|\bexceeds?\b.{0,60}\btokens?\b/i;
+/** "Request payload size exceeds the limit: 20971520 bytes.", "1001 pages, which exceeds the supported limit" */
+const SIZE =
+  /\b(?:size|bytes|pages?)\b.{0,60}\bexceed|\bexceed(?:s|ed|ing)?\b.{0,60}\b(?:size|bytes|pages?|[KMG]i?B)\b/i;
+/** "User location is not supported for the API use." */
+const LOCATION = /\blocation is not supported\b/i;
+const LARGE_HINT = 'Send fewer or smaller files.';
+const LOCATION_HINT =
+  'See where it is offered: https://ai.google.dev/gemini-api/docs/available-regions. Vertex AI is offered in other regions, too: GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_LOCATION=global';
 
 function findTokenLimit(message: string): number | undefined {
   const digits = /\bmaximum\b[^()]{0,80}\((\d{1,9})\)/i.exec(message)?.[1];
@@ -136,6 +186,14 @@ function findRequestError(failed: FailureCase): AppError | undefined {
           windowTokens: findTokenLimit(failed.error.message),
         });
       }
+      if (LOCATION.test(failed.error.message)) {
+        return refusalError(failed, 'the Gemini API is not offered where this request came from', {
+          hint: LOCATION_HINT,
+        });
+      }
+      if (FREE_TIER.test(failed.error.message)) return noQuotaError(failed);
+      if (SIZE.test(failed.error.message))
+        return refusalError(failed, 'the request is too large', { hint: LARGE_HINT });
       return refusalError(failed, 'invalid request', {
         hint: failed.model === undefined ? WHO_ANSWERED : 'Check the prompt, the attachments and the flags.',
         ...(SIGNATURE.test(failed.error.message) ? { objection: 'signature' } : {}),
@@ -144,7 +202,7 @@ function findRequestError(failed: FailureCase): AppError | undefined {
       return notFoundError(failed);
     case 413:
     case 431:
-      return refusalError(failed, 'the request is too large', { hint: 'Send fewer or smaller files.' });
+      return refusalError(failed, 'the request is too large', { hint: LARGE_HINT });
     default:
       return undefined;
   }
@@ -159,8 +217,7 @@ const ENDPOINT_HINT =
 function notFoundError(failed: FailureCase): AppError {
   const { model, asks = 'this call', error, notFoundHint } = failed;
   if (model === undefined) return refusalError(failed, `the server does not offer ${asks}`, { hint: ENDPOINT_HINT });
-  const name = model.replace(/^.*\//s, '');
-  if (error.status !== 'NOT_FOUND' && !(name !== '' && error.message.includes(name))) {
+  if (error.status !== 'NOT_FOUND' && !namesModel(failed)) {
     return refusalError(failed, 'there is nothing at this address', { hint: ENDPOINT_HINT });
   }
   return refusalError(failed, `model ${toOneLine(model, 100)} not found`, {
@@ -211,27 +268,48 @@ function formatForModel({ model }: FailureCase): string {
   return model === undefined ? '' : ` for ${toOneLine(model, 100)}`;
 }
 
+const BILLING_HINT = 'Set up billing at https://aistudio.google.com/billing, or choose another model with -m.';
+/** "Your prepayment credits are depleted." */
+const CREDITS = /\bprepa(?:id|yment)\b.{0,40}\bdepleted\b/i;
+/** "Gemini 9 doesn't have a free quota tier.", "free tier is not available in your country" */
+const FREE_TIER = /\bfree (?:quota )?tier\b.{0,20}\bnot available\b|n[o']t have a free (?:quota )?tier\b/i;
+const ZERO = /\blimit: ?0(?![.\d\w])/;
+
+function noQuotaError(failed: FailureCase): AppError {
+  return refusalError(failed, `no quota${formatForModel(failed)}`, {
+    hint: 'Your plan does not include this model: choose another with -m, or enable billing.',
+    quota: { per: 'plan' },
+  });
+}
+
 function findQuotaError(failed: FailureCase): AppError | undefined {
   const { error } = failed;
-  if (/\blimit: ?0(?![.\d\w])/.test(error.message)) {
-    return refusalError(failed, `no quota${formatForModel(failed)}`, {
-      hint: 'Your plan does not include this model: choose another with -m, or enable billing.',
-      quota: { per: 'plan' },
-    });
-  }
-  if (error.reasons.includes('INSUFFICIENT_G1_CREDITS_BALANCE')) {
+  const { message, metadata, reasons } = error;
+  if (ZERO.test(message) || FREE_TIER.test(message) || metadata.quota_limit_value === '0') return noQuotaError(failed);
+  if (CREDITS.test(message) || reasons.includes('INSUFFICIENT_G1_CREDITS_BALANCE')) {
     return refusalError(failed, `not enough credits${formatForModel(failed)}`, {
-      hint: 'Add credits, or choose another model with -m.',
+      hint: 'Add credits (billing: https://aistudio.google.com/billing), or choose another model with -m.',
       quota: { per: 'plan' },
     });
   }
-  const isDaily = [...error.quotaIds, error.metadata.quota_limit ?? ''].some((id) => /PerDay|Daily/.test(id));
-  if (!isDaily && !error.reasons.includes('QUOTA_EXHAUSTED')) return undefined;
+  const isNamedDaily = [...error.quotaIds, metadata.quota_limit ?? ''].some((id) => /PerDay|Daily/.test(id));
+  if (!isNamedDaily && !reasons.includes('QUOTA_EXHAUSTED')) return undefined;
+  const isDaily = isNamedDaily && (findResetMs(failed) ?? 0) <= LONGEST_DAY_MS;
   const resets = formatReset(failed, isDaily);
   return refusalError(failed, `${isDaily ? 'daily quota exceeded' : 'quota used up'}${formatForModel(failed)}`, {
     hint: `${resets} Until then choose another model with -m.`,
     quota: { per: 'day', resets },
   });
+}
+
+/** A quota that resets later than this is one of a week or a month. */
+const LONGEST_DAY_MS = 25 * 3_600_000;
+
+function findResetMs({ error: { metadata }, headers }: FailureCase): number | undefined {
+  const delayMs = tryParseDelay(metadata.quotaResetDelay);
+  if (delayMs !== undefined) return delayMs;
+  const untilMs = Date.parse(metadata.quotaResetTimeStamp ?? '') - Date.parse(headers.date ?? '');
+  return Number.isNaN(untilMs) ? undefined : untilMs;
 }
 
 function formatReset({ error, headers, quote }: FailureCase, isDaily: boolean): string {

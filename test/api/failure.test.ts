@@ -69,6 +69,104 @@ test.for<readonly [string, string, string]>([
     'api: API error: permission denied for projects/p1 (403 PERMISSION_DENIED): No.\nCheck that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.',
   ],
   [
+    '403 with a key that may not call this API',
+    told(403, { message: 'Requests are blocked.', details: reason('API_KEY_SERVICE_BLOCKED') }),
+    'auth: authentication failed: Requests are blocked. (403)\nThe key is restricted: allow it this API at https://console.cloud.google.com/apis/credentials, or make another key.',
+  ],
+  [
+    '403 with a key of a project that was shut out',
+    told(403, { status: 'PERMISSION_DENIED', message: 'Your project has been denied access. Please contact support.' }),
+    'auth: authentication failed: Your project has been denied access. Please contact support. (403 PERMISSION_DENIED)\nGoogle refuses the project of this key: use a key of another project, or ask Google about this one.',
+  ],
+  [
+    '403 with an account of such a project',
+    told(403, { message: 'No.', details: reason('CONSUMER_SUSPENDED') }, { credential: 'account' }),
+    'api: API error: permission denied (403): No.\nCheck that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.',
+  ],
+  [
+    '403 for one model',
+    told(403, { message: 'No access to models/gemini-x.' }),
+    'api: API error: model gemini-x refused (403): No access to models/gemini-x.\nThis key may not use it: choose another with -m. See which there are: gmn models --refresh',
+  ],
+  [
+    '403 for lack of a role, which names the model as well',
+    told(
+      403,
+      { message: 'Denied on models/gemini-x.', details: reason('IAM_PERMISSION_DENIED') },
+      { credential: 'account' },
+    ),
+    'api: API error: permission denied (403): Denied on models/gemini-x.\nCheck that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.',
+  ],
+  [
+    '403 without billing',
+    told(403, { message: 'Off.', details: reason('BILLING_DISABLED', { consumer: 'projects/1' }) }),
+    'api: API error: billing is off for projects/1 (403): Off.\nSet up billing at https://aistudio.google.com/billing, or choose another model with -m.',
+  ],
+  [
+    '400 from a country where it is not offered',
+    told(400, { status: 'FAILED_PRECONDITION', message: 'User location is not supported for the API use.' }),
+    'api: API error: the Gemini API is not offered where this request came from (400 FAILED_PRECONDITION): User location is not supported for the API use.\nSee where it is offered: https://ai.google.dev/gemini-api/docs/available-regions. Vertex AI is offered in other regions, too: GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_LOCATION=global',
+  ],
+  [
+    '400 for a request of too many bytes',
+    told(400, { message: 'Request payload size exceeds the limit: 20971520 bytes.' }),
+    'api: API error: the request is too large (400): Request payload size exceeds the limit: 20971520 bytes.\nSend fewer or smaller files.',
+  ],
+  [
+    '400 for a document of too many pages',
+    told(400, { message: 'The document contains 1001 pages which exceeds the supported limit.' }),
+    'api: API error: the request is too large (400): The document contains 1001 pages which exceeds the supported limit.\nSend fewer or smaller files.',
+  ],
+  [
+    '429 daily quota of Code Assist',
+    told(429, {
+      ...EXHAUSTED,
+      details: [...reason('RATE_LIMIT_EXCEEDED', { quota_limit: 'ChatRequestsPerDayPerUser' }), ...delay('3s')],
+    }),
+    'api: API error: daily quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets at midnight Pacific time. Until then choose another model with -m.',
+  ],
+  [
+    '429 quota of a week',
+    told(429, { ...EXHAUSTED, details: reason('QUOTA_EXHAUSTED', { quotaResetDelay: '150h0m0s' }) }),
+    'api: API error: quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets in 150 h. Until then choose another model with -m.',
+  ],
+  [
+    '429 quota of a week, by its date',
+    told(
+      429,
+      { ...EXHAUSTED, details: reason('QUOTA_EXHAUSTED', { quotaResetTimeStamp: '2026-10-28T07:28:00Z' }) },
+      { headers: { date: 'Wed, 21 Oct 2026 07:28:00 GMT' } },
+    ),
+    'api: API error: quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets at 2026-10-28T07:28:00Z. Until then choose another model with -m.',
+  ],
+  [
+    '429 no prepaid credits left',
+    told(429, { message: 'Your prepayment credits are depleted.', details: delay('2s') }),
+    'api: API error: not enough credits for gemini-x (429): Your prepayment credits are depleted.\nAdd credits (billing: https://aistudio.google.com/billing), or choose another model with -m.',
+  ],
+  [
+    '429 no free tier',
+    told(429, { message: "Gemini X doesn't have a free quota tier. Upgrade." }),
+    "api: API error: no quota for gemini-x (429): Gemini X doesn't have a free quota tier. Upgrade.\nYour plan does not include this model: choose another with -m, or enable billing.",
+  ],
+  [
+    '429 quota of zero',
+    told(429, { ...EXHAUSTED, details: reason('RATE_LIMIT_EXCEEDED', { quota_limit_value: '0' }) }),
+    'api: API error: no quota for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nYour plan does not include this model: choose another with -m, or enable billing.',
+  ],
+  [
+    '403 N12 validation by its other name',
+    told(
+      403,
+      {
+        message: 'Verify.',
+        details: reason('VALIDATION_REQUIRED', { validation_url: 'https://accounts.google.com/u' }),
+      },
+      { credential: 'account' },
+    ),
+    'auth: authentication failed: Google requires this account to be verified first (403): Verify.\nOpen the link, verify the account, then try again: https://accounts.google.com/u',
+  ],
+  [
     '403 N12 validation',
     told(
       403,
@@ -206,7 +304,7 @@ test.for<readonly [string, string, string]>([
   [
     '429 credits',
     told(429, { message: 'Pay.', details: reason('INSUFFICIENT_G1_CREDITS_BALANCE') }),
-    'api: API error: not enough credits for gemini-x (429): Pay.\nAdd credits, or choose another model with -m.',
+    'api: API error: not enough credits for gemini-x (429): Pay.\nAdd credits (billing: https://aistudio.google.com/billing), or choose another model with -m.',
   ],
   [
     '503 capacity',
