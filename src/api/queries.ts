@@ -1,7 +1,8 @@
 import { AppError, serverError } from '../core/error.ts';
 import { closeBody, type HttpRequest, type HttpResponse, type SendHttp } from '../core/io.ts';
-import { filterObjects, isObject, tryParseJson } from '../core/json.ts';
+import { filterObjects, isCount, isObject, tryParseJson } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
+import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 import type { ListedModel } from '../models/table.ts';
 import { type Identity, modelPath } from './backend.ts';
 import { type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.ts';
@@ -26,6 +27,12 @@ interface EmbedBatch {
   readonly dimensions?: number;
 }
 
+export interface Embeddings {
+  readonly vectors: readonly (readonly number[])[];
+  /** As far as the service counts: gemini-embedding-001 on the Gemini API does not. */
+  readonly usage: Usage;
+}
+
 /** Queries to a backend besides model calls. Every method throws AppError `auth` or `api`. */
 export interface Queries {
   countTokens(request: ModelRequest, signal: AbortSignal): Promise<number>;
@@ -33,7 +40,7 @@ export interface Queries {
   /** The embedding of a text. Throws AppError `usage` if the backend has none. */
   embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly number[]>;
   /** The embeddings of several texts, in their order. Throws AppError `usage` if the backend has none. */
-  embedAll(batch: EmbedBatch, signal: AbortSignal): Promise<readonly (readonly number[])[]>;
+  embedAll(batch: EmbedBatch, signal: AbortSignal): Promise<Embeddings>;
   checkAccount(signal: AbortSignal): Promise<AccountStatus>;
 }
 
@@ -194,9 +201,9 @@ export function geminiApiQueries(place: GeminiApiEndpoint, caller: QueryContext)
       const requests = texts.map((text) => {
         return { model: path, content: { parts: [{ text }] }, taskType, outputDimensionality };
       });
-      const { embeddings } = await callJson(caller, { url, body: { requests }, model }, signal);
-      const vectors = filterObjects(embeddings).map(parseVector);
-      if (vectors.length === texts.length) return vectors;
+      const found = parseEmbeddings(await callJson(caller, { url, body: { requests }, model }, signal));
+      const { vectors } = found;
+      if (vectors.length === texts.length) return found;
       const hint = 'Try again.';
       throw serverError('api', `the server sent ${vectors.length} embeddings for ${texts.length} texts`, { hint });
     },
@@ -223,11 +230,30 @@ export function parseCount({ totalTokens }: Fields): number {
   });
 }
 
+/** Vectors and token counts, as `batchEmbedContents`, `embedContent` and Vertex AI's `predict` name them. */
+function parseEmbeddings({ embeddings, embedding, predictions, usageMetadata }: Fields): Embeddings {
+  const found = filterObjects(
+    embeddings ?? (embedding ? [embedding] : filterObjects(predictions).map(({ embeddings: inner }) => inner)),
+  );
+  const statistics = found.map((each) => (isObject(each.statistics) ? each.statistics.token_count : undefined));
+  const counts = isObject(usageMetadata) ? [usageMetadata.promptTokenCount] : statistics;
+  const tokens = counts.filter(isCount);
+  const isCounted = tokens.length > 0 && tokens.length === counts.length;
+  return {
+    vectors: found.map(parseVector),
+    usage: isCounted ? { promptTokenCount: tokens.reduce((sum, count) => sum + count, 0) } : NO_USAGE,
+  };
+}
+
 function parseVector(embedding: unknown): readonly number[] {
   const values = isObject(embedding) ? embedding.values : undefined;
   const isWhole = Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === 'number');
   if (isWhole) return values;
-  throw serverError('api', 'the server sent no embedding', { hint: 'Try again.' });
+  throw noEmbeddingError();
+}
+
+function noEmbeddingError(): AppError {
+  return serverError('api', 'the server sent no embedding', { hint: 'Try again.' });
 }
 
 async function listAllPages(
@@ -264,6 +290,11 @@ function parseListedModel(value: unknown): readonly ListedModel[] {
 
 const VERTEX_PAGE_SIZE = 100;
 
+/** As Google's own SDK decides it: the first Gemini model and those before it are behind `predict`. */
+function usesEmbedContent(model: string): boolean {
+  return /gemini|maas/.test(model) && !/\bgemini-embedding-001$/.test(model);
+}
+
 export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Queries {
   const { site } = place;
   // A publisher's list belongs to no project, so a header must name the project to charge.
@@ -277,6 +308,23 @@ export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Quer
     // Google also publishes models that do not answer in text, and the list does not mark them.
     return models.filter(({ id }) => /^gem(?:ini|ma)-(?!embedding)/.test(id));
   };
+  const embedOne = async (
+    { model, text, taskType, dimensions: outputDimensionality }: EmbedRequest & Omit<EmbedBatch, 'texts'>,
+    signal: AbortSignal,
+  ): Promise<Embeddings> => {
+    const isContent = usesEmbedContent(model);
+    const url = vertexUrl(place, `${vertexModelPath(place, model)}:${isContent ? 'embedContent' : 'predict'}`);
+    const body = isContent
+      ? {
+          content: { role: 'user', parts: [{ text }] },
+          ...((taskType ?? outputDimensionality) ? { embedContentConfig: { taskType, outputDimensionality } } : {}),
+        }
+      : { instances: [{ content: text, task_type: taskType }], parameters: { outputDimensionality } };
+    const found = parseEmbeddings(await callJson(caller, { url, body, model }, signal));
+    const [first] = found.vectors;
+    if (first === undefined) throw noEmbeddingError();
+    return { ...found, vectors: [first] };
+  };
   return {
     listModels,
     async countTokens({ model, contents, systemInstruction, tools }, signal) {
@@ -284,20 +332,19 @@ export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Quer
       return parseCount(await callJson(caller, { url, body: { contents, systemInstruction, tools }, model }, signal));
     },
     async embed({ model, text }, signal) {
-      const url = vertexUrl(place, `${vertexModelPath(place, model)}:predict`);
-      const { predictions } = await callJson(caller, { url, body: { instances: [{ content: text }] }, model }, signal);
-      return parseVector(filterObjects(predictions)[0]?.embeddings);
+      const { vectors } = await embedOne({ model, text }, signal);
+      return vectors[0] ?? [];
     },
-    // gemini-embedding-001 takes one text in a request here.
-    async embedAll({ model, texts, taskType, dimensions: outputDimensionality }, signal) {
-      const url = vertexUrl(place, `${vertexModelPath(place, model)}:predict`);
+    // Vertex AI takes one text in a request.
+    async embedAll({ texts, ...wanted }, signal) {
       const vectors: (readonly number[])[] = [];
-      for (const content of texts) {
-        const body = { instances: [{ content, task_type: taskType }], parameters: { outputDimensionality } };
-        const { predictions } = await callJson(caller, { url, body, model }, signal);
-        vectors.push(parseVector(filterObjects(predictions)[0]?.embeddings));
+      let usage = NO_USAGE;
+      for (const text of texts) {
+        const found = await embedOne({ ...wanted, text }, signal);
+        vectors.push(...found.vectors);
+        usage = addUsage(usage, found.usage);
       }
-      return vectors;
+      return { vectors, usage };
     },
     async checkAccount(signal) {
       const where = site === undefined ? '' : ` (project ${site.project}, location ${site.location})`;

@@ -3,17 +3,22 @@ import type { Budget } from '../app/budget.ts';
 import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelOptions, openModel } from '../app/model.ts';
 import { createQueries } from '../app/queries.ts';
 import type { PrintOptions } from '../app/report.ts';
+import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
+import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../core/usage.ts';
 import { findNamedFile, resolveNamedFile } from '../input/named-file.ts';
 import { splitLines } from '../mcp/wire/lines.ts';
 import { BUILT_IN, EMBEDDING_MODEL } from '../models/table.ts';
 import { readChunks } from '../platform/files/chunks.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
+import { randomId } from '../platform/runtime/random-id.ts';
 import { systemStdin } from '../platform/terminal/stdin.ts';
 import { encodeLine } from '../render/json-text.ts';
 import { createStderr } from '../render/stderr.ts';
+import { formatUsage } from '../render/text.ts';
+import { appendUsage } from '../session/usage-log.ts';
 
 interface EmbedOptions extends PrintOptions, Pick<ModelOptions, 'auth' | 'backend' | 'demo' | 'retries'> {
   /** Files; stdin if there are none, and for `-`. */
@@ -24,6 +29,7 @@ interface EmbedOptions extends PrintOptions, Pick<ModelOptions, 'auth' | 'backen
   readonly whole?: boolean;
   readonly noText?: boolean;
   readonly maxCost?: number;
+  readonly usage?: boolean;
   /** In milliseconds, for each request. */
   readonly timeout?: number;
 }
@@ -53,11 +59,15 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
     const queries = await createQueries(opened, app);
     const redaction = createLazyRedaction(app);
     const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
+    const startedMs = app.clock.now();
+    let usage: Usage = NO_USAGE;
     const embed = async (batch: readonly InputText[]): Promise<readonly JsonObject[]> => {
       const deadline = createDeadline(signal, timeoutMs, () => deadlineError(timeoutMs));
       try {
         const texts = await redaction.redact(batch.map(({ text }) => text));
-        const vectors = await queries.embedAll({ ...wanted, texts }, deadline.signal);
+        const found = await queries.embedAll({ ...wanted, texts }, deadline.signal);
+        const { vectors } = found;
+        usage = addUsage(usage, found.usage);
         return batch.map(({ text, ...where }, index) => ({
           ...where,
           ...(options.noText ? {} : { text }),
@@ -67,8 +77,19 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
         deadline.clear();
       }
     };
-    const isEmpty = await writeInOrder(readBatches(options, app, signal), embed, app.io.out.write);
-    if (isEmpty) await report?.notice('there was nothing to embed: the input has no text');
+    try {
+      const isEmpty = await writeInOrder(readBatches(options, app, signal), embed, app.io.out.write);
+      if (isEmpty) await report?.notice('there was nothing to embed: the input has no text');
+    } finally {
+      // A run that fails has paid for the vectors before.
+      const backend = options.demo ? 'demo' : opened.backend;
+      const call = { model: wanted.model, usage, at: app.clock.now(), backend };
+      saveUsage(call, app);
+      if (options.usage) {
+        const cost = await sumCost(call, app);
+        await report?.usage(`${wanted.model} · ${formatUsage(usage, call.at - startedMs, cost)}`);
+      }
+    }
     return 0;
   } finally {
     stop.abort();
@@ -79,6 +100,16 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
 async function openEmbedBudget({ maxCost }: EmbedOptions, app: App): Promise<Budget | undefined> {
   if (maxCost === undefined) return undefined;
   return (await import('../app/budget.ts')).openBudget({ maxCost, hint: 'Raise --max-cost, or embed less.' }, app);
+}
+
+function saveUsage(call: BilledCall, { homes, cwd, clock }: App): void {
+  if (call.usage.promptTokenCount === undefined || call.backend === 'demo') return;
+  appendUsage(homes().gmn, { at: clock.now(), kind: 'embed', id: randomId(), cwd, calls: [call] });
+}
+
+async function sumCost(call: BilledCall, app: App): Promise<number | undefined> {
+  const { sumCosts } = await import('../models/prices.ts');
+  return sumCosts([call], readSetting((await app.settings()).document ?? {}, 'prices'));
 }
 
 function pickModelOptions({ auth, backend, demo, retries, quiet }: EmbedOptions): ModelOptions {

@@ -3,8 +3,13 @@ import { hashHex } from './embed.ts';
 import { type DemoContent, findActiveLoop, isFunctionCall } from './request.ts';
 import { isThirdFamily } from './rules.ts';
 
-/** Sent by clients that have no signature to return. */
-const SKIP = 'skip_thought_signature_validator';
+/** Sent by clients that have no signature to return: as Google's pages write them, and by its SDKs in base64. */
+const SKIPS: ReadonlySet<unknown> = new Set(
+  ['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go'].flatMap((text) => [
+    text,
+    Buffer.from(text).toString('base64'),
+  ]),
+);
 
 export interface SignatureBook {
   sign(call: JsonObject): string;
@@ -28,7 +33,7 @@ export function createSignatureBook(): SignatureBook {
     if (issued.size > MAX_CALLS && oldest !== undefined) issued.delete(oldest);
   };
   const isValid = (call: JsonObject, signature: unknown): boolean =>
-    signature === SKIP ||
+    SKIPS.has(signature) ||
     signature === deriveSignature(call) ||
     (typeof signature === 'string' && issued.get(toSignedKey(call))?.has(signature) === true);
   return {

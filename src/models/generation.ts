@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { canThink, findModelFacts, type ModelFacts, type ThinkingLevel } from './table.ts';
+import { canThink, findModelFacts, findOutputKind, type ModelFacts, type ThinkingLevel } from './table.ts';
 
 export interface Sampling {
   readonly temperature?: number;
@@ -24,6 +24,8 @@ const THINKING_OUTPUT_LIMIT = 65_536;
 
 const MAX_INT32 = 2 ** 31 - 1;
 
+const MODALITIES = { images: ['TEXT', 'IMAGE'], speech: ['AUDIO'] } as const;
+
 /**
  * The `generationConfig` of a request: flags, else `preset` (the settings for the model), else the documented defaults.
  * An explicit 0 is kept. Throws AppError `usage` for a value out of range, for a thinking level or budget that the
@@ -36,13 +38,12 @@ export function createGenerationConfig(model: string, sampling: Sampling, preset
   const thinkingConfig = { ...toPresetThinking(usual, sampling), ...toThinkingConfig(model, sampling) };
   const flags = { temperature, topP, topK, maxOutputTokens, seed, stopSequences: stop };
   const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
-  const facts = findModelFacts(model);
+  const makes = findOutputKind(model);
   const defaults = {
-    ...(facts?.samples ? { temperature: 1, topP: 0.95, topK: 40 } : {}),
-    // The limits of models that make pictures or speech are not known.
-    ...(facts?.makes ? {} : { maxOutputTokens: findOutputLimit(model) }),
-    // Vertex AI makes no pictures unless it is told to.
-    ...(facts?.makes === 'images' ? { responseModalities: ['TEXT', 'IMAGE'] } : {}),
+    ...(findModelFacts(model)?.samples ? { temperature: 1, topP: 0.95, topK: 40 } : {}),
+    // The limits of models that make pictures or speech are not known. They make none unless they are told to: Vertex AI answers
+    // with text alone, and a model that speaks refuses to.
+    ...(makes === undefined ? { maxOutputTokens: findOutputLimit(model) } : { responseModalities: MODALITIES[makes] }),
   };
   return {
     ...defaults,

@@ -252,8 +252,16 @@ export const IMAGE_BUILT_IN: BuiltInModel = {
 
 export const EMBEDDING_MODEL = 'gemini-embedding-001';
 
+/** What it answers with besides text; guesses from the name if gmn does not know the model. */
+export function findOutputKind(id: string): ModelFacts['makes'] {
+  const facts = findModelFacts(id);
+  if (facts !== undefined) return facts.makes;
+  if (/-tts(?:-|$)/.test(id)) return 'speech';
+  return /^gemini-.*-image(?:-|$)|nano-banana/.test(id) ? 'images' : undefined;
+}
+
 export function makesPictures(id: string): boolean {
-  return findModelFacts(id)?.makes === 'images';
+  return findOutputKind(id) === 'images';
 }
 
 /** Whether a request may have functions and the service's own tools. True for a model that gmn does not know. */
@@ -263,6 +271,7 @@ export function canMixTools(id: string): boolean {
 
 /** Guesses from the family name if gmn does not know the model. */
 export function canThink(id: string): boolean {
+  if (findOutputKind(id) === 'speech') return false;
   return (
     findModelFacts(id)?.thinks ?? /^(?:gemini-(?:2\.5|[3-9]|(?:pro|flash|flash-lite)-latest)|gemma-[4-9])/.test(id)
   );

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { signInFile } from '../support/account.ts';
 import { fakeGemini, type Scripted } from '../support/fake-gemini.ts';
-import { gmnCommand, place, runGmn } from '../support/gmn.ts';
+import { gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 
 /** Answers with the length of each text. */
 const lengths: Scripted = (response, { body }) => {
@@ -37,6 +37,58 @@ test('each line of stdin becomes a vector, in order, in batches of a hundred', a
     taskType: 'RETRIEVAL_DOCUMENT',
     outputDimensionality: 8,
   });
+});
+
+test('tokens and cost are shown on demand, and counted by gmn usage', async (t) => {
+  const counted: Scripted = (response, { body }) => {
+    const embeddings = body.requests.map(() => ({ values: [1] }));
+    const usageMetadata = { promptTokenCount: 1000 * embeddings.length };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ embeddings, usageMetadata }));
+  };
+  const gemini = await fakeGemini(t, [counted, counted]);
+  const home = { '.gmn/config.json': '{"prices":{"gemini-embedding-2":{"input":0.2}}}' };
+  const here = place(t, { gemini, home });
+  const gmn = await runGmnIn(t, here, ['embed', '-u', '-m', 'gemini-embedding-2'], 'x\n'.repeat(101));
+  expect(gmn.stderr).toMatch(/^gemini-embedding-2 · 101000 in · [\d.]+s · \$0\.02\d*\n$/);
+  const usage = await runGmnIn(t, here, ['usage', '--by', 'model', '--json']);
+  expect(JSON.parse(usage.stdout).rows).toMatchObject([{ model: 'gemini-embedding-2', cost: 0.0202 }]);
+});
+
+test.for([
+  [
+    'gemini-embedding-001',
+    'predict',
+    { instances: [{ content: 'x', task_type: 'CLUSTERING' }], parameters: { outputDimensionality: 4 } },
+  ],
+  [
+    'text-embedding-005',
+    'predict',
+    { instances: [{ content: 'x', task_type: 'CLUSTERING' }], parameters: { outputDimensionality: 4 } },
+  ],
+  [
+    'gemini-embedding-2',
+    'embedContent',
+    {
+      content: { role: 'user', parts: [{ text: 'x' }] },
+      embedContentConfig: { taskType: 'CLUSTERING', outputDimensionality: 4 },
+    },
+  ],
+] as const)('on Vertex AI %s is asked through %s', async ([model, verb, body], t) => {
+  const values = [0.5, 1];
+  const answer: Scripted = (response) => {
+    const found =
+      verb === 'predict'
+        ? { predictions: [{ embeddings: { values, statistics: { token_count: 3 } } }] }
+        : { embedding: { values }, usageMetadata: { promptTokenCount: 3 } };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(found));
+  };
+  const { url, requests } = await fakeGemini(t, [answer]);
+  const env = { GOOGLE_API_KEY: 'test-key-0123456789', GOOGLE_GENAI_USE_VERTEXAI: 'true', GOOGLE_VERTEX_BASE_URL: url };
+  const words = ['embed', '-m', model, '--task-type', 'clustering', '--dimensions', '4', '-u'];
+  const gmn = await runGmn(t, words, { env, stdin: 'x\n' });
+  expect(parse(gmn.stdout)).toEqual([{ line: 1, text: 'x', values }]);
+  expect(gmn.stderr).toContain(`${model} · 3 in · `);
+  expect(requests).toMatchObject([{ path: `/v1beta1/publishers/google/models/${model}:${verb}`, body }]);
 });
 
 test('files: by lines, or whole; without the text if that is wanted', async (t) => {

@@ -33,6 +33,11 @@ test('the defaults, with sampling fields only for models that read them', () => 
   expect(createGenerationConfig('gemini-9-new', {})).toEqual({ maxOutputTokens: 65_536 });
   expect(createGenerationConfig('gemini-2.0-flash', {})).toEqual({ maxOutputTokens: 8192 });
   expect(createGenerationConfig('gemini-3.1-flash-image', {})).toEqual({ responseModalities: ['TEXT', 'IMAGE'] });
+  // These two are not in the table.
+  expect(createGenerationConfig('gemini-9-flash-image-preview', {})).toEqual({ responseModalities: ['TEXT', 'IMAGE'] });
+  expect(createGenerationConfig('gemini-2.5-pro-preview-tts', {})).toEqual({ responseModalities: ['AUDIO'] });
+  expect(createGenerationConfig('gemini-3.8-flash-tts', {})).toEqual({ responseModalities: ['AUDIO'] });
+  expect(createGenerationConfig('gemini-9-imagery', {})).toEqual({ maxOutputTokens: 65_536 });
 });
 
 test('a newer model gets the sampling fields that a flag or the settings ask for', () => {

@@ -13,7 +13,7 @@ import type { BilledCall } from '../../core/usage.ts';
 import { createAttachments } from '../../input/attachment.ts';
 import { type AttachedItem, addFiles } from '../../input/files.ts';
 import { findIgnoredSampling } from '../../models/generation.ts';
-import { findModelFacts } from '../../models/table.ts';
+import { makesPictures } from '../../models/table.ts';
 import { createLazyRedaction, openAgent } from '../agent.ts';
 import type { Budget } from '../budget.ts';
 import { chooseRetries, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
@@ -178,7 +178,7 @@ function requireBatchBackend({ backend }: OpenedModel): void {
 
 /** A line of the output has text only: pictures would be paid for and lost. */
 function requireTextModel({ modelId }: OpenedModel): void {
-  if (findModelFacts(modelId)?.makes !== 'images') return;
+  if (!makesPictures(modelId)) return;
   throw new AppError('usage', `${modelId} makes pictures, which a batch cannot keep`, {
     hint: 'Name another model with -m, or make them one by one: gmn image "…"',
   });

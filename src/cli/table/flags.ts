@@ -201,6 +201,12 @@ export const PICTURES_FLAG = {
 } as const;
 
 /** The flags of `gmn embed`, besides those it shares with other commands. */
+export const USAGE_FLAG = {
+  long: 'usage',
+  short: 'u',
+  help: 'One line of tokens, time and cost on stderr at the end',
+} as const;
+
 export const EMBED_FLAGS = [
   {
     long: 'model',
@@ -228,6 +234,7 @@ export const EMBED_FLAGS = [
   { long: 'whole', help: 'One vector for each file, not for each line' },
   { long: 'no-text', help: 'Leave the texts out of the output' },
   { ...MAX_COST_FLAG, help: 'Spend at most this many dollars, then stop' },
+  USAGE_FLAG,
   { ...TIMEOUT, help: 'Give up a request after this long, e.g. 90s, 10m; 0 = never' },
   DEMO,
   RETRIES,

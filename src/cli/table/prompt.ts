@@ -10,6 +10,7 @@ import {
   SYSTEM_FLAGS,
   THINKING_FLAGS,
   TOOL_SUGGESTIONS,
+  USAGE_FLAG,
 } from './flags.ts';
 
 const PROMPT_FLAG = {
@@ -37,12 +38,6 @@ const OPTION_FLAG = {
   value: 'k=v',
   repeatable: true,
   help: 'Any other field of generationConfig, e.g. presencePenalty=0.5; repeat',
-} as const;
-
-const USAGE_FLAG = {
-  long: 'usage',
-  short: 'u',
-  help: 'One line of tokens, time and cost on stderr at the end',
 } as const;
 
 const DRY_RUN_FLAG = { long: 'dry-run', help: 'Print the request as JSON, secrets removed; send nothing' } as const;
