@@ -15,28 +15,56 @@ export function createGround(model: Model, request: Pick<ModelRequest, 'model' |
   };
 }
 
-export function toSources(metadata: JsonObject): readonly Source[] {
-  return filterObjects(metadata.groundingChunks).map(({ web }) => {
-    const { title, uri } = isObject(web) ? web : {};
-    return { title: toNonEmptyString(title) ?? toNonEmptyString(uri) ?? 'untitled', uri: toNonEmptyString(uri) ?? '' };
+/** What the service searched, in the order of their numbers, and after that what the answer repeats. */
+export function toSources(metadata: JsonObject, citations: readonly JsonObject[] = []): readonly Source[] {
+  const { sources } = listSources(metadata);
+  const byUri = new Map(sources.map((source) => [source.uri, source]));
+  for (const { uri, title, license } of citations) {
+    const source = toSource({ uri, title: toNonEmptyString(title) ?? uri });
+    if (source === undefined || source.uri === '' || byUri.has(source.uri)) continue;
+    const words = toNonEmptyString(license);
+    byUri.set(source.uri, words === undefined ? source : { ...source, title: `${source.title} (license: ${words})` });
+  }
+  return [...sources, ...[...byUri.values()].filter((source) => !sources.includes(source))];
+}
+
+interface NumberedSources {
+  readonly sources: readonly Source[];
+  /** By the place of a chunk in the metadata: its number, from 1. Undefined for a chunk that is left out. */
+  readonly numbers: readonly (number | undefined)[];
+}
+
+/** A chunk is a page, a place on a map, a passage of the user's own documents, or a picture; others are left out. */
+function listSources({ groundingChunks }: JsonObject): NumberedSources {
+  const sources: Source[] = [];
+  const numbers = filterObjects(groundingChunks).map((chunk) => {
+    const found = [chunk.web, chunk.maps, chunk.retrievedContext, chunk.image].find(isObject);
+    const source = found && toSource(found);
+    return source && sources.push(source);
   });
+  return { sources, numbers };
+}
+
+function toSource({ title, ...place }: Readonly<Record<string, unknown>>): Source | undefined {
+  const { uri, sourceUri, documentName, fileSearchStore, placeId } = place;
+  const address = [uri, sourceUri, documentName, fileSearchStore, placeId].map(toNonEmptyString).find(Boolean);
+  const name = toNonEmptyString(title) ?? address;
+  return name === undefined ? undefined : { title: name, uri: address ?? '' };
 }
 
 function toGrounded(text: string, metadata: JsonObject): Omit<GroundedAnswer, 'usage'> {
-  const sources = toSources(metadata);
-  return { text: insertMarks(text, metadata, sources.length), sources };
+  const { sources, numbers } = listSources(metadata);
+  return { text: insertMarks(text, metadata, numbers), sources };
 }
 
 /** Offsets count UTF-8 bytes. Inserts from the end, so that earlier offsets stay valid. */
-function insertMarks(text: string, metadata: JsonObject, sourceCount: number): string {
+function insertMarks(text: string, metadata: JsonObject, numbers: NumberedSources['numbers']): string {
   const length = Buffer.byteLength(text);
   const marks = filterObjects(metadata.groundingSupports).flatMap(({ segment, groundingChunkIndices: indices }) => {
     const end = isObject(segment) ? segment.endIndex : undefined;
-    const known = Array.isArray(indices)
-      ? indices.filter((index) => Number.isInteger(index) && index >= 0 && index < sourceCount)
-      : [];
+    const known = Array.isArray(indices) ? indices.flatMap((index) => numbers[index] ?? []) : [];
     return typeof end === 'number' && known.length > 0
-      ? [{ end: Math.min(end, length), mark: known.map((index) => `[${index + 1}]`).join('') }]
+      ? [{ end: Math.min(end, length), mark: known.map((number) => `[${number}]`).join('') }]
       : [];
   });
   let bytes = Buffer.from(text, 'utf8');

@@ -31,8 +31,10 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
     agent.onReply?.(reply);
     usage = addUsage(addUsage(usage, roomUsage), reply.usage);
     if (calls === undefined) {
-      const { grounding, serviceTier } = reply;
-      const sources = grounding && { sources: (await import('./grounding.ts')).toSources(grounding) };
+      const { grounding, citations, serviceTier } = reply;
+      const sources = (grounding ?? citations) && {
+        sources: (await import('./grounding.ts')).toSources(grounding ?? {}, citations),
+      };
       yield { type: 'end', finishReason, usage, model, ...sources, ...(serviceTier ? { serviceTier } : {}) };
       return;
     }

@@ -2,7 +2,7 @@ import { toNotices } from '../core/event.ts';
 import type { HttpResponse } from '../core/io.ts';
 import type { AdmittedRequest, CountedCall, ModelRequest, Reply, ReplyEvent, SpendingLimit } from '../core/model.ts';
 import type { Deadline } from '../platform/runtime/clock.ts';
-import type { ReplyReader } from './reply.ts';
+import { parseServedTier, type ReplyReader } from './reply.ts';
 
 /** One request of a call, from before it is sent until its response has ended. */
 export interface Attempt {
@@ -45,25 +45,22 @@ export function limitNotices({ admitted }: Attempt, { finishReason }: Reply): re
 
 const TIER_HEADER = 'x-gemini-service-tier';
 
-export function tierNotices({ serviceTier: asked }: ModelRequest, { headers }: HttpResponse): readonly string[] {
-  const served = headers[TIER_HEADER]?.toLowerCase();
-  if (asked === undefined || served === undefined || served === asked) return [];
-  return [`the service answered in its ${toTierName(served)} tier, not in ${asked}`];
+export function tierNotices(
+  { serviceTier: served }: Pick<Reply, 'serviceTier'>,
+  { serviceTier: asked }: ModelRequest,
+): readonly string[] {
+  if (asked === undefined || served === asked) return [];
+  return [`the service answered in its ${served} tier, not in ${asked}`];
 }
 
-/** With the tier that served it, if one was asked for. */
+/** The tier that served the reply; without a word of the service, the one asked for. The standard tier goes without saying. */
 export function addTier<Counted extends Pick<Reply, 'serviceTier'>>(
-  reply: Counted,
-  { serviceTier }: ModelRequest,
+  { serviceTier, ...reply }: Counted,
+  { serviceTier: asked }: ModelRequest,
   { headers }: HttpResponse,
-): Counted {
-  if (serviceTier === undefined) return reply;
-  const served = headers[TIER_HEADER];
-  const tier = reply.serviceTier ?? serviceTier;
-  return { ...reply, serviceTier: served === undefined ? tier : toTierName(served.toLowerCase()) };
-}
-
-/** The server chooses the header, so only text that looks like a tier is quoted. */
-function toTierName(text: string): string {
-  return /^[a-z_-]{1,30}$/.test(text) ? text : 'unknown';
+): Omit<Counted, 'serviceTier'> & Pick<Reply, 'serviceTier'> {
+  const served = serviceTier ?? parseServedTier(headers[TIER_HEADER]) ?? asked;
+  return served === undefined || (asked === undefined && served === 'standard')
+    ? reply
+    : { ...reply, serviceTier: served };
 }

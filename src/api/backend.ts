@@ -39,6 +39,7 @@ export interface ErrorResponse {
 interface Draft {
   readonly url: URL;
   readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface BackendTraits extends Pick<Backend, 'name' | 'repair' | 'notFoundHint'> {
@@ -54,10 +55,10 @@ interface BackendTraits extends Pick<Backend, 'name' | 'repair' | 'notFoundHint'
  * given.
  */
 export function createBackend({ identity, userAgent, draft, ...traits }: BackendTraits): Backend {
-  const toHttpRequest = ({ url, body }: Draft, credential: Readonly<Record<string, string>>): HttpRequest => ({
+  const toHttpRequest = ({ url, body, headers }: Draft, credential: Readonly<Record<string, string>>): HttpRequest => ({
     method: 'POST',
     url,
-    headers: { 'content-type': 'application/json', 'user-agent': userAgent, ...credential },
+    headers: { 'content-type': 'application/json', 'user-agent': userAgent, ...headers, ...credential },
     body: JSON.stringify(body),
   });
   /**

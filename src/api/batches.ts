@@ -180,7 +180,7 @@ async function parseReply(
   }
   const chunk = parseChunk(response);
   const events = [...reader.take(chunk)];
-  if (chunk.blockReason) throw blockedPromptError(chunk.blockReason, secrets);
+  if (chunk.block) throw blockedPromptError(chunk.block, secrets);
   reader.throwIfOver();
   const { events: rest, reply } = await reader.finish();
   const text = [...events, ...rest].map((event) => (event.type === 'text' ? event.delta : '')).join('');

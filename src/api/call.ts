@@ -127,14 +127,16 @@ export function geminiModel(options: ModelOptions): Model {
           for (const event of await waitEvents(call, clock)) yield event;
           attempt = await beginAttempt(call, options, deadline);
           response = await sendAttempt(call, attempt, options);
-          for (const event of beginEvents(call, response, takeNotices())) yield event;
+          for (const event of beginEvents(call, takeNotices())) yield event;
           const reader = resumeReader(call) ?? replyReader(call.request.model, await readers(call.request));
           attempt.reader = reader;
           const reply = yield* receiveReply(call, response, { ...options, reader });
           if (reply !== undefined) {
             await rememberSubstitute(call);
             for (const event of limitNotices(attempt, reply)) yield event;
-            return addTier(reply, attempt.request, response);
+            const served = addTier(reply, attempt.request, response);
+            for (const event of toNotices(tierNotices(served, attempt.request))) yield event;
+            return served;
           }
           call = { ...call, retry: undefined };
         } catch (thrown) {
@@ -170,11 +172,10 @@ async function waitEvents({ request, retry, checkpoint, signal }: Call, clock: C
   return checkpoint ? [] : [{ type: 'wait', what }];
 }
 
-function beginEvents(call: Call, response: HttpResponse, notices: readonly string[]): readonly ReplyEvent[] {
+function beginEvents(call: Call, notices: readonly string[]): readonly ReplyEvent[] {
   const isFirst = !call.hasBegun;
-  const all = isFirst ? [...notices, ...tierNotices(call.request, response)] : notices;
   call.hasBegun = true;
-  return [...toNotices(all), ...(isFirst ? [{ type: 'begin', model: call.request.model } as const] : [])];
+  return [...toNotices(notices), ...(isFirst ? [{ type: 'begin', model: call.request.model } as const] : [])];
 }
 
 function createCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitute): Call {
@@ -350,11 +351,11 @@ function createReceiver(
   let hasContent = false;
 
   function takeChunk(chunk: Chunk, events: ReplyEvent[]): (() => unknown) | undefined {
-    const { error, blockReason, otherCandidates, continuationToken: token } = chunk;
+    const { error, block, otherCandidates, continuationToken: token } = chunk;
     if (error !== undefined) return () => streamError(call, backend, error);
-    if (blockReason) {
+    if (block) {
       reader.take({ ...chunk, parts: [] });
-      return async () => (await import('./reply-failure.ts')).blockedPromptError(blockReason, backend.secrets);
+      return async () => (await import('./reply-failure.ts')).blockedPromptError(block, backend.secrets);
     }
     if (otherCandidates > 0) trace(`${model}: ${otherCandidates} more candidates left out`);
     reader.take(chunk, events);

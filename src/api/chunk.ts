@@ -12,12 +12,15 @@ export interface Chunk {
   /** Its counts are not checked. */
   readonly usageMetadata?: Readonly<Record<string, unknown>> | undefined;
   readonly modelVersion?: string | undefined;
-  readonly blockReason?: string | undefined;
+  /** Why the prompt was refused: the reason, the service's own words and the categories that it found unsafe. */
+  readonly block?: string | undefined;
   readonly error?: unknown;
   readonly otherCandidates: number;
   /** The same request with this token continues after this chunk. */
   readonly continuationToken?: string | undefined;
   readonly grounding?: JsonObject | undefined;
+  /** Published texts that the answer repeats. */
+  readonly citations?: readonly JsonObject[] | undefined;
   readonly pages?: readonly PageStep[] | undefined;
 }
 
@@ -33,17 +36,17 @@ export function parseChunk(value: unknown): Chunk {
     return { parts: NO_PARTS, otherCandidates: 0, error: value };
   }
   const { candidate, others } = parseCandidates(value.candidates);
-  const feedback = isObject(value.promptFeedback) ? value.promptFeedback.blockReason : undefined;
   return {
     parts: parseParts(candidate?.content),
     otherCandidates: others,
     finishReason: toReason(candidate?.finishReason),
-    finishMessage: toNonEmptyString(candidate?.finishMessage),
+    finishMessage: findFinishMessage(candidate),
     modelVersion: toNonEmptyString(value.modelVersion),
-    blockReason: toReason(feedback),
+    block: isObject(value.promptFeedback) ? findBlock(value.promptFeedback) : undefined,
     usageMetadata: isObject(value.usageMetadata) ? value.usageMetadata : undefined,
     continuationToken: tryParseToken(candidate?.continuationToken),
     grounding: tryParseGrounding(candidate?.groundingMetadata),
+    citations: isObject(candidate?.citationMetadata) ? parseCitations(candidate.citationMetadata) : undefined,
     pages: isObject(candidate?.urlContextMetadata) ? parsePages(candidate.urlContextMetadata.urlMetadata) : undefined,
   };
 }
@@ -54,13 +57,36 @@ function toReason(value: unknown): string | undefined {
   return reason?.endsWith('_UNSPECIFIED') ? undefined : reason;
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
+function findBlock({ blockReason, blockReasonMessage, safetyRatings }: Fields): string | undefined {
+  const words = [toReason(blockReason), toNonEmptyString(blockReasonMessage)].filter((text) => text !== undefined);
+  return words.length === 0 ? undefined : [...words, ...listUnsafe(safetyRatings)].join(': ');
+}
+
+/** A complete answer may have ratings, too; they matter only where it was stopped. */
+function findFinishMessage(candidate: Fields | undefined): string | undefined {
+  const message = toNonEmptyString(candidate?.finishMessage);
+  if (candidate?.safetyRatings === undefined || candidate.finishReason === 'STOP') return message;
+  return [...(message === undefined ? [] : [message]), ...listUnsafe(candidate.safetyRatings)].join(': ') || undefined;
+}
+
+/** Nothing, or one text with all categories that were rated unsafe. */
+function listUnsafe(ratings: unknown): readonly string[] {
+  const unsafe = filterObjects(ratings).filter(
+    ({ blocked, probability }) => blocked === true || probability === 'HIGH' || probability === 'MEDIUM',
+  );
+  if (unsafe.length === 0) return [];
+  return [unsafe.map(({ category, probability }) => `${category} ${probability ?? ''}`.trimEnd()).join(', ')];
+}
+
 function parseCandidates(value: unknown): {
-  readonly candidate: Readonly<Record<string, unknown>> | undefined;
+  readonly candidate: Fields | undefined;
   readonly others: number;
 } {
   if (value === undefined || value === null) return { candidate: undefined, others: 0 };
   if (!Array.isArray(value)) throw malformedReplyError('candidates is not a list');
-  let candidate: Readonly<Record<string, unknown>> | undefined;
+  let candidate: Fields | undefined;
   for (const entry of value) {
     if (!isObject(entry)) throw malformedReplyError('a candidate is not an object');
     // A chunk may hold only another candidate, whose text must not be mixed with the first one's.
@@ -100,6 +126,12 @@ function tryParseToken(value: unknown): string | undefined {
 function tryParseGrounding(value: unknown): JsonObject | undefined {
   // The value comes from JSON.parse.
   return isObject(value) ? (value as JsonObject) : undefined;
+}
+
+/** The Gemini API and Vertex AI name the list differently. */
+function parseCitations({ citationSources, citations }: Fields): readonly JsonObject[] {
+  // The values come from JSON.parse.
+  return filterObjects(citationSources ?? citations) as readonly JsonObject[];
 }
 
 function parsePages(value: unknown): readonly PageStep[] {

@@ -79,7 +79,7 @@ export function otherPartsNotice({ otherKinds }: Pick<SeenReply, 'otherKinds'>):
 const AGAIN = 'Try again, rephrase the prompt, or choose another model with -m.';
 
 export function blockedPromptError(reason: string, secrets: ReadonlySet<string>): AppError {
-  return new AppError('api', `prompt blocked: ${toOneLine(redactKnown(reason, secrets), 100)}`, {
+  return new AppError('api', `prompt blocked: ${toOneLine(redactKnown(reason, secrets), 300)}`, {
     hint: 'Rephrase the prompt, or leave out what the filter may object to.',
   });
 }
@@ -103,7 +103,7 @@ const STOP_HINTS: ReadonlyMap<string, string> = new Map([
 const SLIPS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'MALFORMED_RESPONSE'];
 
 function stoppedError(reason: string, message: string): AppError {
-  const detail = message === '' ? '' : `: ${toOneLine(message, 200)}`;
+  const detail = message === '' ? '' : `: ${toOneLine(message, 300)}`;
   const what = `the model stopped without finishing its answer: ${toOneLine(reason, 100)}${detail}`;
   if (SLIPS.includes(reason)) return new AppError('api', what, { hint: AGAIN, retry: { atMost: 2 } });
   const hint = STOP_HINTS.get(reason) ?? 'Rephrase the prompt, or choose another model with -m.';

@@ -48,6 +48,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
   const calls: CallPart[] = [];
   const extras = createExtraParts();
   let grounding: JsonObject | undefined;
+  const citations: JsonObject[] = [];
   const counter = createUsageCounter();
   let model = asked;
 
@@ -75,6 +76,10 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
       if (chunk.grounding) {
         excess ??= meter.value(chunk.grounding);
         if (excess === undefined) grounding = { ...grounding, ...chunk.grounding };
+      }
+      if (chunk.citations) {
+        excess ??= meter.value(chunk.citations);
+        if (excess === undefined) citations.push(...chunk.citations);
       }
       if (chunk.pages) {
         excess ??= meter.value(chunk.pages);
@@ -121,6 +126,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
         ...(content ? { content } : {}),
         ...(ids && calls.length > 0 ? { calls: (await import('./reply-calls.ts')).toReplyCalls(calls, ids) } : {}),
         ...(grounding ? { grounding } : {}),
+        ...(citations.length > 0 ? { citations } : {}),
         ...extras.fields(),
       };
       return { events, reply };
@@ -377,11 +383,15 @@ const MAX_OPEN = 65_536;
 
 type PlainPart = Extract<Part, { text: string }>;
 
-/** Media do not count here: `ReplyLimits.other` applies to them, and a session stores them separately. */
+/**
+ * Media and signatures do not count here: `ReplyLimits.other` applies to them. The signature of a picture alone may be
+ * longer than any answer.
+ */
 function measurePart(part: Part): number {
   if ('text' in part && typeof part.text === 'string') return part.text.length;
-  if (!('inlineData' in part) || !isInlineData(part.inlineData)) return JSON.stringify(part).length;
-  const { inlineData: _, ...rest } = part;
+  const { thoughtSignature: _, ...unsigned } = part as { readonly thoughtSignature?: string };
+  if (!('inlineData' in part) || !isInlineData(part.inlineData)) return JSON.stringify(unsigned).length;
+  const { inlineData: __, ...rest } = unsigned as Partial<MediaPart>;
   return JSON.stringify(rest).length;
 }
 
@@ -395,7 +405,7 @@ function hasMoreThanText(part: Part): boolean {
 }
 
 interface UsageCounter {
-  /** Within a connection, the latest counts are the totals. */
+  /** Within a connection, the latest counts are the totals. What is left out beside a prompt and a total is zero. */
   take(metadata: Readonly<Record<string, unknown>>): void;
   /** The reply continues on another connection, whose counts are added. */
   resume(): void;
@@ -410,12 +420,16 @@ function createUsageCounter(): UsageCounter {
   let usage: MutableUsage = {};
   let detailsBefore: UsageDetails = {};
   let details: MutableDetails = {};
-  let traffic: unknown;
+  let serviceTier: string | undefined;
   return {
     take(metadata) {
+      if (isCount(metadata.promptTokenCount) && isCount(metadata.totalTokenCount)) {
+        usage = {};
+        details = {};
+      }
       updateUsage(usage, metadata);
       updateDetails(details, metadata);
-      traffic = metadata.trafficType ?? traffic;
+      serviceTier = parseServedTier(metadata.serviceTier ?? metadata.trafficType) ?? serviceTier;
     },
     resume() {
       promptTokens ??= usage.promptTokenCount;
@@ -428,12 +442,16 @@ function createUsageCounter(): UsageCounter {
       usage: addUsage(before, usage),
       ...(promptTokens === undefined ? {} : { promptTokens }),
       ...findOtherModalities(joinDetails(detailsBefore, details)),
-      ...findServiceTier(traffic),
+      ...(serviceTier === undefined ? {} : { serviceTier }),
     }),
     latest: () =>
       Object.keys(usage).length === 0
         ? undefined
-        : { usage: { ...usage }, ...findOtherModalities(details), ...findServiceTier(traffic) },
+        : {
+            usage: { ...usage },
+            ...findOtherModalities(details),
+            ...(serviceTier === undefined ? {} : { serviceTier }),
+          },
   };
 }
 
@@ -464,11 +482,19 @@ function joinDetails(left: UsageDetails, right: UsageDetails): UsageDetails {
   return joined;
 }
 
-/** Vertex AI names it beside the counts: `ON_DEMAND_FLEX` is `flex`. Provisioned throughput has no price per token. */
-function findServiceTier(traffic: unknown): Pick<Reply, 'serviceTier'> {
-  if (typeof traffic !== 'string' || traffic === 'ON_DEMAND' || traffic.endsWith('_UNSPECIFIED')) return {};
-  const tier = traffic.replace(/^ON_DEMAND_/, '').toLowerCase();
-  return { serviceTier: /^[a-z_]{1,30}$/.test(tier) ? tier : 'unknown' };
+/**
+ * The tier that the service names in a header or beside the counts: `standard`, `SERVICE_TIER_STANDARD`, or on Vertex AI
+ * `ON_DEMAND`; `ON_DEMAND_FLEX` is `flex`. Provisioned throughput has no price per token. The server chooses the text, so
+ * only what looks like a tier is quoted.
+ */
+export function parseServedTier(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const tier = value
+    .toLowerCase()
+    .replace(/^on_demand$/, 'standard')
+    .replace(/^(?:service_tier|on_demand|traffic_type)_/, '');
+  if (tier === '' || tier === 'unspecified') return undefined;
+  return /^[a-z_-]{1,30}$/.test(tier) ? tier : 'unknown';
 }
 
 /** Most replies are text alone, which needs no details. */

@@ -109,7 +109,7 @@ function createSseParser(maxEventBytes: number): SseParser {
     const events: string[] = [];
     if (!rest.isEmpty()) fields.read(`${decode(rest.complete(Buffer.alloc(0)))}\n`, events);
     const open = fields.open().filter((text) => text !== '');
-    if (open.every(isJson)) return [...events, ...open];
+    if (open.every((text) => isJson(text) || text.split('\n').every(isJson))) return [...events, ...open];
     throw new AppError('api', 'the answer was cut short in the middle of an event', {
       hint: 'Send the prompt again.',
       retry: {},
@@ -184,9 +184,13 @@ function createFieldReader(maxEventBytes: number): FieldReader {
   }
 
   function readLine(text: string, from: number, to: number, events: string[]): void {
-    if (from === to) return closeEvent(events);
+    if (from === to) {
+      closeEvent(events);
+      return;
+    }
     if (!text.startsWith('data', from) || (to !== from + 4 && text.charCodeAt(from + 4) !== COLON)) {
-      return readBareLine(text, from, to, events);
+      readBareLine(text, from, to, events);
+      return;
     }
     const start = from + (text.charCodeAt(from + 5) === SPACE ? 6 : 5);
     const value = text.slice(start, Math.max(start, to));

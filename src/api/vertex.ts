@@ -71,6 +71,9 @@ export function vertexModelPath({ site }: Pick<VertexEndpoint, 'site'>, model: s
   return site === undefined ? path : `projects/${site.project}/locations/${site.location}/${path}`;
 }
 
+/** How Google's own pages ask for a tier here, besides the field. */
+const TIER_HEADER = 'x-vertex-ai-llm-shared-request-type';
+
 export function vertex(place: VertexEndpoint, identity: Identity): Backend {
   const { site } = place;
   return createBackend({
@@ -80,6 +83,7 @@ export function vertex(place: VertexEndpoint, identity: Identity): Backend {
     draft: (request) => ({
       url: vertexUrl(place, `${vertexModelPath(place, request.model)}:streamGenerateContent?alt=sse`),
       body: toRequestBody(request),
+      ...(request.serviceTier === undefined ? {} : { headers: { [TIER_HEADER]: request.serviceTier } }),
     }),
     ...(site === undefined ? {} : { notFoundHint: () => locationHint(site) }),
   });

@@ -72,7 +72,7 @@ type Ending =
       /** The code block that the user asked for; the text is only its context. */
       readonly extracted?: string;
       readonly sources?: readonly Source[];
-      /** The tier that served the last reply, if one was asked for. */
+      /** The tier that served the last reply, if one was asked for or it is not the standard one. */
       readonly serviceTier?: string;
       readonly notices?: readonly string[];
     }

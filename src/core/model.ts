@@ -46,11 +46,16 @@ export interface Reply {
   readonly content?: Content;
   readonly calls?: readonly ReplyCall[];
   readonly grounding?: JsonObject;
+  /** Published texts that the answer repeats, as the API names them: `{ uri, title, license }`. */
+  readonly citations?: readonly JsonObject[];
   /** Pictures, charts and sounds, in their order. */
   readonly files?: readonly AnswerFile[];
   /** The pages that the service read. */
   readonly pages?: readonly PageStep[];
-  /** If a tier was asked for: the one that served it, as the service says; else the one asked for. */
+  /**
+   * The tier that served it, as the service says, else the one asked for. Absent if that is the standard tier and none was
+   * asked for.
+   */
   readonly serviceTier?: string;
 }
 

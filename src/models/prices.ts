@@ -198,11 +198,10 @@ function isOfVariant(match: Match, id: string): boolean {
 
 function findFactor(price: Price, { serviceTier, isBatch }: CostContext): number | undefined {
   if (isBatch) return HALF;
-  switch (serviceTier?.toLowerCase() ?? '') {
+  switch (serviceTier?.toLowerCase().replace(/^service_tier_/, '') ?? '') {
     case '':
     case 'standard':
     case 'unspecified':
-    case 'service_tier_unspecified':
       return 1;
     case 'flex':
       return HALF;

@@ -51,7 +51,7 @@ export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' 
       await err.write(`${[line, ...shown, ...rows.map((row) => paint(row, DIM))].join('\n')}\n`);
     },
     async sources(sources) {
-      const lines = sources.map(({ title, uri }, index) => `[${index + 1}] ${title} ${uri}\n`);
+      const lines = sources.map(({ title, uri }, index) => `[${index + 1}] ${`${title} ${uri}`.trimEnd()}\n`);
       if (lines.length > 0) await err.write(clean(`\nSources:\n${lines.join('')}`));
     },
     usage: async (line) => err.write(`${paint(await wrap(clean(line)), DIM)}\n`),

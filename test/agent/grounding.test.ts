@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createGround } from '../../src/agent/grounding.ts';
+import { createGround, toSources } from '../../src/agent/grounding.ts';
 import { events, fakeGemini, finish, reply, type Scripted } from '../support/fake-gemini.ts';
 import { clientOf } from './support.ts';
 
@@ -17,13 +17,16 @@ test('a search is one request with Google Search on; its sources are numbered wh
     webSearchQueries: ['sieger'],
     groundingChunks: [
       { web: { uri: 'https://a.example', title: 'a.example' } },
+      {},
       { web: { uri: 'https://b.example' } },
       { maps: {} },
+      { maps: { uri: 'https://maps.example/c', title: 'Café C', placeId: 'places/c' } },
+      { retrievedContext: { title: 'Handbook', text: 'Page 1', fileSearchStore: 'fileSearchStores/d' } },
     ],
     groundingSupports: [
-      { segment: { startIndex: 0, endIndex: 8 }, groundingChunkIndices: [0, 1, 99] },
-      { segment: { startIndex: 8, endIndex: 18 }, groundingChunkIndices: [1] },
-      { segment: { startIndex: 9, endIndex: 18 }, groundingChunkIndices: [2] },
+      { segment: { startIndex: 0, endIndex: 8 }, groundingChunkIndices: [0, 2, 1, 99] },
+      { segment: { startIndex: 8, endIndex: 18 }, groundingChunkIndices: [2] },
+      { segment: { startIndex: 9, endIndex: 18 }, groundingChunkIndices: [4, 3, 5] },
       { segment: { endIndex: 1 }, groundingChunkIndices: [0] },
       { segment: { endIndex: 4 } },
     ],
@@ -36,11 +39,12 @@ test('a search is one request with Google Search on; its sources are numbered wh
   ]);
   const { result, server } = await search(t, script);
   expect(result).toEqual({
-    text: 'Übung A[1][2]. Und B.[2][3]',
+    text: 'Übung A[1][2]. Und B.[2][3][4]',
     sources: [
       { title: 'a.example', uri: 'https://a.example' },
       { title: 'https://b.example', uri: 'https://b.example' },
-      { title: 'untitled', uri: '' },
+      { title: 'Café C', uri: 'https://maps.example/c' },
+      { title: 'Handbook', uri: 'fileSearchStores/d' },
     ],
     usage: { promptTokenCount: 5, candidatesTokenCount: 12, totalTokenCount: 17 },
   });
@@ -54,4 +58,22 @@ test('a search is one request with Google Search on; its sources are numbered wh
 test('an answer without sources is the text alone', async (t) => {
   const { result } = await search(t, reply('Niemand.'));
   expect(result).toMatchObject({ text: 'Niemand.', sources: [] });
+});
+
+test('what an answer repeats is listed once, behind the sources of a search', () => {
+  const web = { uri: 'https://a.example', title: 'a.example' };
+  expect(
+    toSources({ groundingChunks: [{ web }, { web }] }, [
+      { uri: 'https://b.example', startIndex: 1, license: 'mit' },
+      { startIndex: 7, endIndex: 9 },
+      { uri: 'https://a.example' },
+      { uri: 'https://b.example', startIndex: 30 },
+      { uri: 'https://c.example', title: 'C', license: '' },
+    ]),
+  ).toEqual([
+    { title: 'a.example', uri: 'https://a.example' },
+    { title: 'a.example', uri: 'https://a.example' },
+    { title: 'https://b.example (license: mit)', uri: 'https://b.example' },
+    { title: 'C', uri: 'https://c.example' },
+  ]);
 });

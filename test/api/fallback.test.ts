@@ -4,7 +4,7 @@ import { converse, modelAt, REQUEST } from './conversation.ts';
 import { answer, event, loopback, reply, stream, whole } from './loopback.ts';
 
 /** What is told, asked for and remembered where the default answers 404 with this body. */
-async function asked(t: TestContext, body: string) {
+async function asked(t: TestContext, body: string, status = 404, type = 'application/json') {
   const remembered: string[] = [];
   const fallback = {
     from: REQUEST.model,
@@ -13,7 +13,7 @@ async function asked(t: TestContext, body: string) {
     generationConfig: () => ({ topK: 1 }),
     remember: async () => void remembered.push('heir'),
   };
-  const gone = answer(404, body, { 'content-type': 'application/json' });
+  const gone = answer(status, body, { 'content-type': type });
   const { server, ...outcome } = await converse(t, [gone, whole('hi')], { fallback });
   const models = server.requests.map(({ head }) => /models\/([\w-]+)/.exec(head)?.[1]);
   return { ...outcome, remembered, models, last: JSON.parse(server.requests.at(-1)?.body ?? '') };
@@ -34,6 +34,17 @@ test.for([
   expect(models).toEqual(['gemini-test', 'heir']);
   expect(last.generationConfig).toEqual({ topK: 1 });
   expect(remembered).toEqual(['heir']);
+});
+
+const BARE = { code: 404, status: 'NOT_FOUND', message: 'Requested entity was not found.' };
+
+test('bare JSON in a stream retires the default as well, and is asked again if it may pass', async (t) => {
+  const retired = await asked(t, `${JSON.stringify({ error: BARE }, undefined, 2)}\n`, 200, 'text/event-stream');
+  expect(retired).toMatchObject({ models: ['gemini-test', 'heir'], remembered: ['heir'] });
+  const busy = { error: { code: 503, status: 'UNAVAILABLE', message: 'Busy.' } };
+  const again = await asked(t, `[${JSON.stringify(busy, undefined, 2)}]`, 200, 'text/event-stream');
+  expect(again).toMatchObject({ models: ['gemini-test', 'gemini-test'], remembered: [] });
+  expect(again.events).toContainEqual({ type: 'text', delta: 'hi' });
 });
 
 test.for(['', '<html><h1>404</h1></html>', '{"message":"Not Found"}', '{"error":{"code":404,"message":"no route"}}'])(

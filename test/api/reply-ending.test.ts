@@ -49,7 +49,7 @@ test('a reason that is not specified is none, as with a gateway that writes out 
   const unspecified = { finishReason: 'FINISH_REASON_UNSPECIFIED' };
   const promptFeedback = { blockReason: 'BLOCKED_REASON_UNSPECIFIED' };
   const first = chunk([{ text: 'a' }], unspecified, { promptFeedback });
-  expect(first.blockReason).toBeUndefined();
+  expect(first.block).toBeUndefined();
   expect(await read([first])).toMatchObject({
     isFinished: false,
     message: 'the answer was cut short: the stream ended without a finish reason',

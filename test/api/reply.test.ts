@@ -208,9 +208,15 @@ test('what a price depends on is kept: modalities, over all connections, and the
     serviceTier: 'flex',
   });
   const plain = replyReader('asked');
-  take(plain, { promptTokensDetails: [{ modality: 'TEXT', tokenCount: 2 }], trafficType: 'ON_DEMAND' });
+  take(plain, { promptTokensDetails: [{ modality: 'TEXT', tokenCount: 2 }], trafficType: 'TRAFFIC_TYPE_UNSPECIFIED' });
   expect(Object.keys((await plain.finish()).reply)).toEqual(['finishReason', 'usage', 'model']);
+  const named = replyReader('asked');
+  take(named, { serviceTier: 'SERVICE_TIER_PRIORITY', trafficType: 'ON_DEMAND' });
+  take(named, { serviceTier: 'unspecified' });
+  expect((await named.finish()).reply).toMatchObject({ serviceTier: 'priority' });
   for (const [trafficType, serviceTier] of [
+    ['ON_DEMAND', 'standard'],
+    ['ON_DEMAND_OFFPEAK', 'offpeak'],
     ['PROVISIONED_THROUGHPUT', 'provisioned_throughput'],
     ['\u001b[31m', 'unknown'],
     ['FLEX[31m', 'unknown'],
@@ -220,6 +226,19 @@ test('what a price depends on is kept: modalities, over all connections, and the
     take(other, { trafficType });
     expect((await other.finish()).reply).toMatchObject({ serviceTier });
   }
+});
+
+test('a last chunk that leaves out a count does not break the sum', async () => {
+  const reader = replyReader('asked');
+  const take = (usageMetadata: object) =>
+    reader.take(
+      parseChunk({ candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata }),
+    );
+  take({ promptTokenCount: 9, candidatesTokenCount: 21, thoughtsTokenCount: 35, totalTokenCount: 65 });
+  const last = { promptTokenCount: 87, thoughtsTokenCount: 78, totalTokenCount: 165 };
+  take(last);
+  take({ trafficType: 'ON_DEMAND' });
+  expect((await reader.finish()).reply.usage).toEqual(last);
 });
 
 test('counts of one connection alone are kept, and what are no counts is left out', async () => {

@@ -115,7 +115,11 @@ test.for([
   ['in between', `data: 1\n\n${BARE}\n\ndata: 2\n\n`, ['1', BARE, '2']],
   ['behind an event without its blank line', `data: 1\n${BARE}\n`, ['1', BARE]],
   ['in one line', 'data: 1\n\n{"error":{"code":503}}\n\n', ['1', '{"error":{"code":503}}']],
-  ['in a list, with an empty line and a comment inside', '[{"error":\n\n: hi\n{"code":503}}]', ['[{"error":\n{"code":503}}]']],
+  [
+    'in a list, with an empty line and a comment inside',
+    '[{"error":\n\n: hi\n{"code":503}}]',
+    ['[{"error":\n{"code":503}}]'],
+  ],
   ['of something else', 'data: 1\n\n{"a":1}\n\n{"b":', ['1']],
 ] as const)('bare JSON counts as an event %s, however it is cut', async ([, text, events]) => {
   const bytes = Buffer.from(text);

@@ -4,7 +4,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { signInFile } from '../support/account.ts';
-import { chunk, events, fakeGemini, finish, reply } from '../support/fake-gemini.ts';
+import { chunk, events, fakeGemini, finish, reply, type Scripted } from '../support/fake-gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { decodePng } from '../support/png.ts';
 
@@ -116,6 +116,64 @@ test('--service-tier is in the request; a downgrade is a notice, and json says w
     serviceTier: 'standard',
     warnings: ['the service answered in its standard tier, not in priority'],
   });
+});
+
+test('the tier beside the counts is the one that answered: notice and cost follow it, before the header', async (t) => {
+  const usageMetadata = { promptTokenCount: 1_000_000, candidatesTokenCount: 0, totalTokenCount: 1_000_000 };
+  const answer = (fields: object): Scripted => {
+    const last = { ...finish('STOP', [{ text: 'ok' }]), usageMetadata: { ...usageMetadata, ...fields } };
+    return (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'x-gemini-service-tier': 'flex' });
+      response.end(`data: ${JSON.stringify(last)}\n\n`);
+    };
+  };
+  const home = { '.gmn/config.json': '{"prices":{"gemini-2.5-*":{"input":2,"output":8,"priority":1.8}}}' };
+  const ask = async (fields: object, ...words: readonly string[]) =>
+    JSON.parse(
+      (await runGmn(t, ['-o', 'json', ...words, 'x'], { gemini: await fakeGemini(t, [answer(fields)]), home })).stdout,
+    );
+  const downgraded = await ask({ serviceTier: 'standard' }, '--service-tier', 'flex');
+  expect(downgraded).toMatchObject({ serviceTier: 'standard', cost: 2 });
+  expect(downgraded.warnings).toEqual(['the service answered in its standard tier, not in flex']);
+  expect(await ask({ serviceTier: 'SERVICE_TIER_FLEX' }, '--service-tier', 'flex')).toMatchObject({ cost: 1 });
+  expect(await ask({}, '--service-tier', 'flex')).toMatchObject({ serviceTier: 'flex', cost: 1 });
+  const plain = await ask({ serviceTier: 'standard' });
+  expect(plain).toMatchObject({ cost: 2 });
+  expect(Object.keys(plain)).not.toContain('serviceTier');
+});
+
+test('on Vertex AI the tier is asked for in a header, too, and read from the traffic type', async (t) => {
+  const usageMetadata = { promptTokenCount: 1, totalTokenCount: 1, trafficType: 'ON_DEMAND' };
+  const { url, requests } = await fakeGemini(t, [
+    events([{ ...finish('STOP', [{ text: 'ok' }]), usageMetadata }]),
+    events([
+      { ...finish('STOP', [{ text: 'ok' }]), usageMetadata: { ...usageMetadata, trafficType: 'ON_DEMAND_FLEX' } },
+    ]),
+    reply('ok'),
+  ]);
+  const env = { GOOGLE_API_KEY: 'test-key-0123456789', GOOGLE_GENAI_USE_VERTEXAI: 'true', GOOGLE_VERTEX_BASE_URL: url };
+  const other = await runGmn(t, ['--service-tier', 'flex', 'x'], { env });
+  expect(other.stderr).toContain('the service answered in its standard tier, not in flex');
+  expect(await runGmn(t, ['--service-tier', 'flex', 'x'], { env })).toMatchObject({ stdout: 'ok\n', stderr: '' });
+  await runGmn(t, ['x'], { env });
+  expect(
+    requests.map(({ headers, body }) => [headers['x-vertex-ai-llm-shared-request-type'], body.serviceTier]),
+  ).toEqual([
+    ['flex', 'flex'],
+    ['flex', 'flex'],
+    [undefined, undefined],
+  ]);
+});
+
+test('the signature of a picture may be larger than any answer: the session is saved and goes on', async (t) => {
+  const inlineData = { mimeType: 'image/png', data: 'iVBORw0KGgo=' };
+  const parts = [{ inlineData, thoughtSignature: 'c2ln'.repeat(725_000) }];
+  const gemini = await fakeGemini(t, [events([finish('STOP', parts)]), reply('A fox.')]);
+  const at = place(t, { gemini });
+  const first = await runGmnIn(t, at, ['-o', 'json', 'draw a fox']);
+  expect(JSON.parse(first.stdout)).toMatchObject({ sessionId: expect.any(String) });
+  expect(await runGmnIn(t, at, ['-c', 'what is it?'])).toMatchObject({ stdout: 'A fox.\n', exitCode: 0 });
+  expect(gemini.requests[1]?.body.contents[1]).toEqual({ role: 'model', parts });
 });
 
 test('a backend without tiers says so before the network', async (t) => {
