@@ -120,6 +120,7 @@ test('tests lie where the sources do; only those of the whole program have direc
     'fixtures',
     'interop',
     'mutation',
+    'recorded',
     'standalone',
     'support',
     'tasks',

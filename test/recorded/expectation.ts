@@ -50,7 +50,7 @@ export function expectReply(recording: Recording): Expectation {
   const feedback = chunks.map(({ promptFeedback }) => promptFeedback).find(isObject);
   const { blockReason, blockReasonMessage } = feedback ?? {};
   if (blockReason !== undefined || blockReasonMessage !== undefined) return fail([blockReason, blockReasonMessage]);
-  const candidates = chunks.flatMap((chunk) => findCandidate(chunk) ?? []);
+  const candidates = chunks.map(findCandidate).filter((candidate) => candidate !== undefined);
   const last = (key: string): unknown => candidates.findLast((candidate) => candidate[key] !== undefined)?.[key];
   const finishReason = last('finishReason');
   if (finishReason !== 'STOP' && finishReason !== 'MAX_TOKENS') return fail([finishReason, last('finishMessage')]);
@@ -129,10 +129,12 @@ function isPlain(part: Fields): boolean {
   return typeof part.text === 'string' && Object.keys(part).every((key) => key === 'text' || key === 'thought');
 }
 
-/** The counts of the last chunk that has a total are the totals; what it leaves out is none. */
+/** The counts of the last chunk that has a prompt and a total are the totals; what it leaves out is none. */
 function readUsage(chunks: readonly Fields[]): Fields {
   const all = chunks.map(({ usageMetadata }) => usageMetadata).filter(isObject);
-  const total = all.findLastIndex(({ totalTokenCount }) => totalTokenCount !== undefined);
+  const isTotal = ({ promptTokenCount: prompt, totalTokenCount: sum }: Fields): boolean =>
+    prompt !== undefined && sum !== undefined;
+  const total = all.findLastIndex(isTotal);
   const merged: Fields = Object.assign({}, ...all.slice(Math.max(0, total)));
   return Object.fromEntries(COUNTS.flatMap((key) => (merged[key] === undefined ? [] : [[key, merged[key]]])));
 }

@@ -83,7 +83,8 @@ function comparePrinted(
   files: readonly string[],
 ): readonly [actual: string, expected: string] {
   const [file] = files;
-  if (text === '' && file !== undefined) return [bytes.toString('base64'), Buffer.from(file, 'base64').toString('base64')];
+  if (text === '' && file !== undefined)
+    return [bytes.toString('base64'), Buffer.from(file, 'base64').toString('base64')];
   return [stdout, text === '' || text.endsWith('\n') ? text : `${text}\n`];
 }
 
