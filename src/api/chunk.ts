@@ -64,10 +64,11 @@ function findBlock({ blockReason, blockReasonMessage, safetyRatings }: Fields): 
   return words.length === 0 ? undefined : [...words, ...listUnsafe(safetyRatings)].join(': ');
 }
 
-/** A complete answer may have ratings, too; they matter only where it was stopped. */
+/** Ratings come with every chunk; they matter only in the one that says why the answer was stopped. */
 function findFinishMessage(candidate: Fields | undefined): string | undefined {
   const message = toNonEmptyString(candidate?.finishMessage);
-  if (candidate?.safetyRatings === undefined || candidate.finishReason === 'STOP') return message;
+  const isStopped = toReason(candidate?.finishReason) !== undefined && candidate?.finishReason !== 'STOP';
+  if (!isStopped || candidate?.safetyRatings === undefined) return message;
   return [...(message === undefined ? [] : [message]), ...listUnsafe(candidate.safetyRatings)].join(': ') || undefined;
 }
 

@@ -102,9 +102,12 @@ function findCredentialError(failed: FailureCase): AppError | undefined {
 }
 
 const KEY_RESTRICTION = /^API_KEY_\w+_BLOCKED$/;
-const DENIED_PROJECT = /^(?:CONSUMER_(?:SUSPENDED|INVALID)|PROJECT_\w+)$/;
+const DENIED_PROJECT = /^(?:CONSUMER_(?:SUSPENDED|INVALID)|USER_PROJECT_DENIED)$/;
 /** "Your project has been denied access. Please contact support." */
 const DENIED_TEXT = /\bproject\b.{0,40}\bdenied access\b|\bconsumer\b.{0,80}\bsuspended\b/i;
+
+/** "Permission 'aiplatform.endpoints.predict' denied on resource …" */
+const ROLE_TEXT = /\bpermission '[\w.]{1,100}' denied\b/i;
 
 /** Whether the key, the project or the model is refused; undefined if the answer does not say. */
 function findPermissionError(failed: FailureCase): AppError | undefined {
@@ -125,8 +128,9 @@ function findPermissionError(failed: FailureCase): AppError | undefined {
       'Google refuses the project of this key: use a key of another project, or ask Google about this one.',
     );
   }
-  // It names the model because that is what was asked for: the account lacks the role, whatever the model.
-  if (error.reasons.includes('IAM_PERMISSION_DENIED') || !namesModel(failed)) return undefined;
+  // Without the role no model can be used; the answer names the one that was asked for.
+  const isRole = error.reasons.includes('IAM_PERMISSION_DENIED') || ROLE_TEXT.test(error.message);
+  if (isRole || !namesModel(failed)) return undefined;
   return refusalError(failed, `model ${toOneLine(failed.model ?? '', 100)} refused`, {
     hint: `This ${credential} may not use it: choose another with -m. See which there are: gmn models --refresh`,
   });

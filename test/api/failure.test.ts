@@ -90,12 +90,8 @@ test.for<readonly [string, string, string]>([
   ],
   [
     '403 for lack of a role, which names the model as well',
-    told(
-      403,
-      { message: 'Denied on models/gemini-x.', details: reason('IAM_PERMISSION_DENIED') },
-      { credential: 'account' },
-    ),
-    'api: API error: permission denied (403): Denied on models/gemini-x.\nCheck that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.',
+    told(403, { message: "Permission 'a.b' denied on models/gemini-x." }, { credential: 'account' }),
+    "api: API error: permission denied (403): Permission 'a.b' denied on models/gemini-x.\nCheck that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.",
   ],
   [
     '403 without billing',

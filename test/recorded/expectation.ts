@@ -1,4 +1,5 @@
 import { isObject } from '../../src/core/json.ts';
+import { USAGE_KEYS } from '../../src/core/usage.ts';
 import type { Recording } from './recording.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -24,15 +25,6 @@ export interface Failure {
 }
 
 export type Expectation = { readonly answer: Answer } | { readonly failure: Failure };
-
-const COUNTS = [
-  'promptTokenCount',
-  'candidatesTokenCount',
-  'totalTokenCount',
-  'cachedContentTokenCount',
-  'thoughtsTokenCount',
-  'toolUsePromptTokenCount',
-];
 
 /** How much of a message must be shown: gmn cuts longer ones. */
 const QUOTED = 150;
@@ -136,7 +128,7 @@ function readUsage(chunks: readonly Fields[]): Fields {
     prompt !== undefined && sum !== undefined;
   const total = all.findLastIndex(isTotal);
   const merged: Fields = Object.assign({}, ...all.slice(Math.max(0, total)));
-  return Object.fromEntries(COUNTS.flatMap((key) => (merged[key] === undefined ? [] : [[key, merged[key]]])));
+  return Object.fromEntries(USAGE_KEYS.flatMap((key) => (merged[key] === undefined ? [] : [[key, merged[key]]])));
 }
 
 /** On one line, as an error message is; not as far as gmn would cut or redact it. */

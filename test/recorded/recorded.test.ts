@@ -5,7 +5,7 @@ import { judgeRecording } from './judge.ts';
 import { findKind, type Recording, readRecordings } from './recording.ts';
 
 /** Without a file, the few that are part of this repository: the same shapes in our own words. */
-const FILE = process.env.GMN_RECORDINGS;
+const FILE = process.env.GMN_RECORDED_FILE;
 const SEED = Number(process.env.GMN_RECORDED_SEED ?? 1);
 /** How many of them, taken by the seed; all if it is absent. */
 const SAMPLE = Number(process.env.GMN_RECORDED_SAMPLE || Number.POSITIVE_INFINITY);

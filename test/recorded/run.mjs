@@ -34,19 +34,20 @@ const scratch = mkdtempSync(join(tmpdir(), 'gmn-recorded-'));
 const report = join(scratch, 'report.jsonl');
 const started = Date.now();
 try {
-  play();
+  const status = play();
   const summary = summarise(existsSync(report) ? readFileSync(report, 'utf8') : '');
   if (flags.only === '' && flags.sample === '') write(summary);
   tell(summary);
-  process.exitCode = summary.failed === 0 && summary.passed > 0 ? 0 : 1;
+  process.exitCode = status === 0 && summary.failed === 0 && summary.passed > 0 ? 0 : 1;
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
 
+/** The exit code of Vitest, which also tells whether all of them were played. */
 function play() {
   const env = {
     ...process.env,
-    GMN_RECORDINGS: file,
+    GMN_RECORDED_FILE: file,
     GMN_RECORDED_SEED: flags.seed,
     GMN_RECORDED_SAMPLE: flags.sample,
     GMN_RECORDED_ONLY: flags.only,
@@ -57,7 +58,7 @@ function play() {
   const words = ['run', '--config', 'test/vitest.config.mts', '--project', 'programs', '--reporter=dot'];
   const shown = { cwd: root, stdio: 'ignore', env };
   const atOnce = `--maxConcurrency=${availableParallelism() + 1}`;
-  spawnSync(process.execPath, [vitest, ...words, atOnce, 'test/recorded/recorded.test.ts'], shown);
+  return spawnSync(process.execPath, [vitest, ...words, atOnce, 'test/recorded/recorded.test.ts'], shown).status;
 }
 
 function summarise(text) {
