@@ -18,14 +18,16 @@ export function createGround(model: Model, request: Pick<ModelRequest, 'model' |
 /** What the service searched, in the order of their numbers, and after that what the answer repeats. */
 export function toSources(metadata: JsonObject, citations: readonly JsonObject[] = []): readonly Source[] {
   const { sources } = listSources(metadata);
-  const byUri = new Map(sources.map((source) => [source.uri, source]));
+  const seen = new Set(sources.map(({ uri }) => uri));
+  const repeated: Source[] = [];
   for (const { uri, title, license } of citations) {
-    const source = toSource({ uri, title: toNonEmptyString(title) ?? uri });
-    if (source === undefined || source.uri === '' || byUri.has(source.uri)) continue;
+    const source = toSource({ uri, title });
+    if (source === undefined || source.uri === '' || seen.has(source.uri)) continue;
+    seen.add(source.uri);
     const words = toNonEmptyString(license);
-    byUri.set(source.uri, words === undefined ? source : { ...source, title: `${source.title} (license: ${words})` });
+    repeated.push(words === undefined ? source : { ...source, title: `${source.title} (license: ${words})` });
   }
-  return [...sources, ...[...byUri.values()].filter((source) => !sources.includes(source))];
+  return [...sources, ...repeated];
 }
 
 interface NumberedSources {
@@ -62,7 +64,9 @@ function insertMarks(text: string, metadata: JsonObject, numbers: NumberedSource
   const length = Buffer.byteLength(text);
   const marks = filterObjects(metadata.groundingSupports).flatMap(({ segment, groundingChunkIndices: indices }) => {
     const end = isObject(segment) ? segment.endIndex : undefined;
-    const known = Array.isArray(indices) ? indices.flatMap((index) => numbers[index] ?? []) : [];
+    const known = Array.isArray(indices)
+      ? indices.filter(Number.isInteger).flatMap((index) => numbers[index] ?? [])
+      : [];
     return typeof end === 'number' && known.length > 0
       ? [{ end: Math.min(end, length), mark: known.map((number) => `[${number}]`).join('') }]
       : [];

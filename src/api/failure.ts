@@ -115,7 +115,7 @@ function findPermissionError(failed: FailureCase): AppError | undefined {
   if (error.reasons.some((reason) => KEY_RESTRICTION.test(reason))) {
     return authError(
       failed,
-      'The key is restricted: allow it this API at https://console.cloud.google.com/apis/credentials, or make another key.',
+      'The key is restricted: change what it may be used for at https://console.cloud.google.com/apis/credentials, or make another one.',
     );
   }
   if (error.reasons.includes('BILLING_DISABLED')) {

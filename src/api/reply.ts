@@ -79,7 +79,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
       }
       if (chunk.citations) {
         excess ??= meter.value(chunk.citations);
-        if (excess === undefined) citations.push(...chunk.citations);
+        if (excess === undefined) for (const citation of chunk.citations) citations.push(citation);
       }
       if (chunk.pages) {
         excess ??= meter.value(chunk.pages);

@@ -24,7 +24,7 @@ test('a search is one request with Google Search on; its sources are numbered wh
       { retrievedContext: { title: 'Handbook', text: 'Page 1', fileSearchStore: 'fileSearchStores/d' } },
     ],
     groundingSupports: [
-      { segment: { startIndex: 0, endIndex: 8 }, groundingChunkIndices: [0, 2, 1, 99] },
+      { segment: { startIndex: 0, endIndex: 8 }, groundingChunkIndices: [0, 2, 1, 99, 'length', -1, 0.5] },
       { segment: { startIndex: 8, endIndex: 18 }, groundingChunkIndices: [2] },
       { segment: { startIndex: 9, endIndex: 18 }, groundingChunkIndices: [4, 3, 5] },
       { segment: { endIndex: 1 }, groundingChunkIndices: [0] },
@@ -76,4 +76,10 @@ test('what an answer repeats is listed once, behind the sources of a search', ()
     { title: 'https://b.example (license: mit)', uri: 'https://b.example' },
     { title: 'C', uri: 'https://c.example' },
   ]);
+});
+
+test('a list of a hundred thousand sources and citations is no trouble', () => {
+  const chunks = Array.from({ length: 100_000 }, (_, index) => ({ web: { uri: `https://a.example/${index}` } }));
+  const citations = chunks.map(({ web }) => ({ uri: `${web.uri}#` }));
+  expect(toSources({ groundingChunks: chunks }, citations)).toHaveLength(200_000);
 });

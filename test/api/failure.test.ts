@@ -71,7 +71,7 @@ test.for<readonly [string, string, string]>([
   [
     '403 with a key that may not call this API',
     told(403, { message: 'Requests are blocked.', details: reason('API_KEY_SERVICE_BLOCKED') }),
-    'auth: authentication failed: Requests are blocked. (403)\nThe key is restricted: allow it this API at https://console.cloud.google.com/apis/credentials, or make another key.',
+    'auth: authentication failed: Requests are blocked. (403)\nThe key is restricted: change what it may be used for at https://console.cloud.google.com/apis/credentials, or make another one.',
   ],
   [
     '403 with a key of a project that was shut out',
