@@ -5,6 +5,7 @@ import { AppError } from '../core/error.ts';
 import { estimateRequestTokens } from '../core/media-tokens.ts';
 import type { AdmittedRequest, CountedCall, ModelRequest, SpendingLimit } from '../core/model.ts';
 import { formatDollars } from '../core/text/format.ts';
+import { NO_USAGE, type Usage } from '../core/usage.ts';
 import { computeCost, countAffordableTokens, findPrice, type PriceOverrides } from '../models/prices.ts';
 import type { Backend } from '../models/table.ts';
 import { createCondition } from '../platform/runtime/condition.ts';
@@ -70,24 +71,40 @@ export async function openBudget(
         texts: readonly string[],
         signal: AbortSignal,
         send: () => Promise<Result>,
+        findUsage: (result: Result) => Usage,
       ): Promise<Result> => {
         const { admit } = limitSpending({ ...target, models: [model] });
         const contents = [{ role: 'user', parts: texts.map((text) => ({ text })) }] as const;
         const admitted = await admit({ model, contents, generationConfig: { maxOutputTokens: 0 } }, signal);
-        let hasFailed = true;
         try {
           const result = await send();
-          hasFailed = false;
+          const usage = findUsage(result);
+          // Not every service says how many tokens an embedding took.
+          admitted.settle(usage.promptTokenCount === undefined ? undefined : { model, usage }, true);
           return result;
-        } finally {
-          // The service does not say how many tokens an embedding took.
-          admitted.settle(undefined, !hasFailed);
+        } catch (thrown) {
+          admitted.settle(undefined, false);
+          throw thrown;
         }
       };
       return {
         ...queries,
-        embed: (request, signal) => spend(request.model, [request.text], signal, () => queries.embed(request, signal)),
-        embedAll: (batch, signal) => spend(batch.model, batch.texts, signal, () => queries.embedAll(batch, signal)),
+        embed: (request, signal) =>
+          spend(
+            request.model,
+            [request.text],
+            signal,
+            () => queries.embed(request, signal),
+            () => NO_USAGE,
+          ),
+        embedAll: (batch, signal) =>
+          spend(
+            batch.model,
+            batch.texts,
+            signal,
+            () => queries.embedAll(batch, signal),
+            ({ usage }) => usage,
+          ),
       };
     },
   };

@@ -124,7 +124,7 @@ test.for<readonly [string, string, string]>([
   [
     '429 quota of a week',
     told(429, { ...EXHAUSTED, details: reason('QUOTA_EXHAUSTED', { quotaResetDelay: '150h0m0s' }) }),
-    'api: API error: quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets in 150 h. Until then choose another model with -m.',
+    'api: API error: quota used up for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets in 150 h. Until then choose another model with -m.',
   ],
   [
     '429 quota of a week, by its date',
@@ -133,7 +133,7 @@ test.for<readonly [string, string, string]>([
       { ...EXHAUSTED, details: reason('QUOTA_EXHAUSTED', { quotaResetTimeStamp: '2026-10-28T07:28:00Z' }) },
       { headers: { date: 'Wed, 21 Oct 2026 07:28:00 GMT' } },
     ),
-    'api: API error: quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets at 2026-10-28T07:28:00Z. Until then choose another model with -m.',
+    'api: API error: quota used up for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets at 2026-10-28T07:28:00Z. Until then choose another model with -m.',
   ],
   [
     '429 no prepaid credits left',
