@@ -1,7 +1,7 @@
 import { type Backend, createBackend, endpointUrl, type Identity, modelPath, toRequestBody } from './backend.ts';
 
 const GEMINI_API_URL = 'https://generativelanguage.googleapis.com';
-const GEMINI_API_HOST = new URL(GEMINI_API_URL).host;
+const OWN_HOST = new URL(GEMINI_API_URL).host;
 export const API_VERSION = 'v1beta';
 
 export interface GeminiApiEndpoint {
@@ -24,7 +24,7 @@ export function geminiApiUrl({ baseUrl, apiVersion = API_VERSION }: GeminiApiEnd
  * https://aistudio.google.com/docs/logs-datasets
  */
 export function toStoreField(place: GeminiApiEndpoint): { readonly store?: boolean } {
-  return geminiApiUrl(place, '').host === GEMINI_API_HOST ? { store: place.store ?? false } : {};
+  return geminiApiUrl(place, '').host === OWN_HOST ? { store: place.store ?? false } : {};
 }
 
 /** The error of a service that does not know the field, or does not take its value. */

@@ -32,7 +32,7 @@ const CREDENTIALS: readonly Row[] = [
   ['GMN_AUTH, GEMINI_DEFAULT_AUTH_TYPE', 'which credential to use'],
   ['GOOGLE_GENAI_USE_GCA', 'true: the Google sign-in'],
   ['GOOGLE_CLOUD_ACCESS_TOKEN', 'with it: this token, as it is'],
-  ['GOOGLE_GENAI_USE_ENTERPRISE', 'true: Vertex AI; GOOGLE_GENAI_USE_VERTEXAI is its old name'],
+  ['GOOGLE_GENAI_USE_ENTERPRISE, GOOGLE_GENAI_USE_VERTEXAI', 'true: Vertex AI'],
   ['GOOGLE_API_KEY', 'a key of Vertex AI'],
   ['GOOGLE_APPLICATION_CREDENTIALS', 'application default credentials, for Vertex AI'],
   ['GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_PROJECT_ID', 'the project'],

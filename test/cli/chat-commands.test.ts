@@ -39,7 +39,7 @@ test('/stats tells turns, tokens, time and tools', async (t) => {
 test('/model shows the model and the others, and switches', async (t) => {
   const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
   const { stderr } = await pipedChat(t, ['/model', 'x', '/model flash', 'y', '/model not/../one'], { gemini });
-  expect(stderr).toMatch(/^The model is gemini-2\.5-flash\.\nOthers, with \/model <name>:\n {2}gemini-2\.5-flash/);
+  expect(stderr).toMatch(/^The model is gemini-2\.5-flash\.\nOthers, with \/model <name>:\n {2}gemini-flash-latest/);
   expect(stderr).toContain('The model is gemini-flash-latest now.\n');
   expect(stderr).toContain('"not/../one" cannot be the name of a model');
   expect(gemini.requests.map(({ path }) => path.replace(/:.*/, ''))).toEqual([
@@ -72,7 +72,7 @@ test('/model lists what this backend has, each model once, with its tiers', asyn
   const here = await listed({});
   const answering = MODELS.filter(({ makes }) => makes === undefined);
   const known = answering.filter(({ backends }) => backends.includes('gemini-api')).map(({ id }) => id);
-  expect(names(here)).toEqual([...known, ...Object.keys(ALIASES)]);
+  expect(names(here).toSorted()).toEqual([...known, ...Object.keys(ALIASES)].toSorted());
   expect(here.find((row) => row.startsWith('  gemini-2.5-pro '))).toMatch(/; tiers: free, standard$/);
   expect(here.find((row) => row.startsWith('  gemini-3-flash-preview '))).toMatch(/; tier: standard$/);
   expect(here.find((row) => row.startsWith('  gemini-3-flash '))).toMatch(/ short for gemini-3-flash-preview$/);
@@ -82,7 +82,7 @@ test('/model lists what this backend has, each model once, with its tiers', asyn
   expect(there).toContain('gemini-3-flash');
   expect(there).not.toContain('gemini-pro-latest');
   await runGmn(t, ['models', '--refresh'], { gemini, env });
-  expect(names(await listed({}))).toEqual(['gemini-2.5-pro', 'new', ...Object.keys(ALIASES)]);
+  expect(names(await listed({}))).toEqual(['new', 'gemini-2.5-pro', ...Object.keys(ALIASES)]);
   expect(await listed({ GEMINI_API_KEY: 'another-key-012345' })).toEqual(here);
 });
 

@@ -286,8 +286,8 @@ test.for([
 posixTest('the templates of a trusted folder do not lead to a secret file either', async (t) => {
   const gemini = await fakeGemini(t, []);
   const env = { GEMINI_CLI_TRUST_WORKSPACE: 'true' };
-  const at = place(t, { gemini, env, home: { '.password-store/x.md': 'CANARY' }, files: { '.gmn/a': '' } });
-  symlinkSync('../../home/.password-store', join(at.cwd, '.gmn/templates'));
+  const at = place(t, { gemini, env, files: { '.gmn/a': '', '.password-store/x.md': 'CANARY' } });
+  symlinkSync('../.password-store', join(at.cwd, '.gmn/templates'));
   for (const words of [['--template', 'x', 'go'], ['/x go'], ['templates', 'show', 'x']]) {
     const { stdout, stderr, exitCode } = await runGmnIn(t, at, words);
     expect({ words, exitCode, out: stdout + stderr }).toEqual({

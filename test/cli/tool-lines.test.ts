@@ -194,7 +194,7 @@ posixTest.for([
     '…',
   ]);
   // All of it stays dim, bold words too.
-  expect(recap.output).toContain('\u001b[2mSome \u001b[1mbold\u001b[22;2m words');
+  expect(recap.output).toContain('\u001b[2mSome \u001b[1mbold\u001b[22m\u001b[2m words');
 });
 
 posixTest('the last turns have links where the terminal shows them, and no styles with NO_COLOR', async (t) => {
