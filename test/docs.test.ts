@@ -62,12 +62,23 @@ function faultOf(page: string, link: string): string | undefined {
   return anchorsOf(target).has(anchor) ? undefined : `${page}: ${link} (no such heading)`;
 }
 
+/** The relative links of a page. */
+function linksOf(page: string): readonly string[] {
+  const text = prose(page).replace(/`[^`\n]*`/g, '');
+  const found = [...text.matchAll(/\]\(<?([^)>\s]+)>?(?: "[^"]*")?\)/g), ...text.matchAll(/^\[[^\]]+\]: +(\S+)/gm)];
+  return found.map(([, link = '']) => link).filter((link) => !/^[a-z][a-z+.-]*:/i.test(link));
+}
+
 test('every relative link of the pages leads to a file, and every anchor to a heading', () => {
-  const links = pages.flatMap((page) => {
-    const text = prose(page).replace(/`[^`\n]*`/g, '');
-    const found = [...text.matchAll(/\]\(<?([^)>\s]+)>?(?: "[^"]*")?\)/g), ...text.matchAll(/^\[[^\]]+\]: +(\S+)/gm)];
-    return found.map(([, link = '']) => ({ page, link })).filter(({ link }) => !/^[a-z][a-z+.-]*:/i.test(link));
-  });
+  const links = pages.flatMap((page) => linksOf(page).map((link) => ({ page, link })));
   expect(links.length).toBeGreaterThan(10);
   expect(links.flatMap(({ page, link }) => faultOf(page, link) ?? [])).toEqual([]);
+});
+
+test('every page is found from docs/README.md, every decision from the list of decisions', () => {
+  const lists = ['README.md', 'dev/decisions/README.md'].map((name) => join('docs', name));
+  const found = new Set(
+    lists.flatMap((list) => linksOf(list).map((link) => join(dirname(list), link.replace(/#.*/, '')))),
+  );
+  expect(pages.filter((page) => page !== lists[0] && !found.has(page))).toEqual([]);
 });
