@@ -187,6 +187,18 @@ describe('--output-file', () => {
     },
   );
 
+  posixTest.for([['--output-file'], ['--debug-file']] as const)(
+    'makes no file where a link leads that leads nowhere yet (%s)',
+    async ([flag], t) => {
+      const at = place(t, { gemini: await fakeGemini(t, []) });
+      symlinkSync('../home/.bash_profile', join(at.cwd, 'out.md'));
+      const gmn = await runGmnIn(t, at, [flag, 'out.md', 'x']);
+      expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+      expect(gmn.stderr).toContain('cannot write out.md: it is a link that leads nowhere\nName that place itself');
+      expect(existsSync(join(at.home, '.bash_profile'))).toBe(false);
+    },
+  );
+
   posixTest.for([
     ['a directory', ['--output-file', 'outd/.bashrc']],
     ['a directory on the way', ['--output-file', 'sub/outd/deep/new.md']],

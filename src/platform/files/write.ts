@@ -16,7 +16,7 @@ import { dirname, join, resolve } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
 import type { DirectoryHandle } from './directory-handle.ts';
-import { isOurs, isTemporary, makeDirectories, pathExists, temporaryPath } from './path.ts';
+import { entryExists, isOurs, isTemporary, makeDirectories, temporaryPath } from './path.ts';
 import { isWritable, toVersion } from './read.ts';
 import { readModifiedTime } from './write-sync.ts';
 import { resolveWritingTarget } from './writing-target.ts';
@@ -315,7 +315,7 @@ async function writeOutput({ target, name, content, mode }: OutputWrite): Promis
 
 /** Writes all or nothing. `exists`: something has that name, and is left alone. Throws AppError `usage`. */
 export async function createOutputFile(name: string, cwd: string, bytes: Uint8Array): Promise<'created' | 'exists'> {
-  if (pathExists(resolve(cwd, name))) return 'exists';
+  if (entryExists(resolve(cwd, name))) return 'exists';
   try {
     return await createExclusive(resolveWritingTarget(name, cwd), bytes, { isSynced: false });
   } catch (cause) {

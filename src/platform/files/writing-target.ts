@@ -2,15 +2,15 @@ import { lstatSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { contains } from '../../core/text/path.ts';
-import { realPath } from './path.ts';
+import { findFileKind, realPath } from './path.ts';
 
 /** Here links stand for descriptors, and are followed. The files of /dev/shm are ordinary ones. */
 const SYSTEM_LINKS = /^\/(?:dev\/(?!shm\/)|proc\/)/;
 
 /**
- * The file that a write to `name` changes, links followed; a dangling link is itself replaced. In a directory of unknown origin
- * a link could lead to any of the user's files, so this throws AppError `usage` for a link to a file outside of its own directory,
- * and for a directory below the working directory that is a link out of it. Other directories on the path may be links.
+ * The file that a write to `name` changes, links followed. In a directory of unknown origin a link could lead to any of the user's
+ * files, so this throws AppError `usage` for a link to a file outside of its own directory, for one that leads nowhere yet, and for
+ * a directory below the working directory that is a link out of it. Other directories on the path may be links.
  */
 export function resolveWritingTarget(name: string, cwd: string): string {
   const path = resolve(cwd, name);
@@ -18,6 +18,7 @@ export function resolveWritingTarget(name: string, cwd: string): string {
   if (SYSTEM_LINKS.test(path)) return target ?? path;
   const out = findWayOut(path, cwd);
   if (out !== undefined) throw linkError(name, out);
+  if (target === undefined && findFileKind(path) === 'link') throw linkError(name, 'it is a link that leads nowhere');
   if (target === undefined) return path;
   if (!lstatSync(path).isSymbolicLink() || !statSync(target).isFile()) return target;
   const home = realPath(dirname(path)) ?? dirname(path);
