@@ -27,6 +27,9 @@ export interface Context {
   readonly notices: readonly string[];
 }
 
+/** Names that the settings add; each is looked up in every folder. */
+export const MAX_CONTEXT_NAMES = 100;
+
 /** Later ones win. */
 const DEFAULT_NAMES: readonly string[] = ['AGENTS.md', 'GEMINI.md'];
 
@@ -48,7 +51,8 @@ export function findContextFiles({ cwd, homes, settings }: ContextOptions): read
 /** Of two names for one file, such as a link, the later one stays. */
 export function findFilesIn(directory: string, names: readonly string[]): readonly string[] {
   const files = names.map((name) => join(directory, name)).filter(pathExists);
-  return files.filter((file, index) => !files.slice(index + 1).some((other) => realPath(other) === realPath(file)));
+  const real = files.map(realPath);
+  return files.filter((_, index) => !real.includes(real[index], index + 1));
 }
 
 export function hasContext(options: ContextOptions): boolean {
@@ -96,12 +100,13 @@ export function listContextNames(
 ): readonly string[] {
   const names = listNamesSet((isInFolder ? document : ownDocument) ?? {});
   // As in the official CLI, they are read in addition to GEMINI.md.
-  return [...new Set([...DEFAULT_NAMES, ...names.filter(isPlainFileName)])];
+  return [...new Set([...DEFAULT_NAMES, ...names.slice(0, MAX_CONTEXT_NAMES).filter(isPlainFileName)])];
 }
 
-/** Whether `context.fileName` holds a path, which is not used: it could lead anywhere. */
+/** Whether `context.fileName` holds too many names, or a path, which is not used: it could lead anywhere. */
 export function hasRefusedName(document: JsonObject = {}): boolean {
-  return !listNamesSet(document).every(isPlainFileName);
+  const names = listNamesSet(document);
+  return names.length > MAX_CONTEXT_NAMES || !names.every(isPlainFileName);
 }
 
 function listNamesSet(document: JsonObject): readonly string[] {

@@ -16,6 +16,7 @@ import {
   findSystemMdValue,
   hasRefusedName,
   listProjectFolders,
+  MAX_CONTEXT_NAMES,
 } from './context-place.ts';
 import { readSetting } from './keys.ts';
 import { decideTrust, readTrustRecords, type TrustDecision } from './trust.ts';
@@ -68,7 +69,7 @@ function formatUntrusted(file: string, { why }: TrustDecision): string {
 function formatRefusedNames({ document }: ContextOptions['settings']): readonly string[] {
   if (!hasRefusedName(document)) return [];
   const where = 'To see where it is set: gmn config explain context.fileName';
-  return [`context.fileName takes names of files; the paths in it are not used. ${where}`];
+  return [`context.fileName takes ${MAX_CONTEXT_NAMES} names of files; paths and more names are not used. ${where}`];
 }
 
 function frameText({ file, scope }: ContextFile, cwd: string, text: string): string {

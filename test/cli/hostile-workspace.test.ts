@@ -233,7 +233,7 @@ posixTest('a trusted folder says nothing about files, sessions and money outside
   await runGmnIn(t, here, ['sessions', 'prune']);
   expect(sessions()).toHaveLength(1);
   expect(stderr).toContain("not taken from a folder's settings: sessions.retention, prices\n");
-  expect(stderr).toContain('context.fileName takes names of files; the paths in it are not used.');
+  expect(stderr).toContain('context.fileName takes 100 names of files; paths and more names are not used.');
   const capped = await runGmnIn(t, here, ['--tools', 'read', '--max-cost', '0.01', '-m', 'gemini-free', 'hello']);
   expect(capped).toMatchObject({ exitCode: 1, stdout: '' });
   expect(gemini.requests).toHaveLength(1);

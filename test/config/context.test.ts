@@ -142,6 +142,15 @@ test('what the settings of a folder call a context file counts in it, not above 
   expect(memory).toBe('=== notes.md ===\ninside\n=== end of notes.md ===');
 });
 
+test('only so many names of context files are looked up, and a notice says so', async (t) => {
+  const names = Array.from({ length: 101 }, (_, index) => `n${index}.md`);
+  const settings = JSON.stringify({ context: { fileName: names } });
+  const here = place(t, { 'work/.gemini/settings.json': settings, 'work/n99.md': 'last', 'work/n100.md': 'more' });
+  const { memory, notices } = await contextOf(here);
+  expect(memory).toBe('=== n99.md ===\nlast\n=== end of n99.md ===');
+  expect(notices).toEqual([expect.stringContaining('context.fileName takes 100 names of files')]);
+});
+
 test('only so many words are looked up as imports, and a notice says where that ends', async (t) => {
   const words = Array.from({ length: 999 }, (_, index) => `@word${index}`).join(' ');
   const here = place(t, { 'work/GEMINI.md': `${words} @a.md @b.md @a.md`, 'work/a.md': 'A', 'work/b.md': 'B' });
