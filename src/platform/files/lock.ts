@@ -15,6 +15,8 @@ const UNKNOWN_OWNER_MS = 86_400_000;
 const STOPPED_MS = 3000;
 /** The path may be a FIFO, on which a plain open would block. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+/** More than any lock has that gmn writes. */
+const MAX_BYTES = 4096;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 120;
 
@@ -151,7 +153,9 @@ function readOwner(path: string): Owner | undefined {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, READ_FLAGS);
-    return fstatSync(descriptor).isFile() ? tryParseOwner(JSON.parse(readFileSync(descriptor, 'utf8'))) : undefined;
+    const status = fstatSync(descriptor);
+    if (!status.isFile() || status.size > MAX_BYTES) return undefined;
+    return tryParseOwner(JSON.parse(readFileSync(descriptor, 'utf8')));
   } catch {
     return undefined;
   } finally {

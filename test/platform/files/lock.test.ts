@@ -188,6 +188,8 @@ test.for<[string, string, number, boolean]>([
   ['that names nobody yet', '', 0, false],
   ['of another machine that is not touched', owner({ host: 'elsewhere' }), 11_000, true],
   ['of another machine that is touched', owner({ host: 'elsewhere' }), 0, false],
+  // Whoever made a folder may have put one of gigabytes beside an output.
+  ['of one who is gone, but longer than gmn writes any', owner({ pid: 2 ** 30 }).padEnd(5000), 0, false],
 ])('a lock %s, taken from the gone only', async ([, text, ageMs, isHeld], t) => {
   const path = lockPath(t);
   mkdirSync(join(path, '..'), { recursive: true });
