@@ -19,7 +19,10 @@ export interface Withholding {
   readonly isWithheld: (path: string) => boolean;
 }
 
-/** Withholds the same as the tools: what may hold secrets, and the state of gmn and the official CLI. */
+/** The system shows processes here, and with them their variables, in which people keep keys. */
+const PROCESSES = '/proc';
+
+/** Withholds what the tools would: what may hold secrets, and the state of gmn and the official CLI; and processes. */
 export async function createWithholding(context: NamingContext): Promise<Withholding> {
   const workspace = await resolveWorkspace(context.cwd);
   const state = listStateDirectories(findHomes(context), findUserHomes(context.env));
@@ -27,7 +30,7 @@ export async function createWithholding(context: NamingContext): Promise<Withhol
     workspace,
     isWithheld: (path) => {
       const { tail, above } = splitAtRoot(contains(workspace, path) ? workspace : path, path);
-      return isState(path, state) || isSensitivePath(tail, above);
+      return isState(path, state) || isSensitivePath(tail, above) || contains(PROCESSES, path);
     },
   };
 }

@@ -311,6 +311,21 @@ const READERS: readonly (readonly [what: string, words: (path: string) => readon
   ['chat -f', (path) => ['chat', '-f', path]],
 ];
 
+test.skipIf(process.platform !== 'linux')('a link does not send the variables of a process', async (t) => {
+  const at = place(t, { gemini: await fakeGemini(t, []), env: { OTHER_TOKEN: 'CANARY' } });
+  symlinkSync('/proc/self/environ', join(at.cwd, 'review.md'));
+  for (const words of [
+    ['--template', 'review.md', 'x'],
+    ['-a', 'review.md', '--mime-type', 'text/plain', 'x'],
+    ['batch', 'review.md', '--output-file', 'out.jsonl'],
+  ]) {
+    const { stderr, exitCode } = await runGmnIn(t, at, words);
+    expect({ words, exitCode, stderr }).toMatchObject({ words, exitCode: 1 });
+    expect(stderr).toMatch(/review\.md leads to \/proc\/\d+\/environ, which may hold secrets/);
+  }
+  expect(readdirSync(at.cwd)).toEqual(['review.md']);
+});
+
 posixTest.for(READERS)('a link does not send a secret file that was not named: %s', async ([what, words], t) => {
   const gemini = await fakeGemini(t, what === '-f' ? [reply('ok')] : []);
   const at = place(t, {

@@ -178,8 +178,11 @@ export const READ_PROTECTED: readonly string[] = [
   '.travis/config.yml',
   '.vscode/sftp.json',
   'AppData/Roaming/gcloud/x',
+  'etc/gshadow',
+  'etc/shadow',
   'Library/Cookies/x',
   'Library/Keychains/x',
+  'run/secrets/x',
 ];
 
 /** What people work on, and what only looks like the others. */

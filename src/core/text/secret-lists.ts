@@ -166,6 +166,10 @@ export const SENSITIVE_PAIRS: readonly string[] = [
   '.travis/config.yml',
   '.vscode/sftp.json',
   'appdata/roaming/gcloud',
+  'etc/gshadow',
+  'etc/shadow',
   'library/cookies',
   'library/keychains',
+  // Of containers.
+  'run/secrets',
 ];
