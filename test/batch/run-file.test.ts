@@ -51,7 +51,7 @@ posixTest('an output that is a link is followed inside its directory only', () =
   symlinkSync(home, join(cwd, 'away'));
   expect(resolveRunPaths('in', cwd).run).toBe(join(cwd, 'real.jsonl.run.json'));
   expect(() => resolveRunPaths('out', cwd)).toThrow('cannot write out: it is a link to');
-  expect(() => resolveRunPaths('nowhere', cwd)).toThrow('nowhere is a link');
+  expect(() => resolveRunPaths('nowhere', cwd)).toThrow('nowhere: it is a link that leads nowhere');
   expect(() => resolveRunPaths('away/out.jsonl', cwd)).toThrow('outside of the working directory');
 });
 
