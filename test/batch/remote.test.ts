@@ -300,3 +300,28 @@ test('answers of no use are paid for: rows are not asked again beyond the budget
   await scene.run(['a', 'b', 'c'], { budget });
   expect(scene.readLines().map(({ ok, attempts }) => [ok, attempts])).toEqual(Array(3).fill([true, 2]));
 });
+
+test.for([
+  ['planned', 0],
+  ['cancelled', 1],
+] as const)('rows that an earlier run left %s are not asked beyond the budget of this one', async ([state, before]) => {
+  const scene = await openScene('batch-time=1h');
+  const stop = new Error('the process ends');
+  const { jobs } = scene.service;
+  const create: typeof jobs.create = async (batch, signal) => {
+    if (state === 'planned') throw stop;
+    const job = await jobs.create(batch, signal);
+    await jobs.cancel(job.name, signal);
+    return job;
+  };
+  const upload: typeof scene.service.upload = async (...words) => {
+    if (state === 'planned') throw stop;
+    return scene.service.upload(...words);
+  };
+  const service = { ...scene.service, upload, jobs: { ...jobs, create } };
+  await expect(scene.run(['a', 'b', 'c'], { service })).rejects.toThrow();
+  expect(scene.countCreations()).toBe(before);
+  const run = scene.run(['a', 'b', 'c'], { budget: { max: 2.5, spent: () => 0 } });
+  await expect(run).rejects.toMatchObject({ fault: 'limit' });
+  expect(scene.countCreations()).toBe(before);
+});

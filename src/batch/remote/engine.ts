@@ -12,7 +12,14 @@ import { isInFlight, type Shard } from './plan.ts';
 import type { PlanStore } from './plan-store.ts';
 import type { BatchService, RowCodec } from './service.ts';
 import { readShardRows } from './shard-file.ts';
-import { budgetError, type CostLimit, createSharder, fitsBudget, type RemoteLimits } from './sharder.ts';
+import {
+  budgetError,
+  type CostLimit,
+  createSharder,
+  fitsBudget,
+  type RemoteLimits,
+  unknownPriceError,
+} from './sharder.ts';
 
 export interface RemoteOptions {
   readonly store: PlanStore;
@@ -142,14 +149,30 @@ async function submitRows(shared: Shared): Promise<void> {
 }
 
 /** Continues a shard where an earlier run left it. */
-async function resumeShard(shard: Shard, { context, submit, mode }: Shared): Promise<void> {
+async function resumeShard(shard: Shard, shared: Shared): Promise<void> {
+  const { context, submit, mode } = shared;
   if (shard.state === 'created' || shard.state === 'collected') return;
+  // Its job may exist and cost already.
+  if (shard.state === 'creating') return submit(shard);
+  if (shard.state === 'cancelled' && mode !== 'run') return;
+  await waitForBudget(shard, shared);
   if (shard.state !== 'cancelled') return submit(shard);
-  if (mode !== 'run') return;
   await deleteRemote(shard, context);
   const { job: _job, ...rest } = shard;
   // A new attempt gives the job another name than the cancelled one has.
   await submit(await saveShard(context, { ...rest, state: 'planned', attempt: shard.attempt + 1 }));
+}
+
+/** An earlier run had a budget of its own. Throws AppError `limit` if this one never covers the shard. */
+async function waitForBudget(shard: Shard, { store, budget, freed, run }: Shared): Promise<void> {
+  if (budget === undefined) return;
+  if (shard.cost === undefined) throw unknownPriceError(shard.model);
+  // What is planned counts as in flight.
+  const more = isInFlight(shard) ? 0 : shard.cost;
+  while (!fitsBudget(more, store.plan, budget)) {
+    if (!store.plan.shards.some(({ state }) => state === 'created')) throw budgetError(shard, budget);
+    await freed.wait(run.signal);
+  }
 }
 
 async function readPlannedIds(store: PlanStore): Promise<IdTable> {
