@@ -39,7 +39,6 @@ mkdirSync(dist);
 const table = await importCommandTable(dist);
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-const textWorker = await writeWorker(dist, 'text-worker');
 const searchWorker = await writeWorker(dist, 'search-worker');
 
 const chunks = await build({
@@ -50,7 +49,6 @@ const chunks = await build({
   define: {
     ...outlineDefines(table),
     ...priceDefines(),
-    TEXT_WORKER: JSON.stringify(textWorker),
     SEARCH_WORKER: JSON.stringify(searchWorker),
   },
   format: 'esm',

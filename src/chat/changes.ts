@@ -117,7 +117,7 @@ async function diffChange(change: Change, store: UndoStore, cwd: string): Promis
   const [old, fresh] = [decodeOrUndefined(before), decodeOrUndefined(now)];
   if (old === undefined || fresh === undefined) return `${name}: not text, not compared\n`;
   if (old === fresh) return '';
-  const { diff } = await unifiedDiff(name, before === undefined ? undefined : old, fresh, new AbortController().signal);
+  const { diff } = await unifiedDiff(name, before === undefined ? undefined : old, fresh);
   return now === undefined ? diff.replace(`+++ b/${name}`, '+++ /dev/null') : diff;
 }
 

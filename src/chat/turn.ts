@@ -4,7 +4,7 @@ import type { Content, StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
 import type { Reply } from '../core/model.ts';
-import { callEvery } from '../platform/runtime/clock.ts';
+import { callEvery, nextTurn } from '../platform/runtime/clock.ts';
 import { loadLive } from '../render/lazy.ts';
 import type { LiveArea } from '../render/live.ts';
 import type { Renderer } from '../render/renderer.ts';
@@ -90,7 +90,7 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
   const agent = { ...assistant.agent, onReply, onCompaction: stats.addUsage, tools: [] };
   const history = createMemoryHistory({ earlier: session.contents, compacted: session.compactions });
   let text = '';
-  await withRenderer(chat, signal, async (render) => {
+  await withRenderer(chat, async (render) => {
     for await (const event of settle(runTurn(agent, { history, prompt: question, signal }))) {
       if (event.type === 'text') text += event.delta;
       // Only progress is shown; the `end` event below removes it from the screen.
@@ -116,7 +116,7 @@ async function showTurn(
   options: ShowOptions,
 ): Promise<AppError | undefined> {
   let failure: AppError | undefined;
-  await withRenderer(chat, options.signal, async (render) => {
+  await withRenderer(chat, async (render) => {
     for await (const event of settle(events)) {
       options.onEvent(event);
       if (event.type !== 'failure') await render(event);
@@ -129,8 +129,8 @@ async function showTurn(
   return failure;
 }
 
-function withRenderer(chat: Chat, signal: AbortSignal, work: (render: Renderer) => Promise<void>): Promise<void> {
-  return withLive(chat, (live) => work(createTurnRenderer(chat, signal, live)));
+function withRenderer(chat: Chat, work: (render: Renderer) => Promise<void>): Promise<void> {
+  return withLive(chat, (live) => work(createTurnRenderer(chat, live)));
 }
 
 /** Shows what is typed, and the status, below what `work` shows in the area; without an area if nothing can be drawn. */
@@ -151,11 +151,7 @@ export async function withLive<Result>(
 }
 
 /** Create one per turn: it tracks the position in the line. */
-function createTurnRenderer(
-  { io, isQuiet, isPlain, assistant, clock, findPictures }: Chat,
-  signal: AbortSignal,
-  live?: LiveArea,
-): Renderer {
+function createTurnRenderer({ io, isQuiet, isPlain, assistant, clock, findPictures }: Chat, live?: LiveArea): Renderer {
   return textRenderer(io, {
     ...(live === undefined ? {} : { live }),
     quiet: isQuiet,
@@ -168,7 +164,7 @@ function createTurnRenderer(
     prompt: '',
     isChat: true,
     findPictures,
-    openTextWork: async () => (await import('../platform/process/text-thread.ts')).textThread(signal),
+    pause: nextTurn,
     clock,
     ticker: { every: callEvery },
   });

@@ -1,6 +1,5 @@
 import type { TurnEvent } from '../core/event.ts';
 import type { Clock, Io, Ticker } from '../core/io.ts';
-import type { TextWork } from '../core/text-work.ts';
 import type { LiveArea } from './live.ts';
 import type { PictureProtocol } from './picture.ts';
 
@@ -28,8 +27,8 @@ export interface RenderOptions {
   readonly isChat?: boolean;
   /** Where text flows on a terminal, if it is not the renderer's own: the creator sets its footer, and closes it. */
   readonly live?: LiveArea;
-  /** Keeps long text from blocking the event loop. If absent, text that is slow to lay out is shown as written. */
-  readonly openTextWork?: () => Promise<TextWork>;
+  /** Lets the event loop run between the slices of a long text. */
+  readonly pause?: () => Promise<void>;
   readonly clock: Pick<Clock, 'now'>;
   readonly ticker: Ticker;
 }

@@ -3,7 +3,6 @@ import { type AnswerFile, assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io, Out } from '../core/io.ts';
 import { formatDollars } from '../core/text/format.ts';
 import { terminalFilter } from '../core/text/terminal.ts';
-import type { TextWork } from '../core/text-work.ts';
 import type { Usage } from '../core/usage.ts';
 import { loadChalk, loadLive, openMarkdown } from './lazy.ts';
 import type { LiveArea } from './live.ts';
@@ -310,7 +309,7 @@ function isFlowing(shape: Presentation): shape is FlowingPresentation {
   return 'preview' in shape;
 }
 
-type PresentationOptions = Pick<RenderOptions, 'render' | 'rawOutput' | 'isDumb' | 'openTextWork'> & {
+type PresentationOptions = Pick<RenderOptions, 'render' | 'rawOutput' | 'isDumb' | 'pause'> & {
   /** Laid out without styles. */
   readonly isPlain?: boolean;
 };
@@ -329,29 +328,29 @@ const exactPresentation: Presentation = { push: (delta) => delta, end: () => '' 
 /** In characters: how much of a delta is processed before yielding to the event loop. */
 const SLICE = 16_384;
 
-function sanitizedPresentation({ openTextWork }: PresentationOptions): Presentation {
+function sanitizedPresentation({ pause }: PresentationOptions): Presentation {
   const { filter, flush } = terminalFilter();
-  let work: Promise<TextWork> | undefined;
   return {
-    push(delta) {
-      if (delta.length <= SLICE) return filter(delta);
-      work ??= openTextWork?.();
-      return processInSlices(delta, work, filter);
-    },
+    push: (delta) => (delta.length <= SLICE ? filter(delta) : processInSlices(delta, pause, filter)),
     end: flush,
   };
 }
 
-function markdownPresentation(out: Out, { openTextWork, isPlain }: PresentationOptions): FlowingPresentation {
+function markdownPresentation(out: Out, { pause, isPlain }: PresentationOptions): FlowingPresentation {
   const { filter, flush } = terminalFilter();
   let page: Promise<MarkdownStream> | undefined;
-  let work: Promise<TextWork> | undefined;
   return {
     async push(delta) {
-      work ??= openTextWork?.();
-      page ??= openPage(out, isPlain ? false : out.isStyled, await work);
+      page ??= openMarkdown({
+        columns: () => out.columns,
+        isStyled: isPlain ? false : out.isStyled,
+        hasLinks: out.hasLinks === true,
+        pause,
+      });
       const { push } = await page;
-      return delta.length <= SLICE ? push(filter(delta)) : processInSlices(delta, work, (slice) => push(filter(slice)));
+      return delta.length <= SLICE
+        ? push(filter(delta))
+        : processInSlices(delta, pause, (slice) => push(filter(slice)));
     },
     async end() {
       flush();
@@ -362,19 +361,15 @@ function markdownPresentation(out: Out, { openTextWork, isPlain }: PresentationO
   };
 }
 
-function openPage(out: Out, isStyled: boolean, work?: TextWork): Promise<MarkdownStream> {
-  return openMarkdown({ columns: () => out.columns, isStyled, hasLinks: out.hasLinks === true, work });
-}
-
 async function processInSlices(
   text: string,
-  work: Promise<TextWork> | undefined,
+  pause: RenderOptions['pause'],
   step: (slice: string) => string | Promise<string>,
 ): Promise<string> {
   let made = '';
   for (let start = 0; start < text.length; start += SLICE) {
     made += await step(text.slice(start, start + SLICE));
-    await (await work)?.pause();
+    await pause?.();
   }
   return made;
 }

@@ -20,7 +20,7 @@ export function editFile(workspace: Workspace): Required<ToolHandlers<typeof EDI
       const { place, before, after } = await planEdits(workspace, input, { signal, draft });
       const bytes = encodeText(place, before, after.text);
       draft?.set(place.path, bytes);
-      return previewChange(place.name, before?.text, after.text, signal);
+      return previewChange(place.name, before?.text, after.text);
     },
     async run(input, signal) {
       const { place, before, after, lines } = await planEdits(workspace, input, { signal });

@@ -11,11 +11,11 @@ import type { Workspace } from './workspace/workspace.ts';
 
 export function writeFile(workspace: Workspace): Required<ToolHandlers<typeof WRITE_FILE>> {
   return {
-    async preview({ file_path, content }, signal, draft) {
+    async preview({ file_path, content }, _signal, draft) {
       const { place, before, after } = await planWrite(workspace, file_path, content, draft);
       const bytes = encodeText(place, before, after);
       draft?.set(place.path, bytes);
-      return previewChange(place.name, before?.text, after, signal);
+      return previewChange(place.name, before?.text, after);
     },
     async run({ file_path, content }) {
       const { place, before, after } = await planWrite(workspace, file_path, content);

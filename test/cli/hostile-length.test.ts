@@ -23,7 +23,7 @@ const openMarks = (length: number, blocks: number): string => `${'**a['.repeat(l
 
 const columns = (count: number): string => `${'|a'.repeat(count)}|\n${'|-'.repeat(count)}|\n`;
 
-/** Most take the thread for text to its limit of two seconds, so `npm test` has one of each library and way. */
+/** `npm test` has one of each library and way. */
 const FEW = [
   ['a delimiter row that is none', `a|b\n---${' '.repeat(60_000)}x\n\n`],
   ['code in a list', `- a\n  \`\`\`java\n${`  ${'$'.repeat(900)}\n`.repeat(100)}`],
@@ -58,10 +58,19 @@ test('a time limit ends an answer that is hard to lay out', { timeout: 60_000 },
   expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: expect.stringContaining('timed out after 1 s') });
 });
 
+posixTest('a table of head rows alone is shown to its end on a terminal', { timeout: 20_000 }, async (t) => {
+  const gemini = await fakeGemini(t, [reply('|x|\n--\n'.repeat(32_000), '\n\nafter it')]);
+  const { output, exitCode } = await runInTerminal(t, ['-t', '10s', 'hi'], { gemini }).ended;
+  expect({ exitCode, words: words(stripVTControlCharacters(output)) }).toEqual({
+    exitCode: 0,
+    words: expect.stringMatching(/\|x\|--\|x\|--afterit/),
+  });
+});
+
 posixTest.for([
   ['SIGTERM', 143],
   ['SIGINT', 130],
-] as const)('%s ends it on a terminal, while the thread is busy', { timeout: 60_000 }, async ([signal, code], t) => {
+] as const)('%s ends it on a terminal, while it is laid out', { timeout: 60_000 }, async ([signal, code], t) => {
   const gemini = await fakeGemini(t, [endless(`first\n\n${openMarks(16_000, 12)}`)]);
   const terminal = runInTerminal(t, ['hi'], { gemini });
   await terminal.until(/first/);
@@ -77,11 +86,14 @@ test('what is too hard to lay out is shown as it was written, all of it', { time
   expect(words(stdout)).toBe(words(`${openMarks(16_000, 12)}after it`));
 });
 
-test('a block that is long but harmless is laid out by the thread', async (t) => {
+test.for([
+  [900, ['head │ head', '─────┼─────', 'cell │ cell']],
+  [1100, ['| head | **head** |', '| --- | --- |', '| cell | **cell** |']],
+] as const)('a table of %d rows is laid out if they are not too many', async ([count, shown], t) => {
   const row = (word: string): string => `| ${word} | **${word}** |\n`;
-  const table = `${row('head')}| --- | --- |\n${row('cell').repeat(1500)}`;
+  const table = `${row('head')}| --- | --- |\n${row('cell').repeat(count)}`;
   const { stdout } = await runGmn(t, ['--render', 'always', 'hi'], { gemini: await fakeGemini(t, [reply(table)]) });
-  expect(stdout.split('\n').slice(0, 3)).toEqual(['head │ head', '─────┼─────', 'cell │ cell']);
+  expect(stdout.split('\n').slice(0, 3)).toEqual(shown);
 });
 
 test('a session of code that is hard to colour is exported to its end', { timeout: 60_000 }, async (t) => {

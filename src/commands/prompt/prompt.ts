@@ -21,8 +21,8 @@ import type { BilledCall } from '../../core/usage.ts';
 import { buildPromptContent, noPromptError } from '../../input/prompt.ts';
 import { findIgnoredSampling } from '../../models/generation.ts';
 import { canThink } from '../../models/table.ts';
-import { createAbortable, onAbort } from '../../platform/runtime/abort.ts';
-import { callEvery, createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
+import { onAbort } from '../../platform/runtime/abort.ts';
+import { callEvery, createDeadline, type Deadline, nextTurn } from '../../platform/runtime/clock.ts';
 import { isInteractive } from '../../platform/terminal/io.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
 import type { Renderer, RenderOptions } from '../../render/renderer.ts';
@@ -66,12 +66,10 @@ async function readFormatSetting(app: App): Promise<PromptOptions['outputFormat'
 
 async function runPrompt(options: PromptOptions, app: App): Promise<number> {
   const output = await openOutputIfWanted(options, app);
-  const ended = createAbortable();
-  onAbort(app.signal, () => ended.abort(app.signal.reason));
-  const render = await createRenderer(options, output === undefined ? app : { ...app, io: output.io }, ended.signal);
+  const render = await createRenderer(options, output === undefined ? app : { ...app, io: output.io });
   const start = async (): Promise<AsyncIterable<TurnEvent>> => {
     const notices = await checkFlagsIfAny(options, app);
-    const events = answer(options, app, { notices, end: ended.abort });
+    const events = answer(options, app, notices);
     return output?.events(events) ?? events;
   };
   let exitCode = 0;
@@ -88,25 +86,13 @@ async function runPrompt(options: PromptOptions, app: App): Promise<number> {
   return exitCode;
 }
 
-interface AnswerContext {
-  readonly notices: readonly string[];
-  readonly end: (reason: unknown) => void;
-}
-
-async function* answer(
-  options: PromptOptions,
-  app: App,
-  { notices, end }: AnswerContext,
-): AsyncGenerator<TurnEvent, void> {
+async function* answer(options: PromptOptions, app: App, notices: readonly string[]): AsyncGenerator<TurnEvent, void> {
   yield* toNotices(notices);
   checkInput(options);
   const timeoutMs = chooseTimeout(options);
   const deadline = createDeadline(app.signal, timeoutMs, deadlineError);
   const { signal } = deadline;
-  onAbort(signal, () => {
-    app.expireWrites(AppError.from(signal.reason));
-    end(signal.reason);
-  });
+  onAbort(signal, () => app.expireWrites(AppError.from(signal.reason)));
   const opened: OpenedParts = { background: {} };
   try {
     const prepared = yield* prepareRun(options, app, { deadline, opened });
@@ -330,14 +316,14 @@ async function openOutputIfWanted(options: PromptOptions, app: App): Promise<Out
   return isWanted ? (await import('../../app/output.ts')).openOutput(options, app) : undefined;
 }
 
-async function createRenderer(options: PromptOptions, app: App, signal: AbortSignal): Promise<Renderer> {
+async function createRenderer(options: PromptOptions, app: App): Promise<Renderer> {
   const { outputFormat: format = 'text', dryRun, countTokens } = options;
-  const render = await openRenderer(format, app.io, toRenderOptions(options, app, signal));
+  const render = await openRenderer(format, app.io, toRenderOptions(options, app));
   if (format === 'text' || !(dryRun || countTokens)) return render;
   return (await import('./preview.ts')).createPreviewRenderer(render, app.io.out, options);
 }
 
-function toRenderOptions(options: PromptOptions, app: App, signal: AbortSignal): RenderOptions {
+function toRenderOptions(options: PromptOptions, app: App): RenderOptions {
   // Code and JSON are not Markdown.
   const isCode = options.extract || options.extractLast || options.outputSchema !== undefined;
   const isLiteral = isCode && options.render !== 'always';
@@ -351,7 +337,7 @@ function toRenderOptions(options: PromptOptions, app: App, signal: AbortSignal):
     dialect: options.outputDialect ?? 'gmn',
     prompt: joinPrompt(options) ?? '',
     findPictures: async () => (await import('../../render/picture.ts')).choosePictures(options.pictures, app.env),
-    openTextWork: async () => (await import('../../platform/process/text-thread.ts')).textThread(signal),
+    pause: nextTurn,
     clock: app.clock,
     ticker: { every: callEvery },
   };

@@ -5,9 +5,7 @@ import { type Links, lexBlocks } from './lexer.ts';
 import { chooseShape, type TableShape } from './table.ts';
 import { createTheme } from './theme.ts';
 
-/**
- * Some Markdown blocks with the state from the text before them. Plain data, so that it can be sent to another thread.
- */
+/** Some Markdown blocks with the state from the text before them. */
 export interface BlockJob {
   readonly text: string;
   readonly width: number;
@@ -25,10 +23,7 @@ export interface LaidOutBlocks {
   readonly numbering: Numbering;
 }
 
-/**
- * Lays out blocks; undefined if they cannot be parsed as Markdown without loss. Blocks the thread for as long as it
- * takes: check `isCostly` first.
- */
+/** Lays out blocks; undefined if they cannot be parsed as Markdown without loss, or not fast enough. */
 export function layOutBlocks(job: BlockJob, openHighlighter: OpenHighlighter | undefined): LaidOutBlocks | undefined {
   const { text, width, isStyled, hasLinks, links, continued } = job;
   try {
@@ -51,7 +46,9 @@ export function layOutBlocks(job: BlockJob, openHighlighter: OpenHighlighter | u
 
 /** How a table in this text is laid out, for the rows that follow it; undefined if it is not shown in columns, or has no rows. */
 export function findTableShape({ text, width, isStyled, hasLinks, links }: BlockJob): TableShape {
-  const table = asMarkedTokens(lexBlocks(text, links) ?? []).find((token) => token.type === 'table');
+  const tokens = lexBlocks(text, links);
+  if (tokens === undefined) return 'as written';
+  const table = asMarkedTokens(tokens).find((token) => token.type === 'table');
   return table === undefined || table.rows.length === 0
     ? undefined
     : chooseShape(table, createTheme(isStyled, hasLinks), width);

@@ -3,49 +3,70 @@ import { countMatches } from '../../core/text/trim.ts';
 
 export type Links = TokensList['links'];
 
-/** In characters. Longer blocks are not prose. */
-const MAX_LENGTH = 8192;
-/** About 30 ms of lexing. The lexer's time grows with the length of a block times the marks in it. */
-const MAX_COST = 1_000_000;
+/** In characters: longer blocks are shown as written. */
+export const MAX_BLOCK_LENGTH = 65_536;
+/** How many ASCII characters are laid out in the time of any other one. */
+const WIDE = 16;
+/** Rows of a table included. */
+const MAX_LINES = 1000;
 /** Every row of a table gets as many cells as its header, written or not. */
 const MAX_CELLS = 10_000;
+/** About 30 ms of lexing. */
+const MAX_COST = 1_000_000;
 /** The lexer looks at each link definition for each block. */
 const MAX_LINKS = 200;
 
 /** Marks that nest, or whose end the lexer searches for. */
-const MARKS = /[*_~`[\]<>!\\&@]|[-+] |\d[.)] /g;
+const MARKS = /[*_~`[\]<>!\\&@]|[-+] |\d[.)] |:\/\/|www\./g;
 
+/** The steps it takes to lex this text, at most, if it is one paragraph: the lexer looks at the rest of it for each mark. */
 export function estimateCost(text: string): number {
   return text.length * (1 + countMatches(text, MARKS));
 }
 
-export function isCostly(text: string): boolean {
-  return text.length > MAX_LENGTH || estimateCost(text) > MAX_COST || countCells(text) > MAX_CELLS;
-}
-
-function countCells(text: string): number {
-  if (!text.includes('|')) return 0;
+/** Whether splitting the text into blocks takes too long: a quote or an item is read again for everything around it. */
+function isCostly(text: string): boolean {
+  if (text.length > MAX_BLOCK_LENGTH || text.length + (WIDE - 1) * countWide(text) > MAX_BLOCK_LENGTH) return true;
   const lines = text.split('\n');
-  return lines.length * lines.reduce((most, line) => Math.max(most, countMatches(line, /\|/g)), 0);
+  const deepest = lines.reduce((most, line) => Math.max(most, measureDepth(line)), 1);
+  const cells = lines.reduce((most, line) => Math.max(most, countMatches(line, /\|/g)), 0);
+  return lines.length > MAX_LINES || lines.length * cells > MAX_CELLS || text.length * deepest > MAX_COST;
 }
 
+function countWide(text: string): number {
+  return text.length - text.replace(/[^\0-\x7f]+/g, '').length;
+}
+
+/** How many quotes and items a line is in, at most. */
+function measureDepth(line: string): number {
+  return /^(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*/.exec(line)?.[0].length ?? 0;
+}
+
+/**
+ * Lexes whole blocks; undefined if that takes too long, or if text would be lost. May overflow the stack on deep nesting.
+ */
 export function lexBlocks(text: string, links: Links): TokensList | undefined {
+  if (isCostly(text)) return undefined;
   const lexer = new Lexer({ gfm: true });
   lexer.tokens.links = { ...links };
-  const tokens = lexer.lex(text);
+  lexer.blockTokens(text.replace(/\r\n?/g, '\n'), lexer.tokens);
+  // The paragraphs, items and cells that `lex` would read next.
+  const cost = lexer.inlineQueue.reduce((sum, { src }) => sum + estimateCost(src), 0);
+  if (cost > MAX_COST) return undefined;
+  for (const { src, tokens } of lexer.inlineQueue) lexer.inlineTokens(src, tokens);
+  const { tokens } = lexer;
   if (removeSpaces(tokens.map((token) => token.raw).join('')) !== removeSpaces(text)) return undefined;
   if (Object.keys(tokens.links).length > MAX_LINKS) tokens.links = links;
   return tokens;
 }
 
-/** Lexes whole blocks; undefined if that is too costly, or if text was lost. May overflow the stack on deep nesting. */
 export type BlockLexer = (text: string) => TokensList | undefined;
 
 /** A lexer for a text in pieces: link definitions apply from where they stand. */
 export function blockLexer(): BlockLexer {
   let links: Links = {};
   return (text) => {
-    const tokens = isCostly(text) ? undefined : lexBlocks(text, links);
+    const tokens = lexBlocks(text, links);
     links = tokens?.links ?? links;
     return tokens;
   };

@@ -1,15 +1,6 @@
 import { countMatches, takeBefore } from '../../core/text/trim.ts';
 import { measureWidth } from '../../core/text/width.ts';
-import {
-  estimateCost,
-  findFence,
-  findListMarker,
-  isCostly,
-  isHeading,
-  isRule,
-  isUnderline,
-  measureIndent,
-} from './lexer.ts';
+import { estimateCost, findFence, findListMarker, isHeading, isRule, isUnderline, measureIndent } from './lexer.ts';
 import type { OpenText } from './segments.ts';
 import { stripPaint } from './theme.ts';
 
@@ -18,11 +9,13 @@ export function countRows(lines: readonly string[], columns: number): number {
   return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(measureWidth(stripPaint(line)) / columns)), 0);
 }
 
+/** In characters: longer text is not looked at for every piece that comes. */
+const MAX_PREVIEW_LENGTH = 8192;
 /** About 5 ms: it is laid out for every piece of text that comes. */
 const MAX_PREVIEW_COST = 150_000;
 
 export function canPreview(text: string): boolean {
-  return !isCostly(text) && estimateCost(text) <= MAX_PREVIEW_COST;
+  return text.length <= MAX_PREVIEW_LENGTH && estimateCost(text) <= MAX_PREVIEW_COST;
 }
 
 /** A line that has only begun: it may become an item, a rule or a table, but now it would make a heading of all above. */

@@ -9,6 +9,7 @@ import {
   isHeading,
   isRule,
   isUnderline,
+  MAX_BLOCK_LENGTH,
   measureColumns,
   measureIndent,
 } from './lexer.ts';
@@ -227,8 +228,6 @@ interface SegmenterState {
 
 /** How many lines a paragraph with an unclosed bracket or star waits for the closing one. */
 const MAX_OPEN_LINES = 100;
-/** In characters. A longer block is too long for the lexer, so there is no need to wait for its end. */
-const MAX_OPEN_LENGTH = 262_144;
 
 function createState(): SegmenterState {
   return {
@@ -248,7 +247,8 @@ function createState(): SegmenterState {
 }
 
 function addLine(cut: SegmenterState, written: string): void {
-  if (cut.size > MAX_OPEN_LENGTH) closeBlock(cut);
+  // A longer block is shown as written, so there is no need to wait for its end.
+  if (cut.size > MAX_BLOCK_LENGTH) closeBlock(cut);
   leaveItems(cut, written);
   const line = resumeMarks(stripIndent(written, findInnerIndent(cut)), cut.marks);
   cut.marks = '';

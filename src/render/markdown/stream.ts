@@ -1,10 +1,9 @@
 import { joinLines } from '../../core/text/trim.ts';
-import type { TextWork } from '../../core/text-work.ts';
-import { type BlockJob, findTableShape, type LaidOutBlocks, layOutBlocks } from './block-layout.ts';
+import { type BlockJob, findTableShape, layOutBlocks } from './block-layout.ts';
 import { createNumbering, type Numbering, plainLines } from './blocks.ts';
 import { type FenceLayout, fenceLayout } from './fence.ts';
 import { loadHighlighter, type OpenHighlighter } from './lazy.ts';
-import { estimateCost, isCostly, type Links } from './lexer.ts';
+import { estimateCost, type Links } from './lexer.ts';
 import { canPreview, closeMarks, countRows, findCut, findOpenMarks, findShownEnd } from './open-text.ts';
 import { type BlockSegment, type OpenText, type Segment, segmenter } from './segments.ts';
 import type { TableShape } from './table.ts';
@@ -15,8 +14,8 @@ export interface MarkdownPage {
   readonly columns: () => number;
   readonly isStyled: boolean;
   readonly hasLinks?: boolean;
-  /** Lays out slow blocks on another thread. If absent, they are shown as written. */
-  readonly work?: TextWork | undefined;
+  /** Lets the event loop run between blocks. */
+  readonly pause?: (() => Promise<void>) | undefined;
 }
 
 /** Lays out Markdown as it streams. The text must already be filtered for the terminal. */
@@ -52,8 +51,10 @@ interface ShownPreview extends Preview {
 
 /** The cost after which to yield to the event loop: about 10 ms. */
 const MAX_AT_ONCE = 300_000;
-/** In characters: code inside a list or a quote is highlighted all at once. */
+/** In characters: code inside a list or a quote would be highlighted all at once, so longer code is not. */
 const MAX_INNER_CODE = 1024;
+/** In characters: longer text that is shown as written is left for the terminal to wrap. */
+const MAX_WRAPPED = 8192;
 
 /** Nothing of the text is ever lost: what cannot be laid out is shown as written. */
 export function markdownStream(page: MarkdownPage): MarkdownStream {
@@ -120,13 +121,13 @@ interface SegmentLayout {
   /** Loads what these segments need. */
   prepare(segments: readonly Segment[]): Promise<void>;
   layOut(segment: Exclude<Segment, { type: 'blank' }>): Promise<readonly string[]>;
-  /** This text in place of the open one, on this thread; undefined if it cannot be parsed. */
+  /** This text in place of the open one; undefined if it cannot be parsed. */
   layOutNow(open: OpenText, text: string): readonly string[] | undefined;
   /** If the open text is a table, the rows after the first `length` characters will look like those before. */
   keepShape(open: OpenText, length: number): void;
 }
 
-function segmentLayout({ columns, isStyled, hasLinks = false, work }: MarkdownPage): SegmentLayout {
+function segmentLayout({ columns, isStyled, hasLinks = false, pause }: MarkdownPage): SegmentLayout {
   const fences = fenceLayout(createTheme(isStyled, hasLinks), () => openHighlighter);
   let links: Links = {};
   let openHighlighter: OpenHighlighter | undefined;
@@ -144,23 +145,19 @@ function segmentLayout({ columns, isStyled, hasLinks = false, work }: MarkdownPa
   const endLists = (margin: number): void => {
     for (const key of numberings.keys()) if (key >= margin) numberings.delete(key);
   };
-  const layOutBlock = async (segment: BlockSegment): Promise<readonly string[]> => {
+  const layOutBlock = (segment: BlockSegment): readonly string[] => {
     const job = toJob(segment);
     const { text, width } = job;
-    const isHard = isCostly(text) || (text.length > MAX_INNER_CODE && isStyled && hasCode(text));
-    // The thread runs `layOutBlocks` on the same job.
-    const laidOut = isHard
-      ? ((await work?.run('blocks', job)) as LaidOutBlocks | undefined)
-      : layOutBlocks(job, openHighlighter);
-    if (!isHard) cost += estimateCost(text);
+    const isLongCode = text.length > MAX_INNER_CODE && hasCode(text);
+    const laidOut = layOutBlocks(job, isLongCode ? undefined : openHighlighter);
+    cost += estimateCost(text);
     links = laidOut?.links ?? links;
     const { margin = 0 } = segment;
     endLists(margin);
     if (laidOut !== undefined) numberings.set(margin, laidOut.numbering);
-    const lines = laidOut?.lines ?? (isHard ? text.trimEnd().split('\n') : plainLines(text, width));
-    return indentLines(lines, segment);
+    return indentLines(laidOut?.lines ?? writtenLines(segment, width), segment);
   };
-  const layOutSegment = async (segment: Exclude<Segment, { type: 'blank' }>): Promise<readonly string[]> => {
+  const layOutSegment = (segment: Exclude<Segment, { type: 'blank' }>): readonly string[] => {
     if (segment.type === 'blocks') return layOutBlock(segment);
     if (segment.type === 'fence') endLists(segment.margin);
     const lines = fences.add(segment);
@@ -173,9 +170,9 @@ function segmentLayout({ columns, isStyled, hasLinks = false, work }: MarkdownPa
       if (isStyled && segments.some(needsHighlighter)) openHighlighter ??= await loadHighlighter();
     },
     async layOut(segment) {
-      const lines = await layOutSegment(segment);
+      const lines = layOutSegment(segment);
       if (cost > MAX_AT_ONCE) {
-        await work?.pause();
+        await pause?.();
         cost = 0;
       }
       return lines;
@@ -225,6 +222,12 @@ function layOutOpen(open: OpenText, { room, columns, layout }: PreviewOptions): 
   if (kind === 'code') return indentLines([tail], block);
   const laidOut = canPreview(text) ? layout.layOutNow(open, closeMarks(open)) : undefined;
   return laidOut ?? indentLines(plainLines(tail, Math.max(1, columns - (block.margin ?? 0))), block);
+}
+
+/** A block that is not laid out. The header of a table that began earlier has been shown. */
+function writtenLines({ text, isContinued = false }: BlockSegment, width: number): readonly string[] {
+  const rest = isContinued ? text.split('\n').slice(2).join('\n') : text;
+  return rest.length > MAX_WRAPPED ? rest.trimEnd().split('\n') : plainLines(rest, width);
 }
 
 function indentLines(lines: readonly string[], { margin = 0 }: BlockSegment): readonly string[] {

@@ -16,7 +16,9 @@ const SEPARATOR = ' │ ';
 const MIN_COLUMN = 8;
 
 /** What the rows that follow must know of a table: the widths of its columns; undefined if it is shown as a list. */
-export type TableShape = readonly number[] | undefined;
+export type TableShape = ColumnWidths | 'as written';
+
+type ColumnWidths = readonly number[] | undefined;
 
 /**
  * A table in aligned columns, its cells wrapped where the window is too narrow; as a list of `name: value` if a column
@@ -24,23 +26,28 @@ export type TableShape = readonly number[] | undefined;
  */
 export function tableLines(table: Tokens.Table, theme: Theme, width: number): readonly string[] {
   if (!hasAllWords(table)) return table.raw.trimEnd().split('\n');
-  const { header, rows } = toCells(table, theme);
-  const shape = chooseShape(table, theme, width) ?? (rows.length === 0 ? header.map((cell) => cell.width) : undefined);
+  const cells = toCells(table, theme);
+  const { header, rows } = cells;
+  const shape = chooseWidths(cells, width) ?? (rows.length === 0 ? header.map((cell) => cell.width) : undefined);
   if (shape === undefined) return tableAsList(header, rows, width);
   const rule = theme.faint(shape.map((columns) => '─'.repeat(columns)).join('─┼─'));
   return [...rowLines(header, table, { shape, theme }), rule, ...bodyLines(rows, table, { shape, theme })];
 }
 
 export function continuedLines(table: Tokens.Table, shape: TableShape, theme: Theme, width: number): readonly string[] {
-  if (!hasAllWords(table)) return table.raw.trimEnd().split('\n').slice(2);
+  if (shape === 'as written' || !hasAllWords(table)) return table.raw.trimEnd().split('\n').slice(2);
   const { header, rows } = toCells(table, theme);
   if (shape === undefined) return rows.length > 0 ? ['', ...tableAsList(header, rows, width)] : [];
   return bodyLines(rows, table, { shape, theme });
 }
 
-/** The widths of the columns in a window of this width. Words are broken only if there is no other way. */
-export function chooseShape(table: Tokens.Table, theme: Theme, width: number): TableShape {
-  const { header, rows } = toCells(table, theme);
+/** The widths of the columns in a window of this width. */
+export function chooseShape(table: Tokens.Table, theme: Theme, width: number): ColumnWidths {
+  return chooseWidths(toCells(table, theme), width);
+}
+
+/** Words are broken only if there is no other way. */
+function chooseWidths({ header, rows }: Cells, width: number): ColumnWidths {
   const measure = (by: (cell: Cell) => number): readonly number[] =>
     header.map((cell, column) => rows.reduce((widest, row) => Math.max(widest, by(row[column] ?? cell)), by(cell)));
   const wanted = measure((cell) => cell.width);
@@ -53,7 +60,7 @@ export function chooseShape(table: Tokens.Table, theme: Theme, width: number): T
 }
 
 /** Shares the room that the least widths leave; undefined if there is none. */
-function fitColumns(wanted: readonly number[], least: readonly number[], room: number): TableShape {
+function fitColumns(wanted: readonly number[], least: readonly number[], room: number): ColumnWidths {
   let rest = room - least.reduce((sum, columns) => sum + columns, 0);
   if (rest < 0) return undefined;
   const widths = [...least];
@@ -121,7 +128,12 @@ function wrapCell(cell: Cell, columns: number): readonly CellLine[] {
   }));
 }
 
-function toCells(table: Tokens.Table, theme: Theme): { header: readonly Cell[]; rows: readonly (readonly Cell[])[] } {
+interface Cells {
+  readonly header: readonly Cell[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+function toCells(table: Tokens.Table, theme: Theme): Cells {
   return {
     header: table.header.map((cell) => toCell(cell, theme, theme.strong)),
     rows: table.rows.map((row) => row.map((cell) => toCell(cell, theme, plainPaint))),
