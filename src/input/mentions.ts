@@ -8,7 +8,7 @@ import { type FoundPath, inspectPath } from '../platform/files/read.ts';
 import { readRulesAboveNamed, readRulesWithin, unreadableRulesError } from '../tools/search/ignore.ts';
 import { type Attachments, isAttachment, toAttachment, toPlainName } from './attachment.ts';
 import { addDirectory, createWalkContext, type FileContext, loadFile, type WalkContext } from './files.ts';
-import { describeMissingPath } from './missing-path.ts';
+import { createFindElsewhere, describeMissingPath, type FindElsewhere } from './missing-path.ts';
 import type { ReadResource, Resource } from './prompt-input.ts';
 
 /**
@@ -16,7 +16,8 @@ import type { ReadResource, Resource } from './prompt-input.ts';
  * that `\@` loses its backslash. A mention that is not a file may be a resource of an MCP server. Ignored files,
  * possible secrets, unknown resources and what looks like a path of no file are not attached, and a notice says so. Any other mention is plain text.
  */
-export async function* addMentions(prompt: string, context: MentionContext): AsyncGenerator<TurnEvent, string> {
+export async function* addMentions(prompt: string, given: MentionOptions): AsyncGenerator<TurnEvent, string> {
+  const context = { ...given, findElsewhere: createFindElsewhere(given) };
   const walked = await createWalkContext(context);
   let text = '';
   for (const piece of parseMentions(prompt)) {
@@ -35,8 +36,12 @@ export async function* addMentions(prompt: string, context: MentionContext): Asy
   return text;
 }
 
-interface MentionContext extends FileContext {
+interface MentionOptions extends FileContext {
   readonly readResource?: ReadResource | undefined;
+}
+
+interface MentionContext extends MentionOptions {
+  readonly findElsewhere: FindElsewhere;
 }
 
 async function* attachResource(mentions: readonly string[], context: MentionContext): AsyncGenerator<TurnEvent, void> {
@@ -59,18 +64,18 @@ const RESOURCE = /^(?!(?:https?|ftp|file|ssh|git|mailto|data):)([^\s:/@]+):(?:\/
 /** Without a notice, the model would have to guess what the mention means. */
 async function* reportUnresolved(
   mentions: readonly string[],
-  { readResource, cwd }: MentionContext,
+  context: MentionContext,
 ): AsyncGenerator<TurnEvent, void> {
   // The shortest candidate, i.e. without trailing punctuation.
   const mention = mentions.findLast((candidate) => RESOURCE.test(candidate));
   if (mention === undefined) {
-    const missing = await describeMissingPath(mentions, cwd);
+    const missing = await describeMissingPath(mentions, context);
     if (missing !== undefined) yield { type: 'notice', message: `not attached: ${toPlainName(missing)}` };
     return;
   }
   const [, server = ''] = RESOURCE.exec(mention) ?? [];
   const why =
-    readResource !== undefined
+    context.readResource !== undefined
       ? 'is not a resource of an MCP server in use here'
       : `names an MCP server, and none is in use (--allowed-mcp-server-names ${toPlainName(server)} uses it)`;
   yield { type: 'notice', message: `not attached: @${toPlainName(mention)} ${why}` };
@@ -177,6 +182,8 @@ const STOP = /[,;!?'`()[\]{}<>\p{Ps}\p{Pe}\p{Pi}\p{Pf}]|(?![\0-\x7f])\p{Po}/u;
  * Common inside paths and in `@<server>:<uri>`, so they end a path only at the end of the word or before a line number.
  */
 const WEAK_STOP = /^(?:[.:]+|:\d+(?::\d+)?)$/;
+/** In characters: longer runs of them end no path. */
+const MAX_WEAK_STOP = 32;
 const CJK = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/u;
 const MAX_PATHS = 16;
 const MAX_PATH_LENGTH = 4096;
@@ -226,6 +233,6 @@ function listEndings(word: string): readonly string[] {
 /** True if a path may end before `index`; the next longer candidate ends at `end`. */
 function canEndAt(word: string, index: number, end: number): boolean {
   const character = word[index] ?? '';
-  if (STOP.test(character) || WEAK_STOP.test(word.slice(index, end))) return true;
+  if (STOP.test(character) || (end - index <= MAX_WEAK_STOP && WEAK_STOP.test(word.slice(index, end)))) return true;
   return CJK.test(character) && (word[index - 1] ?? '') < '\x80';
 }

@@ -7,14 +7,25 @@ import { readDirectory } from '../platform/files/read.ts';
 const FILE_ENDING =
   /\.(?:md|txt|rst|tex|json|jsonl|ya?ml|toml|csv|tsv|xml|html?|s?css|[cm]?[jt]sx?|py|ipynb|rb|rs|go|java|kt|swift|c|h|cc|cpp|hpp|cs|php|sh|sql|log|ini|conf|cfg|lock|diff|patch|pdf|png|jpe?g|gif|webp|svg|mp[34]|wav|docx?|xlsx?|pptx?)$/i;
 
+/** Finds a path below the working directory by its last part. Throws the signal's reason. */
+export type FindElsewhere = (name: string) => Promise<string | undefined>;
+
+interface MissingContext {
+  readonly cwd: string;
+  readonly findElsewhere: FindElsewhere;
+}
+
 /**
  * What to say about a mention of which no file was found; undefined if it may be no path at all: `@alice`,
  * `@types/node`, `@app.get`. `names` are the candidates of the mention, the longest first.
  */
-export async function describeMissingPath(names: readonly string[], cwd: string): Promise<string | undefined> {
-  const name = names.findLast((candidate) => looksLikePath(candidate, cwd));
+export async function describeMissingPath(
+  names: readonly string[],
+  context: MissingContext,
+): Promise<string | undefined> {
+  const name = names.findLast((candidate) => looksLikePath(candidate, context.cwd));
   if (name === undefined) return undefined;
-  const near = await findNearestPath(name, cwd);
+  const near = await findNearestPath(name, context);
   return `there is no file ${name}${near === undefined ? '' : `; did you mean @${near}?`}`;
 }
 
@@ -26,7 +37,10 @@ function looksLikePath(name: string, cwd: string): boolean {
 }
 
 /** The path with its first part that does not exist replaced by the most similar one that does. */
-async function findNearestPath(name: string, cwd: string): Promise<string | undefined> {
+async function findNearestPath(
+  name: string,
+  { cwd, findElsewhere }: MissingContext,
+): Promise<string | undefined> {
   const parts = name.split('/').filter((part) => part !== '.');
   const missing = parts.findIndex((_, index) => !isDirectory(resolve(cwd, ...parts.slice(0, index + 1))));
   const above = parts.slice(0, Math.max(missing, 0));
@@ -37,11 +51,15 @@ async function findNearestPath(name: string, cwd: string): Promise<string | unde
   const fitting = entries.filter(({ kind }) => isLast || kind === 'directory').map((entry) => entry.name);
   const [near] = findNearestNames(parts[missing] ?? '', fitting);
   if (near !== undefined) return join(...above, near, ...(isLast ? [] : parts.slice(missing + 1)));
-  return missing === 0 && isLast ? findElsewhere(name, cwd) : undefined;
+  return missing === 0 && isLast ? findElsewhere(name) : undefined;
 }
 
-async function findElsewhere(name: string, cwd: string): Promise<string | undefined> {
-  const { createPathSearch } = await import('./path-search.ts');
-  const paths = await createPathSearch()(name, { cwd, most: Number.POSITIVE_INFINITY });
-  return paths.find((path) => path.endsWith(`/${name}`));
+/** Walks the tree with the first name that is looked for. */
+export function createFindElsewhere({ cwd, signal }: { readonly cwd: string; readonly signal: AbortSignal }): FindElsewhere {
+  let paths: Promise<readonly string[]> | undefined;
+  return async (name) => {
+    const { listPaths } = await import('./path-search.ts');
+    paths ??= listPaths(cwd, signal);
+    return (await paths).find((path) => path.endsWith(`/${name}`));
+  };
 }

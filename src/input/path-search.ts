@@ -51,12 +51,23 @@ interface WalkPlace {
 
 function startWalk(place: WalkPlace): Walk {
   const controller = new AbortController();
-  const collect = async (): Promise<readonly string[]> => {
-    const paths: string[] = [];
-    for await (const path of walkPaths(place, controller.signal)) paths.push(joinBelow(place.directory, path));
-    return paths;
-  };
-  return { paths: collect().catch(() => []), stop: () => controller.abort() };
+  return { paths: collectPaths(place, controller.signal).catch(() => []), stop: () => controller.abort() };
+}
+
+/** The paths below the working directory, the near ones first; none if it cannot be read. Throws the signal's reason. */
+export async function listPaths(cwd: string, signal: AbortSignal): Promise<readonly string[]> {
+  try {
+    return await collectPaths({ root: await resolveWorkspace(cwd), directory: '', maxEntries: MAX_ENTRIES }, signal);
+  } catch {
+    signal.throwIfAborted();
+    return [];
+  }
+}
+
+async function collectPaths(place: WalkPlace, signal: AbortSignal): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for await (const path of walkPaths(place, signal)) paths.push(joinBelow(place.directory, path));
+  return paths;
 }
 
 /** The directory that was typed in full, so that what is in it is found even in a huge tree; else empty. */
@@ -82,6 +93,7 @@ async function* walkPaths(
   { root, directory, maxEntries }: WalkPlace,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
+  signal.throwIfAborted();
   const start = join(root, directory);
   const walk = walkTree({
     start,

@@ -72,6 +72,13 @@ test('what stands for nothing is text, without a word', async (t) => {
   expect(await sendMentions(cwd, prompt)).toEqual({ parts: [{ text: prompt }], notices: [] });
 });
 
+test('the search for a file of that name ends with the run', async (t) => {
+  const controller = new AbortController();
+  const readResource = async () => controller.abort(new Error('ended'));
+  const over = { readResource, signal: controller.signal };
+  await expect(sendMentions(folder(t, { 'src/main.ts': '' }), '@main.ts', over)).rejects.toThrow('ended');
+});
+
 test('what looks like a path but is no file stays text, with a notice that names the nearest file', async (t) => {
   const cwd = folder(t, { 'src/main.ts': 'x', 'README.md': '' });
   const prompt =
