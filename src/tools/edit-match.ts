@@ -1,27 +1,32 @@
 import type { LineCounts } from '../core/tool.ts';
 
-/** A match found without regard to white space: its pieces as found in the file, and as the edit spelled them. */
-interface LooseMatch {
-  readonly wanted: readonly string[];
-  readonly found: readonly string[];
-}
+/** Fits the replacement to one place that was found without regard to white space, given its pieces as in the file. */
+type Fit = (found: readonly string[]) => readonly string[];
 
 /**
  * The replacement lines. A line the edit does not change stays as it is in the file, to the byte; a new one takes over
- * the indentation of the lines around it.
+ * the indentation of the lines around it. `wanted` is how the edit spelled the lines found. Compared once for all places.
  */
-export function keepLineForms(next: readonly string[], { wanted, found }: LooseMatch): readonly string[] {
+export function keepLineForms(next: readonly string[], wanted: readonly string[]): Fit {
   const kept = matchPieces(wanted, next);
-  const indents = new Map<string, string>();
+  const own = new Map<string, number>();
   wanted.forEach((line, index) => {
-    const own = findIndent(line);
-    if (line.trim() !== '' && !indents.has(own)) indents.set(own, findIndent(found[index] ?? ''));
+    const indent = findIndent(line);
+    const isKnown = own.has(indent) || own.size >= MAX_INDENTS || indent.length > MAX_INDENT_LENGTH;
+    if (line.trim() !== '' && !isKnown) own.set(indent, index);
   });
-  return next.map((line, index) => {
-    const same = kept[index];
-    return same === undefined ? reindent(line, indents) : (found[same] ?? line);
-  });
+  return (found) => {
+    const indents = new Map([...own].map(([indent, index]) => [indent, findIndent(found[index] ?? '')]));
+    return next.map((line, index) => {
+      const same = kept[index];
+      return same === undefined ? reindent(line, indents) : (found[same] ?? line);
+    });
+  };
 }
+
+/** Each line is compared with each of them. */
+const MAX_INDENTS = 50;
+const MAX_INDENT_LENGTH = 200;
 
 interface Indent {
   readonly from: string;
@@ -30,21 +35,23 @@ interface Indent {
 
 /**
  * The replacement words and gaps. A gap between two unchanged words stays as it is in the file; other gaps take over
- * the indentation of the file.
+ * the indentation of the file. Compared once for all places.
  */
 export function keepGaps(
   next: readonly string[],
-  { wanted, found, indent }: LooseMatch & { readonly indent: Indent },
-): readonly string[] {
+  wanted: readonly string[],
+): (found: readonly string[], indent: Indent) => readonly string[] {
   const kept = matchPieces(wanted, next);
-  const indents = new Map([[indent.from, indent.to]]);
-  return next.map((piece, index) => {
-    if (piece.trim() !== '') return piece;
-    const same = kept[index];
-    const isInside = kept[index - 1] !== undefined && kept[index + 1] !== undefined;
-    if (same !== undefined && isInside) return found[same] ?? piece;
-    return piece.replace(/(?<=\n)[^\S\n]*$/, (blanks) => reindent(`${blanks}x`, indents).slice(0, -1));
-  });
+  return (found, indent) => {
+    const indents = new Map([[indent.from, indent.to]]);
+    return next.map((piece, index) => {
+      if (piece.trim() !== '') return piece;
+      const same = kept[index];
+      const isInside = kept[index - 1] !== undefined && kept[index + 1] !== undefined;
+      if (same !== undefined && isInside) return found[same] ?? piece;
+      return piece.replace(/(?<=\n)[^\S\n]*$/, (blanks) => reindent(`${blanks}x`, indents).slice(0, -1));
+    });
+  };
 }
 
 export function findIndent(line: string): string {
@@ -70,11 +77,18 @@ function splitKeepingBreaks(text: string): readonly string[] {
   return text === '' ? [] : text.split(/(?<=\n)/);
 }
 
-/** Above this table size only the common start and end are compared. */
-const MAX_CELLS = 250_000;
+/** A few milliseconds. */
+export const MAX_CELLS = 250_000;
 
-/** For each new piece the index of the old piece it equals, or undefined: a longest common subsequence. */
-export function matchPieces(old: readonly string[], next: readonly string[]): readonly (number | undefined)[] {
+/**
+ * For each new piece the index of the old piece it equals, or undefined: a longest common subsequence. Above this table
+ * size only the common start and end are compared.
+ */
+export function matchPieces(
+  old: readonly string[],
+  next: readonly string[],
+  maxCells = MAX_CELLS,
+): readonly (number | undefined)[] {
   const kept: (number | undefined)[] = next.map(() => undefined);
   const room = Math.min(old.length, next.length);
   let head = 0;
@@ -84,7 +98,7 @@ export function matchPieces(old: readonly string[], next: readonly string[]): re
   for (let index = 0; index < head; index += 1) kept[index] = index;
   for (let index = 1; index <= tail; index += 1) kept[next.length - index] = old.length - index;
   const [rows, columns] = [old.length - head - tail, next.length - head - tail];
-  if (rows * columns > MAX_CELLS) return kept;
+  if (rows * columns > maxCells) return kept;
   const lengths = computeCommonLengths(old.slice(head, head + rows), next.slice(head, head + columns));
   for (let [row, column] = [0, 0]; row < rows && column < columns; ) {
     if (old[head + row] === next[head + column]) {

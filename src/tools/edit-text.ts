@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import { yieldToEvents } from '../platform/runtime/clock.ts';
-import { findIndent, keepGaps, keepLineForms, matchPieces } from './edit-match.ts';
+import { findIndent, keepGaps, keepLineForms, MAX_CELLS, matchPieces } from './edit-match.ts';
 import { findLineEnding } from './text-file.ts';
 
 export interface Edit {
@@ -20,7 +20,7 @@ export interface JointResult extends EditResult {
 }
 
 /** Larger files are not searched ignoring white space: that takes far more time and memory than the text itself. */
-const MAX_LOOSE = 1_000_000;
+const MAX_LOOSE = 262_144;
 const MAX_PLACES = 10_000;
 /** Characters of the new text in all places together; equals the largest file tools write. */
 const MAX_NEW_TEXT = 20_000_000;
@@ -164,6 +164,7 @@ function toOriginalOffset({ pairs }: PlainText, place: number): number {
 
 function applyMatches(text: string, plain: PlainText, matches: readonly Match[]): string {
   const usual = findLineEnding(text);
+  const isMixed = /[\r\n]/.test(text.replaceAll(usual, ''));
   const align = createAligner();
   let result = '';
   let done = 0;
@@ -171,6 +172,11 @@ function applyMatches(text: string, plain: PlainText, matches: readonly Match[])
     const { start, end, replacement } = trimMatch(plain.text, match);
     const from = toOriginalOffset(plain, start);
     const to = toOriginalOffset(plain, end);
+    if (!isMixed) {
+      result += text.slice(done, from) + replacement.replaceAll('\n', usual);
+      done = to;
+      continue;
+    }
     const whole = text.slice(toOriginalOffset(plain, match.start), toOriginalOffset(plain, match.end));
     const ending = /\r\n|\r|\n/.exec(text.slice(from, to))?.[0] ?? /\r\n|\r|\n/.exec(whole)?.[0] ?? usual;
     const keepPiece = (piece: Range): string =>
@@ -214,12 +220,15 @@ function restoreEndings(
     .join('');
 }
 
-/** Caches the last comparison: the same lines are often found in many places. */
+/** Caches the last comparison: the same lines are often found in many places. The limit is one for all of them. */
 function createAligner(): typeof matchPieces {
   let last: { readonly key: string; readonly same: ReturnType<typeof matchPieces> } | undefined;
+  let room = MAX_CELLS;
   return (old, next) => {
     const key = JSON.stringify([old, next]);
-    last = last?.key === key ? last : { key, same: matchPieces(old, next) };
+    if (last?.key === key) return last.same;
+    last = { key, same: matchPieces(old, next, room) };
+    room = Math.max(0, room - old.length * next.length);
     return last.same;
   };
 }
@@ -263,16 +272,16 @@ function findByLines(text: string, wanted: string, next: string): readonly Match
   const starts: number[] = [0];
   for (const line of lines) starts.push((starts.at(-1) ?? 0) + line.length + 1);
   const trimAll = (list: readonly string[]): readonly string[] => list.map((line) => line.trim());
+  const body = hasEnd && next.endsWith('\n') ? next.slice(0, -1) : next;
+  const fit = keepLineForms(body.split('\n'), wantedLines);
   return checkSize(findLineRuns(trimAll(lines), trimAll(wantedLines)), next).map((index) => {
     const start = starts[index] ?? 0;
     const end = (starts[index + wantedLines.length] ?? 0) - 1;
     const found = lines.slice(index, index + wantedLines.length);
     // Deleted lines take their line feed with them, if there is one.
     if (hasEnd && next === '') return { start, end: Math.min(end + 1, text.length), replacement: '' };
-    const body = hasEnd && next.endsWith('\n') ? next.slice(0, -1) : next;
     const isJoined = hasEnd && body === next && end < text.length;
-    const replacement = keepLineForms(body.split('\n'), { wanted: wantedLines, found }).join('\n');
-    return { start, end: isJoined ? end + 1 : end, replacement };
+    return { start, end: isJoined ? end + 1 : end, replacement: fit(found).join('\n') };
   });
 }
 
@@ -293,26 +302,32 @@ function findLineRuns(lines: readonly string[], wanted: readonly string[]): read
 function findByWords(text: string, wanted: string, next: string): readonly Match[] {
   const trimmed = wanted.trim();
   const needle = trimmed.replace(/\s+/g, ' ');
-  let squeezed = '';
-  const origins: number[] = [];
-  for (const { 0: piece, index } of text.matchAll(/\s+|\S+/g)) {
-    const isGap = piece.trim() === '';
-    squeezed += isGap ? ' ' : piece;
-    for (let offset = 0; offset < (isGap ? 1 : piece.length); offset += 1) origins.push(index + offset);
-  }
+  const toOrigin = createOriginFinder(text);
   const body = trimEnds(next, wanted);
-  return checkSize(findAll(squeezed, needle), body).map((place) => {
-    const start = origins[place] ?? 0;
-    const end = (origins[place + needle.length - 1] ?? 0) + 1;
-    const found = splitAtSpaces(text.slice(start, end));
-    const line = text.slice(text.lastIndexOf('\n', start - 1) + 1, end);
-    const indent = { from: findIndent(wanted.replace(/^\s*\n/, '')), to: findIndent(line) };
-    return {
-      start,
-      end,
-      replacement: keepGaps(splitAtSpaces(body), { wanted: splitAtSpaces(trimmed), found, indent }).join(''),
-    };
+  const places = checkSize(findAll(text.replace(/\s+/g, ' '), needle), body);
+  if (places.length === 0) return [];
+  const fit = keepGaps(splitAtSpaces(body), splitAtSpaces(trimmed));
+  const from = findIndent(wanted.replace(/^\s*\n/, ''));
+  let line = 0;
+  return places.map((place) => {
+    const start = toOrigin(place);
+    const end = toOrigin(place + needle.length - 1) + 1;
+    // From the last line on: looking back to the start of the text would take long for each place of a long line.
+    line += text.slice(line, start).lastIndexOf('\n') + 1;
+    const indent = { from, to: findIndent(text.slice(line, end)) };
+    return { start, end, replacement: fit(splitAtSpaces(text.slice(start, end)), indent).join('') };
   });
+}
+
+/** Finds offsets of the text with its gaps squeezed in the text itself; they must be asked for in order. */
+function createOriginFinder(text: string): (place: number) => number {
+  const gaps = text.matchAll(/\s{2,}/g);
+  let gap = gaps.next();
+  let removed = 0;
+  return (place) => {
+    for (; !gap.done && gap.value.index - removed < place; gap = gaps.next()) removed += gap.value[0].length - 1;
+    return place + removed;
+  };
 }
 
 /** Removes the leading and trailing white space of the wanted text from the new text too: the match has none there. */

@@ -6,7 +6,12 @@ type Token =
   | { readonly kind: 'many' }
   | { readonly kind: 'class'; readonly has: (char: string) => boolean };
 
-type Step = '**' | { readonly name: string } | { readonly tokens: readonly Token[] };
+type Step =
+  | '**'
+  | { readonly name: string }
+  /** Texts with anything between them. */
+  | { readonly texts: readonly [first: string, ...rest: string[]] }
+  | { readonly tokens: readonly Token[] };
 
 interface GlobOptions {
   readonly isCaseSensitive: boolean;
@@ -20,6 +25,8 @@ export interface GlobPattern {
   /** The literal directories that every match is in. */
   readonly base: readonly string[];
   readonly depth: number;
+  /** The steps that matching takes, at most, for each character of a path. */
+  readonly cost: number;
   /**
    * Takes a path relative to the start, with slashes. Time is at most pattern length × path length, per alternative.
    */
@@ -44,11 +51,18 @@ export function compileGlob(pattern: string, options: GlobOptions): GlobPattern 
   return {
     base: options.isCaseSensitive ? findBase(ways) : [],
     depth: isDeep ? Number.POSITIVE_INFINITY : Math.max(...ways.map((steps) => steps.length)),
+    cost: ways.flat().reduce((sum, step) => sum + countSteps(step), 0),
     matches: (path) => {
       const names = fold(path).split('/');
       return ways.some((steps) => matchSteps(steps, names, options.hidesDots === true));
     },
   };
+}
+
+/** Texts are found one after the other, without going back, and by the runtime. */
+function countSteps(step: Step): number {
+  if (step === '**' || 'name' in step) return 1;
+  return 'texts' in step ? 1 + Math.max(...step.texts.map(({ length }) => length)) / 8 : step.tokens.length;
 }
 
 function complexityError(why: string): AppError {
@@ -70,8 +84,13 @@ function parseSteps(pattern: string): readonly Step[] {
   return pattern.split('/').map((text) => {
     if (text === '**') return '**';
     const tokens = parseTokens(text);
-    const name = tokens.map((token) => (token.kind === 'char' ? token.char : '')).join('');
-    return tokens.every((token) => token.kind === 'char') ? { name } : { tokens };
+    const texts: [string, ...string[]] = [''];
+    for (const token of tokens) {
+      if (token.kind === 'many') texts.push('');
+      else if (token.kind === 'char') texts.push(`${texts.pop() ?? ''}${token.char}`);
+      else return { tokens };
+    }
+    return texts.length === 1 ? { name: texts[0] } : { texts };
   });
 }
 
@@ -151,8 +170,24 @@ function matchSteps(steps: readonly Step[], names: readonly string[], hidesDots:
   return name === names.length && step === steps.length;
 }
 
+/** Whether a name begins with the first text, ends with the last and has the others between, in order. */
+function hasTexts(name: string, texts: readonly [string, ...string[]]): boolean {
+  const last = texts.at(-1) ?? '';
+  const end = name.length - last.length;
+  let place = texts[0].length;
+  if (place > end || !name.startsWith(texts[0]) || !name.endsWith(last)) return false;
+  for (const text of texts.slice(1, -1)) {
+    const found = name.indexOf(text, place);
+    if (found === -1) return false;
+    place = found + text.length;
+  }
+  return place <= end;
+}
+
 function matchStep(step: Exclude<Step, '**'>, name: string, hidesDots: boolean): boolean {
   if ('name' in step) return step.name === name;
+  if ('texts' in step)
+    return (!hidesDots || !name.startsWith('.') || step.texts[0] !== '') && hasTexts(name, step.texts);
   const { tokens } = step;
   if (hidesDots && name.startsWith('.') && tokens[0]?.kind !== 'char') return false;
   let token = 0;

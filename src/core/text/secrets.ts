@@ -6,6 +6,10 @@ import { takeBefore, trimTrailing } from './trim.ts';
 
 const NAMES: ReadonlySet<string> = new Set(SECRET_NAMES);
 
+const DIRECTORIES: ReadonlySet<string> = new Set(SENSITIVE_DIRECTORIES);
+/** A fast path, since walks check many names: few of them have a step that begins one of these. */
+const PAIR_STARTS: ReadonlySet<string> = new Set(SENSITIVE_PAIRS.map((pair) => takeBefore(pair, '/')));
+
 const COPY = /(?:~|\.(?:bak|backup|old|orig|save|swp))$/;
 
 const PAIR_STEPS = 3;
@@ -69,8 +73,9 @@ export function isSensitivePath(path: string, above = ''): boolean {
   const steps = [...splitSteps(above), ...splitSteps(path)];
   return (
     isSecretName(basename(path)) ||
-    steps.some((step) => SENSITIVE_DIRECTORIES.includes(step)) ||
-    hasSteps(steps, SENSITIVE_PAIRS)
+    steps.some((step) => DIRECTORIES.has(step)) ||
+    // A step may have an encoded slash in it.
+    (steps.some((step) => PAIR_STARTS.has(step) || step.includes('/')) && hasSteps(steps, SENSITIVE_PAIRS))
   );
 }
 

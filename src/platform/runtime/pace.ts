@@ -3,6 +3,7 @@ import { yieldToEvents } from './clock.ts';
 /** Keeps long work in small steps, so that timers and keys are answered in between, and ends it in time. */
 export interface Pace {
   count(): void;
+  /** To be asked at every step. */
   isDue(): boolean;
   /** Lets the event loop run. Throws the signal's reason. */
   yieldToLoop(): Promise<void>;
@@ -10,6 +11,9 @@ export interface Pace {
 }
 
 const STEP_MS = 10;
+/** Reading the clock costs more than most steps, so it is not read for each of them, unless these take so long. */
+const MANY_STEPS = 8;
+const LONG_MS = 1;
 
 interface PaceLimits {
   readonly maxEntries: number;
@@ -20,15 +24,21 @@ export function startPace({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal
   const began = performance.now();
   let stepBegan = began;
   let entries = 0;
-  let asked = 0;
+  let unasked = 0;
+  let lastAsked = began;
+  let every = MANY_STEPS;
   return {
     count: () => {
       entries += 1;
     },
     isDue: () => {
-      // Reading the clock costs more than most steps.
-      asked += 1;
-      return asked % 8 === 0 && performance.now() - stepBegan > STEP_MS;
+      unasked += 1;
+      if (unasked < every) return false;
+      unasked = 0;
+      const now = performance.now();
+      every = now - lastAsked > LONG_MS ? 1 : MANY_STEPS;
+      lastAsked = now;
+      return now - stepBegan > STEP_MS;
     },
     yieldToLoop: async () => {
       await yieldToEvents(signal);
@@ -36,7 +46,7 @@ export function startPace({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal
     },
     findStopReason: () => {
       if (entries >= maxEntries) return `after ${maxEntries} entries`;
-      return performance.now() - began > maxMs ? `after ${maxMs / 1000} seconds` : undefined;
+      return lastAsked - began > maxMs ? `after ${maxMs / 1000} seconds` : undefined;
     },
   };
 }

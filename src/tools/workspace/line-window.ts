@@ -30,7 +30,11 @@ const MAX_SCANNED_BYTES = 1_000_000_000;
 /** Breaks long lines, so that a window cuts none of them. */
 export function breakLongLines(text: string): string {
   // Half the limit, because a character may be two UTF-16 units.
-  return text.replace(new RegExp(`[^\\n]{${MAX_LINE_LENGTH / 2}}(?=[^\\n])`, 'gu'), '$&\n');
+  const pieces = new RegExp(`.{1,${MAX_LINE_LENGTH / 2}}`, 'gsu');
+  return text
+    .split('\n')
+    .map((line) => (line.length > MAX_LINE_LENGTH / 2 ? (line.match(pieces) ?? []).join('\n') : line))
+    .join('\n');
 }
 
 export function selectLines(text: string, wanted: WantedLines): LineWindow & { readonly total: number } {
