@@ -9,7 +9,7 @@ import { runTurn } from './turn.ts';
 export interface AnswerSchema {
   /** In the form the API accepts. */
   readonly schema: JsonObject;
-  readonly findFault: (answer: unknown) => string | undefined;
+  readonly findFault: (answer: JsonValue) => string | undefined;
 }
 
 export function structuredAgent(agent: Agent, { schema }: AnswerSchema): Agent {
@@ -104,8 +104,13 @@ function checkAnswer(
   const fenced = /^```\w*\n([\s\S]*)\n```$/.exec(text.trim())?.[1];
   const json = (fenced ?? text).trim();
   const value = tryParseJson(json);
-  const found = value === undefined ? 'it is not JSON' : findFault(value);
-  return found === undefined ? { json } : { json, fault: found };
+  try {
+    // It comes from JSON.parse.
+    const found = value === undefined ? 'it is not JSON' : findFault(value as JsonValue);
+    return found === undefined ? { json } : { json, fault: found };
+  } catch (thrown) {
+    throw AppError.from(thrown).with({ answer: text });
+  }
 }
 
 function schemaPrompt(schema: JsonObject): StoredContent {

@@ -1,12 +1,13 @@
-import type { Schema, SchemaDraft, Validator } from '@cfworker/json-schema';
 import type { Agent, RunTurn } from '../agent/agent.ts';
 import { type AnswerSchema, parseAnswer, runStructuredTurn, structuredAgent } from '../agent/structured.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { decodeText } from '../core/text/decode.ts';
+import { StepLimitError } from '../core/text/pattern.ts';
 import { resolveNamedFile } from '../input/named-file.ts';
 import { readBytes } from '../platform/files/read.ts';
+import type { compileSchemaCheck } from './schema-check.ts';
 
 export interface AnswerFormatOptions {
   readonly outputSchema?: string;
@@ -44,9 +45,9 @@ async function readSchema(value: string, app: App): Promise<AnswerSchema & { rea
   const isLiteral = /^\s*(?:\{|\[.*\]\s*$)/s.test(value);
   const name = isLiteral ? '--output-schema' : value;
   const document = parseSchema(isLiteral ? value : await readSchemaFile(value, app), name);
-  const { Validator } = await import('@cfworker/json-schema');
-  const validator = new Validator(document, findDraft(document));
-  return { document, schema: toApiObject(document), findFault: (answer) => findMismatch(validator, answer) };
+  const { compileSchemaCheck } = await import('./schema-check.ts');
+  const check = explainFault(() => compileSchemaCheck(document));
+  return { document, schema: toApiObject(document), findFault: (answer) => findMismatch(check, answer) };
 }
 
 async function readSchemaFile(name: string, app: App): Promise<string> {
@@ -60,7 +61,7 @@ async function readSchemaFile(name: string, app: App): Promise<string> {
   throw new AppError('usage', `--output-schema: ${name} is not text`, { hint: HINT });
 }
 
-function parseSchema(text: string, name: string): JsonObject & Schema {
+function parseSchema(text: string, name: string): JsonObject {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -70,31 +71,28 @@ function parseSchema(text: string, name: string): JsonObject & Schema {
   }
   if (!isObject(value))
     throw new AppError('usage', `${name} is not a JSON Schema: a schema is an object`, { hint: HINT });
-  return value as JsonObject & Schema;
+  return value as JsonObject;
 }
 
-const DRAFTS: readonly (readonly [string, SchemaDraft])[] = [
-  ['draft-04', '4'],
-  ['draft-06', '7'],
-  ['draft-07', '7'],
-  ['2019-09', '2019-09'],
-];
+/** About 50 ms. */
+const MAX_STEPS = 1_500_000;
 
-function findDraft({ $schema }: Schema): SchemaDraft {
-  return DRAFTS.find(([mark]) => $schema?.includes(mark))?.[1] ?? '2020-12';
+function findMismatch(check: ReturnType<typeof compileSchemaCheck>, answer: JsonValue): string | undefined {
+  const mismatch = explainFault(() => check(answer, { left: MAX_STEPS }));
+  return mismatch === undefined ? undefined : `${mismatch.at || 'the answer'}: ${mismatch.error}`;
 }
 
-function findMismatch(validator: Validator, answer: unknown): string | undefined {
+/** For example an unresolved reference or an invalid pattern. */
+function explainFault<Result>(use: () => Result): Result {
   try {
-    const { valid, errors } = validator.validate(answer);
-    // The last error is the deepest; the others only say that something below them is wrong.
-    const deepest = errors.at(-1);
-    if (valid || deepest === undefined) return undefined;
-    return `${deepest.instanceLocation.replace(/^#/, '') || 'the answer'}: ${deepest.error}`;
+    return use();
   } catch (cause) {
-    // For example an unresolved reference or an invalid pattern.
     const why = cause instanceof Error ? cause.message : '';
-    throw new AppError('usage', `the schema cannot be used: ${why.split('\n', 1)[0]}`, { cause, hint: HINT });
+    const isSlow = cause instanceof StepLimitError;
+    throw new AppError(isSlow ? 'limit' : 'usage', `the schema cannot be used: ${why}`, {
+      cause,
+      hint: isSlow ? 'Make its patterns shorter, with smaller numbers of repetitions, or ask for less.' : HINT,
+    });
   }
 }
 

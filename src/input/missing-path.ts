@@ -37,10 +37,7 @@ function looksLikePath(name: string, cwd: string): boolean {
 }
 
 /** The path with its first part that does not exist replaced by the most similar one that does. */
-async function findNearestPath(
-  name: string,
-  { cwd, findElsewhere }: MissingContext,
-): Promise<string | undefined> {
+async function findNearestPath(name: string, { cwd, findElsewhere }: MissingContext): Promise<string | undefined> {
   const parts = name.split('/').filter((part) => part !== '.');
   const missing = parts.findIndex((_, index) => !isDirectory(resolve(cwd, ...parts.slice(0, index + 1))));
   const above = parts.slice(0, Math.max(missing, 0));
@@ -55,11 +52,17 @@ async function findNearestPath(
 }
 
 /** Walks the tree with the first name that is looked for. */
-export function createFindElsewhere({ cwd, signal }: { readonly cwd: string; readonly signal: AbortSignal }): FindElsewhere {
+export function createFindElsewhere({
+  cwd,
+  signal,
+}: {
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+}): FindElsewhere {
   let paths: Promise<readonly string[]> | undefined;
   return async (name) => {
-    const { listPaths } = await import('./path-search.ts');
-    paths ??= listPaths(cwd, signal);
+    const { listNearPaths } = await import('./path-search.ts');
+    paths ??= listNearPaths(cwd, signal);
     return (await paths).find((path) => path.endsWith(`/${name}`));
   };
 }

@@ -55,7 +55,7 @@ function startWalk(place: WalkPlace): Walk {
 }
 
 /** The paths below the working directory, the near ones first; none if it cannot be read. Throws the signal's reason. */
-export async function listPaths(cwd: string, signal: AbortSignal): Promise<readonly string[]> {
+export async function listNearPaths(cwd: string, signal: AbortSignal): Promise<readonly string[]> {
   try {
     return await collectPaths({ root: await resolveWorkspace(cwd), directory: '', maxEntries: MAX_ENTRIES }, signal);
   } catch {

@@ -1,13 +1,13 @@
 import type { LineCounts } from '../core/tool.ts';
 
-/** Fits the replacement to one place that was found without regard to white space, given its pieces as in the file. */
-type Fit = (found: readonly string[]) => readonly string[];
+/** Adapts the replacement to one place that was found without regard to white space, given its pieces as in the file. */
+type Adapt = (found: readonly string[]) => readonly string[];
 
 /**
  * The replacement lines. A line the edit does not change stays as it is in the file, to the byte; a new one takes over
  * the indentation of the lines around it. `wanted` is how the edit spelled the lines found. Compared once for all places.
  */
-export function keepLineForms(next: readonly string[], wanted: readonly string[]): Fit {
+export function keepLineForms(next: readonly string[], wanted: readonly string[]): Adapt {
   const kept = matchPieces(wanted, next);
   const own = new Map<string, number>();
   wanted.forEach((line, index) => {

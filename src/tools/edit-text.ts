@@ -173,7 +173,7 @@ function applyMatches(text: string, plain: PlainText, matches: readonly Match[])
     const from = toOriginalOffset(plain, start);
     const to = toOriginalOffset(plain, end);
     if (!isMixed) {
-      result += text.slice(done, from) + replacement.replaceAll('\n', usual);
+      result += text.slice(done, from) + replacement.replaceAll('\n', () => usual);
       done = to;
       continue;
     }
@@ -273,7 +273,7 @@ function findByLines(text: string, wanted: string, next: string): readonly Match
   for (const line of lines) starts.push((starts.at(-1) ?? 0) + line.length + 1);
   const trimAll = (list: readonly string[]): readonly string[] => list.map((line) => line.trim());
   const body = hasEnd && next.endsWith('\n') ? next.slice(0, -1) : next;
-  const fit = keepLineForms(body.split('\n'), wantedLines);
+  const adapt = keepLineForms(body.split('\n'), wantedLines);
   return checkSize(findLineRuns(trimAll(lines), trimAll(wantedLines)), next).map((index) => {
     const start = starts[index] ?? 0;
     const end = (starts[index + wantedLines.length] ?? 0) - 1;
@@ -281,7 +281,7 @@ function findByLines(text: string, wanted: string, next: string): readonly Match
     // Deleted lines take their line feed with them, if there is one.
     if (hasEnd && next === '') return { start, end: Math.min(end + 1, text.length), replacement: '' };
     const isJoined = hasEnd && body === next && end < text.length;
-    return { start, end: isJoined ? end + 1 : end, replacement: fit(found).join('\n') };
+    return { start, end: isJoined ? end + 1 : end, replacement: adapt(found).join('\n') };
   });
 }
 
@@ -306,7 +306,7 @@ function findByWords(text: string, wanted: string, next: string): readonly Match
   const body = trimEnds(next, wanted);
   const places = checkSize(findAll(text.replace(/\s+/g, ' '), needle), body);
   if (places.length === 0) return [];
-  const fit = keepGaps(splitAtSpaces(body), splitAtSpaces(trimmed));
+  const adapt = keepGaps(splitAtSpaces(body), splitAtSpaces(trimmed));
   const from = findIndent(wanted.replace(/^\s*\n/, ''));
   let line = 0;
   return places.map((place) => {
@@ -315,7 +315,7 @@ function findByWords(text: string, wanted: string, next: string): readonly Match
     // From the last line on: looking back to the start of the text would take long for each place of a long line.
     line += text.slice(line, start).lastIndexOf('\n') + 1;
     const indent = { from, to: findIndent(text.slice(line, end)) };
-    return { start, end, replacement: fit(splitAtSpaces(text.slice(start, end)), indent).join('') };
+    return { start, end, replacement: adapt(splitAtSpaces(text.slice(start, end)), indent).join('') };
   });
 }
 

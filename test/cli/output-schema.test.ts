@@ -235,11 +235,33 @@ test.for([
     /^Error: --output-schema: "STRING" is not a type of JSON Schema\nTypes: string, number, /,
   ],
   ['absent.json', /^Error: no such file: absent.json\n/],
+  ['{"items":{"pattern":"("}}', /^Error: the schema cannot be used: Invalid regular expression: /],
+  ['{"pattern":"(a)\\\\1"}', /^Error: the schema cannot be used: a reference to a group \(\\1\) is not supported\n/],
 ])('a schema that is none (%s) is refused before anything is sent', async ([value = '', words], t) => {
   const gemini = await fakeGemini(t, []);
   const gmn = await runGmn(t, ['--output-schema', String(value), 'x'], { gemini, files: { 'list.json': '[]' } });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
   expect(gmn.stderr).toMatch(words ?? '');
+});
+
+test.for([
+  ['a pattern that backtracks', '{"pattern":"^(a+)+$"}', `"${'a'.repeat(50_000)}"`, 0],
+  [
+    'many items that must differ',
+    '{"uniqueItems":true}',
+    JSON.stringify(Array.from({ length: 30_000 }, (_, a) => [a])),
+    0,
+  ],
+  ['a pattern beyond the limit', '{"pattern":"(?=.*b)c"}', `"${'a'.repeat(20_000)}"`, 1],
+] as const)('%s is checked in time', async ([, schema, answer, exitCode], t) => {
+  const gemini = await fakeGemini(t, [reply(answer)]);
+  const gmn = await runGmn(t, ['--output-schema', schema, 'x'], { gemini });
+  expect(gmn).toMatchObject({ exitCode, stdout: exitCode === 0 ? `${answer}\n` : '' });
+  expect(gmn.stderr).toBe(
+    exitCode === 0
+      ? ''
+      : `Error: the schema cannot be used: it takes too many steps\nMake its patterns shorter, with smaller numbers of repetitions, or ask for less.\nWhat the model said:\n${answer}\n`,
+  );
 });
 
 test('a schema that leads nowhere is the fault of who wrote it', async (t) => {
