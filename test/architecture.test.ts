@@ -237,58 +237,6 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
   `);
 });
 
-test('no pattern begins anew at every character of a run that it wants at the end', () => {
-  // `/x+$/` takes the square of the length of a text that has its run elsewhere: see core/text/trim.ts.
-  const found = files.flatMap((file) =>
-    regexLiterals(readFileSync(join(SRC, file), 'utf8'))
-      .filter(hasLooseEnd)
-      .map((literal) => `${file}: ${literal}`),
-  );
-  expect(found).toEqual([]);
-});
-
-test.for([
-  ['/x+$/', true],
-  ['/^a|[.,]+$/g', true],
-  ['/(?:a|b*)$/', true],
-  ['/\\s{2,}$/', true],
-  ['/^x+$/', false],
-  ['/(?<!x)x+$/', false],
-  ['/={1,2}$/', false],
-  ['/x\\+$/', false],
-  ['/[+$]/', false],
-] as const)('of the pattern %s, %s: it has a loose end', ([literal, isLoose]) => {
-  expect(hasLooseEnd(literal)).toBe(isLoose);
-});
-
-/** The regular expressions of a source text, without what strings and comments hold. */
-function regexLiterals(text: string): readonly string[] {
-  const skipped = String.raw`\/\*[\s\S]*?\*\/|\/\/.*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|${'`'}(?:[^${'`'}\\]|\\[\s\S])*${'`'}`;
-  const literal = String.raw`(?<=[(,=:[!&|?{};>]\s*|return\s+)(?<literal>\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*)`;
-  return Array.from(
-    text.matchAll(new RegExp(`${skipped}|${literal}`, 'g')),
-    ({ groups }) => groups?.literal ?? '',
-  ).filter((found) => found !== '');
-}
-
-/** Whether an unbounded repetition stands right before `$` in an alternative that neither `^` nor a look behind holds in its place. */
-function hasLooseEnd(literal: string): boolean {
-  const plain = literal
-    .slice(1, literal.lastIndexOf('/'))
-    .replace(/\\./g, 'x')
-    .replace(/\[[^\]]*\]/g, 'x');
-  return [...plain.matchAll(/(?:[*+]|\{\d*,\})\??\)*\$/g)].some(({ index }) => {
-    let depth = 0;
-    let start = 0;
-    for (const [at, char] of [...plain.slice(0, index)].entries()) {
-      if (char === '(') depth += 1;
-      if (char === ')') depth -= 1;
-      if (char === '|' && depth === 0) start = at + 1;
-    }
-    return !/^\(*(?:\?:)?\^|^\(\?</.test(plain.slice(start));
-  });
-}
-
 /** `highlight.js/lib/core` → `highlight.js`. */
 function packageOf(specifier: string): string {
   return /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier;

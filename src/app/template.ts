@@ -154,7 +154,7 @@ function insertArguments(command: string, quote: () => string, name: string): st
  * Complete tokens of a shell: an escaped character, a quoted string, a comment. `$'…'` and `$"…"` have other rules, so
  * they match to the end of the text.
  */
-const COMPLETE_TOKENS = /\$['"][\s\S]*|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"|(?<![^\s;&|()])#[^\n]*\n/g;
+const COMPLETE_TOKENS = /\$['"][\s\S]*|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"|(?<![^\s;&|()])#[^\n]*\n?/g;
 
 /**
  * Whether a single-quoted word after this text stays one word of the command: no quote, backquote, comment, arithmetic
@@ -162,7 +162,7 @@ const COMPLETE_TOKENS = /\$['"][\s\S]*|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"|(
  */
 function isSafePlace(before: string): boolean {
   const bare = before.replace(COMPLETE_TOKENS, (token) => {
-    if (token.startsWith('#')) return '\n';
+    if (token.startsWith('#')) return token.endsWith('\n') ? '\n' : token;
     return token.startsWith('$') || (token.startsWith('"') && !isCompleteString(token)) ? token : 'x';
   });
   const isInside = (open: string, close: string): boolean => bare.lastIndexOf(open) > bare.lastIndexOf(close);

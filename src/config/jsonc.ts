@@ -47,7 +47,7 @@ function parseNode(node: Node): unknown {
 /** The parser is recursive. Brackets in comments are counted, too, which does no harm. */
 function checkNesting(text: string, file: string): void {
   let depth = 0;
-  for (const [bracket] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
+  for (const [bracket] of text.matchAll(/"(?:[^"\\\n]|\\.)*"?|[[\]{}]/g)) {
     if (bracket === '[' || bracket === '{') depth += 1;
     else if (bracket === ']' || bracket === '}') depth -= 1;
     if (depth > MAX_DEPTH) throw nestingError(file);

@@ -4,6 +4,7 @@ import type { SavedSession } from '../core/session.ts';
 import { formatSize } from '../core/text/format.ts';
 import { countBase64Bytes } from '../core/text/media.ts';
 import { sanitize } from '../core/text/terminal.ts';
+import { countMatches } from '../core/text/trim.ts';
 import { findFence } from '../render/markdown/lexer.ts';
 import {
   findPlainResult,
@@ -123,11 +124,13 @@ function closeBlocks(text: string): string | undefined {
 
 /** In characters; longer texts are data rather than prose. */
 const MAX_LENGTH = 262_144;
+/** Lists and tables take quadratic time to parse, but short ones not long. */
+const MAX_LINES = 2000;
 /** A hundred nested blocks on one line take quadratic time to parse. */
 const DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){100}/m;
 
 function isTooLong(text: string): boolean {
-  return text.length > MAX_LENGTH || DEEP.test(text);
+  return text.length > MAX_LENGTH || countMatches(text, /\n/g) > MAX_LINES || DEEP.test(text);
 }
 
 function isClosed(text: string): boolean {

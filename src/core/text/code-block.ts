@@ -7,7 +7,7 @@ export function extractCodeBlocks(text: string): readonly string[] {
   const blocks: string[] = [];
   let open: { readonly fence: string; readonly indent: number; lines: string[] } | undefined;
   for (const line of text.split(/\r?\n/)) {
-    const [, indent = '', fence = '', info = ''] = /^([ \t]*)(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
+    const [, indent = '', fence = '', info = ''] = /^([ \t]*)(`{3,}|~{3,})(.*)$/s.exec(line) ?? [];
     if (open === undefined) {
       // Backticks after the fence make it inline code.
       const isFence = fence !== '' && !(fence.startsWith('`') && info.includes('`'));

@@ -32,7 +32,7 @@ export function compilePattern(source: string, flags = 'u'): Pattern {
 
 type Direction = 'forward' | 'backward';
 
-type Node =
+export type Node =
   | { readonly kind: 'set'; readonly set: number }
   | { readonly kind: 'list' | 'either'; readonly nodes: readonly Node[] }
   | { readonly kind: 'repeat'; readonly node: Node; readonly least: number; readonly most: number }
@@ -41,7 +41,7 @@ type Node =
 
 type IsHere = (text: Uint32Array, place: number) => boolean;
 
-type CharacterSet = (code: number) => boolean;
+export type CharacterSet = (code: number) => boolean;
 
 interface Parsed {
   readonly node: Node;
@@ -62,8 +62,8 @@ const TOKEN = new RegExp(
   'gu',
 );
 
-/** The checks that JavaScript makes itself are left to it, and so is what belongs to a set of characters. */
-function parseSource(source: string, flags: string): Parsed {
+/** Throws SyntaxError. The checks that JavaScript makes itself are left to it, and so is what belongs to a set of characters. */
+export function parseSource(source: string, flags: string): Parsed {
   const own = flags.replace(/[gy]/g, '');
   new RegExp(source, own);
   const tokens = source.match(TOKEN) ?? [];

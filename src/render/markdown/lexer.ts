@@ -103,7 +103,7 @@ export function measureColumns(text: string): number {
 }
 
 export function findFence(line: string): Fence | undefined {
-  const match = /^[ \t]*(?:(`{3,})([^`]*)|(~{3,})(.*))$/.exec(line);
+  const match = /^[ \t]*(?:(`{3,})([^`]*)|(~{3,})(.*))$/s.exec(line);
   if (match === null) return undefined;
   const info = (match[2] ?? match[4] ?? '').trim();
   return {

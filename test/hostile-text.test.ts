@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import { FUZZ_TIMEOUT, fuzz } from './support/fuzz.ts';
+import { startStepCount } from './support/steps.ts';
+import type * as readers from './support/text-readers.ts';
+
+const { exports, countSteps, stop } = await startStepCount<typeof readers>(
+  new URL('./support/text-readers.ts', import.meta.url),
+);
+afterAll(stop);
+
+const SIZE = 16_384;
+/** Nobody notices fewer: a few milliseconds. */
+const FEW = 200_000;
+/** A few tenths of a second, in slices. */
+const MOST = 20_000_000;
+
+const part = fc.oneof(
+  fc.constantFrom(
+    '.',
+    '**a[',
+    '|x|\n--\n',
+    '> ',
+    '- a\n',
+    '*a',
+    '@',
+    '\\"',
+    '<a ',
+    '<!--',
+    '`',
+    '~',
+    ' ',
+    '\t\n',
+    '\u001b[',
+    'e\u0301',
+    '漢',
+  ),
+  fc.string({ unit: fc.constantFrom(...'a1 \n|-*_[]()<>"\'`~@#.:/\\&!{}$=,;é'), minLength: 1, maxLength: 5 }),
+);
+const beginning = fc.constantFrom('', '@', '- ', '> ', '```c\n', 'a|b\n-|-\n', '[', '"', '<p>', '\u001b]');
+
+const ending = fc.constantFrom('', 'a', '!', '\n');
+
+/** What has held gmn up before. */
+const KNOWN: [string, string, string][] = [
+  ['@', '.', 'a'],
+  ['', '|x|\n--\n', ''],
+  ['', '**a[', ''],
+  ['a|b\n---', ' ', 'x'],
+  ['', '*a*a*a*b\n', ''],
+  ['', ' a\n', 'b'],
+];
+
+test.for(Object.entries(exports.READERS))(
+  '%s: the steps grow no faster than the text',
+  { timeout: FUZZ_TIMEOUT },
+  async ([, read]) => {
+    await fc.assert(
+      fc.asyncProperty(beginning, part, ending, async (start, again, end) => {
+        const make = (size: number): string => start + again.repeat(Math.ceil(size / again.length)) + end;
+        const once = await countSteps(() => read(make(SIZE)));
+        const twice = await countSteps(() => read(make(2 * SIZE)));
+        expect(twice, `${once} steps for ${SIZE} characters`).toBeLessThan(Math.max(FEW, 2.6 * once));
+        expect(twice).toBeLessThan(MOST);
+      }),
+      { ...fuzz(10, 500), examples: KNOWN },
+    );
+  },
+);
+
+test('a name is compared with the lists of secrets in few steps: a directory has many names', async () => {
+  const names = Array.from({ length: 1000 }, (_, index) => `/home/some/project/src/file-name-number-${index}.ts`);
+  const steps = await countSteps(() => names.filter((name) => exports.isSensitiveEntry(name)));
+  expect(steps / names.length).toBeLessThan(1500);
+});
