@@ -250,12 +250,12 @@ test('in a large file only exact text is looked for, and neither there nor in ma
     count: 1,
     isLoose: false,
   });
-  expect(
-    editText(text.slice(0, 16 * 16_000).replace('some', 'any'), { ...edit, oldText: 'any  words' }),
-  ).toMatchObject({
-    count: 1,
-    isLoose: true,
-  });
+  expect(editText(text.slice(0, 16 * 16_000).replace('some', 'any'), { ...edit, oldText: 'any  words' })).toMatchObject(
+    {
+      count: 1,
+      isLoose: true,
+    },
+  );
 });
 
 /** What several edits should make of a text: undefined if one is not found exactly once, or two overlap. */
