@@ -316,9 +316,9 @@ function fitWindow(model: Model, id: string): Model {
   const { inputLimit: window = 0, sharesWindow } = findModelFacts(id) ?? {};
   if (!sharesWindow) return model;
   return {
-    async *stream(request, signal) {
+    async *stream(request, ...rest) {
       const { fitOutput } = await import('./shared-window.ts');
-      return yield* model.stream(fitOutput(request, window), signal);
+      return yield* model.stream(fitOutput(request, window), ...rest);
     },
   };
 }

@@ -402,19 +402,11 @@ test('rows that fail with a count are paid for: they use up --max-cost, and are 
   expect(JSON.parse(line)).toMatchObject({ kind: 'batch', calls: [{ usage: { candidatesTokenCount: 500 } }] });
 });
 
-test('a failed row has its price, too', async (t) => {
+// Input and output share the window of the second, so its requests pass through one more function.
+test.for(['gemini-2.5-flash', 'gemini-4-carbon'])('a failed row has its price, too: %s', async (model, t) => {
   const server = await rowServer(t, () => 'not JSON');
   const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n' } });
-  const words = [
-    'batch',
-    'in.jsonl',
-    '-m',
-    'gemini-2.5-flash',
-    '--output-schema',
-    '{"type":"object"}',
-    '--retries',
-    '0',
-  ];
+  const words = ['batch', 'in.jsonl', '-m', model, '--output-schema', '{"type":"object"}', '--retries', '0'];
   const { exitCode, stdout } = await runGmnIn(t, setting, [...words, ...OUT, '--json']);
   expect(exitCode).toBe(3);
   // Asked twice, with 5 tokens of prompt and 2 of answer each time.
