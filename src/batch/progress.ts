@@ -20,7 +20,7 @@ export interface ProgressState {
 export function formatProgress({ ok, failed, total, rate, cost, pausedMs = 0, inFlight }: ProgressState): string {
   const done = ok + failed;
   const isTotalKnown = total !== undefined && total >= done;
-  const count = isTotalKnown ? `${formatCount(done)}/${formatCount(total)}` : `${formatCount(done)} rows`;
+  const count = isTotalKnown ? `${formatCount(done)}/${formatCount(total)}` : formatRowCount(done);
   return [
     count,
     ...(done > 0 ? [`${formatShare(ok, done)} ok`] : []),
@@ -70,4 +70,8 @@ export function createRateMeter(now: () => number): { add(): void; rate(): numbe
       return ms < SLOT_MS / 2 ? undefined : (1000 * counts.reduce((sum, count) => sum + count, 0)) / ms;
     },
   };
+}
+
+export function formatRowCount(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'row' : 'rows'}`;
 }

@@ -80,7 +80,7 @@ test('a run is interrupted, seen, and waited for: every row gets one answer from
     ],
   });
   const { stdout: shown } = await run.gmn(['batch', 'status', 'out.jsonl']);
-  expect(shown.split('\n').filter((line) => /^batches\/\S+ +running +[12] rows/.test(line))).toHaveLength(3);
+  expect(shown.split('\n').filter((line) => /^batches\/\S+ +running +[12] rows?/.test(line))).toHaveLength(3);
   run.passHour();
   const waited = await run.gmn(['batch', 'wait', 'out.jsonl', '--json']);
   expect(waited).toMatchObject({ exitCode: 0, stderr: '' });

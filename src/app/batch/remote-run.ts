@@ -1,4 +1,5 @@
 import { type Journal, openJournal } from '../../batch/journal.ts';
+import { formatRowCount } from '../../batch/progress.ts';
 import type { RemoteOptions } from '../../batch/remote/engine.ts';
 import { isInFlight } from '../../batch/remote/plan.ts';
 import { openPlan, type PlanStore } from '../../batch/remote/plan-store.ts';
@@ -6,7 +7,7 @@ import { type RunFile, type RunPaths, readRunFile, resolveRunPaths } from '../..
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { formatCount } from '../../core/text/format.ts';
+import { formatCount, plural } from '../../core/text/format.ts';
 import { createLazyRedaction } from '../agent.ts';
 import { chooseRetries, type ModelOptions, openModel } from '../model.ts';
 import { readAnswerFormat } from '../output-schema.ts';
@@ -122,8 +123,8 @@ export function reportRun(output: string, counts: Journal['counts'], store: Plan
   const { ok, failed } = counts;
   const json: JsonObject = { output, ok, failed, inFlight, jobs: shards.length };
   const lines = [
-    `${formatCount(ok)} rows answered, ${formatCount(failed)} failed${failed > 0 ? `: see "error" in ${output}` : ''}`,
-    ...(inFlight > 0 ? [`${formatCount(inFlight)} rows in ${formatCount(shards.length)} batch jobs`] : []),
+    `${formatRowCount(ok)} answered, ${formatCount(failed)} failed${failed > 0 ? `: see "error" in ${output}` : ''}`,
+    ...(inFlight > 0 ? [`${formatRowCount(inFlight)} in ${plural(shards.length, 'batch job')}`] : []),
   ];
   return { text: `${lines.join('\n')}\n`, json, notices: [] };
 }

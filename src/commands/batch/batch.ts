@@ -7,7 +7,7 @@ import { createRowSource, peekRows, type Source, type SourceOptions } from '../.
 import { type Budget, openBudget } from '../../app/budget.ts';
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { type Journal, openJournal } from '../../batch/journal.ts';
-import { formatMoney } from '../../batch/progress.ts';
+import { formatMoney, formatRowCount } from '../../batch/progress.ts';
 import { unknownPriceError } from '../../batch/remote/sharder.ts';
 import { isFailed } from '../../batch/result.ts';
 import type { Row } from '../../batch/row.ts';
@@ -301,7 +301,7 @@ async function report(
     counts.skipped > 0 ? `, ${formatCount(counts.skipped)} of ${formatCount(counts.seen)} were done before` : '';
   const lines = [
     ...(counts.seen === 0 ? ['the input has no rows'] : []),
-    `${formatCount(answered)} ${answered === 1 ? 'row' : 'rows'} answered in ${formatDuration(ms)}${money}${earlier}`,
+    `${formatRowCount(answered)} answered in ${formatDuration(ms)}${money}${earlier}`,
     ...(failed > 0 ? formatFailed(options, { failed, unreadable, paths: journal.paths }) : []),
   ];
   await app.io.err.write(lines.map((text) => `gmn: ${text}\n`).join(''));
@@ -326,6 +326,6 @@ function formatFailed(
 /** Comes before the error that ended the run. */
 async function reportStop(options: BatchCommandOptions, { counts }: Journal, { io }: App): Promise<void> {
   if (options.quiet || options.json) return;
-  const done = `${formatCount(counts.ok)} rows answered and ${formatCount(counts.failed)} failed so far`;
+  const done = `${formatRowCount(counts.ok)} answered and ${formatCount(counts.failed)} failed so far`;
   await io.err.write(`gmn: ${done}, in ${options.outputFile}\n`);
 }

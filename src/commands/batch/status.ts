@@ -1,12 +1,13 @@
 import { openService, type RemoteRunOptions, readRun, reportRun } from '../../app/batch/remote-run.ts';
 import { formatTable, printReport } from '../../app/report.ts';
 import { readCounts } from '../../batch/journal.ts';
+import { formatRowCount } from '../../batch/progress.ts';
 import { getShardJob } from '../../batch/remote/jobs.ts';
 import { isInFlight, type Shard } from '../../batch/remote/plan.ts';
 import { openPlan, type PlanStore } from '../../batch/remote/plan-store.ts';
 import type { App } from '../../core/app.ts';
 import type { BatchJob } from '../../core/batches.ts';
-import { formatAge, formatCount } from '../../core/text/format.ts';
+import { formatAge } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 
 /** Shows how a run stands: its output, and its batch jobs as the service sees them. Changes nothing. */
@@ -34,7 +35,7 @@ export async function run(options: RemoteRunOptions, app: App): Promise<number> 
     jobs.map(({ shard, state, job }) => [
       sanitize(shard.job ?? `shard ${shard.number}`),
       sanitize(state),
-      `${formatCount(shard.rows)} rows`,
+      formatRowCount(shard.rows),
       job?.createdAt === undefined ? '' : formatAge(job.createdAt, now),
     ]),
   );
