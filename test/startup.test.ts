@@ -106,6 +106,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/app/backend.ts",
       "src/app/history.ts",
       "src/app/model.ts",
+      "src/app/notice-collector.ts",
       "src/auth/choice.ts",
       "src/auth/credential.ts",
       "src/cli/invocation.ts",

@@ -1,6 +1,6 @@
 import { AppError, serverError } from '../core/error.ts';
 import { fileTooLargeError, MAX_FILE_BYTES, type RemoteFile, type UploadSource } from '../core/files.ts';
-import { closeBody, type HttpRequest, type HttpResponse } from '../core/io.ts';
+import { closeBody, type HttpRequest, type HttpResponse, SAID_MS } from '../core/io.ts';
 import { filterObjects, isCount, isObject, toNonEmptyString, toTimestamp, tryParseJson } from '../core/json.ts';
 import { formatSize } from '../core/text/format.ts';
 import { isLoopback } from '../core/text/url.ts';
@@ -18,7 +18,7 @@ import {
   sendAuthorized,
   withRetries,
 } from './queries.ts';
-import { nextRetry, pauseBeforeRetry, SAID_MS, toFinalFailure } from './retry.ts';
+import { nextRetry, pauseBeforeRetry, toFinalFailure } from './retry.ts';
 
 /** The Files API on the wire. Every method throws AppError: `auth` or `api`, and `usage` for what cannot be sent. */
 export interface FilesClient {

@@ -1,5 +1,5 @@
 import type { AppError } from '../core/error.ts';
-import type { Clock, Trace } from '../core/io.ts';
+import { type Clock, SAID_MS, type Trace } from '../core/io.ts';
 import { formatDuration } from '../core/text/format.ts';
 
 const MAX_RETRIES = 3;
@@ -52,9 +52,6 @@ export function toFinalFailure(failure: AppError, options: RetryOptions): AppErr
     hint: `The server asks to wait ${formatDuration(afterMs)}, longer than --timeout leaves. Raise it with -t.`,
   });
 }
-
-/** A longer wait is said, wherever the output goes. */
-export const SAID_MS = 10_000;
 
 export interface RetryPause {
   readonly clock: Clock;

@@ -4,8 +4,10 @@ import type { Credential } from '../core/credential.ts';
 import { type ListingOwner, tryParseTier } from '../models/listing.ts';
 import type { Backend } from '../models/table.ts';
 import { type OpenedBackend, openBackend } from './backend.ts';
+import { createNoticeCollector } from './notice-collector.ts';
+import type { PrintOptions } from './report.ts';
 
-export interface AccountOptions {
+export interface AccountOptions extends PrintOptions {
   readonly auth?: string;
   readonly backend?: Backend;
 }
@@ -13,20 +15,23 @@ export interface AccountOptions {
 interface OpenedAccount {
   readonly opened: OpenedBackend;
   readonly credential: Credential;
-  readonly notices: readonly string[];
+  /** Those so far that were not printed. */
+  takeNotices(): readonly string[];
 }
 
 /** The backend for commands that ask no model. Throws AppError `config`, `auth` or `usage`. */
 export async function openAccount(
   options: AccountOptions,
   app: App,
-  how: { readonly isRehearsal?: boolean; readonly notify: (message: string) => void },
+  { isRehearsal = false } = {},
 ): Promise<OpenedAccount> {
+  const { notify, say, take } = createNoticeCollector(options, app);
   const settings = await app.settings();
   const flag = options.auth === undefined ? {} : { flag: options.auth };
-  const choice = await chooseCredential({ ...app, ...flag, settings, ...how });
-  const opened = await openBackend(choice, { app, settings, wanted: options.backend, notify: how.notify });
-  return { opened, credential: choice.credential, notices: [...settings.notices, ...choice.notices] };
+  const choice = await chooseCredential({ ...app, ...flag, settings, isRehearsal, notify });
+  const opened = await openBackend(choice, { app, settings, wanted: options.backend, notify: say });
+  const takeNotices = (): readonly string[] => [...settings.notices, ...choice.notices, ...take()];
+  return { opened, credential: choice.credential, takeNotices };
 }
 
 export interface Account extends ListingOwner {
@@ -36,7 +41,7 @@ export interface Account extends ListingOwner {
 /** Undefined without a credential. Sends nothing. Throws AppError for one that cannot be used, as a prompt would. */
 export async function findAccount(options: AccountOptions, app: App): Promise<Account | undefined> {
   try {
-    const { opened, credential } = await openAccount(options, app, { isRehearsal: true, notify: () => {} });
+    const { opened, credential } = await openAccount({ ...options, quiet: true }, app, { isRehearsal: true });
     const { source, account } = credential;
     return { backend: opened.name, source, account, tier: tryParseTier(opened.tier?.()) };
   } catch (thrown) {

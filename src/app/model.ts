@@ -28,6 +28,7 @@ import {
 } from '../models/table.ts';
 import { type OpenedBackend, openBackend, withEndpointHint } from './backend.ts';
 import type { Budget } from './budget.ts';
+import { createNoticeCollector } from './notice-collector.ts';
 import type { createUploads, FileNeed, Uploads } from './uploads.ts';
 
 export interface ModelOptions extends Sampling {
@@ -418,24 +419,4 @@ function createFileProvider(
 
 function hasLocalFile({ contents }: ModelRequest): boolean {
   return contents.some(({ parts }) => parts.some((part) => 'localFile' in part));
-}
-
-interface NoticeCollector {
-  readonly notify: (message: string) => void;
-  /** The same, printed at once in a pipe, too. */
-  readonly say: (message: string) => void;
-  readonly take: () => readonly string[];
-}
-
-/** Messages of the credential: printed at once on a terminal, otherwise collected for the notices or the stream. */
-function createNoticeCollector(options: ModelOptions, { io }: App): NoticeCollector {
-  const isText = !options.quiet && (options.outputFormat ?? 'text') === 'text';
-  const kept: string[] = [];
-  const print = (message: string): void => void io.err.write(`gmn: ${message}\n`).catch(() => {});
-  const keep = (message: string): void => void kept.push(message);
-  return {
-    take: () => kept.splice(0),
-    notify: (message) => (isText && io.err.isTerminal ? print : keep)(message),
-    say: isText ? print : keep,
-  };
 }

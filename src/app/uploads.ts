@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { type FilesClient, toOwnName } from '../api/files.ts';
-import { SAID_MS } from '../api/retry.ts';
 import type { App } from '../core/app.ts';
 import type { Content, FilePart, Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { RETENTION, type RemoteFile, type UploadSource } from '../core/files.ts';
+import { SAID_MS } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import type { CountedCall, Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import { DAY_MS, formatDuration, formatSize } from '../core/text/format.ts';

@@ -1,12 +1,12 @@
 import { AppError, type QuotaFault } from '../core/error.ts';
-import type { Clock } from '../core/io.ts';
+import { type Clock, SAID_MS } from '../core/io.ts';
 import { formatDuration } from '../core/text/format.ts';
 import type { Usage } from '../core/usage.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
 import { createCondition } from '../platform/runtime/condition.ts';
 import type { Engine, EngineRun, PendingRow } from './engine.ts';
 import type { RowAnswer, RowResult } from './result.ts';
-import { MAX_WAIT_MS, type Permit, SAID_MS, type Throttle } from './throttle.ts';
+import { MAX_WAIT_MS, type Permit, type Throttle } from './throttle.ts';
 
 /** A row that is ready to be asked, any number of times. */
 export interface PreparedRow {

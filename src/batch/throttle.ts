@@ -1,5 +1,5 @@
 import type { AppError } from '../core/error.ts';
-import type { Clock } from '../core/io.ts';
+import { type Clock, SAID_MS } from '../core/io.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import { createPacer } from './pacer.ts';
 
@@ -46,8 +46,6 @@ const BACK_OFF = 0.7;
 const MAX_PAUSE_MS = 60_000;
 /** The longest wait that a server may ask for: a run that would sleep longer is better ended, and continued later. */
 export const MAX_WAIT_MS = 600_000;
-/** A longer wait is said. */
-export const SAID_MS = 10_000;
 /**
  * After the time that a server names, only the oldest requests leave its window of a minute. What was sent in a burst leaves
  * it in a burst, so a little later there is room for all.

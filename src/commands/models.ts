@@ -85,13 +85,10 @@ async function refreshModels(
   app: App,
 ): Promise<{ readonly listing: ModelListing; readonly notices: readonly string[] }> {
   const { createQueries } = await import('../app/queries.ts');
-  const reported: string[] = [];
-  const { opened, credential, notices } = await openAccount(options, app, {
-    notify: (message) => reported.push(message),
-  });
+  const { opened, credential, takeNotices } = await openAccount(options, app);
   const models = await (await createQueries(opened, app)).listModels(app.signal);
   const { source, account } = credential;
   const listing = { backend: opened.name, source, account, time: app.clock.now(), models };
   await cacheListing(app, listing);
-  return { listing, notices: [...notices, ...reported] };
+  return { listing, notices: takeNotices() };
 }

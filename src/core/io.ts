@@ -41,6 +41,9 @@ export interface Io {
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
+/** A longer wait is said, wherever the output goes. */
+export const SAID_MS = 10_000;
+
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;

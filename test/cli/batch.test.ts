@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { GMN_LINE, gmnCommand, isStandalone, place, runGmnIn } from '../support/gmn.ts';
+import { firstNotice, GMN_LINE, gmnCommand, isStandalone, place, runGmnIn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 import { refuse, rowServer } from '../support/row-server.ts';
 
@@ -340,16 +340,7 @@ test('a wait that the service asks for is said in a pipe; one of a day ends the 
   const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT]);
   expect(exitCode).toBe(3);
   expect(stderr).toMatch(/Slow down\..*\nThe server asks to wait 24 h\. Run the same command again then/);
-  const child = spawn(...gmnCommand(['batch', 'other.jsonl', '--output-file', 'other-out.jsonl']), setting);
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  let said = '';
-  await new Promise<void>((resolve) => {
-    child.stderr.on('data', (data: Buffer) => {
-      said += data;
-      if (said.includes('\n')) resolve();
-    });
-    child.on('close', () => resolve());
-  });
+  const said = await firstNotice(t, setting, ['batch', 'other.jsonl', '--output-file', 'other-out.jsonl']);
   expect(said).toMatch(/^gmn: the service asks to wait; going on in 4\d s\n$/);
 });
 

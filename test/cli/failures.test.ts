@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { chunk, events, failure, fakeGemini, finish, type Scripted, sse } from '../support/fake-gemini.ts';
-import { type GmnOptions, runGmn } from '../support/gmn.ts';
+import { firstNotice, type GmnOptions, place, runGmn } from '../support/gmn.ts';
 
 /** A way to fail, and what must be said about it in every format. */
 interface Case {
@@ -267,4 +267,13 @@ test.for([
       'Check the network connection and try again. The address is from GOOGLE_GEMINI_BASE_URL.\n',
     exitCode: 3,
   });
+});
+
+test.for([
+  ['files', 'list'],
+  ['models', '--refresh'],
+])('gmn %s %s says a long wait when it begins, in a pipe, too', async (words, t) => {
+  const info = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '45s' };
+  const gemini = await fakeGemini(t, [failure(429, 'RESOURCE_EXHAUSTED', 'Slow down.', [info])]);
+  expect(await firstNotice(t, place(t, { gemini }), words)).toMatch(/^gmn: .*Slow down; retry 1 of 3 in 45 s\n$/);
 });

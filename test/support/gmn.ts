@@ -116,3 +116,19 @@ export async function runGmnIn(
     bytes,
   };
 }
+
+/** The first line on stderr of a run that need not end; all of stderr if it ends without one. */
+export async function firstNotice(
+  t: TestContext,
+  { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+  args: readonly string[],
+): Promise<string> {
+  const child = spawn(...gmnCommand(args), { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  for await (const data of child.stderr) {
+    said += data;
+    if (said.includes('\n')) break;
+  }
+  return said;
+}

@@ -1,8 +1,7 @@
 import { type BatchJob, isRefused } from '../../core/batches.ts';
 import { AppError } from '../../core/error.ts';
-import type { Clock } from '../../core/io.ts';
+import { type Clock, SAID_MS } from '../../core/io.ts';
 import { formatDuration } from '../../core/text/format.ts';
-import { SAID_MS } from '../throttle.ts';
 import { isOfRun, replaceShard, type Shard, toDisplayName } from './plan.ts';
 import type { PlanStore } from './plan-store.ts';
 import type { BatchService } from './service.ts';

@@ -1,12 +1,12 @@
 import { type AccountOptions, openAccount } from '../../app/account.ts';
-import { type PrintOptions, printReport } from '../../app/report.ts';
+import { printReport } from '../../app/report.ts';
 import { noFilesError } from '../../app/uploads.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 
-interface DeleteOptions extends AccountOptions, PrintOptions {
+interface DeleteOptions extends AccountOptions {
   readonly args: readonly string[];
   readonly all?: boolean;
   readonly yes?: boolean;
@@ -15,8 +15,7 @@ interface DeleteOptions extends AccountOptions, PrintOptions {
 /** Removes files from the service. Throws AppError `usage` if one of them is not there, after removing the others. */
 export async function run(options: DeleteOptions, app: App): Promise<number> {
   checkUsage(options);
-  const reported: string[] = [];
-  const { opened, notices } = await openAccount(options, app, { notify: (message) => reported.push(message) });
+  const { opened, takeNotices } = await openAccount(options, app);
   if (opened.files === undefined) throw noFilesError(opened.name);
   const client = await opened.files();
   const names = options.all ? (await client.list(app.signal)).map(({ name }) => name) : options.args;
@@ -33,7 +32,7 @@ export async function run(options: DeleteOptions, app: App): Promise<number> {
     // Also report those removed before a failure.
     const text = deleted.map((name) => `deleted ${sanitize(name)}\n`).join('');
     const isDone = missing.length === 0 || deleted.length > 0;
-    if (isDone) await printReport({ text, json: { deleted }, notices: [...notices, ...reported] }, options, app);
+    if (isDone) await printReport({ text, json: { deleted }, notices: takeNotices() }, options, app);
   }
   if (missing.length === 0 || options.all) return 0;
   throw new AppError('usage', `no such file: ${missing.map(sanitize).join(', ')}`, { hint: 'Run: gmn files list' });

@@ -1,5 +1,5 @@
 import { type AccountOptions, openAccount } from '../../app/account.ts';
-import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
+import { formatTable, printReport } from '../../app/report.ts';
 import { noFilesError } from '../../app/uploads.ts';
 import type { App } from '../../core/app.ts';
 import type { RemoteFile } from '../../core/files.ts';
@@ -10,9 +10,8 @@ import { sanitize } from '../../core/text/terminal.ts';
 const HEADERS = ['NAME', 'FILE', 'TYPE', 'SIZE', 'STATE', 'EXPIRES'];
 
 /** Lists the files that the service keeps for this account. Throws AppError `auth` if the backend keeps none. */
-export async function run(options: AccountOptions & PrintOptions, app: App): Promise<number> {
-  const reported: string[] = [];
-  const { opened, notices } = await openAccount(options, app, { notify: (message) => reported.push(message) });
+export async function run(options: AccountOptions, app: App): Promise<number> {
+  const { opened, takeNotices } = await openAccount(options, app);
   if (opened.files === undefined) throw noFilesError(opened.name);
   const files = await (await opened.files()).list(app.signal);
   const none = files.length === 0 && !options.json ? ['the service keeps no files for this account'] : [];
@@ -21,7 +20,7 @@ export async function run(options: AccountOptions & PrintOptions, app: App): Pro
       text:
         files.length === 0 ? '' : formatTable([HEADERS, ...files.map((file) => formatFileRow(file, app.clock.now()))]),
       json: { files: files.map(toFileFields) },
-      notices: [...notices, ...reported, ...none],
+      notices: [...takeNotices(), ...none],
     },
     options,
     app,
