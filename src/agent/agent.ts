@@ -4,7 +4,6 @@ import type { Compaction, History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest, Reply } from '../core/model.ts';
 import type { Approve, Tool } from '../core/tool.ts';
-import type { Usage } from '../core/usage.ts';
 
 export interface Agent {
   readonly model: Model;
@@ -34,8 +33,6 @@ export interface Agent {
   readonly compaction?: CompactionPolicy;
   /** Absent: no tool reads files. */
   readonly outputs?: OutputFiles;
-  /** Called after room was made, with the tokens of the summary. */
-  readonly onCompaction?: (usage: Usage) => void;
   /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
   readonly redaction?: Redaction;
 }

@@ -205,9 +205,7 @@ function trackConversation(agent: Agent, turn: Turn, { earlier, compacted, confi
       const isNeeded = makeRoom !== undefined || refusal !== undefined;
       if (!isNeeded && !mayExceed(sent, counted)) return NO_ROOM_MADE;
       makeRoom ??= (await import('./compaction.ts')).createMakeRoom(agent, turn, config);
-      const room = yield* makeRoom({ contents: listAll(), compactions: listCompactions(), counted, refusal });
-      if (room.made.length > 0) agent.onCompaction?.(room.usage);
-      return room;
+      return yield* makeRoom({ contents: listAll(), compactions: listCompactions(), counted, refusal });
     },
     noteCount({ promptTokens, usage }, sent) {
       const tokens = promptTokens ?? usage.promptTokenCount;

@@ -3,7 +3,6 @@ import type { Clock } from '../core/io.ts';
 import type { Reply } from '../core/model.ts';
 import { formatDollars, plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 import { formatUsage } from '../render/text.ts';
 import type { Spending } from './spending.ts';
 
@@ -13,9 +12,8 @@ export interface ChatStats {
   readonly windowTokens: number | undefined;
   addTurn(): void;
   addEvent(event: TurnEvent): void;
-  addReply(reply: Pick<Reply, 'usage' | 'promptTokens'>): void;
-  /** Counts tokens of a request that is no turn. */
-  addUsage(usage: Usage): void;
+  /** Takes a reply of the conversation, for `windowTokens`. */
+  measureWindow(reply: Pick<Reply, 'usage' | 'promptTokens'>): void;
   /** Call when the conversation is replaced: `windowTokens` no longer applies. */
   forgetWindow(): void;
   /**
@@ -25,11 +23,10 @@ export interface ChatStats {
   formatLines(): readonly string[];
 }
 
-export function createStats(clock: Pick<Clock, 'now'>, spending: Pick<Spending, 'cost' | 'left'>): ChatStats {
+export function createStats(clock: Pick<Clock, 'now'>, spending: Pick<Spending, 'usage' | 'cost' | 'left'>): ChatStats {
   const startedMs = clock.now();
   const tools = new Map<string, { readonly calls: number; readonly failed: number }>();
   let turns = 0;
-  let usage = NO_USAGE;
   let windowTokens: number | undefined;
   return {
     get turns() {
@@ -46,12 +43,8 @@ export function createStats(clock: Pick<Clock, 'now'>, spending: Pick<Spending, 
       const { calls, failed } = tools.get(event.name) ?? { calls: 0, failed: 0 };
       tools.set(event.name, { calls: calls + 1, failed: failed + (event.outcome.ok ? 0 : 1) });
     },
-    addReply(reply) {
-      usage = addUsage(usage, reply.usage);
+    measureWindow(reply) {
       windowTokens = toWindowTokens(reply);
-    },
-    addUsage(more) {
-      usage = addUsage(usage, more);
     },
     forgetWindow: () => {
       windowTokens = undefined;
@@ -59,7 +52,7 @@ export function createStats(clock: Pick<Clock, 'now'>, spending: Pick<Spending, 
     formatLines() {
       const all = [...tools].map(([name, { calls, failed }]) => formatToolCount(name, calls, failed));
       return [
-        `${plural(turns, 'turn')} · ${formatUsage(usage, clock.now() - startedMs, spending.cost)}`,
+        `${plural(turns, 'turn')} · ${formatUsage(spending.usage, clock.now() - startedMs, spending.cost)}`,
         ...(spending.left === undefined ? [] : [`--max-cost: ${formatDollars(Math.max(0, spending.left))} left`]),
         ...(all.length === 0 ? [] : [`tools: ${all.join(' · ')}`]),
       ];

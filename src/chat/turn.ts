@@ -3,7 +3,6 @@ import { runTurn } from '../agent/turn.ts';
 import type { Content, StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
-import type { Reply } from '../core/model.ts';
 import { callEvery, nextTurn } from '../platform/runtime/clock.ts';
 import { loadLive } from '../render/lazy.ts';
 import type { LiveArea } from '../render/live.ts';
@@ -21,7 +20,7 @@ import { windowNotice } from './window.ts';
  */
 export async function askPrompt(chat: Chat, prompt: StoredContent, signal: AbortSignal): Promise<AppError | undefined> {
   const { assistant, session, stats, toolLog, changes, notifier } = chat;
-  const agent = { ...assistant.agent, onReply: stats.addReply, onCompaction: stats.addUsage };
+  const agent = { ...assistant.agent, onReply: stats.measureWindow };
   const tokensBefore = stats.windowTokens;
   chat.lastPrompt = prompt;
   stats.addTurn();
@@ -84,10 +83,8 @@ export function findVerifyObstacle({ setup, agent }: Pick<Assistant, 'setup' | '
 }
 
 export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {
-  const { assistant, session, stats } = chat;
-  // Not `stats.addReply`: the next prompt follows another conversation.
-  const onReply = ({ usage }: Pick<Reply, 'usage'>): void => stats.addUsage(usage);
-  const agent = { ...assistant.agent, onReply, onCompaction: stats.addUsage, tools: [] };
+  const { assistant, session } = chat;
+  const agent = { ...assistant.agent, tools: [] };
   const history = createMemoryHistory({ earlier: session.contents, compacted: session.compactions });
   let text = '';
   await withRenderer(chat, async (render) => {

@@ -216,6 +216,13 @@ test('a chat counts all its turns, shows what is left, and stops', async (t) => 
   expect(stderr).toContain('stopped at --max-cost: $0.019 of $0.02 is spent');
 });
 
+test('a turn that failed is in the statistics of a chat with its tokens and its price', async (t) => {
+  const usageMetadata = { promptTokenCount: 100, candidatesTokenCount: 1900 };
+  const gemini = await fakeGemini(t, [events([{ candidates: [{ finishReason: 'SAFETY' }], usageMetadata }])]);
+  const { stderr } = await pipedChat(t, ['one'], { gemini, args: ['--tools', 'none', '-m', 'gemini-2.5-pro'] });
+  expect(stderr).toMatch(/1 turn · 100 in · 1900 out · [\d.]+s · \$0\.019\n/);
+});
+
 test('mcp serve spends no more than --max-cost, over all its calls', async (t) => {
   const usage = { promptTokenCount: 100, candidatesTokenCount: 1900 };
   const gemini = await fakeGemini(t, [billed(usage)]);
