@@ -34,7 +34,6 @@ export function codeAssistQueries({ place, caller, onboardings, clock }: CodeAss
       return parseCount({ totalTokens: 0, ...answer });
     },
     embed: refuseEmbedding,
-    embedAll: refuseEmbedding,
     async listModels(signal) {
       const { project } = await onboardings.current(signal);
       const ids = new Set((await fetchQuota(project, signal)).map(({ model }) => model));

@@ -14,11 +14,6 @@ interface AccountStatus {
   readonly lines: readonly string[];
 }
 
-interface EmbedRequest {
-  readonly model: string;
-  readonly text: string;
-}
-
 interface EmbedBatch {
   readonly model: string;
   readonly texts: readonly string[];
@@ -37,10 +32,8 @@ export interface Embeddings {
 export interface Queries {
   countTokens(request: ModelRequest, signal: AbortSignal): Promise<number>;
   listModels(signal: AbortSignal): Promise<readonly ListedModel[]>;
-  /** The embedding of a text. Throws AppError `usage` if the backend has none. */
-  embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly number[]>;
-  /** The embeddings of several texts, in their order. Throws AppError `usage` if the backend has none. */
-  embedAll(batch: EmbedBatch, signal: AbortSignal): Promise<Embeddings>;
+  /** The embeddings of texts, in their order. Throws AppError `usage` if the backend has none. */
+  embed(batch: EmbedBatch, signal: AbortSignal): Promise<Embeddings>;
   checkAccount(signal: AbortSignal): Promise<AccountStatus>;
 }
 
@@ -185,17 +178,7 @@ export function geminiApiQueries(place: GeminiApiEndpoint, caller: QueryContext)
       const answer = await callJson(caller, { url, body: toCountBody(request, path), model: request.model }, signal);
       return parseCount(answer);
     },
-    async embed({ model, text }, signal) {
-      const path = modelPath(model);
-      const body = { model: path, content: { parts: [{ text }] } };
-      const { embedding } = await callJson(
-        caller,
-        { url: geminiApiUrl(place, `${path}:embedContent`), body, model },
-        signal,
-      );
-      return parseVector(embedding);
-    },
-    async embedAll({ model, texts, taskType, dimensions: outputDimensionality }, signal) {
+    async embed({ model, texts, taskType, dimensions: outputDimensionality }, signal) {
       const path = modelPath(model);
       const url = geminiApiUrl(place, `${path}:batchEmbedContents`);
       const requests = texts.map((text) => {
@@ -309,7 +292,8 @@ export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Quer
     return models.filter(({ id }) => /^gem(?:ini|ma)-(?!embedding)/.test(id));
   };
   const embedOne = async (
-    { model, text, taskType, dimensions: outputDimensionality }: EmbedRequest & Omit<EmbedBatch, 'texts'>,
+    text: string,
+    { model, taskType, dimensions: outputDimensionality }: Omit<EmbedBatch, 'texts'>,
     signal: AbortSignal,
   ): Promise<Embeddings> => {
     const isContent = usesEmbedContent(model);
@@ -331,16 +315,12 @@ export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Quer
       const url = vertexUrl(place, `${vertexModelPath(place, model)}:countTokens`);
       return parseCount(await callJson(caller, { url, body: { contents, systemInstruction, tools }, model }, signal));
     },
-    async embed({ model, text }, signal) {
-      const { vectors } = await embedOne({ model, text }, signal);
-      return vectors[0] ?? [];
-    },
     // Vertex AI takes one text in a request.
-    async embedAll({ texts, ...wanted }, signal) {
+    async embed({ texts, ...wanted }, signal) {
       const vectors: (readonly number[])[] = [];
       let usage = NO_USAGE;
       for (const text of texts) {
-        const found = await embedOne({ ...wanted, text }, signal);
+        const found = await embedOne(text, wanted, signal);
         vectors.push(...found.vectors);
         usage = addUsage(usage, found.usage);
       }

@@ -5,7 +5,6 @@ import { AppError } from '../core/error.ts';
 import { estimateRequestTokens } from '../core/media-tokens.ts';
 import type { AdmittedRequest, CountedCall, ModelRequest, SpendingLimit } from '../core/model.ts';
 import { formatDollars } from '../core/text/format.ts';
-import { NO_USAGE, type Usage } from '../core/usage.ts';
 import { computeCost, countAffordableTokens, findPrice, type PriceOverrides } from '../models/prices.ts';
 import type { Backend } from '../models/table.ts';
 import { createCondition } from '../platform/runtime/condition.ts';
@@ -66,45 +65,24 @@ export async function openBudget(
     },
     limitSpending,
     limitQueries(queries, target) {
-      const spend = async <Result>(
-        model: string,
-        texts: readonly string[],
-        signal: AbortSignal,
-        send: () => Promise<Result>,
-        findUsage: (result: Result) => Usage,
-      ): Promise<Result> => {
-        const { admit } = limitSpending({ ...target, models: [model] });
-        const contents = [{ role: 'user', parts: texts.map((text) => ({ text })) }] as const;
-        const admitted = await admit({ model, contents, generationConfig: { maxOutputTokens: 0 } }, signal);
-        try {
-          const result = await send();
-          const usage = findUsage(result);
-          // Not every service says how many tokens an embedding took.
-          admitted.settle(usage.promptTokenCount === undefined ? undefined : { model, usage }, true);
-          return result;
-        } catch (thrown) {
-          admitted.settle(undefined, false);
-          throw thrown;
-        }
-      };
       return {
         ...queries,
-        embed: (request, signal) =>
-          spend(
-            request.model,
-            [request.text],
-            signal,
-            () => queries.embed(request, signal),
-            () => NO_USAGE,
-          ),
-        embedAll: (batch, signal) =>
-          spend(
-            batch.model,
-            batch.texts,
-            signal,
-            () => queries.embedAll(batch, signal),
-            ({ usage }) => usage,
-          ),
+        async embed(batch, signal) {
+          const { model, texts } = batch;
+          const { admit } = limitSpending({ ...target, models: [model] });
+          const contents = [{ role: 'user', parts: texts.map((text) => ({ text })) }] as const;
+          const admitted = await admit({ model, contents, generationConfig: { maxOutputTokens: 0 } }, signal);
+          try {
+            const found = await queries.embed(batch, signal);
+            const { usage } = found;
+            // Not every service says how many tokens an embedding took.
+            admitted.settle(usage.promptTokenCount === undefined ? undefined : { model, usage }, true);
+            return found;
+          } catch (thrown) {
+            admitted.settle(undefined, false);
+            throw thrown;
+          }
+        },
       };
     },
   };

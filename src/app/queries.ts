@@ -16,8 +16,7 @@ export async function createQueries(target: QueryTarget, app: App): Promise<Quer
   return {
     countTokens: (request, signal) => withRetries(() => queries.countTokens(request, signal), retrying, signal),
     listModels: (signal) => withRetries(() => queries.listModels(signal), retrying, signal),
-    embed: (request, signal) => withRetries(() => queries.embed(request, signal), retrying, signal),
-    embedAll: (batch, signal) => withRetries(() => queries.embedAll(batch, signal), retrying, signal),
+    embed: (batch, signal) => withRetries(() => queries.embed(batch, signal), retrying, signal),
     checkAccount: (signal) => withRetries(() => queries.checkAccount(signal), retrying, signal),
   };
 }

@@ -65,7 +65,7 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
       const deadline = createDeadline(signal, timeoutMs, () => deadlineError(timeoutMs));
       try {
         const texts = await redaction.redact(batch.map(({ text }) => text));
-        const found = await queries.embedAll({ ...wanted, texts }, deadline.signal);
+        const found = await queries.embed({ ...wanted, texts }, deadline.signal);
         const { vectors } = found;
         usage = addUsage(usage, found.usage);
         return batch.map(({ text, ...where }, index) => ({

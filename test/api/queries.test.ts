@@ -179,15 +179,16 @@ test.for(['the Gemini API', 'Vertex'])('%s embeds a text', async (name, t) => {
   const demo = await startDemo({ clock: systemClock });
   t.onTestFinished(() => demo.close());
   const queries = QUERIES[name]?.(new URL(demo.url));
-  const request = { model: 'gemini-embedding-001', text: 'tides' };
-  const values = await queries?.embed(request, SIGNAL);
+  const embed = async (text: string) =>
+    (await queries?.embed({ model: 'gemini-embedding-001', texts: [text] }, SIGNAL))?.vectors[0];
+  const values = await embed('tides');
   expect(values?.length).toBeGreaterThan(100);
-  expect(await queries?.embed({ ...request, text: 'moon' }, SIGNAL)).not.toEqual(values);
+  expect(await embed('moon')).not.toEqual(values);
 });
 
 test('an embedding without numbers is a failure, and Code Assist names the way out', async (t) => {
-  const { url } = await loopback(t, [answer(200, '{"embedding":{"values":["x"]}}', JSON_TYPE)]);
-  const request = { model: 'gemini-embedding-001', text: 'tides' };
+  const { url } = await loopback(t, [answer(200, '{"embeddings":[{"values":["x"]}]}', JSON_TYPE)]);
+  const request = { model: 'gemini-embedding-001', texts: ['tides'] };
   const embedding = QUERIES['the Gemini API']?.(url).embed(request, SIGNAL);
   await expect(embedding).rejects.toThrow('the server sent no embedding');
   await expect(QUERIES['Code Assist']?.(url).embed(request, SIGNAL)).rejects.toMatchObject({

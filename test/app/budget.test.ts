@@ -106,23 +106,25 @@ test('a text to embed is paid for, and too long a one is refused', async () => {
   const sent: string[] = [];
   const queries = budget.limitQueries(
     {
-      embed: async ({ text }: { text: string }) => {
+      embed: async ({ texts: [text = ''] }: { texts: readonly string[] }) => {
         sent.push(text);
         if (text === 'bad') throw new Error('refused');
-        return [1];
+        return { vectors: [[1]], usage: text === 'counted' ? { promptTokenCount: 1000 } : {} };
       },
     } as unknown as Queries,
     FLASH,
   );
-  const embed = (text: string, model = 'gemini-embedding-001') => queries.embed({ model, text }, NEVER);
+  const embed = (text: string, model = 'gemini-embedding-001') => queries.embed({ model, texts: [text] }, NEVER);
   await expect(embed('bad')).rejects.toThrow('refused');
   expect(budget.spent).toBe(0);
   // $0.15 for a million tokens.
+  await embed('counted');
+  expect(budget.spent).toBeCloseTo(0.00015, 12);
   await embed('x'.repeat(20_000));
-  expect(budget.spent).toBeCloseTo(0.00075, 12);
+  expect(budget.spent).toBeCloseTo(0.0009, 12);
   await expect(embed('x'.repeat(20_000))).rejects.toMatchObject({ fault: 'limit' });
   await expect(embed('x', 'embedding-99')).rejects.toThrow('the price of embedding-99 is not known');
-  expect(sent).toEqual(['bad', 'x'.repeat(20_000)]);
+  expect(sent).toEqual(['bad', 'counted', 'x'.repeat(20_000)]);
 });
 
 test.for([

@@ -176,6 +176,21 @@ test('a text that would cost more than is left is not embedded', async (t) => {
   expect([isError, content[0].text]).toEqual([true, expect.stringContaining('stopped at --max-cost')]);
 });
 
+test('a text to embed costs what the service counted', async (t) => {
+  const statistics = { token_count: 1_000_000 };
+  const { url } = await fakeGemini(t, [
+    (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ predictions: [{ embeddings: { values: [1], statistics } }] }));
+    },
+  ]);
+  const env = { GOOGLE_API_KEY: 'test-key-0123456789', GOOGLE_GENAI_USE_VERTEXAI: 'true', GOOGLE_VERTEX_BASE_URL: url };
+  const server = await serve(t, { env, flags: ['--max-cost', '0.1501'] });
+  expect((await server.call('embed_text', { text: 'x' })).isError).toBeUndefined();
+  const { content } = await server.call('embed_text', { text: 'x'.repeat(10_000) });
+  expect(content[0].text).toContain('stopped at --max-cost: $0.15 of $0.15 is spent');
+});
+
 test('an upload is estimated from its size and kind before the model is asked', async (t) => {
   const demo = await startDemo({ clock: systemClock });
   t.onTestFinished(() => demo.close());

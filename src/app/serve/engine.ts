@@ -72,7 +72,8 @@ export function createEngine(options: EngineOptions): Engine {
       withModel(options, { budget: await budget() }, async (opened) => {
         const queries = await createQueries(opened, app);
         const text = await createLazyRedaction(app).redact(given);
-        return { model: EMBEDDING_MODEL, values: await queries.embed({ model: EMBEDDING_MODEL, text }, signal) };
+        const { vectors } = await queries.embed({ model: EMBEDDING_MODEL, texts: [text] }, signal);
+        return { model: EMBEDDING_MODEL, values: vectors[0] ?? [] };
       }),
     fetchBytes: (url, signal) => fetchBytes(url, sendPinned, signal),
     describeModels() {

@@ -241,7 +241,7 @@ test('tokens are counted and texts embedded by the service', async (t) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(value));
   };
-  const gemini = await fakeGemini(t, [json({ totalTokens: 7 }), json({ embedding: { values: [0.5, -1] } })]);
+  const gemini = await fakeGemini(t, [json({ totalTokens: 7 }), json({ embeddings: [{ values: [0.5, -1] }] })]);
   const server = await serve(t, { gemini });
   const counted = { model: 'gemini-3-pro-preview', tokensUsed: 7, tokenCount: 7 };
   expect(await server.call('count_tokens', { text: 'one two' })).toEqual({
@@ -257,7 +257,7 @@ test('tokens are counted and texts embedded by the service', async (t) => {
   });
   expect(gemini.requests.map(({ path }) => path)).toEqual([
     '/v1beta/models/gemini-3-pro-preview:countTokens',
-    '/v1beta/models/gemini-embedding-001:embedContent',
+    '/v1beta/models/gemini-embedding-001:batchEmbedContents',
   ]);
 });
 
