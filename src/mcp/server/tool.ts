@@ -1,7 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { type ArgumentsOf, type InputSchema, parseArguments } from '../../core/schema.ts';
-import { ALIASES, MODELS } from '../../models/table.ts';
+import { ALIASES, MODELS, PLAIN_BUILT_IN } from '../../models/table.ts';
 import type { Host, ToolInfo } from './host.ts';
 import type { Progress } from './progress.ts';
 
@@ -76,6 +76,13 @@ export function serverTool<const Schema extends InputSchema>(spec: ServerToolSpe
     },
   };
 }
+
+/** The argument `model` of tools that make one model call. */
+export const PLAIN_MODEL = {
+  type: 'string',
+  description: 'Model id or alias. If the server was started with -m, that model is the default.',
+  default: PLAIN_BUILT_IN.id,
+} as const;
 
 const MODEL_PATTERN = /^(?:gemini|gemma)-[a-z0-9.-]+$/;
 const AUTO_PATTERN = /^auto(?:-gemini-[0-9.]+)?$/;

@@ -4,7 +4,7 @@ import { PLAIN_BUILT_IN } from '../../../models/table.ts';
 import { readBytes } from '../../../platform/files/read.ts';
 import type { Engine } from '../engine.ts';
 import type { Roots } from '../roots.ts';
-import { checkModelName, serverTool } from '../tool.ts';
+import { checkModelName, PLAIN_MODEL, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
 import { plainFailure, plainResult, toMetadata } from './results.ts';
 
@@ -21,7 +21,7 @@ export const analyzeImage = serverTool({
       imageUrl: { type: 'string', description: 'The https address of an image.' },
       imageBase64: { type: 'string', description: 'The image itself, in base64.' },
       mimeType: { type: 'string', description: 'What imageBase64 is, e.g. image/png; found out if it is not given.' },
-      model: { type: 'string', description: 'Model id or alias.', default: PLAIN_BUILT_IN.id },
+      model: PLAIN_MODEL,
       mediaResolution: {
         type: 'string',
         description: 'How closely to look; more costs more tokens.',

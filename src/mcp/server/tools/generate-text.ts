@@ -1,11 +1,9 @@
 import type { JsonObject } from '../../../core/json.ts';
 import { PLAIN_BUILT_IN } from '../../../models/table.ts';
 import type { TurnSampling } from '../engine.ts';
-import { checkModelName, serverTool } from '../tool.ts';
+import { checkModelName, PLAIN_MODEL, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
 import { dropUndefined, plainFailure, plainResult, type TextAnswer, toMetadata } from './results.ts';
-
-const MODEL_DESCRIPTION = 'Model id or alias. If the server was started with -m, that model is the default.';
 
 export const generateText = serverTool({
   name: 'generate_text',
@@ -17,7 +15,7 @@ export const generateText = serverTool({
   input: {
     properties: {
       prompt: { type: 'string', description: 'What to answer.' },
-      model: { type: 'string', description: MODEL_DESCRIPTION, default: PLAIN_BUILT_IN.id },
+      model: PLAIN_MODEL,
       systemInstruction: { type: 'string', description: 'How the model should behave.' },
       temperature: { type: 'number', description: 'Randomness, 0 to 2.', default: 1, minimum: 0, maximum: 2 },
       maxTokens: { type: 'integer', description: 'The most output tokens.', minimum: 1 },
