@@ -117,6 +117,10 @@ function refuseRows(): never {
   throw new AppError('internal', 'no rows are asked here');
 }
 
+export function formatJobs(rows: number, jobs: number): string {
+  return `${formatRowCount(rows)} in ${plural(jobs, 'batch job')}`;
+}
+
 export function reportRun(output: string, counts: Journal['counts'], store: PlanStore | undefined): Report {
   const shards = store?.plan.shards.filter(isInFlight) ?? [];
   const inFlight = shards.reduce((sum, { rows }) => sum + rows, 0);
@@ -124,7 +128,7 @@ export function reportRun(output: string, counts: Journal['counts'], store: Plan
   const json: JsonObject = { output, ok, failed, inFlight, jobs: shards.length };
   const lines = [
     `${formatRowCount(ok)} answered, ${formatCount(failed)} failed${failed > 0 ? `: see "error" in ${output}` : ''}`,
-    ...(inFlight > 0 ? [`${formatRowCount(inFlight)} in ${plural(shards.length, 'batch job')}`] : []),
+    ...(inFlight > 0 ? [formatJobs(inFlight, shards.length)] : []),
   ];
   return { text: `${lines.join('\n')}\n`, json, notices: [] };
 }

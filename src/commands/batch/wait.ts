@@ -1,10 +1,9 @@
-import { closePlan, type RemoteRunOptions, reportRun, withRemoteRun } from '../../app/batch/remote-run.ts';
+import { closePlan, formatJobs, type RemoteRunOptions, reportRun, withRemoteRun } from '../../app/batch/remote-run.ts';
 import { printReport } from '../../app/report.ts';
 import { readCounts } from '../../batch/journal.ts';
 import { createRemoteEngine, type RemoteStatus } from '../../batch/remote/engine.ts';
 import type { App } from '../../core/app.ts';
 import { EXIT_CODES } from '../../core/error.ts';
-import { formatCount } from '../../core/text/format.ts';
 import { keepHeapSmall } from '../../platform/runtime/native.ts';
 
 /** Waits for the batch jobs of a run, and collects their results as they end. */
@@ -42,7 +41,7 @@ export async function collect(options: RemoteRunOptions, app: App, mode: 'wait' 
 function createStatusLine(say: (message: string) => void): (status: RemoteStatus) => void {
   let last = 0;
   return ({ jobs, rows }) => {
-    if (jobs > 0 && jobs !== last) say(`${formatCount(rows)} rows in ${formatCount(jobs)} batch jobs`);
+    if (jobs > 0 && jobs !== last) say(formatJobs(rows, jobs));
     last = jobs;
   };
 }
