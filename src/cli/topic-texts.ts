@@ -100,6 +100,9 @@ A session is named by
   gmn chat -r last              continue in a chat
   --session-name, --no-session  name a new one; do not save it
 
+A session that goes on asks the same model with the same system instruction.
+-m and --system change that: in a chat from then on, in a one-shot only once.
+
 Whatever happens to gmn, what was written stays: a file is only ever added to,
 and a torn end is repaired when it is read.
 
