@@ -30,7 +30,7 @@ test.each([
   ['pipe', undefined, [1000, 9000, 0], '10 s'],
   ['socket', undefined, [1000, 1000, 0], '2 s'],
   ['pipe', '90s', [1000, 89_000, 0], '1 min 30 s'],
-  ['socket', '1500ms', [1000, 500, 0], '2 s'],
+  ['socket', '1500ms', [1000, 500, 0], '1.5 s'],
 ] as const)(
   'a silent %s with GMN_STDIN_WAIT=%s is announced, then given up loudly',
   async (kind, wait, slept, span) => {
