@@ -213,6 +213,7 @@ test('-f loads what finds and reads files, and no tool', async (t) => {
       "src/core/text/decode.ts",
       "src/core/text/glob.ts",
       "src/core/text/media.ts",
+      "src/core/text/office.ts",
       "src/core/text/path.ts",
       "src/core/text/secret-lists.ts",
       "src/core/text/secrets.ts",

@@ -23,6 +23,7 @@ import {
   BUILT_IN,
   type BuiltInModel,
   findModelFacts,
+  findOfficeGap,
   IMAGE_BUILT_IN,
   isSlowModel,
 } from '../models/table.ts';
@@ -283,7 +284,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     model: withFiles(fitWindow(model, modelId)),
     ...target,
     provideFiles,
-    fileSupport: opened.fileSupport,
+    fileSupport: { ...opened.fileSupport, officeGap: findOfficeGap(models) },
     batchFields: opened.batchFields,
     modelId,
     askedName: (choice.isDefault ? standard?.id : asked) ?? DEFAULT_NAME,

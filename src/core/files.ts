@@ -61,6 +61,15 @@ export interface FileSupport {
   readonly hasBuckets: boolean;
   /** What to do about a file that is too large, if it keeps no files. */
   readonly hint: string;
+  /** Absent if the model reads Office files, or may. */
+  readonly officeGap?: OfficeGap | undefined;
+}
+
+export interface OfficeGap {
+  /** Does not read Office files. */
+  readonly model: string;
+  /** A model that does. */
+  readonly reader: string;
 }
 
 /** `talk.mp4 (video/mp4, 912.4 MB)`; the address of a file that is not on this machine. Untrusted text. */

@@ -32,6 +32,8 @@ const KINDS: readonly MediaKind[] = [
   { type: /^video\//, bytesPerToken: 200, least: 300, most: WINDOW, unknown: 180_000 },
   // 258 tokens a page, of 5 kB; 1,000 pages at most. Unknown: a hundred pages.
   { type: /^application\/pdf\b/, bytesPerToken: 20, least: 258, most: 258_000, unknown: 25_800 },
+  // Office files are compressed: a byte may stand for a few characters.
+  { type: /^application\/(?:vnd\.|msword\b)/, bytesPerToken: 1, least: 258, most: WINDOW, unknown: 100_000 },
   // Text, in whatever form: three bytes of UTF-8 are a token or less.
   { type: /^/, bytesPerToken: 3, least: 1, most: WINDOW, unknown: 100_000 },
 ];

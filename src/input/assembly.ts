@@ -7,9 +7,9 @@ import {
   INLINE_LIMIT,
   isAttachment,
   NO_FILE_SUPPORT,
-  notTextError,
   toAttachment,
   type UploadedAttachment,
+  unsendableError,
 } from './attachment.ts';
 import type { StdinTarget } from './other-attachments.ts';
 import type { PromptInput } from './prompt-input.ts';
@@ -89,7 +89,7 @@ async function addStdin(
     });
   }
   const stdin = await toStdinAttachment(input, type, attachments.support);
-  if (!isAttachment(stdin)) throw notTextError('stdin', stdin);
+  if (!isAttachment(stdin)) throw unsendableError('stdin', stdin);
   if ('text' in stdin && place === undefined) return stdin.text;
   attachments.add(stdin, place);
   return undefined;
@@ -98,19 +98,19 @@ async function addStdin(
 async function toStdinAttachment(
   input: StdinInput,
   type: StdinTarget['stdinType'],
-  { hasUploads }: Attachments['support'],
+  support: Attachments['support'],
 ): Promise<ReturnType<typeof toAttachment> | UploadedAttachment> {
   if (input instanceof Uint8Array) {
-    const item = toAttachment(input, 'stdin', type?.(input));
+    const item = toAttachment(input, 'stdin', { support, type: type?.(input) });
     // Base64 makes it a third larger.
-    if (!(hasUploads && 'data' in item && item.data.length > INLINE_LIMIT)) return item;
+    if (!(support.hasUploads && 'data' in item && item.data.length > INLINE_LIMIT)) return item;
   }
   const [{ inspectLargeFile }, { keepInput }] = await Promise.all([
     import('./large-file.ts'),
     import('./large-stdin.ts'),
   ]);
   const path = input instanceof Uint8Array ? await keepInput(input) : input.path;
-  return inspectLargeFile(path, 'stdin', { links: 'never', toType: type });
+  return inspectLargeFile(path, 'stdin', { support, links: 'never', toType: type });
 }
 
 export async function buildParts(

@@ -1,11 +1,13 @@
 import type { FilePart } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import type { FileSupport } from '../core/files.ts';
+import type { FileSupport, OfficeGap } from '../core/files.ts';
 import { type Decoded, decodeText } from '../core/text/decode.ts';
 import { formatSize } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
+import { sniffOffice } from '../core/text/office.ts';
 
-type NotText = Extract<Decoded, { isText: false }>;
+/** Why something cannot be attached. */
+export type Unsendable = Extract<Decoded, { isText: false }> | { readonly reason: 'office'; readonly gap: OfficeGap };
 
 export type Attachment = {
   /** As the user knows it, on one line. */
@@ -41,9 +43,15 @@ export interface UploadedAttachment {
   readonly part?: FilePart;
 }
 
-export function toAttachment(bytes: Uint8Array, name: string, type?: string): Attachment | NotText {
+/** `type`: the media type, if it is known; guessed otherwise. */
+export function toAttachment(
+  bytes: Uint8Array,
+  name: string,
+  { support, type }: { readonly support: FileSupport; readonly type?: string | undefined },
+): Attachment | Unsendable {
   const about = { name: toPlainName(name), bytes: bytes.length };
-  const mimeType = type ?? sniffMedia(bytes, name);
+  const mimeType = type ?? guessMediaType(bytes, name, support);
+  if (typeof mimeType === 'object') return mimeType;
   if (mimeType !== undefined) {
     return { ...about, mimeType, data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64') };
   }
@@ -51,19 +59,45 @@ export function toAttachment(bytes: Uint8Array, name: string, type?: string): At
   return decoded.isText ? { ...about, text: decoded.text } : decoded;
 }
 
+/** From its content, or the beginning of it; undefined for what is not media. */
+export function guessMediaType(
+  bytes: Uint8Array,
+  name: string,
+  { officeGap }: FileSupport,
+): string | Extract<Unsendable, { reason: 'office' }> | undefined {
+  const media = sniffMedia(bytes, name);
+  if (media !== undefined) return media;
+  const office = sniffOffice(bytes, name);
+  return office === undefined || officeGap === undefined ? office : { reason: 'office', gap: officeGap };
+}
+
 /** Replaces control characters: a file name may have them. */
 export function toPlainName(name: string): string {
   return name.replace(/\p{Cc}/gu, '?');
 }
 
-export function isAttachment<Item extends Attachment | UploadedAttachment>(value: Item | NotText): value is Item {
+export function isAttachment<Item extends Attachment | UploadedAttachment>(value: Item | Unsendable): value is Item {
   return 'name' in value;
 }
 
-export function notTextError(name: string, { reason, offset }: NotText): AppError {
+/** `is neither text nor media …`, to follow a name. */
+export function describeUnsendable(item: Unsendable): string {
+  if (item.reason !== 'office') return 'is neither text nor media that can be sent';
+  return `is an Office file, which ${item.gap.model} does not read; -m ${item.gap.reader} does`;
+}
+
+export function officeError(name: string, { model, reader }: OfficeGap): AppError {
+  return new AppError('usage', `${toPlainName(name)} is an Office file, which ${model} does not read`, {
+    hint: `Ask a model that does: -m ${reader}, or /model ${reader} in a chat. Or convert it to PDF or text first.`,
+  });
+}
+
+export function unsendableError(name: string, item: Unsendable): AppError {
+  if (item.reason === 'office') return officeError(name, item.gap);
+  const { reason, offset } = item;
   if (reason === 'nul') {
     return new AppError('usage', `${name} is neither text nor media that can be sent (NUL at byte ${offset})`, {
-      hint: 'Send text, an image, a PDF, audio or video; for a program or an archive, send what describes it.',
+      hint: 'Send text, an image, a PDF, audio, video or an Office file; for a program or an archive, send what describes it.',
     });
   }
   const encoding = reason === 'utf8' ? 'UTF-8' : 'UTF-16';

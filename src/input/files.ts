@@ -29,10 +29,10 @@ import {
   INLINE_LIMIT,
   isAttachment,
   NO_FILE_SUPPORT,
-  notTextError,
   toAttachment,
   toPlainName,
   type UploadedAttachment,
+  unsendableError,
 } from './attachment.ts';
 import { createWithholding, findNamedFile, type NamingContext, type Withholding } from './named-file.ts';
 import type { OnAttached, PromptInput } from './prompt-input.ts';
@@ -101,7 +101,7 @@ async function addBucketFile(value: string, { attachments }: FileContext): Promi
 async function addNamedFile(value: string, found: FoundPath, context: FileContext): Promise<void> {
   if (!context.attachments.isNew(found.path)) return;
   const { item, bytes } = await loadFile(found.path, value, context);
-  if (!isAttachment(item)) throw notTextError(value, item);
+  if (!isAttachment(item)) throw unsendableError(value, item);
   context.attachments.add(item);
   if (bytes !== undefined) context.onAttached?.(found.path, bytes);
 }
@@ -142,10 +142,10 @@ export async function loadFile(
 ): Promise<LoadedFile> {
   if (support.hasUploads && (readPathStatus(path)?.bytes ?? 0) > INLINE_LIMIT) {
     const { inspectLargeFile } = await import('./large-file.ts');
-    return { item: await inspectLargeFile(path, name, { links, toType }) };
+    return { item: await inspectLargeFile(path, name, { support, links, toType }) };
   }
   const bytes = await readInputFile(path, name, { links, support });
-  const item = toAttachment(bytes, name, toType?.(bytes));
+  const item = toAttachment(bytes, name, { support, type: toType?.(bytes) });
   if (!isAttachment(item)) return { item, bytes };
   const mimeType = 'text' in item ? 'text/plain' : item.mimeType;
   // Uploaded text is read as UTF-8.
@@ -267,13 +267,14 @@ async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerato
   const toDisplayName = (below: string): string => toPlainName(posix.join(toSlashes(target.name), below));
   const added: AttachedItem[] = [];
   const notText: string[] = [];
+  const office: string[] = [];
   for (const below of walked.files) {
     context.signal.throwIfAborted();
     const path = join(root, below);
     if (!context.attachments.isNew(path)) continue;
     const { item, bytes } = await loadFile(path, toDisplayName(below), context, { links: 'never' });
     if (!isAttachment(item)) {
-      notText.push(below);
+      (item.reason === 'office' ? office : notText).push(below);
       continue;
     }
     context.attachments.add(item);
@@ -281,6 +282,8 @@ async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerato
     added.push(item);
   }
   yield* reportSkipped('neither text nor media that can be sent', notText.map(toDisplayName));
+  const { model, reader } = context.attachments.support.officeGap ?? {};
+  yield* reportSkipped(`Office files, which ${model} does not read; -m ${reader} does`, office.map(toDisplayName));
   yield* reportSkipped('may hold secrets; to send one, name it with -f', walked.secrets.map(toDisplayName));
   yield* reportSkipped('symbolic links', walked.links.map(toDisplayName));
   return added;

@@ -2,18 +2,24 @@ import { extname } from 'node:path';
 import type { FilePart } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { type FileSupport, fileTooLargeError, MAX_FILE_BYTES } from '../core/files.ts';
-import { type Decoded, sniffEncoding } from '../core/text/decode.ts';
-import { sniffMedia } from '../core/text/media.ts';
+import { sniffEncoding } from '../core/text/decode.ts';
+import { findOfficeType } from '../core/text/office.ts';
 import { readBeginning } from '../platform/files/read.ts';
 import { openFileSource } from '../platform/files/upload-source.ts';
-import { type Attachment, toPlainName, type UploadedAttachment } from './attachment.ts';
-
-type NotText = Extract<Decoded, { isText: false }>;
+import {
+  type Attachment,
+  guessMediaType,
+  officeError,
+  toPlainName,
+  type Unsendable,
+  type UploadedAttachment,
+} from './attachment.ts';
 
 /** Enough to recognize the type of a file. */
 const HEAD_BYTES = 256 * 1024;
 
 interface LargeFileOptions {
+  readonly support: FileSupport;
   readonly links: 'follow' | 'never';
   readonly toType?: ((head: Uint8Array) => string) | undefined;
 }
@@ -22,16 +28,16 @@ interface LargeFileOptions {
 export async function inspectLargeFile(
   path: string,
   name: string,
-  { links, toType }: LargeFileOptions,
-): Promise<UploadedAttachment | NotText> {
+  { support, links, toType }: LargeFileOptions,
+): Promise<UploadedAttachment | Unsendable> {
   const { head, size } = await readBeginning(path, HEAD_BYTES, { name, links });
   if (size > MAX_FILE_BYTES) throw fileTooLargeError(name, size);
-  const mimeType = toType?.(head) ?? sniffMedia(head, name) ?? findTextType(head, name);
+  const mimeType = toType?.(head) ?? guessMediaType(head, name, support) ?? findTextType(head, name);
   if (typeof mimeType !== 'string') return mimeType;
   return { name: toPlainName(name), bytes: size, isUploaded: true, upload: { path, mimeType, links } };
 }
 
-function findTextType(head: Uint8Array, name: string): string | NotText {
+function findTextType(head: Uint8Array, name: string): string | Unsendable {
   const encoding = sniffEncoding(head);
   if (encoding !== undefined && encoding !== 'utf8') throw encodingError(name);
   const nul = head.indexOf(0);
@@ -99,7 +105,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** A file in a bucket, which the backend reads itself. Throws AppError `usage`. */
-export function createBucketAttachment(uri: string, { hasBuckets }: FileSupport, type?: string): Attachment {
+export function createBucketAttachment(uri: string, { hasBuckets, officeGap }: FileSupport, type?: string): Attachment {
   if (!hasBuckets) {
     throw new AppError('usage', `${toPlainName(uri)}: only Vertex AI reads gs:// addresses`, {
       hint: 'Use --backend vertex, or fetch the file first: gcloud storage cp <address> .',
@@ -110,7 +116,9 @@ export function createBucketAttachment(uri: string, { hasBuckets }: FileSupport,
       hint: 'Example: -f gs://bucket/path/talk.mp4',
     });
   }
-  const mimeType = type ?? TYPES[extname(uri).toLowerCase()];
+  const office = findOfficeType(uri);
+  if (type === undefined && office !== undefined && officeGap !== undefined) throw officeError(uri, officeGap);
+  const mimeType = type ?? office ?? TYPES[extname(uri).toLowerCase()];
   if (mimeType !== undefined) return { name: toPlainName(uri), bytes: 0, mimeType, uri };
   throw new AppError('usage', `the ending of ${toPlainName(uri)} does not tell what it is`, {
     hint: 'Name its type: -a <address> --mime-type <type>',

@@ -6,7 +6,7 @@ import { contains } from '../core/text/path.ts';
 import { describeMedia } from '../core/text/picture.ts';
 import { type FoundPath, inspectPath } from '../platform/files/read.ts';
 import { readRulesAboveNamed, readRulesWithin, unreadableRulesError } from '../tools/search/ignore.ts';
-import { type Attachments, isAttachment, toAttachment, toPlainName } from './attachment.ts';
+import { type Attachments, describeUnsendable, isAttachment, toAttachment, toPlainName } from './attachment.ts';
 import { addDirectory, createWalkContext, type FileContext, loadFile, type WalkContext } from './files.ts';
 import { createFindElsewhere, describeMissingPath, type FindElsewhere } from './missing-path.ts';
 import type { ReadResource, Resource } from './prompt-input.ts';
@@ -85,9 +85,11 @@ async function* addResource({ uri, pieces }: Resource, attachments: Attachments)
   const name = toPlainName(uri);
   for (const piece of pieces) {
     const loaded =
-      typeof piece === 'string' ? { name, bytes: Buffer.byteLength(piece), text: piece } : toAttachment(piece, name);
+      typeof piece === 'string'
+        ? { name, bytes: Buffer.byteLength(piece), text: piece }
+        : toAttachment(piece, name, attachments);
     if (!isAttachment(loaded)) {
-      yield { type: 'notice', message: `not attached: ${name} is neither text nor media that can be sent` };
+      yield { type: 'notice', message: `not attached: ${name} ${describeUnsendable(loaded)}` };
       continue;
     }
     attachments.add(loaded);
@@ -157,7 +159,7 @@ async function* attachMention(mention: Mention, context: WalkContext): AsyncGene
   if (!context.attachments.isNew(path)) return;
   const { item: loaded, bytes } = await loadFile(path, name, context, { links: 'never' });
   if (!isAttachment(loaded)) {
-    yield { type: 'notice', message: `not attached: @${name} is neither text nor media that can be sent` };
+    yield { type: 'notice', message: `not attached: @${name} ${describeUnsendable(loaded)}` };
     return;
   }
   context.attachments.add(loaded);

@@ -1,8 +1,8 @@
 import { extname } from 'node:path';
 import { AppError } from '../core/error.ts';
+import type { FileSupport } from '../core/files.ts';
 import { decodeText } from '../core/text/decode.ts';
-import { sniffMedia } from '../core/text/media.ts';
-import { isAttachment, notTextError, toAttachment } from './attachment.ts';
+import { guessMediaType, isAttachment, toAttachment, unsendableError } from './attachment.ts';
 import { type FileContext, loadFile, missingFileError } from './files.ts';
 import { findNamedFile } from './named-file.ts';
 import type { OtherAttachments } from './prompt-input.ts';
@@ -24,7 +24,8 @@ export async function addOtherAttachments(
 ): Promise<StdinTarget> {
   let { stdinPlace } = context;
   const isTyped = attach.includes('-') || (stdinPlace !== undefined && mimeType !== undefined);
-  const chooseType = (name: string) => (bytes: Uint8Array) => mimeType ?? guessType(bytes, name);
+  const chooseType = (name: string) => (bytes: Uint8Array) =>
+    mimeType ?? guessType(bytes, name, context.attachments.support);
   for (const value of attach) {
     context.signal.throwIfAborted();
     if (value === '-') stdinPlace ??= context.attachments.items.length;
@@ -52,14 +53,14 @@ async function addFile(
   }
   if (!context.attachments.isNew(found.path)) return;
   const { item, bytes } = await loadFile(found.path, value, context, { toType });
-  if (!isAttachment(item)) throw notTextError(value, item);
+  if (!isAttachment(item)) throw unsendableError(value, item);
   context.attachments.add(item);
   if (bytes !== undefined) context.onAttached?.(found.path, bytes);
 }
 
 function addClipboard(bytes: Uint8Array, { attachments }: Context): void {
-  const loaded = toAttachment(bytes, 'clipboard');
-  if (!isAttachment(loaded)) throw notTextError('clipboard', loaded);
+  const loaded = toAttachment(bytes, 'clipboard', attachments);
+  if (!isAttachment(loaded)) throw unsendableError('clipboard', loaded);
   attachments.add(loaded);
 }
 
@@ -76,9 +77,10 @@ const TEXT_TYPES: Readonly<Record<string, string>> = {
   '.py': 'text/x-python',
 };
 
-function guessType(bytes: Uint8Array, name: string): string {
-  const media = sniffMedia(bytes, name);
-  if (media !== undefined) return media;
+function guessType(bytes: Uint8Array, name: string, support: FileSupport): string {
+  const media = guessMediaType(bytes, name, support);
+  if (typeof media === 'string') return media;
+  if (media !== undefined) throw unsendableError(name, media);
   if (decodeText(bytes).isText) return TEXT_TYPES[extname(name).toLowerCase()] ?? 'text/plain';
   throw new AppError('usage', `the media type of ${name} is not known`, { hint: 'Name it: --mime-type <type>' });
 }

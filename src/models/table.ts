@@ -1,3 +1,5 @@
+import type { OfficeGap } from '../core/files.ts';
+
 export type Backend = 'gemini-api' | 'vertex' | 'code-assist';
 
 export type ThinkingLevel = 'minimal' | 'low' | 'medium' | 'high';
@@ -235,6 +237,13 @@ export function findModelFacts(id: string): ModelFacts | undefined {
 export function findPromptWindow(id: string): number | undefined {
   const { inputLimit, outputLimit = 0, sharesWindow } = findModelFacts(id) ?? {};
   return inputLimit === undefined || !sharesWindow ? inputLimit : inputLimit - outputLimit;
+}
+
+/** The first of these models that does not read Office files, and one that does. The service decides for models gmn does not know. */
+export function findOfficeGap(ids: readonly string[]): OfficeGap | undefined {
+  const model = ids.find((id) => findModelFacts(id)?.readsOffice === undefined && findModelFacts(id) !== undefined);
+  const reader = MODELS.find(({ readsOffice }) => readsOffice)?.id;
+  return model === undefined || reader === undefined ? undefined : { model, reader };
 }
 
 /** Whether minutes may pass before the first token. Guesses from the family name if gmn does not know the model. */

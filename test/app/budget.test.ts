@@ -133,6 +133,8 @@ test.for([
   ['audio/wav', 1_920_000, 1920, 4000],
   ['application/pdf', 23_000_000, 25_000, 258_000],
   ['application/pdf', 60_000, 258, 5000],
+  ['application/vnd.openxmlformats-officedocument.wordprocessingml.document', 60_000, 20_000, 100_000],
+  ['application/vnd.ms-excel', 2_000_000_000, 1_048_576, 1_048_576],
   ['image/jpeg', 4_000_000, 6192, 15_000],
   ['image/png', 300, 258, 1500],
   ['text/csv', 400_000, 100_000, 200_000],

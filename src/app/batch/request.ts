@@ -10,10 +10,17 @@ import { AppError } from '../../core/error.ts';
 import type { FileSupport } from '../../core/files.ts';
 import { estimatePartTokens } from '../../core/media-tokens.ts';
 import type { Model } from '../../core/model.ts';
+import { isOfficeType } from '../../core/text/office.ts';
 import { listStateDirectories } from '../../core/text/secrets.ts';
 import type { BilledCall } from '../../core/usage.ts';
 import { buildParts } from '../../input/assembly.ts';
-import { type Attachments, createAttachments, isAttachment, notTextError } from '../../input/attachment.ts';
+import {
+  type Attachments,
+  createAttachments,
+  isAttachment,
+  officeError,
+  unsendableError,
+} from '../../input/attachment.ts';
 import { type AttachedItem, loadFile } from '../../input/files.ts';
 import type { Backend } from '../../models/table.ts';
 import { findUserHomes } from '../../platform/host.ts';
@@ -27,10 +34,10 @@ import type { Prices } from './price.ts';
 /** What all rows share. */
 interface RequestParts {
   readonly app: App;
-  /** The agent for rows that name no model. */
-  readonly agent: Agent;
-  /** The agent for a row that names a model. Throws AppError `usage` if it cannot be asked. */
-  readonly chooseAgent: (model: string) => Promise<Agent>;
+  /** For rows that name no model. */
+  readonly model: RowModel;
+  /** For a row that names one. Throws AppError `usage` if it cannot be asked. */
+  readonly chooseModel: (name: string) => Promise<RowModel>;
   readonly format: AnswerFormat;
   readonly isJson: boolean;
   readonly template: Template | undefined;
@@ -38,11 +45,15 @@ interface RequestParts {
   /** Put before the prompt of every row. */
   readonly words: string | undefined;
   readonly attachments: readonly AttachedItem[];
-  readonly fileSupport: FileSupport;
   readonly backend: Backend;
   readonly prices: Pick<Prices, 'sum'>;
   readonly onCall: (call: BilledCall) => void;
   readonly onNotice: (message: string) => void;
+}
+
+export interface RowModel {
+  readonly agent: Agent;
+  readonly fileSupport: FileSupport;
 }
 
 /** One row as the request it becomes. */
@@ -70,28 +81,31 @@ export async function createRequests(parts: RequestParts) {
       });
     }
     const { item } = await loadFile(place.path, name, { attachments }, { links: 'never' });
-    if (!isAttachment(item)) throw notTextError(name, item);
+    if (!isAttachment(item)) throw unsendableError(name, item);
     return item;
   };
 
   /** The parts in front of the last content of a row with `contents`; for other rows, the whole prompt. */
-  const toParts = async (input: RowInput): Promise<readonly Part[]> => {
+  const toParts = async (input: RowInput, fileSupport: FileSupport): Promise<readonly Part[]> => {
     const text = await toPromptText(input, parts);
     const { files = [], contents } = input;
     const isBlank = text === undefined || text.trim() === '';
     // The files of -f are the same for every row, so they alone ask nothing.
     if (isBlank && files.length === 0 && contents === undefined) return [];
     if (files.length === 0 && parts.attachments.length === 0) return isBlank ? [] : [{ text }];
-    const attachments = createAttachments(parts.fileSupport);
-    for (const item of parts.attachments) attachments.add(item);
+    const attachments = createAttachments(fileSupport);
+    for (const item of parts.attachments) {
+      if (fileSupport.officeGap && isOfficeFile(item)) throw officeError(item.name, fileSupport.officeGap);
+      attachments.add(item);
+    }
     for (const name of files) attachments.add(await readRowFile(name, attachments));
     return buildParts(attachments, [text], app.signal);
   };
 
   const toRequest = async ({ input }: Pick<PendingRow, 'input'>): Promise<RowRequest> => {
-    const chosen = input.model === undefined ? parts.agent : await parts.chooseAgent(input.model);
-    const agent = input.system === undefined ? chosen : withSystem(chosen, input.system);
-    const added = await toParts(input);
+    const chosen = input.model === undefined ? parts.model : await parts.chooseModel(input.model);
+    const agent = input.system === undefined ? chosen.agent : withSystem(chosen.agent, input.system);
+    const added = await toParts(input, chosen.fileSupport);
     const { role = 'user', parts: own = [] } = input.contents?.at(-1) ?? {};
     const content: Content = { role, parts: [...added, ...own] };
     if (content.parts.length > 0) return { agent, contents: [...(input.contents?.slice(0, -1) ?? []), content] };
@@ -111,6 +125,12 @@ export async function createRequests(parts: RequestParts) {
   };
 
   return { prepare, toRequest };
+}
+
+/** The files of -f were read for another model. */
+function isOfficeFile(item: AttachedItem): boolean {
+  const { mimeType = '' } = 'isUploaded' in item ? item.upload : 'mimeType' in item ? item : {};
+  return isOfficeType(mimeType);
 }
 
 /** Sends a request once, and reports what was counted for it even if it fails. */

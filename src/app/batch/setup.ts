@@ -1,4 +1,3 @@
-import type { Agent } from '../../agent/agent.ts';
 import { REDACTED_NOTICE, runTurn } from '../../agent/turn.ts';
 import type { RedactLines } from '../../batch/failed-file.ts';
 import { hashSetting, type RunSettings } from '../../batch/run-file.ts';
@@ -21,7 +20,7 @@ import { type AnswerFormat, readAnswerFormat } from '../output-schema.ts';
 import { chooseTemplate } from '../template.ts';
 import type { FileNeed } from '../uploads.ts';
 import type { Prices } from './price.ts';
-import { checkTemplate, createRequests, type RowRequest } from './request.ts';
+import { checkTemplate, createRequests, type RowModel, type RowRequest } from './request.ts';
 
 export interface BatchOptions extends ModelOptions {
   readonly prompt?: string;
@@ -86,7 +85,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
   const modelOptions = { ...options, retries: 0 };
   const limits = { isTimedByRequest: true, budget: context.budget, onWait: context.onNotice };
   const models: OpenedModel[] = [];
-  const open = async (own: { readonly model?: string }): Promise<{ opened: OpenedModel; agent: Agent }> => {
+  const open = async (own: { readonly model?: string }): Promise<RowModel & { opened: OpenedModel }> => {
     const opened = await openModel({ ...modelOptions, ...own }, app, limits);
     models.push(opened);
     requireBatchBackend(opened);
@@ -95,33 +94,33 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       openAgent(options, { app, opened, runPaused: (work) => work() }),
       own.model === undefined ? notices : [],
     );
-    return { opened, agent: format.agent(plain) };
+    return { opened, agent: format.agent(plain), fileSupport: opened.fileSupport };
   };
   const close = async (): Promise<void> => {
     for (const model of models) await model.close();
   };
   try {
-    const { opened, agent } = await open({});
-    const { fileSupport } = opened;
+    const model = await open({});
+    const { opened, agent, fileSupport } = model;
     const attachments = await readSharedFiles(options.file ?? [], app, {
       ...{ fileSupport, notices },
       signal: context.signal,
     });
-    const others = new Map<string, Promise<Agent>>();
-    const chooseAgent = (model: string): Promise<Agent> => {
-      const known = others.get(model);
+    const others = new Map<string, Promise<RowModel>>();
+    const chooseModel = (name: string): Promise<RowModel> => {
+      const known = others.get(name);
       if (known !== undefined) return known;
       if (others.size >= MAX_MODELS) {
         throw new AppError('usage', `the rows name more than ${MAX_MODELS} models`, {
           hint: 'Split the input by model.',
         });
       }
-      const opening = open({ model }).then((found) => found.agent);
-      others.set(model, opening);
+      const opening = open({ model: name });
+      others.set(name, opening);
       return opening;
     };
     const requests = await createRequests({
-      ...{ app, agent, chooseAgent, format, template, attachments, fileSupport },
+      ...{ app, model, chooseModel, format, template, attachments },
       isJson: options.outputSchema !== undefined,
       params: options.param ?? [],
       words: options.prompt,
