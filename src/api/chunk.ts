@@ -39,7 +39,7 @@ export function parseChunk(value: unknown): Chunk {
   return {
     parts: parseParts(candidate?.content),
     otherCandidates: others,
-    finishReason: toReason(candidate?.finishReason),
+    finishReason: toReason(candidate?.finishReason, FINISH_REASONS),
     finishMessage: findFinishMessage(candidate),
     modelVersion: toNonEmptyString(value.modelVersion),
     block: isObject(value.promptFeedback) ? findBlock(value.promptFeedback) : undefined,
@@ -51,24 +51,33 @@ export function parseChunk(value: unknown): Chunk {
   };
 }
 
-/** Gateways that write out every field have `FINISH_REASON_UNSPECIFIED` in every chunk but the last. */
-function toReason(value: unknown): string | undefined {
-  const reason = toNonEmptyString(value);
+/** In the order of their numbers, as far as Gemini API and Vertex AI agree on them. */
+const FINISH_REASONS: readonly string[] = ['', 'STOP', 'MAX_TOKENS', 'SAFETY', 'RECITATION', 'OTHER'];
+const BLOCK_REASONS: readonly string[] = ['', 'SAFETY', 'OTHER', 'BLOCKLIST', 'PROHIBITED_CONTENT'];
+
+/**
+ * Gateways that write out every field have `FINISH_REASON_UNSPECIFIED` in every chunk but the last. Others ask for numbers in place of
+ * names, as some of Google's own libraries do.
+ */
+function toReason(value: unknown, names: readonly string[]): string | undefined {
+  const reason = toNonEmptyString(typeof value === 'number' ? (names[value] ?? `reason ${value}`) : value);
   return reason?.endsWith('_UNSPECIFIED') ? undefined : reason;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 function findBlock({ blockReason, blockReasonMessage, safetyRatings }: Fields): string | undefined {
-  const words = [toReason(blockReason), toNonEmptyString(blockReasonMessage)].filter((text) => text !== undefined);
+  const words = [toReason(blockReason, BLOCK_REASONS), toNonEmptyString(blockReasonMessage)].filter(
+    (text) => text !== undefined,
+  );
   return words.length === 0 ? undefined : [...words, ...listUnsafe(safetyRatings)].join(': ');
 }
 
 /** Ratings come with every chunk; they matter only in the one that says why the answer was stopped. */
 function findFinishMessage(candidate: Fields | undefined): string | undefined {
   const message = toNonEmptyString(candidate?.finishMessage);
-  const isStopped = toReason(candidate?.finishReason) !== undefined && candidate?.finishReason !== 'STOP';
-  if (!isStopped || candidate?.safetyRatings === undefined) return message;
+  const reason = toReason(candidate?.finishReason, FINISH_REASONS);
+  if (reason === undefined || reason === 'STOP' || candidate?.safetyRatings === undefined) return message;
   return [...(message === undefined ? [] : [message]), ...listUnsafe(candidate.safetyRatings)].join(': ') || undefined;
 }
 

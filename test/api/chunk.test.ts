@@ -191,7 +191,8 @@ test('pages are read with their status, and without one as not loaded', () => {
   ]);
 });
 
-test('a reason that is not specified is none', () => {
-  const reason = (finishReason: string) => parseChunk({ candidates: [{ finishReason }] }).finishReason;
+test('a reason that is not specified is none, and a number is a name', () => {
+  const reason = (finishReason: string | number) => parseChunk({ candidates: [{ finishReason }] }).finishReason;
   expect(['FINISH_REASON_UNSPECIFIED', '_UNSPECIFIED_X'].map(reason)).toEqual([undefined, '_UNSPECIFIED_X']);
+  expect([0, 1, 2, 5, 42].map(reason)).toEqual([undefined, 'STOP', 'MAX_TOKENS', 'OTHER', 'reason 42']);
 });

@@ -30,9 +30,8 @@ export type Expectation = { readonly answer: Answer } | { readonly failure: Fail
 const QUOTED = 150;
 
 export function expectReply(recording: Recording): Expectation {
-  const { status, body } = recording;
-  if (status < 200 || status > 299) return { failure: expectRefusal(recording) };
-  const chunks = readChunks(body);
+  if (isRefused(recording)) return { failure: expectRefusal(recording) };
+  const chunks = readChunks(recording.body);
   const text = chunks.flatMap(listParts).map(readText).join('');
   const fail = (words: readonly unknown[], exits = [3]): Expectation => ({
     failure: { exits, words: words.flatMap(toWords), text },
@@ -40,11 +39,12 @@ export function expectReply(recording: Recording): Expectation {
   const error = chunks.find(({ error: found }) => isObject(found))?.error;
   if (isObject(error)) return fail([error.message], error.code === 401 || error.code === 403 ? [2, 3] : [3]);
   const feedback = chunks.map(({ promptFeedback }) => promptFeedback).find(isObject);
-  const { blockReason, blockReasonMessage } = feedback ?? {};
+  const { blockReason: block, blockReasonMessage } = feedback ?? {};
+  const blockReason = toName(block, ['SAFETY', 'OTHER', 'BLOCKLIST', 'PROHIBITED_CONTENT']);
   if (blockReason !== undefined || blockReasonMessage !== undefined) return fail([blockReason, blockReasonMessage]);
   const candidates = chunks.map(findCandidate).filter((candidate) => candidate !== undefined);
   const last = (key: string): unknown => candidates.findLast((candidate) => candidate[key] !== undefined)?.[key];
-  const finishReason = last('finishReason');
+  const finishReason = toName(last('finishReason'), ['STOP', 'MAX_TOKENS', 'SAFETY', 'RECITATION', 'OTHER']);
   if (finishReason !== 'STOP' && finishReason !== 'MAX_TOKENS') return fail([finishReason, last('finishMessage')]);
   const parts = joinPlainTexts(chunks.flatMap(listParts)).filter(isSentBack);
   const isAnswer = text !== '' || parts.some((part) => Object.keys(part).some((key) => CONTENT.includes(key)));
@@ -54,7 +54,16 @@ export function expectReply(recording: Recording): Expectation {
   return { answer: { text, usage: readUsage(chunks), finishReason, parts, hasCalls, files } };
 }
 
+/** Clients that ask for numbers in place of names get them, from 1 on. */
+function toName(value: unknown, names: readonly string[]): unknown {
+  return typeof value === 'number' ? names[value - 1] : value;
+}
+
 const CONTENT = ['functionCall', 'inlineData', 'executableCode', 'codeExecutionResult'];
+
+export function isRefused({ status }: Pick<Recording, 'status'>): boolean {
+  return status < 200 || status > 299;
+}
 
 export function expectRefusal({ status, body }: Pick<Recording, 'status' | 'body'>): Failure {
   const [first] = readChunks(body);
@@ -70,9 +79,14 @@ export function readChunks(body: string): readonly Fields[] {
   if (whole !== undefined) return [whole].flat().filter(isObject);
   const texts: string[] = [];
   let bare = '';
-  for (const line of body.split(/\r\n|\n|\r/)) {
-    if (line.startsWith('data:')) texts.push(line.slice(5));
-    else if (!/^(?:event|id|retry)?:/.test(line)) bare += `${line}\n`;
+  for (const block of body.split(/(?:\r\n|\n|\r){2}/)) {
+    const data: string[] = [];
+    for (const line of block.split(/\r\n|\n|\r/)) {
+      if (line.startsWith('data:')) data.push(line.slice(5));
+      else if (!/^(?:event|id|retry)?:/.test(line)) bare += `${line}\n`;
+    }
+    // Mostly a line is an object; one that is written over several lines is one event.
+    texts.push(...(data.every((line) => parse(line) !== undefined) ? data : [data.join('\n')]));
   }
   return [...texts, bare].flatMap((text) => [parse(text)].flat()).filter(isObject);
 }
@@ -131,8 +145,15 @@ function readUsage(chunks: readonly Fields[]): Fields {
   return Object.fromEntries(USAGE_KEYS.flatMap((key) => (merged[key] === undefined ? [] : [[key, merged[key]]])));
 }
 
-/** On one line, as an error message is; not as far as gmn would cut or redact it. */
+/** On one line, as an error message is; not as far as gmn would cut it, and without keys, which gmn redacts. */
 function toWords(message: unknown): readonly string[] {
   if (typeof message !== 'string' || message === '') return [];
-  return [message.replace(/\s+/g, ' ').trim().slice(0, QUOTED)];
+  const inner = parse(message);
+  // Some servers pass on the body of another as their message.
+  if (isObject(inner) && isObject(inner.error)) return toWords(inner.error.message);
+  const words = message.replace(/\s+/g, ' ').trim().slice(0, QUOTED);
+  return words
+    .split(/AIza[\w-]+'?/)
+    .map((piece) => piece.trim())
+    .filter((piece) => piece !== '');
 }

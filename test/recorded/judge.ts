@@ -2,7 +2,7 @@ import type { TestContext } from 'vitest';
 import { UNNAMED_TOOL } from '../../src/core/content.ts';
 import { isObject } from '../../src/core/json.ts';
 import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
-import { type Answer, expectRefusal, expectReply, type Failure, readChunks } from './expectation.ts';
+import { type Answer, expectRefusal, expectReply, type Failure, isRefused, readChunks } from './expectation.ts';
 import { LAST_WORDS, type Player, playRecording } from './player.ts';
 import { findKind, findModel, findService, type Kind, type Recording } from './recording.ts';
 
@@ -42,9 +42,14 @@ const JUDGES: Readonly<Record<Kind, (scene: Scene) => Promise<void>>> = {
   prompt: judgePrompt,
   count: judgeCount,
   embed: judgeEmbed,
-  models: (scene) => judgeList(scene, ['models', '--refresh', '--json'], 'models'),
-  files: (scene) => judgeList(scene, ['files', 'list', '--json'], 'files'),
+  models: (scene) => judgeList(scene, ['models', '--refresh', ...listFlags(scene)], 'models'),
+  files: (scene) => judgeList(scene, ['files', 'list', ...listFlags(scene)], 'files'),
 };
+
+/** An error is in words, unless JSON is asked for. */
+function listFlags({ recording }: Scene): readonly string[] {
+  return isRefused(recording) ? [] : ['--json'];
+}
 
 async function judgePrompt(scene: Scene): Promise<void> {
   const expected = expectReply(scene.recording);
@@ -76,6 +81,8 @@ async function judgeAnswer(scene: Scene, answer: Answer): Promise<void> {
   compareHistory(problems, player.requests.at(-1), answer);
 }
 
+const WAV_HEADER = 44;
+
 /** In a pipe the only file of an answer without text is the output. */
 function comparePrinted(
   { bytes, stdout }: GmnResult,
@@ -83,8 +90,13 @@ function comparePrinted(
   files: readonly string[],
 ): readonly [actual: string, expected: string] {
   const [file] = files;
-  if (text === '' && file !== undefined)
-    return [bytes.toString('base64'), Buffer.from(file, 'base64').toString('base64')];
+  if (text === '' && file !== undefined) {
+    const recorded = Buffer.from(file, 'base64');
+    // Raw samples, which may come in pieces, become a WAV file: the first follow its header.
+    const isWrapped = bytes.toString('latin1', 0, 4) === 'RIFF' && recorded.toString('latin1', 0, 4) !== 'RIFF';
+    const shown = isWrapped ? bytes.subarray(WAV_HEADER, WAV_HEADER + recorded.length) : bytes;
+    return [shown.toString('base64'), recorded.toString('base64')];
+  }
   return [stdout, text === '' || text.endsWith('\n') ? text : `${text}\n`];
 }
 
@@ -166,8 +178,15 @@ function compareFailure(
   compare(problems, `${format}: partial text`, shown.text.trimEnd(), text.trimEnd());
 }
 
+/** Of a command whose errors are words on stderr. */
+function judgeRefusal(what: string, recording: Recording, { exitCode, stderr }: GmnResult, problems: string[]): void {
+  compareFailure(problems, what, { exit: exitCode, words: stderr, text: '' }, expectRefusal(recording));
+}
+
 async function judgeCount({ recording, run, problems }: Scene): Promise<void> {
-  const { exitCode, stdout } = await run('-m', findModel(recording), '--count-tokens', '-o', 'json', 'Hello');
+  const words = ['-m', findModel(recording), '--retries', '0', '--count-tokens', 'Hello'];
+  if (isRefused(recording)) return judgeRefusal('count', recording, await run(...words), problems);
+  const { exitCode, stdout } = await run(...words, '-o', 'json');
   const [recorded] = readChunks(recording.body);
   const shown = tryParse(stdout);
   compare(problems, 'exit', exitCode, 0);
@@ -176,7 +195,7 @@ async function judgeCount({ recording, run, problems }: Scene): Promise<void> {
 
 /** As many lines as the recorded request had texts. */
 function countTexts({ url, body, request }: Recording): string {
-  if (/:(?:embedContent|predict)$/.test(url)) return 'text\n';
+  if (/:(?:embedContent|predict)(?:\?|$)/.test(url)) return 'text\n';
   const [{ embeddings = [] } = {}] = readChunks(body) as readonly { readonly embeddings?: readonly unknown[] }[];
   return 'text\n'.repeat(embeddings.length || request.split('"content"').length - 1);
 }
@@ -184,11 +203,7 @@ function countTexts({ url, body, request }: Recording): string {
 async function judgeEmbed(scene: Scene): Promise<void> {
   const { recording, run, problems } = scene;
   const result = await run('embed', '-m', findModel(recording), '--retries', '0');
-  if (recording.status !== 200) {
-    const shown = { exit: result.exitCode, words: result.stderr, text: '' };
-    compareFailure(problems, 'embed', shown, expectRefusal(recording));
-    return;
-  }
+  if (isRefused(recording)) return judgeRefusal('embed', recording, result, problems);
   compare(problems, 'exit', result.exitCode, 0);
   const vectors = parseLines(result, problems).map(({ values }) => values);
   compare(problems, 'vectors', JSON.stringify(vectors), JSON.stringify(findVectors(tryParse(recording.body))));
@@ -204,15 +219,16 @@ function findVectors(value: unknown): readonly unknown[] {
 }
 
 async function judgeList({ recording, run, problems }: Scene, words: readonly string[], key: string): Promise<void> {
-  const { exitCode, stdout } = await run(...words);
-  compare(problems, 'exit', exitCode, 0);
+  const result = await run(...words);
+  if (isRefused(recording)) return judgeRefusal(key, recording, result, problems);
+  compare(problems, 'exit', result.exitCode, 0);
   const [page] = readChunks(recording.body);
   const list: unknown = page?.[key];
   for (const entry of Array.isArray(list) ? list.filter(isObject) : []) {
     const { name, supportedGenerationMethods: methods } = entry;
     if (Array.isArray(methods) && !methods.includes('generateContent')) continue;
     const id = String(name).replace(/^.*\//, '');
-    if (!stdout.includes(id)) problems.push(`${key}: ${id} is not listed`);
+    if (!result.stdout.includes(id)) problems.push(`${key}: ${id} is not listed`);
   }
 }
 

@@ -68,7 +68,7 @@ async function send(response: ServerResponse, recording: Recording, random: () =
 /** gmn asks for a stream, so a whole answer is sent as the one event of a stream. */
 function toWire({ status, url, headers, body }: Recording): { readonly type: string; readonly body: string } {
   const type = headers['content-type'] ?? '';
-  const isWhole = status === 200 && /:generateContent$/.test(url) && !body.startsWith('data:');
+  const isWhole = status === 200 && /:generateContent(?:\?|$)/.test(url) && !body.startsWith('data:');
   if (isWhole) return { type: 'text/event-stream', body: `data: ${flatten(body)}\r\n\r\n` };
   const isStream = type === '' && (/alt=sse/.test(url) || body.startsWith('data:'));
   return { type: isStream && status === 200 ? 'text/event-stream' : type || 'application/json', body };

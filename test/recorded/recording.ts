@@ -31,8 +31,8 @@ export type Kind = 'prompt' | 'count' | 'embed' | 'models' | 'files';
 const KINDS: readonly (readonly [RegExp, Kind])[] = [
   // The response files of the official CLI's tests name no method.
   [/:(?:stream)?generateContent(?:\?|$)|^cloudcode-or-gemini\b/i, 'prompt'],
-  [/:countTokens$/, 'count'],
-  [/:(?:batchEmbedContents|embedContent|predict)$/, 'embed'],
+  [/:countTokens(?:\?|$)/, 'count'],
+  [/:(?:batchEmbedContents|embedContent|predict)(?:\?|$)/, 'embed'],
   [/\/models(?:\?|$)/, 'models'],
   [/\/files(?:\?|$)/, 'files'],
 ];
@@ -44,6 +44,7 @@ export function findKind({ url, method, body, status }: Recording): Kind | { rea
   if ((kind === 'models' || kind === 'files') && method.toUpperCase() !== 'GET') {
     return { skipped: 'an upload, which is several requests' };
   }
+  if (url.includes('/v1internal:')) return { skipped: 'Code Assist, which is asked for an account first' };
   if (body.startsWith('@@{')) return { skipped: 'the body lies in another file of the recording project' };
   if (kind === 'embed' && status === 200 && !/"(?:embeddings?|values)"/.test(body)) {
     return { skipped: 'an answer of a model that makes pictures, at the same address as embeddings' };
