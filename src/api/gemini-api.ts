@@ -28,7 +28,8 @@ export function toStoreField(place: GeminiApiEndpoint): { readonly store?: boole
 }
 
 /** The error of a service that does not know the field, or does not take its value. */
-const REFUSED_STORE = /(?:Unknown name|Invalid value at|"field":)\W{1,6}store\b/;
+const REFUSED_STORE =
+  /(?:Unknown (?:name|field)|Invalid value at|"field":|field|parameter|argument)\W{1,6}store\b|["'`]store\\?["'`] (?:is|was) not /i;
 
 export function geminiApi(place: GeminiApiEndpoint, identity: Identity): Backend {
   let fields = toStoreField(place);

@@ -1,8 +1,14 @@
 import { expect, type TestContext, test } from 'vitest';
+import { createMemoryHistory } from '../../src/agent/agent.ts';
 import { formatBatchLine } from '../../src/api/batches.ts';
 import { geminiApi, toStoreField } from '../../src/api/gemini-api.ts';
+import { createEngine } from '../../src/app/serve/engine.ts';
+import { AppError } from '../../src/core/error.ts';
+import type { HttpRequest } from '../../src/core/io.ts';
+import { createLocks } from '../../src/mcp/server/concurrency.ts';
 import { createHttpClient } from '../../src/platform/http/send.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { place as configPlace } from '../config/place.ts';
 import { runGmn } from '../support/gmn.ts';
 import { converseWith, KEY, keyIdentity, REQUEST } from './conversation.ts';
 import { type Answer, answer, loopback, whole } from './loopback.ts';
@@ -36,8 +42,11 @@ test('Google is asked to keep nothing, unless the user wants it', async (t) => {
   expect((await ask(t, [whole('hi')], true)).stores).toEqual([true]);
 });
 
-test('a service that refuses the field is asked again without it', async (t) => {
-  const message = 'Invalid JSON payload received. Unknown name "store": Cannot find field.';
+test.for([
+  'Invalid JSON payload received. Unknown name "store": Cannot find field.',
+  'The parameter `store` is not supported for this project.',
+  '"store" is not available here.',
+])('a service that refuses the field is asked again without it: %s', async (message, t) => {
   const { stores, text } = await ask(t, [refusal(message), whole('hi')]);
   expect([stores, text]).toEqual([[false, undefined], 'hi']);
 });
@@ -50,6 +59,33 @@ test('any other refusal, even of a prompt about a store, does not let the reques
 test('the rows of a batch carry it, too', () => {
   const line = formatBatchLine('1', REQUEST, toStoreField(PLACE));
   expect(JSON.parse(line).request.store).toBe(false);
+});
+
+test.for([
+  ['no word about it', {}, '{}', false],
+  ['--store', { store: true }, '{}', true],
+  ['the setting', {}, '{"request":{"store":true}}', true],
+] as const)('gmn mcp serve sends what %s says', async ([, model, config, expected], t) => {
+  const { app, settings } = configPlace(t, { 'home/.gmn/config.json': config }, { GEMINI_API_KEY: 'a-key-0123456789' });
+  const stores: unknown[] = [];
+  const send = async ({ body }: HttpRequest): Promise<never> => {
+    stores.push(JSON.parse(String(body)).store);
+    throw new AppError('usage', 'sent');
+  };
+  const engine = createEngine({
+    app: { ...app, send, preconnect: () => {}, settings },
+    locks: createLocks(),
+    model,
+    permissions: { write: false, shell: false },
+  });
+  const prompt = { role: 'user', parts: [{ text: 'hi' }] } as const;
+  const { events } = await engine.startTurn({
+    prompt,
+    storage: { kind: 'history', history: createMemoryHistory() },
+    signal: app.signal,
+  });
+  for await (const _ of events);
+  expect(stores).toEqual([expected]);
 });
 
 test('neither a gateway nor Vertex is sent the field', async (t) => {

@@ -40,7 +40,7 @@ interface EngineOptions {
   /** In dollars, for all calls of this process together. */
   readonly maxCost?: number | undefined;
   readonly locks: Locks;
-  readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo'>;
+  readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo' | 'store'>;
   readonly permissions: Permissions;
 }
 

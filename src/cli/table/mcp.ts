@@ -9,6 +9,7 @@ import {
   QUIET_FLAG,
   REPORT_FLAGS,
   SERVER_FLAGS,
+  STORE_FLAG,
 } from './flags.ts';
 
 const [MODEL_FLAG, , , , DEMO_FLAG] = MODEL_FLAGS;
@@ -54,6 +55,7 @@ const FLAGS = [
   AUTH_FLAG,
   BACKEND_FLAG,
   DEMO_FLAG,
+  STORE_FLAG,
   ...APP_FLAGS,
 ] as const;
 

@@ -29,6 +29,7 @@ interface McpServeOptions extends HttpFlags {
   readonly auth?: string;
   readonly backend?: Backend;
   readonly demo?: boolean;
+  readonly store?: boolean;
   /** In dollars. */
   readonly maxCost?: number;
 }
@@ -64,9 +65,9 @@ export async function run(options: McpServeOptions, app: App): Promise<number> {
 
 function createService(options: McpServeOptions, app: App): Service {
   const allowed = { write: options.allowWrite ?? false, shell: options.allowShell ?? false };
-  const { model, auth, backend, demo } = options;
+  const { model, auth, backend, demo, store } = options;
   const chosen = Object.fromEntries(
-    Object.entries({ model, auth, backend, demo }).filter(([, value]) => value !== undefined),
+    Object.entries({ model, auth, backend, demo, store }).filter(([, value]) => value !== undefined),
   );
   return openMcpService({
     name: options.serverName ?? 'gmn',
