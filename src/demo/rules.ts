@@ -1,4 +1,5 @@
 import { type JsonObject, toJsonObject } from '../core/json.ts';
+import { isOfficeType } from '../core/text/office.ts';
 import { isPictureModel } from './picture.ts';
 import { type DemoContent, type DemoPart, type DemoRequest, isFunctionCall, isFunctionResponse } from './request.ts';
 
@@ -13,7 +14,22 @@ const DATA_KEYS = [
 ];
 
 export function checkRequest(request: DemoRequest): string | undefined {
-  return checkRoles(request.contents) ?? checkCalls(request.contents) ?? checkCalling(request) ?? checkConfig(request);
+  return (
+    checkRoles(request.contents) ??
+    checkCalls(request.contents) ??
+    checkFileTypes(request) ??
+    checkCalling(request) ??
+    checkConfig(request)
+  );
+}
+
+function checkFileTypes({ contents, model }: DemoRequest): string | undefined {
+  if (model.startsWith('gemini-4-carbon')) return undefined;
+  const types = contents.flatMap(({ parts }) =>
+    parts.map(({ inlineData, fileData }) => String(toJsonObject(inlineData ?? fileData).mimeType)),
+  );
+  const unread = types.find(isOfficeType);
+  return unread === undefined ? undefined : `Unsupported MIME type: ${unread}`;
 }
 
 const CALLING_MODES = ['AUTO', 'ANY', 'NONE', 'VALIDATED'];

@@ -77,6 +77,19 @@ test('a request of today’s SDK is taken, and Gemini 4 thinks at least a little
   expect(supportedGenerationMethods).not.toContain('createCachedContent');
 });
 
+test('Office files are for the model that reads them', async () => {
+  const demo = await testDemo();
+  const inlineData = { mimeType: 'application/vnd.ms-excel', data: '0M8R4A==' };
+  const body = { contents: [{ role: 'user', parts: [{ inlineData }, { text: 'a' }] }] };
+  const ask4 = (model: string) => demo.post(`/v1beta/models/${model}:streamGenerateContent?alt=sse`, body);
+  expect((await ask4('gemini-4-carbon')).status).toBe(200);
+  const refused = await ask4('gemini-4-argon');
+  expect([refused.status, (await errorOf(refused)).message]).toEqual([
+    400,
+    'Unsupported MIME type: application/vnd.ms-excel',
+  ]);
+});
+
 test('complete turns of calls and results are accepted', async () => {
   const demo = await testDemo();
   const response = await demo.post(STREAM, { contents: [user, call, answer, call, answer] });
