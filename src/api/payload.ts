@@ -14,8 +14,8 @@ export type Payload = string | { readonly value: unknown };
 export function readPayloads(response: HttpResponse, options: SseOptions): AsyncIterable<readonly Payload[]> {
   const { body, headers, setIdleTimeout } = response;
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (type === 'text/event-stream' || type === '') return readSseEvents(body, { ...options, setIdleTimeout });
-  return readDocument(response, type);
+  const readEvents = (bytes: typeof body) => readSseEvents(bytes, { ...options, setIdleTimeout });
+  return type === 'text/event-stream' || type === '' ? readEvents(body) : readOther(response, type, readEvents);
 }
 
 /**
@@ -46,11 +46,38 @@ function parseJson(text: string): unknown {
   }
 }
 
-async function* readDocument(response: HttpResponse, type: string): AsyncGenerator<readonly Payload[], void> {
+/** How a stream of events begins, and no JSON: gateways that rewrite an answer may call it JSON. */
+const EVENTS = /^[deir:]/;
+
+async function* readOther(
+  response: HttpResponse,
+  type: string,
+  readEvents: (bytes: HttpResponse['body']) => AsyncIterable<readonly Payload[]>,
+): AsyncGenerator<readonly Payload[], void> {
   if (type !== 'application/json') throw await contentTypeError(response, type);
+  const rest = response.body[Symbol.asyncIterator]();
+  for (let step = await rest.next(); !step.done; step = await rest.next()) {
+    // Also without a byte order mark.
+    const start = Buffer.from(step.value).toString('utf8').trim();
+    if (start === '') continue;
+    const bytes = joinBytes(step.value, rest);
+    return yield* EVENTS.test(start) ? readEvents(bytes) : readDocument(bytes);
+  }
+}
+
+async function* joinBytes(head: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield head;
+    for (let step = await rest.next(); !step.done; step = await rest.next()) yield step.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+async function* readDocument(body: HttpResponse['body']): AsyncGenerator<readonly Payload[], void> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response.body) {
+  for await (const chunk of body) {
     size += chunk.length;
     if (size > MAX_JSON_BYTES) throw new AppError('api', 'the server sent a JSON answer of more than 64 MB');
     chunks.push(chunk);
