@@ -55,6 +55,8 @@ const plainStep: Step = (work) => work();
 export async function openScene(faults = '') {
   const directory = mkdtempSync(join(tmpdir(), 'gmn-remote-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const tokens = mkdtempSync(join(tmpdir(), 'gmn-tokens-'));
+  onTestFinished(() => rmSync(tokens, { recursive: true, force: true }));
   const output = join(directory, 'out.jsonl');
   const clock = virtualClock();
   const requests: string[] = [];
@@ -79,7 +81,7 @@ export async function openScene(faults = '') {
     let store: PlanStore | undefined;
     try {
       const { step = plainStep, ...more } = given;
-      store = await openPlan(paths.plan, { runId: journal.runId, settings: {} });
+      store = await openPlan({ path: paths.plan, tokens }, { runId: journal.runId, settings: {} });
       return await work(journal, {
         store: stepStore(store, step),
         service: stepService(service, step),

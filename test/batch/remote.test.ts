@@ -243,10 +243,13 @@ function leaveAfter(at: number, reason: Error) {
 
 test('what a killed run left of its first shard is known to the next one', async () => {
   const scene = await openScene();
-  const killed = await openPlan(`${scene.output}.batch`, { runId: '0123abcd', settings: {} });
+  const killed = await openPlan(
+    { path: `${scene.output}.batch`, tokens: `${scene.output}.tokens` },
+    { runId: '0123abcd', settings: {} },
+  );
   await (await openShardWriter(killed, 1, redact)).close();
   await killed.close();
-  const found = await openPlan(`${scene.output}.batch`);
+  const found = await openPlan({ path: `${scene.output}.batch`, tokens: `${scene.output}.tokens` });
   expect(found?.plan).toMatchObject({ runId: '0123abcd', shards: [] });
   await found?.remove();
   expect(existsSync(`${scene.output}.batch`)).toBe(false);

@@ -67,6 +67,7 @@ test('a file and a directory are not taken for each other', () => {
 
 const PLAN: Plan = {
   runId: '0123abcd',
+  token: '6a1f4d0e-2f5e-4f0e-9a51-0d4f2d3c7b11',
   isComplete: true,
   lastNumber: 7,
   settings: { schema: { type: 'object' } },
@@ -225,20 +226,20 @@ test('only what gmn has made is removed from the directory of the plan', async (
   mkdirSync(path);
   // A process was killed while it wrote its first plan.
   writeFileSync(join(path, '.plan.json.12.k3.tmp'), '{');
-  const store = await openPlan(path, FRESH);
+  const store = await openPlan({ path, tokens: `${path}.tokens` }, FRESH);
   const others = ['.env', '000001.txt', 'a.jsonl', 'plan.json.bak', 'plan.jsonl'];
   for (const name of [...others, '000009.jsonl', '000009.rows.jsonl']) writeFileSync(join(path, name), 'mine');
   await store.prune();
   expect(readdirSync(path).sort()).toEqual([...others, 'plan.json'].sort());
   await store.remove();
   expect(readdirSync(path).sort()).toEqual(others);
-  await expect(openPlan(path, FRESH)).rejects.toThrow('it has files, and no plan.json');
+  await expect(openPlan({ path, tokens: `${path}.tokens` }, FRESH)).rejects.toThrow('it has files, and no plan.json');
 });
 
 posixTest('a directory that is swapped for a link while it is open leads nowhere', async () => {
   const { cwd, home } = openFolders();
   const path = join(cwd, 'out.jsonl.batch');
-  const store = await openPlan(path, FRESH);
+  const store = await openPlan({ path, tokens: `${path}.tokens` }, FRESH);
   rmSync(path, { recursive: true });
   writeFileSync(join(home, 'plan.json'), 'mine');
   symlinkSync(home, path);
@@ -247,7 +248,7 @@ posixTest('a directory that is swapped for a link while it is open leads nowhere
   await store.remove().catch(() => {});
   expect([readdirSync(home), readFileSync(join(home, 'plan.json'), 'utf8')]).toEqual([['file', 'plan.json'], 'mine']);
   expect(existsSync(path)).toBe(true);
-  await expect(openPlan(path)).rejects.toThrow('it is a link');
+  await expect(openPlan({ path, tokens: `${path}.tokens` })).rejects.toThrow('it is a link');
 });
 
 test.for([
@@ -263,9 +264,23 @@ test.for([
   if (content === 'link') symlinkSync(join(home, 'plan.json'), plan);
   else if (content === 'directory') mkdirSync(plan);
   else writeFileSync(plan, content);
-  await expect(openPlan(path, FRESH)).rejects.toMatchObject({
+  await expect(openPlan({ path, tokens: `${path}.tokens` }, FRESH)).rejects.toMatchObject({
     fault: 'usage',
     message: expect.stringContaining('plan.json cannot be read'),
     hint: expect.stringContaining('remove the directory'),
   });
+});
+
+test('a plan that was made elsewhere is not believed, though gmn could have written it', async () => {
+  const { cwd } = openFolders();
+  const path = join(cwd, 'out.jsonl.batch');
+  const place = { path, tokens: join(cwd, 'tokens') };
+  await (await openPlan(place, FRESH)).close();
+  expect((await openPlan(place))?.plan.runId).toBe(FRESH.runId);
+  const elsewhere = { path, tokens: join(cwd, 'of-another-home') };
+  for (const opening of [openPlan(elsewhere), openPlan(elsewhere, FRESH)]) {
+    await expect(opening).rejects.toMatchObject({ fault: 'usage', hint: expect.stringContaining('batch-plans') });
+  }
+  await (await openPlan(place, FRESH)).remove();
+  expect(readdirSync(place.tokens)).toEqual([]);
 });

@@ -13,7 +13,7 @@ import { chooseRetries, type ModelOptions, openModel } from '../model.ts';
 import { readAnswerFormat } from '../output-schema.ts';
 import type { PrintOptions, Report } from '../report.ts';
 import { createBilledCalls, createPrices } from './price.ts';
-import { createAnswerCodec, toBatchPrices, toRemoteLimits, toRemoteTiming } from './remote.ts';
+import { createAnswerCodec, locatePlan, toBatchPrices, toRemoteLimits, toRemoteTiming } from './remote.ts';
 import { openBatchService } from './remote-service.ts';
 
 export interface RemoteRunOptions extends Pick<ModelOptions, 'auth' | 'backend' | 'retries'>, PrintOptions {
@@ -64,7 +64,7 @@ export async function withRemoteRun<Result>(
   none: (paths: RunPaths) => Promise<Result>,
 ): Promise<Result> {
   const { paths, run } = await readRun(options, app);
-  const store = await openPlan(paths.plan);
+  const store = await openPlan(locatePlan(paths, app));
   try {
     if (store?.plan.runId !== run.runId) return await none(paths);
     return await withService(options, app, { paths, run, store }, work);

@@ -1,8 +1,12 @@
+import { join } from 'node:path';
 import { formatBatchLine } from '../../api/batches.ts';
 import type { RemoteTiming } from '../../batch/remote/jobs.ts';
 import type { PlanSettings } from '../../batch/remote/plan.ts';
+import type { PlanPlace } from '../../batch/remote/plan-store.ts';
 import type { PreparedRequest, RowCodec } from '../../batch/remote/service.ts';
 import { DEFAULT_LIMITS, type RemoteLimits } from '../../batch/remote/sharder.ts';
+import type { RunPaths } from '../../batch/run-file.ts';
+import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -109,6 +113,10 @@ function prepareRequest(request: ModelRequest, tokens: number, { price, fields }
   const output = typeof maxOutputTokens === 'number' ? maxOutputTokens : DEFAULT_OUTPUT;
   const usage = { promptTokenCount: tokens, candidatesTokenCount: output, totalTokenCount: tokens + output };
   return { model, line: (key) => formatBatchLine(key, request, fields), cost: price(usage, model) };
+}
+
+export function locatePlan({ plan }: RunPaths, { homes }: Pick<App, 'homes'>): PlanPlace {
+  return { path: plan, tokens: join(homes().gmn, 'batch-plans') };
 }
 
 /** What is needed to finish rows without the command line they were asked with. */

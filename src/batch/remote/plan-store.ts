@@ -10,8 +10,10 @@ import {
   removeFile,
   removeFiles,
   syncDirectory,
+  writeAtomic,
   writeDurably,
 } from '../../platform/files/write.ts';
+import { randomId } from '../../platform/runtime/random-id.ts';
 import { errorCode, errorReason } from '../../platform/runtime/system.ts';
 import { formatPlan, type Plan, tryParsePlan } from './plan.ts';
 
@@ -53,28 +55,39 @@ function toDigits(number: number): string {
   return String(number).padStart(6, '0');
 }
 
+/** Where a plan is, and where gmn's home has the tokens of the plans that it made. */
+export interface PlanPlace {
+  readonly path: string;
+  readonly tokens: string;
+}
+
+type FreshPlan = Pick<Plan, 'runId' | 'settings'>;
+
 /**
- * Opens the plan at `path`. If there is none, creates one from `fresh`, or returns undefined. Throws AppError `usage` if it
+ * Opens the plan of an output. If there is none, creates one from `fresh`, or returns undefined. Throws AppError `usage` if it
  * cannot be read, belongs to another run, or if gmn has not made the directory.
  */
-export function openPlan(path: string, fresh: Pick<Plan, 'runId' | 'settings'>): Promise<PlanStore>;
-export function openPlan(path: string): Promise<PlanStore | undefined>;
-export async function openPlan(path: string, fresh?: Pick<Plan, 'runId' | 'settings'>): Promise<PlanStore | undefined> {
+export function openPlan(place: PlanPlace, fresh: FreshPlan): Promise<PlanStore>;
+export function openPlan(place: PlanPlace): Promise<PlanStore | undefined>;
+export async function openPlan({ path, tokens }: PlanPlace, fresh?: FreshPlan): Promise<PlanStore | undefined> {
   const directory = await openPlanDirectory(path, fresh !== undefined);
   if (directory === undefined) return undefined;
   try {
     const before = await readPlan(directory);
+    if (before !== undefined && readPathStatus(join(tokens, before.token))?.kind !== 'file') {
+      throw notOwnError(directory.path, `${tokens} does not know it`);
+    }
     if (before !== undefined && fresh !== undefined && before.runId !== fresh.runId) {
       throw new AppError('usage', `${directory.path} belongs to another run`, {
         hint: `Remove that directory. Jobs that are still in flight are named gmn-${before.runId}-…`,
       });
     }
-    const plan = before ?? (fresh && { isComplete: false, lastNumber: 0, shards: [], ...fresh });
+    const plan = before ?? (fresh && (await createPlan(fresh, tokens)));
     if (plan === undefined) {
       await directory.close();
       return undefined;
     }
-    const store = createPlanStore(directory, plan);
+    const store = createPlanStore(directory, plan, tokens);
     // Written before any shard, so that after a crash the directory is known to be gmn's.
     if (before === undefined) await store.update((unchanged) => unchanged);
     return store;
@@ -82,6 +95,14 @@ export async function openPlan(path: string, fresh?: Pick<Plan, 'runId' | 'setti
     await directory.close();
     throw thrown;
   }
+}
+
+/** Its token is kept first: a plan without one is not gmn's. */
+async function createPlan(fresh: FreshPlan, tokens: string): Promise<Plan> {
+  const token = randomId();
+  await makePrivateDirectory(tokens);
+  await writeAtomic(join(tokens, token), `${fresh.runId}\n`, { mode: 0o600 });
+  return { isComplete: false, lastNumber: 0, shards: [], token, ...fresh };
 }
 
 /** Undefined if there is none and it `isNeeded` not. */
@@ -102,7 +123,7 @@ async function openPlanDirectory(path: string, isNeeded: boolean): Promise<Direc
 
 function notOwnError(path: string, why: string): AppError {
   return new AppError('usage', `${path} is not a directory that gmn has made: ${why}`, {
-    hint: 'Move it away, or use another --output-file.',
+    hint: 'Move it away, or use another --output-file. A run that you copied here needs ~/.gmn/batch-plans of where it began.',
   });
 }
 
@@ -135,7 +156,7 @@ async function readPlanText(directory: DirectoryHandle): Promise<string | undefi
   }
 }
 
-function createPlanStore(directory: DirectoryHandle, plan: Plan): PlanStore {
+function createPlanStore(directory: DirectoryHandle, plan: Plan, tokens: string): PlanStore {
   let current = plan;
   let writing: Promise<unknown> = Promise.resolve();
   const locateFile = (name: string): StoredFile => ({ path: directory.at(name), name: join(directory.path, name) });
@@ -179,6 +200,7 @@ function createPlanStore(directory: DirectoryHandle, plan: Plan): PlanStore {
       await removeFiles(directory, (name) => TEMPORARY.test(name) || SHARD.test(name));
       // The plan last: without it, files that are left behind do no harm.
       await removeFiles(directory, (name) => name === PLAN);
+      await removeFile(join(tokens, current.token));
       await directory.close();
       await removeEmptyDirectory(directory.path);
     },

@@ -36,6 +36,8 @@ export interface Shard {
 
 export interface Plan {
   readonly runId: string;
+  /** A random UUID that gmn's home has, too, as long as the plan is used: whoever else made a plan cannot know one. */
+  readonly token: string;
   /** Whether every row of the input has been put into a shard. */
   readonly isComplete: boolean;
   readonly lastNumber: number;
@@ -70,8 +72,14 @@ export function formatPlan(plan: Plan): string {
 export function tryParsePlan(text: string): Plan | undefined {
   const value = tryParseJson(text);
   if (!isObject(value) || value.format !== FORMAT || value.version !== VERSION || isTooDeep(value)) return undefined;
-  const { runId, isComplete, lastNumber, settings } = value;
-  if (!isRunId(runId) || typeof isComplete !== 'boolean' || !isCount(lastNumber) || !isPlanSettings(settings)) {
+  const { runId, token, isComplete, lastNumber, settings } = value;
+  if (
+    !isRunId(runId) ||
+    !isPlanToken(token) ||
+    typeof isComplete !== 'boolean' ||
+    !isCount(lastNumber) ||
+    !isPlanSettings(settings)
+  ) {
     return undefined;
   }
   const shards = Array.isArray(value.shards) ? value.shards.flatMap(tryParseShard) : [];
@@ -79,7 +87,11 @@ export function tryParsePlan(text: string): Plan | undefined {
   const areAllRead = Array.isArray(value.shards) && numbers.size === value.shards.length;
   if (!areAllRead || shards.some(({ number }) => number > lastNumber)) return undefined;
   const { schema } = settings;
-  return { runId, isComplete, lastNumber, settings: schema === undefined ? {} : { schema }, shards };
+  return { runId, token, isComplete, lastNumber, settings: schema === undefined ? {} : { schema }, shards };
+}
+
+function isPlanToken(value: unknown): value is string {
+  return typeof value === 'string' && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(value);
 }
 
 function isPlanSettings(value: unknown): value is PlanSettings {

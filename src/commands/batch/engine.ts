@@ -1,6 +1,7 @@
 import type { Prices } from '../../app/batch/price.ts';
 import {
   createRowCodec,
+  locatePlan,
   toBatchPrices,
   toPlanSettings,
   toRemoteLimits,
@@ -100,7 +101,7 @@ export function checkEngine(options: EngineOptions): void {
  */
 export async function openEngine(options: EngineOptions, parts: EngineParts): Promise<OpenedEngine> {
   const { journal } = parts;
-  const store = await openPlan(journal.paths.plan);
+  const store = await openPlan(locatePlan(journal.paths, parts.app));
   try {
     // The output was restarted since that plan was made.
     const isOther = store?.plan.runId !== journal.runId;
@@ -146,7 +147,7 @@ async function openRemoteEngine(options: EngineOptions, parts: EngineParts): Pro
   const { app, setup, journal, prices } = parts;
   const fresh = { runId: journal.runId, settings: toPlanSettings(setup) };
   const service = await openBatchService(app, setup.opened, setup.retries);
-  const store = await openPlan(journal.paths.plan, fresh);
+  const store = await openPlan(locatePlan(journal.paths, app), fresh);
   let inFlight: string | undefined;
   let spent = 0;
   // An answer that cannot be used is billed, too.

@@ -1,3 +1,4 @@
+import { locatePlan } from '../../app/batch/remote.ts';
 import { openService, type RemoteRunOptions, readRun, reportRun } from '../../app/batch/remote-run.ts';
 import { formatTable, printReport } from '../../app/report.ts';
 import { readCounts } from '../../batch/journal.ts';
@@ -14,7 +15,7 @@ import { sanitize } from '../../core/text/terminal.ts';
 export async function run(options: RemoteRunOptions, app: App): Promise<number> {
   const { paths } = await readRun(options, app);
   const counts = await readCounts(paths);
-  const store = await openPlan(paths.plan);
+  const store = await openPlan(locatePlan(paths, app));
   await store?.close();
   const report = reportRun(paths.output, counts, store);
   const jobs = store?.plan.shards.some(isInFlight) ? await lookUp(store, options, app) : [];
