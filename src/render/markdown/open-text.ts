@@ -104,7 +104,8 @@ export function findCut(open: OpenText, lines: readonly string[], layOut: (text:
   const shown = lines.map(stripPaint);
   const best = Math.max(1, Math.floor(shown.length / 2));
   const ends = findLineEnds(text, shown.slice(0, best));
-  for (let count = best; count > Math.max(0, best - MAX_TRIES); count -= 1) {
+  const tries = canPreview(text) ? MAX_TRIES : 0;
+  for (let count = best; count > Math.max(0, best - tries); count -= 1) {
     const end = ends[count - 1];
     if (end === undefined || !isBetweenBlocks(text, end)) continue;
     const above = layOut(text.slice(0, end)).map(stripPaint);
@@ -193,8 +194,9 @@ function findLineEnds(source: string, lines: readonly string[]): readonly number
   });
 }
 
-/** The end of the last word before `end`; `end` itself if there is only one. */
+/** The end of the last word before `end`; `end` itself if there is only one. The marks of quotes and items are no words. */
 function findSpace(text: string, end: number): number {
   const space = text.lastIndexOf(' ', end);
-  return space > 0 ? space + 1 : end;
+  const marks = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*/.exec(text)?.[0].length ?? 0;
+  return space > marks ? space + 1 : end;
 }

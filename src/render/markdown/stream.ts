@@ -201,6 +201,7 @@ async function previewOpen(findOpen: () => OpenText | undefined, options: Previe
   const { room, columns, isSpaced, layout, cut } = options;
   const { fences } = layout;
   let complete = countRows(fences.held, columns) < room ? '' : joinLines(fences.release());
+  let last = Number.POSITIVE_INFINITY;
   for (;;) {
     const open = findOpen();
     if (open === undefined) return { complete, live: fences.held, openCount: 0 };
@@ -210,7 +211,9 @@ async function previewOpen(findOpen: () => OpenText | undefined, options: Previe
     const shown = { complete, live, open, openCount: lines.length, isTail };
     if (open.kind === 'code' || countRows(live, columns) <= room) return shown;
     const length = findCut(open, lines, (text) => layout.layOutNow(open, text) ?? []);
-    if (length <= 0 || length > open.text.length) return shown;
+    // What is left has the marks of the quotes around it again, so it may be no shorter.
+    if (length <= 0 || length > open.text.length || open.text.length >= last) return shown;
+    last = open.text.length;
     complete += await cut(open, length);
   }
 }

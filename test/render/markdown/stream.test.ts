@@ -266,6 +266,17 @@ describe('streaming', () => {
     expect(shown.match(/x/g)).toHaveLength(150_000);
   });
 
+  test.each(['> ', '- ', '1. ', '> - '])(
+    'a word after %j that is longer than the window is shown to its end',
+    async (marks) => {
+      const stream = markdownStream({ columns: () => 80, isStyled: false });
+      const above = await stream.push(marks + 'x'.repeat(4000));
+      const { complete, live } = await stream.preview(20);
+      const shown = above + complete + joinLines(live);
+      expect(shown.match(/x/g)).toHaveLength(4000);
+    },
+  );
+
   test('words in very deep items do not fill the screen with blanks', async () => {
     const marker = '123456789. '.repeat(10);
     const items = Array.from({ length: 20 }, (_, depth) => `${' '.repeat(depth * marker.length)}${marker}a\n`).join('');
