@@ -6,7 +6,7 @@ export type Links = TokensList['links'];
 /** In characters: longer blocks are shown as written. */
 export const MAX_BLOCK_LENGTH = 65_536;
 /** How many ASCII characters are laid out in the time of any other one. */
-const WIDE = 16;
+const WIDE = 8;
 /** Rows of a table included. */
 const MAX_LINES = 1000;
 /** Every row of a table gets as many cells as its header, written or not. */
