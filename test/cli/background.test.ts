@@ -79,7 +79,8 @@ linuxTest.for([
 
 linuxTest('a gmn that is killed takes its MCP servers along, though they ignore the end of their input', async (t) => {
   const mark = randomUUID();
-  const args = ['-c', "trap '' TERM HUP INT; sh -c 'sleep 600' & sleep 600"];
+  // It has read a message before there are three: the executable tells the watchdog in its next turn only.
+  const args = ['-c', "trap '' TERM HUP INT; read -r _; sh -c 'sleep 600' & sleep 600"];
   const { cwd, env } = mcpPlace(t, { deaf: { command: '/bin/sh', args, env: { MARK: mark } } });
   const child = spawn(...gmnCommand(['mcp', 'tools', 'deaf']), { cwd, env, stdio: 'ignore' });
   await expect.poll(() => processesWith(mark).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(3);

@@ -240,18 +240,12 @@ describe('--output-file', () => {
     expect(files.map((file) => readFileSync(file, 'utf8'))).toEqual(answers);
   });
 
-  posixTest('takes the place of a link to nothing, and writes to what a descriptor stands for', async (t) => {
+  posixTest('writes to what a descriptor stands for', async (t) => {
     const at = place(t);
-    symlinkSync(join(at.home, 'new'), join(at.cwd, 'out.md'));
-    const gmn = await runGmnIn(t, at, ['--demo', '--output-file', 'out.md', 'Hello']);
-    expect(gmn.exitCode).toBe(0);
-    expect([existsSync(join(at.home, 'new')), readFileSync(join(at.cwd, 'out.md'), 'utf8')]).toEqual([
-      false,
-      gmn.stdout,
-    ]);
+    const { stdout } = await runGmnIn(t, at, ['--demo', 'Hello']);
     const [program, args] = gmnCommand(['--demo', '-q', '--output-file', '/dev/stderr', 'Hello']);
     spawnSync('sh', ['-c', 'exec "$@" 2> err', 'sh', program, ...args], at);
-    expect(readFileSync(join(at.cwd, 'err'), 'utf8')).toBe(gmn.stdout);
+    expect(readFileSync(join(at.cwd, 'err'), 'utf8')).toBe(stdout);
   });
 
   posixTest('gives a new file what the umask leaves, and writes to a device as such', async (t) => {

@@ -12,9 +12,6 @@ export const SKIPPED: Readonly<Record<string, Readonly<Record<string, string>>>>
     'without anything configured it says what is missing, and what to do': WORDS,
     'where all is well it ends with 0; without a UTF-8 locale the marks are words': WORDS,
   },
-  'cli/hostile-length.test.ts': {
-    'a block that is long but harmless is laid out by the thread': 'has no such thread: it is shown as it was written',
-  },
   'cli/mcp-hostile-chat.test.ts': {
     'among hostile servers a chat asks, calls and ends, with little memory, and leaves no process behind':
       'measures the memory inside Node, with NODE_OPTIONS',
