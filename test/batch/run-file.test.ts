@@ -279,7 +279,7 @@ test('a plan that was made elsewhere is not believed, though gmn could have writ
   expect((await openPlan(place))?.plan.runId).toBe(FRESH.runId);
   const elsewhere = { path, tokens: join(cwd, 'of-another-home') };
   for (const opening of [openPlan(elsewhere), openPlan(elsewhere, FRESH)]) {
-    await expect(opening).rejects.toMatchObject({ fault: 'usage', hint: expect.stringContaining('batch-plans') });
+    await expect(opening).rejects.toMatchObject({ fault: 'usage', hint: expect.stringContaining('copy that, too') });
   }
   await (await openPlan(place, FRESH)).remove();
   expect(readdirSync(place.tokens)).toEqual([]);

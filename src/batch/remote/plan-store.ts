@@ -75,7 +75,7 @@ export async function openPlan({ path, tokens }: PlanPlace, fresh?: FreshPlan): 
   try {
     const before = await readPlan(directory);
     if (before !== undefined && readPathStatus(join(tokens, before.token))?.kind !== 'file') {
-      throw notOwnError(directory.path, `${tokens} does not know it`);
+      throw notOwnError(directory.path, `${tokens} does not know it`, ' If you copied the run here, copy that, too.');
     }
     if (before !== undefined && fresh !== undefined && before.runId !== fresh.runId) {
       throw new AppError('usage', `${directory.path} belongs to another run`, {
@@ -121,9 +121,9 @@ async function openPlanDirectory(path: string, isNeeded: boolean): Promise<Direc
   throw notOwnError(real, 'it belongs to another user');
 }
 
-function notOwnError(path: string, why: string): AppError {
+function notOwnError(path: string, why: string, advice = ''): AppError {
   return new AppError('usage', `${path} is not a directory that gmn has made: ${why}`, {
-    hint: 'Move it away, or use another --output-file. A run that you copied here needs ~/.gmn/batch-plans of where it began.',
+    hint: `Move it away, or use another --output-file.${advice}`,
   });
 }
 
