@@ -56,6 +56,7 @@ const FEATURES = [
   ['src/input/assembly.ts', 'src/input/files.ts', 'src/app/redaction.ts'],
   ['src/app/sessions.ts', 'src/agent/history.ts'],
   ['src/app/sessions.ts', 'src/app/toolbox.ts', 'src/api/reply-calls.ts'],
+  ['src/cli/completion/answer.ts', 'src/commands/complete.ts'],
 ];
 
 /** In one file these chunks cost one read and one lookup in the code cache. */
@@ -98,8 +99,8 @@ export async function importCommandTable(directory) {
     ...bundling,
     stdin: {
       contents: `export { ROOT } from './src/cli/table/root.ts';
-        export { SHELLS } from './src/cli/completion/plan.ts';
-        export { completionScript } from './src/cli/completion/script.ts';
+        export { completionPlan } from './src/cli/completion/plan.ts';
+        export { SCRIPTS } from './src/cli/completion/script.ts';
         export { helpText, shortHelpText } from './src/cli/help.ts';
         export { manPage } from './src/cli/man.ts';
         export { toOutline } from './src/cli/invocation.ts';`,
@@ -120,8 +121,8 @@ export function outlineDefines({ ROOT, toOutline }) {
   return { OUTLINE: JSON.stringify(outline), FLAGS: JSON.stringify(JSON.stringify(flags())) };
 }
 
-/** Writes the help of every command and the completion scripts, which boot prints without running anything else. */
-export function writeTexts(directory, { ROOT, SHELLS, completionScript, helpText, shortHelpText }) {
+/** Writes the help of every command, the completion scripts and what a Tab may offer: boot needs nothing else to answer. */
+export function writeTexts(directory, { ROOT, SCRIPTS, completionPlan, helpText, shortHelpText }) {
   const help = join(directory, 'help');
   mkdirSync(help, { recursive: true });
   const short = join(directory, 'short-help');
@@ -134,7 +135,8 @@ export function writeTexts(directory, { ROOT, SHELLS, completionScript, helpText
   };
   writeHelp(ROOT, ['gmn']);
   mkdirSync(join(directory, 'completion'));
-  for (const shell of SHELLS) writeFileSync(join(directory, 'completion', shell), completionScript(shell, ROOT));
+  for (const [shell, script] of Object.entries(SCRIPTS)) writeFileSync(join(directory, 'completion', shell), script);
+  writeFileSync(join(directory, 'completion', 'plan.json'), JSON.stringify(completionPlan(ROOT)));
 }
 
 export function hashText(text) {

@@ -1,5 +1,6 @@
 import { readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { formatTabAnswer, resolveTab } from './cli/completion/answer.ts';
 import type { Env } from './core/io.ts';
 import { openCodeCache } from './platform/runtime/code-cache.ts';
 import { isStandalone } from './platform/runtime/system.ts';
@@ -11,15 +12,15 @@ declare const VERSION: string;
 declare const MAIN_CHUNK: string;
 declare const PACK: string;
 
-/** The directory of the chunks, help texts and completion scripts; the build puts this file next to them. */
+/** The directory of the chunks, help texts and what completion needs; the build puts this file next to them. */
 const DIST = __dirname;
 
 /** gmn may be updated during a long run such as a chat, so its chunks are read by then. */
 const LONG_RUN_MS = 2000;
 
 /**
- * Answers `--version`, and `--help` and `completion` from texts made at build time; passes everything else to `main`
- * and sets the exit code.
+ * Answers `--version`, and `--help`, `completion` and most Tabs from what the build has made of the command table;
+ * passes everything else to `main` and sets the exit code.
  */
 export function boot(argv: readonly string[]): void {
   const text = argv.length === 1 && isVersionFlag(argv[0]) ? `${VERSION}\n` : (findHelp(argv) ?? findCompletion(argv));
@@ -27,6 +28,19 @@ export function boot(argv: readonly string[]): void {
     print(text);
     return;
   }
+  if (argv[0] === '__complete') answerTab(argv.slice(1));
+  else runMain(argv);
+}
+
+/** A person waits for it, so nothing is loaded unless the answer is a list that only files know. */
+function answerTab(args: readonly string[]): void {
+  const plan = readPrebuiltText('completion', 'plan.json');
+  const request = plan === undefined ? undefined : resolveTab(args, JSON.parse(plan));
+  if (request?.completion.list !== undefined) runMain(['__complete', JSON.stringify(request)]);
+  else if (request !== undefined) print(formatTabAnswer(request, []));
+}
+
+function runMain(argv: readonly string[]): void {
   // Bun's sockets read nothing from a pipe: piped input would be lost silently. The executable reads it otherwise.
   if (process.versions.bun !== undefined && !isStandalone()) {
     refuse(process.versions.bun);

@@ -56,12 +56,23 @@ test('a completion script is printed without loading anything of ours but the bo
   expect((await loadedBy(t, ['completion', 'bash'])).sources).toEqual([]);
 });
 
-test.for(['models', 'sessions', 'servers', 'keys'])('completing %s loads neither parser nor table', async (what, t) => {
-  const { sources } = await loadedBy(t, ['__complete', what]);
+test('a Tab that the command table answers loads nothing of ours but the boot file', async (t) => {
+  expect((await loadedBy(t, ['__complete', 'zsh', 'gmn', '--mo'])).sources).toEqual([]);
+});
+
+test.for([
+  ['models', '-m'],
+  ['sessions', '-r'],
+  ['servers', 'mcp get'],
+  ['keys', 'config get'],
+  ['templates', '--template'],
+  ['tools', 'mcp call files'],
+] as const)('completing %s loads neither parser, table, MCP nor network', async ([, line], t) => {
+  const { sources, builtins } = await loadedBy(t, ['__complete', 'zsh', 'gmn', ...line.split(' '), '']);
   expect(sources).toContain('src/commands/complete.ts');
-  expect(
-    sources.filter((source) => !source.startsWith('src/') || /^src\/cli\/(?:table\/|parse\.ts$)/.test(source)),
-  ).toEqual([]);
+  expect(builtins.filter((name) => ['http', 'https', 'tls', 'internal/deps/undici/undici'].includes(name))).toEqual([]);
+  const others = /^(?:commander|zod|@modelcontextprotocol|src\/cli\/(?:table\/|parse\.ts$))/;
+  expect(sources.filter((source) => others.test(source))).toEqual([]);
 });
 
 /** What docs/architecture.md tells a newcomer to read, in the order of a run. */

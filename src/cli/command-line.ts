@@ -24,10 +24,11 @@ export function resolveOutput(argv: readonly string[], env: Env): OutputChoice {
 
 /** Throws AppError `usage` if there is no script for this shell. */
 export async function formatCompletionScript(shell: string): Promise<string> {
-  const { isShell, SHELLS } = await import('./completion/plan.ts');
-  if (isShell(shell)) return (await import('./completion/script.ts')).completionScript(shell, ROOT);
+  const { SCRIPTS } = await import('./completion/script.ts');
+  const script = new Map<string, string>(Object.entries(SCRIPTS)).get(shell);
+  if (script !== undefined) return script;
   throw new AppError('usage', `there is no completion for "${shell}"`, {
-    hint: `Shells: ${SHELLS.join(', ')}. Example: gmn completion bash`,
+    hint: `Shells: ${Object.keys(SCRIPTS).join(', ')}. Example: gmn completion bash`,
   });
 }
 

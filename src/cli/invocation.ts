@@ -1,3 +1,4 @@
+import type { TabRequest } from './completion/answer.ts';
 import type { Command, Flag } from './table/command.ts';
 
 export type Invocation =
@@ -18,16 +19,24 @@ export type Options = Readonly<Record<string, unknown>> & {
 };
 
 /**
- * The invocation of `gmn __complete`, which the completion scripts call; undefined for every other line. Needs neither
- * the command table nor the parser.
+ * The invocation of `gmn __complete`, as boot passes it on where a Tab asks for a list that only files know; undefined
+ * for every other line. Needs neither the command table nor the parser.
  */
-export function matchCompletionCall([first, ...args]: readonly string[]): Invocation | undefined {
+export function matchCompletionCall([first, request = '']: readonly string[]): Invocation | undefined {
   if (first !== '__complete') return undefined;
   return {
     kind: 'run',
     path: 'gmn __complete',
-    run: async (options, app) => (await import('../commands/complete.ts')).run(options as Options, app),
-    options: { args },
+    run: async (_, app) => {
+      const tab: TabRequest = JSON.parse(request);
+      const [{ formatTabAnswer }, { run }] = await Promise.all([
+        import('./completion/answer.ts'),
+        import('../commands/complete.ts'),
+      ]);
+      const { name: list = '', before = '' } = tab.completion.list ?? {};
+      return run({ list, before, format: (found) => formatTabAnswer(tab, found) }, app);
+    },
+    options: { args: [] },
   };
 }
 

@@ -1,42 +1,42 @@
-import { listLeafPaths } from '../config/explanation.ts';
-import { formatKeyPath, listSettingKeys } from '../config/keys.ts';
+import type { FoundTemplate } from '../config/templates.ts';
 import type { App } from '../core/app.ts';
+import type { Candidate } from '../core/candidate.ts';
 import { shortenId } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { readListing } from '../models/listing.ts';
-import { ALIASES, MODELS } from '../models/table.ts';
-import { listSessions } from '../session/find.ts';
-import type { Candidate } from './complete-names.ts';
 
-/**
- * The first argument is the kind: `models`, `sessions`, `servers`, `keys`, `templates`, or `tools` followed by the
- * server.
- */
 interface CompleteOptions {
-  readonly args: readonly string[];
+  readonly list: string;
+  /** The server whose tools are listed. */
+  readonly before: string;
+  readonly format: (found: readonly Candidate[]) => string;
 }
 
 const MAX_CANDIDATES = 500;
 const MAX_ABOUT = 60;
 
 /**
- * Prints completions, one per line: value, tab, description. Reads files only, sends nothing, changes nothing. An
- * unreadable file gives no completions: an error here would disturb the command line.
+ * Prints the completions of a list. Reads files only, sends nothing, changes nothing. An unreadable file gives no
+ * completions: an error here would disturb the command line.
  */
-export async function run({ args: [what = '', before = ''] }: CompleteOptions, app: App): Promise<number> {
-  const find = Object.hasOwn(FINDERS, what) ? FINDERS[what] : undefined;
+export async function run({ list, before, format }: CompleteOptions, app: App): Promise<number> {
+  const find = Object.hasOwn(FINDERS, list) ? FINDERS[list] : undefined;
   const found = await (find?.(app, before) ?? Promise.resolve([])).catch(() => []);
   // Names come from files anyone may have written, and a shell script can handle only plain single-line values.
   const usable = found.filter(({ value }) => value !== '' && sanitize(value) === value).slice(0, MAX_CANDIDATES);
-  const lines = usable.map(({ value, about }) => `${value}\t${[...sanitize(about)].slice(0, MAX_ABOUT).join('')}\n`);
-  await app.io.out.write(lines.join(''));
+  const short = usable.map(({ value, about }) => ({ value, about: [...sanitize(about)].slice(0, MAX_ABOUT).join('') }));
+  await app.io.out.write(format(short));
   return 0;
 }
 
 type Find = (app: App, before: string) => Promise<readonly Candidate[]>;
 
+/** A person waits for a Tab: each loads only what its own list needs. */
 const FINDERS: Readonly<Record<string, Find>> = {
   async models(app) {
+    const [{ ALIASES, MODELS }, { readListing }] = await Promise.all([
+      import('../models/table.ts'),
+      import('../models/listing.ts'),
+    ]);
     const known = MODELS.map(({ id, status, note }) => ({ value: id, about: note ?? status }));
     const aliases = Object.entries(ALIASES)
       .filter(([name]) => !known.some(({ value }) => value === name))
@@ -47,6 +47,7 @@ const FINDERS: Readonly<Record<string, Find>> = {
     return [...aliases, ...known, ...others];
   },
   async sessions(app) {
+    const { listSessions } = await import('../session/find.ts');
     const sessions = listSessions(`${app.homes().gmn}/sessions`).slice(0, MAX_CANDIDATES);
     const isShort = (id: string): boolean =>
       sessions.filter((other) => other.id.startsWith(shortenId(id))).length === 1;
@@ -61,10 +62,33 @@ const FINDERS: Readonly<Record<string, Find>> = {
     return servers.map(({ name, file }) => ({ value: name, about: file }));
   },
   async keys(app) {
+    const [{ listLeafPaths }, { formatKeyPath, listSettingKeys }] = await Promise.all([
+      import('../config/explanation.ts'),
+      import('../config/keys.ts'),
+    ]);
     const { document = {} } = await app.settings();
     const keys = [...listSettingKeys(), ...listLeafPaths(document).map(formatKeyPath)];
     return [...new Set(keys)].sort().map((value) => ({ value, about: '' }));
   },
-  templates: async (app) => (await import('./complete-names.ts')).listTemplates(app),
-  tools: async (app, server) => (await import('./complete-names.ts')).listTools(app, server),
+  async templates(app) {
+    const { findTemplates, listTemplateDirectories, readTemplate } = await import('../config/templates.ts');
+    const describe = async (template: FoundTemplate): Promise<string> => {
+      const read = await readTemplate(template).catch(() => undefined);
+      return read?.description ?? '';
+    };
+    const found = await findTemplates(await listTemplateDirectories(app));
+    const usable = found.filter(({ place }) => place.ignored === undefined);
+    return Promise.all(usable.map(async (template) => ({ value: template.name, about: await describe(template) })));
+  },
+  /** Reads the cached tool list; starts nothing. */
+  async tools(app, server) {
+    const [{ readRoster }, { readToolList }] = await Promise.all([
+      import('../app/servers/roster.ts'),
+      import('../mcp/client/tools/cache.ts'),
+    ]);
+    const { entries } = await readRoster({}, app);
+    const state = entries.find(({ name }) => name === server)?.state;
+    const toolList = state?.kind === 'ready' ? readToolList(state.server, app) : undefined;
+    return (toolList?.tools ?? []).map(({ name, description = '' }) => ({ value: name, about: description }));
+  },
 };

@@ -1,8 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { completionPlan, listArgumentNames, PLACEHOLDERS, SHELLS } from '../../src/cli/completion/plan.ts';
-import { completionScript } from '../../src/cli/completion/script.ts';
+import { formatTabAnswer, resolveTab } from '../../src/cli/completion/answer.ts';
+import { formatBashWords, splitBashLine } from '../../src/cli/completion/bash.ts';
+import { completionPlan, listArgumentNames, PLACEHOLDERS } from '../../src/cli/completion/plan.ts';
+import { type Completion, resolveCompletion } from '../../src/cli/completion/resolve.ts';
+import { SCRIPTS, type Shell } from '../../src/cli/completion/script.ts';
 import { TOPICS } from '../../src/cli/help.ts';
 import { TOOL_SUGGESTIONS } from '../../src/cli/table/flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
@@ -11,30 +15,107 @@ import { BUILTIN_NAMES } from '../../src/tools/builtins.ts';
 import { COMMANDS, flagsOf, SETTINGS, saveSessions } from '../support/completing.ts';
 import { type GmnOptions, gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 
-test('the plan has every command, sub-command and flag of the table', () => {
-  const isPlain = ({ path }: { readonly path: string }): boolean => !path.startsWith('gmn help');
-  const planned = completionPlan(ROOT)
-    .filter(isPlain)
-    .map(({ path, commands, flags }) => ({
-      path,
-      commands: commands.map(({ name }) => name),
-      flags: flags.flatMap(({ names }) => names),
-    }));
-  expect(planned).toEqual(
-    COMMANDS.filter(isPlain).map((found) => ({
-      path: found.path,
-      commands: (found.command.subcommands ?? []).map(({ name }) => name),
-      flags: flagsOf(found),
-    })),
+const PLAN = completionPlan(ROOT);
+const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish', 'powershell'];
+const BREAKS = ' \t\n"\'><=;|&(:';
+
+/** What a shell is told where this is typed: the first line, and what it offers, in its own form. */
+function askFor(shell: Shell, line: string): { readonly paths: string; readonly offered: readonly string[] } {
+  const request = resolveTab(shell === 'bash' ? [shell, BREAKS, line] : [shell, ...line.split(' ')], PLAN);
+  const [paths = '', ...offered] = request === undefined ? [] : formatTabAnswer(request, []).split('\n').slice(0, -1);
+  return { paths, offered };
+}
+
+describe.for(SHELLS)('for %s', (shell) => {
+  test('every command and flag of the table is offered, with its meaning where the shell shows it', () => {
+    for (const found of COMMANDS.filter(({ path }) => path !== 'gmn help')) {
+      const flags = askFor(shell, `${found.path} -`).offered;
+      expect(
+        flags.map((line) => line.split(/[\t:]/)[0]),
+        found.path,
+      ).toEqual(flagsOf(found));
+      const names = (found.command.subcommands ?? []).map(({ name }) => name);
+      const { offered } = askFor(shell, `${found.path} `);
+      if (names.length > 0)
+        expect(
+          offered.map((line) => line.split(/[\t:]/)[0]),
+          found.path,
+        ).toEqual(names);
+    }
+    const meant = { bash: '--model', zsh: '--model:Model id or alias', fish: '--model\tModel id or alias' };
+    const expected = { ...meant, powershell: '--model\t--model\tModel id or alias' };
+    expect(askFor(shell, 'gmn --mo').offered).toContain(expected[shell]);
+  });
+});
+
+test.for<readonly [line: string, expected: Partial<Completion>]>([
+  ['gmn -f ', { paths: 'files' }],
+  ['gmn --file=no', { paths: 'files', head: '--file=', typed: 'no' }],
+  ['gmn -C s', { paths: 'directories' }],
+  ['gmn -qf s', { paths: 'files' }],
+  ['gmn -fq hello s', {}],
+  ['gmn -q s --color', { candidates: expect.arrayContaining([{ value: '--color', about: expect.any(String) }]) }],
+  ['gmn --template x', { paths: 'otherwise-files', list: { name: 'templates', before: '' } }],
+  ['gmn mcp call files re', { list: { name: 'tools', before: 'files' } }],
+  ['gmn --model=', { head: '--model=', typed: '', list: { name: 'models', before: '' } }],
+  ['gmn --nonsense=a', { head: '--nonsense=', typed: 'a' }],
+  ['gmn -- -f ', {}],
+  ['gmn hello ', {}],
+  ['gmn -p auth', {}],
+  ['gmn mcp add files npx -f', { paths: 'files' }],
+  ['gmn mcp add wiki https://wiki.example/mcp ', {}],
+])('behind %j stands what the table says', ([line, expected]) => {
+  const words = line.split(' ');
+  const typed = words.at(-1) ?? '';
+  const nothing = { head: '', typed, candidates: [], paths: 'none' };
+  expect(resolveCompletion(PLAN, words.slice(1, -1), typed)).toEqual({ ...nothing, ...expected });
+});
+
+test.for<readonly [typed: string, offered: readonly string[]]>([
+  ['it', ["it\\'s\\ \\$1"]],
+  ['"it', ["it's \\$1"]],
+  ["'it", ["it'\\''s $1"]],
+  ['it\\', ["it\\'s\\ \\$1"]],
+  ["it'", []],
+  ['a:', ['b=c']],
+  ['a:b=', ['c']],
+  ['"a:', ['a:b=c']],
+  ['x', []],
+])('bash replaces %j by what its own rules ask for', ([typed, offered]) => {
+  const candidates = ["it's $1", 'a:b=c'].map((value) => ({ value, about: '' }));
+  expect(formatBashWords({ head: '', typed, candidates: [], paths: 'none' }, candidates, BREAKS)).toEqual(offered);
+});
+
+test('a line of bash is read back as what was completed', () => {
+  const words = fc.array(fc.string({ unit: 'grapheme', minLength: 1 }).filter((word) => !/\p{Cc}/u.test(word)));
+  fc.assert(
+    fc.property(words, fc.constantFrom('', '"', "'"), (values, quote) => {
+      const candidates = values.map((value) => ({ value, about: '' }));
+      const formatted = formatBashWords({ head: '', typed: quote, candidates: [], paths: 'none' }, candidates, '');
+      const line = ['gmn', ...formatted.map((word) => `${quote}${word}${quote}`), ''].join(' ');
+      expect(splitBashLine(line)).toEqual({ words: ['gmn', ...values], typed: '' });
+    }),
   );
 });
 
+test('PowerShell gets what it must replace the word by, in quotes where it needs them', () => {
+  const request = resolveTab(['powershell', 'gmn', 'mcp', 'get', "''"], PLAN);
+  const found = ["it's", 'l\u2019x', '@x', 'plain'].map((value) => ({ value, about: '' }));
+  expect(request && formatTabAnswer(request, found).split('\n')).toEqual([
+    'none\t',
+    "'it''s'\tit's\tit's",
+    "'l\u2019\u2019x'\tl\u2019x\tl\u2019x",
+    "'@x'\t@x\t@x",
+    'plain\tplain\tplain',
+    '',
+  ]);
+});
+
 test('behind help stand the commands and topics, and behind a command its own', () => {
-  const plan = completionPlan(ROOT);
-  const namesAt = (at: string) => plan.find(({ path }) => path === at)?.commands.map(({ name }) => name);
+  const namesAt = (at: string) => PLAN.find(({ path }) => path === at)?.commands.map(({ name }) => name);
   expect(namesAt('gmn help')).toEqual(namesAt('gmn'));
   expect(namesAt('gmn help mcp')).toEqual(namesAt('gmn mcp'));
-  const [topics] = plan.find(({ path }) => path === 'gmn help')?.words ?? [];
+  const [topics] = PLAN.find(({ path }) => path === 'gmn help')?.words ?? [];
   const words = topics?.kind === 'words' ? topics.words : [];
   expect([...(namesAt('gmn help') ?? []), ...words]).toEqual(expect.arrayContaining(Object.keys(TOPICS)));
 });
@@ -51,8 +132,8 @@ test('every placeholder of the table is known, so that no value is forgotten', (
   expect([...new Set(used)].filter((name) => !Object.hasOwn(PLACEHOLDERS, name))).toEqual([]);
 });
 
-test.for(SHELLS)('gmn completion %s prints the script made from the table', async (shell, t) => {
-  const expected = { stdout: completionScript(shell, ROOT), stderr: '', exitCode: 0 };
+test.for(SHELLS)('gmn completion %s prints the script', async (shell, t) => {
+  const expected = { stdout: SCRIPTS[shell], stderr: '', exitCode: 0 };
   expect(await runGmn(t, ['completion', shell])).toMatchObject(expected);
   // The same where it does not come from the text that the build has made.
   expect(await runGmn(t, ['completion', '--', shell])).toMatchObject(expected);
@@ -69,13 +150,26 @@ test.for<readonly [args: readonly string[], error: string]>([
   expect(await runGmn(t, ['completion', ...args])).toMatchObject({ stdout: '', stderr: error, exitCode: 1 });
 });
 
-async function asked(t: TestContext, what: string, options: GmnOptions = {}) {
+/** Where each list is asked for. */
+const PLACES = {
+  models: ['-m'],
+  sessions: ['-r'],
+  servers: ['mcp', 'get'],
+  templates: ['--template'],
+  keys: ['config', 'get'],
+} as const;
+
+function tab(words: readonly string[]): readonly string[] {
+  return ['__complete', 'fish', 'gmn', ...words, ''];
+}
+
+async function asked(t: TestContext, what: keyof typeof PLACES, options: GmnOptions = {}) {
   const { home, cwd, env } = place(t, { ...options, env: { ...options.env, GEMINI_API_KEY: 'secret-key' } });
   await saveSessions(home, cwd);
-  const { status, stdout, stderr } = spawnSync(...gmnCommand(['__complete', what]), {
+  const { status, stdout, stderr } = spawnSync(...gmnCommand(tab(PLACES[what])), {
     ...{ cwd, env, encoding: 'utf8' },
   });
-  return { status, stderr, lines: stdout.split('\n').slice(0, -1), home };
+  return { status, stderr, lines: stdout.split('\n').slice(1, -1), home };
 }
 
 describe('gmn __complete', () => {
@@ -114,7 +208,7 @@ describe('gmn __complete', () => {
     const { lines } = await asked(t, 'templates', SETTINGS);
     expect(lines).toEqual([
       'commit\tWrite a commit message for a diff',
-      'empty\t',
+      'empty',
       'explain\tExplain code, an error, a log or a word',
       'fix\tFind what is wrong, and the smallest change that repairs it',
       'review\tLooks at a change',
@@ -124,37 +218,27 @@ describe('gmn __complete', () => {
 
   test('tools are those the server had when it was asked, and none before', async (t) => {
     const at = place(t, SETTINGS);
-    const lines = async (server: string) => (await runGmnIn(t, at, ['__complete', 'tools', server])).stdout;
-    expect(await lines('two words')).toBe('');
+    const lines = async (server: string) => (await runGmnIn(t, at, tab(['mcp', 'call', server]))).stdout;
+    expect(await lines('two words')).toBe('none\t\n');
     await runGmnIn(t, at, ['mcp', 'tools', 'two words']);
-    expect(await lines('two words')).toBe('read\tThe text of a file.\nstat\tSize and time of a file.\n');
-    expect(await lines('my server')).toBe('');
+    expect(await lines('two words')).toBe('none\t\nread\tThe text of a file.\nstat\tSize and time of a file.\n');
+    expect(await lines('my server')).toBe('none\t\n');
   });
 
   test('keys are those gmn reads and those that are set', async (t) => {
     const { lines } = await asked(t, 'keys', SETTINGS);
-    expect(lines).toContain('model.name\t');
-    expect(lines).toContain('mcpServers."my server".command\t');
+    expect(lines).toContain('model.name');
+    expect(lines).toContain('mcpServers."my server".command');
   });
 
-  test.for(['servers', 'keys', 'nonsense', ''])('it prints nothing for %j if it knows nothing', async (what, t) => {
-    const { status, stderr, lines } = await asked(t, what, { home: { '.gemini/settings.json': '{ broken' } });
-    expect({ status, stderr, lines }).toEqual({ status: 0, stderr: '', lines: [] });
+  test('settings that cannot be read offer nothing, and say nothing', async (t) => {
+    for (const what of ['servers', 'keys'] as const) {
+      const { status, stderr, lines } = await asked(t, what, { home: { '.gemini/settings.json': '{ broken' } });
+      expect({ status, stderr, lines }).toEqual({ status: 0, stderr: '', lines: [] });
+    }
   });
-});
 
-test('the PowerShell script has every command and flag of the table', () => {
-  const script = completionScript('powershell', ROOT);
-  const blocks = script
-    .split(/^ {2}'(?=gmn)/m)
-    .slice(1)
-    .filter((block) => !block.startsWith('gmn help '));
-  expect(blocks.map((block) => block.split("'")[0])).toEqual(COMMANDS.map(({ path }) => path));
-  for (const [index, found] of COMMANDS.entries()) {
-    const line = blocks[index]?.split('\n').find((text) => text.startsWith('    flags = ')) ?? '';
-    expect(
-      [...line.matchAll(/\$table\['([^']+)'\]/g)].map(([, name]) => name),
-      found.path,
-    ).toEqual(flagsOf(found));
-  }
+  test.for([[], ['models', ''], ['tcsh', 'gmn', ''], ['{}']])('it says nothing to %j', async (args, t) => {
+    expect(await runGmn(t, ['__complete', ...args])).toMatchObject({ stdout: '', stderr: '', exitCode: 0 });
+  });
 });

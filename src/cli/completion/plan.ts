@@ -1,5 +1,6 @@
 import { BUILT_IN_FLAGS, TOPICS } from '../help.ts';
 import type { Command, Flag } from '../table/command.ts';
+import { SCRIPTS } from './script.ts';
 
 interface PlannedFlag {
   readonly names: readonly string[];
@@ -17,6 +18,7 @@ export interface PlannedCommand {
   readonly repeats: boolean;
 }
 
+/** Made by the build, so that a Tab need not load the command table. */
 export function completionPlan(root: Command): readonly PlannedCommand[] {
   const plan = (command: Command, path: string): readonly PlannedCommand[] => {
     const children = command.subcommands ?? [];
@@ -63,31 +65,14 @@ function planFlags(command: Command): readonly PlannedFlag[] {
   });
 }
 
-/** Encodes values as the one word the scripts understand: `words:a b`, `ask:models`, `files`, … */
-export function encodeValues(values: Values): string {
-  if (values.kind === 'words') return `words:${values.words.join(' ')}`;
-  return values.kind === 'ask' ? `ask:${values.what}` : values.kind;
-}
-
-/** The shells of `gmn completion`; also the file extensions in `dist/completion`. */
-export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
-
-export type Shell = (typeof SHELLS)[number];
-
-export function isShell(word: string): word is Shell {
-  return SHELLS.some((shell) => shell === word);
-}
+/** Lists that only files know: `tools` are those of the server named before; `templates` falls back to files. */
+export type ListName = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'tools';
 
 /**
- * Lists that `gmn __complete` prints: `tools` are those of the server named before; `templates` falls back to files.
+ * What can stand at a position: fixed words, a path, a list, anything, or the command line of another program (`rest`),
+ * flags included.
  */
-type ListName = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'tools';
-
-/**
- * What can stand at a position: fixed words, a path, a list from `gmn __complete`, anything, or the command line of
- * another program (`rest`), flags included.
- */
-type Values =
+export type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'ask'; readonly what: ListName }
   | { readonly kind: 'files' | 'directories' | 'free' | 'rest' };
@@ -113,7 +98,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   key: { kind: 'ask', what: 'keys' },
   template: { kind: 'ask', what: 'templates' },
   tool: { kind: 'ask', what: 'tools' },
-  shell: { kind: 'words', words: SHELLS },
+  shell: { kind: 'words', words: Object.keys(SCRIPTS) },
   args: { kind: 'rest' },
   prompt: FREE,
   text: FREE,

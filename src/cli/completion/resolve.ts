@@ -1,0 +1,101 @@
+import type { Candidate } from '../../core/candidate.ts';
+import type { ListName, PlannedCommand, Values } from './plan.ts';
+
+/** What may stand where the cursor is. */
+export interface Completion {
+  /** Of the word that is typed, what precedes the value: `--flag=`, or nothing. */
+  readonly head: string;
+  /** The beginning of the value, as it is typed. */
+  readonly typed: string;
+  readonly candidates: readonly Candidate[];
+  /** Candidates which only files know; `before` is the last word that is no flag. */
+  readonly list?: { readonly name: ListName; readonly before: string };
+  /** What the shell adds itself; `otherwise-files` where no candidate fits. */
+  readonly paths: 'files' | 'directories' | 'otherwise-files' | 'none';
+}
+
+/** `words` are those before the one that is typed, without `gmn`. */
+export function resolveCompletion(
+  plan: readonly PlannedCommand[],
+  words: readonly string[],
+  typed: string,
+): Completion {
+  const nothing: Completion = { head: '', typed, candidates: [], paths: 'none' };
+  let here = findPlanned(plan, 'gmn');
+  let pending: Values | undefined;
+  const args: string[] = [];
+  for (const word of words) {
+    if (pending !== undefined) pending = undefined;
+    else if (word === '--') return nothing;
+    else if (/^-./.test(word)) pending = findPendingValues(here, word);
+    else {
+      const child = args.length === 0 ? findPlanned(plan, `${here?.path} ${word}`) : undefined;
+      if (child !== undefined) here = child;
+      else {
+        args.push(word);
+        // What follows is for the program of this name.
+        if (findWordValues(here, args.length).kind === 'rest' && !/^https?:\/\//.test(word))
+          return { ...nothing, paths: 'files' };
+      }
+    }
+  }
+  const before = args.at(-1) ?? '';
+  if (pending !== undefined) return { ...nothing, ...offerValues(pending, before) };
+  const [head, name] = /^(--[^=\s]+)=/.exec(typed) ?? [];
+  if (head !== undefined && name !== undefined) {
+    const values = findFlagNamed(here, name)?.values;
+    const found = values === undefined ? {} : offerValues(values, before);
+    return { ...nothing, ...found, head, typed: typed.slice(head.length) };
+  }
+  if (typed.startsWith('-')) {
+    const flags = here?.flags ?? [];
+    return {
+      ...nothing,
+      candidates: flags.flatMap(({ names, help }) => names.map((flag) => ({ value: flag, about: help }))),
+    };
+  }
+  const found: Completion = { ...nothing, ...offerValues(findWordValues(here, args.length), before) };
+  if (args.length > 0) return found;
+  const commands = (here?.commands ?? []).map(({ name: value, summary }) => ({ value, about: summary }));
+  return { ...found, candidates: [...commands, ...found.candidates] };
+}
+
+function findPlanned(plan: readonly PlannedCommand[], path: string): PlannedCommand | undefined {
+  return plan.find((command) => command.path === path);
+}
+
+function findFlagNamed(here: PlannedCommand | undefined, name: string) {
+  return here?.flags.find(({ names }) => names.includes(name));
+}
+
+/** What the word after this flag, or after the last of these letters (`-qm`), is. */
+function findPendingValues(here: PlannedCommand | undefined, word: string): Values | undefined {
+  if (word.startsWith('--')) return findFlagNamed(here, word)?.values;
+  for (let at = 1; at < word.length; at += 1) {
+    const values = findFlagNamed(here, `-${word[at]}`)?.values;
+    if (values !== undefined) return at === word.length - 1 ? values : undefined;
+  }
+  return undefined;
+}
+
+function findWordValues(here: PlannedCommand | undefined, position: number): Values {
+  const words = here?.words ?? [];
+  return words[here?.repeats ? Math.min(position, words.length - 1) : position] ?? { kind: 'free' };
+}
+
+function offerValues(values: Values, before: string): Partial<Completion> {
+  switch (values.kind) {
+    case 'words':
+      return { candidates: values.words.map((value) => ({ value, about: '' })) };
+    case 'ask':
+      return {
+        list: { name: values.what, before },
+        paths: values.what === 'templates' ? 'otherwise-files' : 'none',
+      };
+    case 'files':
+    case 'directories':
+      return { paths: values.kind };
+    default:
+      return {};
+  }
+}
