@@ -11,6 +11,8 @@ const LINES: readonly (readonly [typed: string, becomes: string])[] = [
   ['gmn --mod\t', 'gmn --model '],
   ['gmn auth status --onl\t', 'gmn auth status --online '],
   ['gmn --demo -q auth st\t', 'gmn --demo -q auth status '],
+  ['FOO=1 gmn au\t', 'FOO=1 gmn auth '],
+  ['true && gmn "two words" --mod\t', 'true && gmn "two words" --model '],
   // Values: of a list, of what gmn is asked for, behind a space or =, behind a cluster of letters.
   ['gmn --color al\t', 'gmn --color always '],
   ['gmn --color=al\t', 'gmn --color=always '],
