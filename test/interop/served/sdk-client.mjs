@@ -70,7 +70,10 @@ function checks(client) {
     'what is not there is an error': async () => {
       await rejects(client.readResource({ uri: 'gmn://nothing' }));
       await rejects(client.getPrompt({ name: 'nothing' }));
-      equal((await call('delegate', { prompt: 'x', session_id: '00000000-0000-4000-8000-000000000000' })).isError, true);
+      equal(
+        (await call('delegate', { prompt: 'x', session_id: '00000000-0000-4000-8000-000000000000' })).isError,
+        true,
+      );
     },
   };
 }
