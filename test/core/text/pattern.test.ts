@@ -47,11 +47,22 @@ test('a pattern matches what a RegExp does', { timeout: FUZZ_TIMEOUT }, () => {
     fc.property(source, text, (pattern, subject) => {
       const unique = pattern.replaceAll('(?<name>', '(');
       fc.pre(isValid(unique));
-      expect(compilePattern(unique).test(subject, { left: 1_000_000 })).toBe(new RegExp(unique, 'u').test(subject));
+      expect(compilePattern(unique).test(subject, { left: 1_000_000 })).toBe(matchesSomewhere(unique, subject));
     }),
     fuzz(5000, 200_000),
   );
 });
+
+/** By itself, V8 also looks for empty matches inside of surrogate pairs, where no character begins. */
+function matchesSomewhere(pattern: string, subject: string): boolean {
+  const sticky = new RegExp(pattern, 'uy');
+  let start = 0;
+  return [...subject, ''].some((character) => {
+    sticky.lastIndex = start;
+    start += character.length;
+    return sticky.test(subject);
+  });
+}
 
 function isValid(pattern: string): boolean {
   try {
