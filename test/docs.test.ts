@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { AppError, EXIT_CODES, type Fault } from '../src/core/error.ts';
+import { FAULTS } from '../src/core/error.ts';
 
 function page(name: string): string {
   return readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8');
@@ -12,11 +12,7 @@ test('docs/output.md lists every fault with its code and type', () => {
   const rows = [...page('output.md').matchAll(/^\| (\w+) \| (\d+) \| (\w+) \|/gm)].map(
     ([, fault, code, type]) => [fault, Number(code), type] as const,
   );
-  const expected = Object.entries(EXIT_CODES).map(([fault, code]) => [
-    fault,
-    code,
-    new AppError(fault as Fault, '').type,
-  ]);
+  const expected = Object.entries(FAULTS).map(([fault, { exitCode, type }]) => [fault, exitCode, type]);
   expect(rows).toEqual(expected);
 });
 

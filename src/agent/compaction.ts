@@ -28,7 +28,7 @@ interface NextRequest {
   readonly compactions: readonly Compaction[];
   readonly counted?: CountedRequest | undefined;
   /** The server refused the request because it is too long. */
-  readonly refusal?: AppError | undefined;
+  readonly refusal?: AppError<'api'> | undefined;
 }
 
 export interface Room {
@@ -84,7 +84,7 @@ export function createMakeRoom(agent: Agent, { history, signal }: Turn, config: 
       contents.reduce((total, content) => total + estimateContent(content), fixed);
     const sent = applyCompactions(next.contents, next.compactions);
     if (refusal !== undefined) {
-      const limit = refusal.windowTokens ?? Number.POSITIVE_INFINITY;
+      const limit = refusal.details.windowTokens ?? Number.POSITIVE_INFINITY;
       policy.windowTokens = Math.min(policy.windowTokens ?? sum(sent), limit);
     }
     const { windowTokens: window, threshold } = policy;
@@ -131,7 +131,7 @@ export function createMakeRoom(agent: Agent, { history, signal }: Turn, config: 
         failedTokens = size(view()) + room * SHARES.batch;
         yield {
           type: 'notice',
-          message: `the conversation could not be summarised and continues unchanged: ${AppError.from(thrown).detail}`,
+          message: `the conversation could not be summarised and continues unchanged: ${AppError.from(thrown).shortMessage}`,
         };
       }
     }

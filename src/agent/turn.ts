@@ -121,7 +121,7 @@ function createAsk(agent: Agent, turn: Turn, prepared: PreparedTurn): () => Asyn
 
   return async function* ask(): AsyncGenerator<TurnEvent, RecordedReply> {
     let { usage: roomUsage } = yield* conversation.makeRoom();
-    const refusals: AppError[] = [];
+    const refusals: AppError<'api'>[] = [];
     for (;;) {
       const partial: PartialReply = { text: [], length: 0, last: '', model };
       const sent = await conversation.listSent();
@@ -149,7 +149,7 @@ function createAsk(agent: Agent, turn: Turn, prepared: PreparedTurn): () => Asyn
         return { ...reply, roomUsage };
       }
       const refusal = refusals.at(-1);
-      if (refusal?.objection === 'length') {
+      if (refusal?.details.objection === 'length') {
         const { made, usage } = yield* conversation.makeRoom(refusal);
         if (made.length === 0) throw refusal;
         roomUsage = addUsage(roomUsage, usage);
@@ -162,15 +162,17 @@ function createAsk(agent: Agent, turn: Turn, prepared: PreparedTurn): () => Asyn
 }
 
 /** Each kind of objection is repaired once. */
-function isRepairable(thrown: unknown, before: readonly AppError[]): thrown is AppError {
-  if (!(thrown instanceof AppError) || before.some(({ objection }) => objection === thrown.objection)) return false;
-  return thrown.objection === 'signature' || thrown.objection === 'length';
+function isRepairable(thrown: unknown, before: readonly AppError<'api'>[]): thrown is AppError<'api'> {
+  if (!(thrown instanceof AppError) || thrown.fault !== 'api') return false;
+  const { objection } = thrown.details;
+  if (before.some(({ details }) => details.objection === objection)) return false;
+  return objection === 'signature' || objection === 'length';
 }
 
 interface Conversation {
   listSent(): Promise<readonly StoredContent[]>;
   /** Makes room for the next request if it needs some, or because it was refused. */
-  makeRoom(refusal?: AppError): AsyncGenerator<TurnEvent, Room>;
+  makeRoom(refusal?: AppError<'api'>): AsyncGenerator<TurnEvent, Room>;
   /** Notes what the server counted for `sent`. */
   noteCount(reply: Reply, sent: readonly StoredContent[]): void;
 }

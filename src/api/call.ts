@@ -1,5 +1,5 @@
 import type { Part } from '../core/content.ts';
-import { AppError } from '../core/error.ts';
+import { AppError, findStatus } from '../core/error.ts';
 import { toNotices } from '../core/event.ts';
 import { type Clock, closeBody, type HttpRequest, type HttpResponse, type SendHttp, type Trace } from '../core/io.ts';
 import type { CountedCall, Model, ModelRequest, Reply, ReplyEvent, SpendingLimit } from '../core/model.ts';
@@ -141,7 +141,7 @@ export function geminiModel(options: ModelOptions): Model {
           call = { ...call, retry: undefined };
         } catch (thrown) {
           const failure = AppError.from(signal.aborted ? signal.reason : thrown);
-          if (attempt !== undefined) attempt.isRefused = failure.status !== undefined;
+          if (attempt !== undefined) attempt.isRefused = findStatus(failure) !== undefined;
           const { events, next } = await recover(call, failure, recovery);
           for (const event of events) yield event;
           call = next();
@@ -228,7 +228,8 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
     return { events, next: () => resumed };
   }
   // Only the token was refused; the prompt itself may still be accepted.
-  const isTokenRefused = call.checkpoint !== undefined && failure.status !== undefined && failure.retry === undefined;
+  const isRefused = findStatus(failure) !== undefined;
+  const isTokenRefused = call.checkpoint !== undefined && isRefused && failure.retry === undefined;
   const restart = isTokenRefused ? failure.with({ retry: {} }) : failure;
   const done = Math.max(call.restarts, call.retry?.number ?? 0);
   const retry = canRestart ? nextRetry(restart, done, limits) : undefined;
@@ -240,13 +241,14 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
     const { checkpoint: _, ...fromStart } = call;
     return { events, next: () => ({ ...fromStart, retry, restarts: retry.number }) };
   }
-  const gone = failure.objection === 'model' && canRestart ? fallback : undefined;
+  const isGone = failure.fault === 'api' && failure.details.objection === 'model';
+  const gone = isGone && canRestart ? fallback : undefined;
   if (gone?.from === model) {
     events.push((await import('./fallback.ts')).fallbackNotice(gone));
     return { events, next: () => createCall(call.asked, signal, gone) };
   }
   if (call.isSent && !call.hasBegun) events.push({ type: 'begin', model });
-  const isUnresumed = failure.status !== undefined || (failure.fault === 'api' && call.resumptions >= MAX_RESUMPTIONS);
+  const isUnresumed = isRefused || (failure.fault === 'api' && call.resumptions >= MAX_RESUMPTIONS);
   const isCutShort = call.checkpoint !== undefined && call.hasShown && isUnresumed;
   const last = gone
     ? (await import('./fallback.ts')).noModelError(failure, gone)
@@ -273,7 +275,7 @@ function nextResumption(
   if (reader.isFinished() && !reader.isToBeContinued()) return undefined;
   const done = checkpoint.isProgress ? 0 : (call.retry?.number ?? 0);
   const losses = checkpoint.isProgress ? 0 : checkpoint.losses;
-  const isLost = failure.status === undefined;
+  const isLost = findStatus(failure) === undefined;
   // A lost connection is no reason to wait, unless it is lost again.
   const baseMs = done === 0 && isLost ? 0 : limits.baseMs;
   const { atMost = MAX_LOSSES } = limits;

@@ -200,7 +200,7 @@ function findRequestError(failed: FailureCase): AppError | undefined {
         return refusalError(failed, 'the request is too large', { hint: LARGE_HINT });
       return refusalError(failed, 'invalid request', {
         hint: failed.model === undefined ? WHO_ANSWERED : 'Check the prompt, the attachments and the flags.',
-        ...(SIGNATURE.test(failed.error.message) ? { objection: 'signature' } : {}),
+        objection: SIGNATURE.test(failed.error.message) ? 'signature' : undefined,
       });
     case 404:
       return notFoundError(failed);
@@ -254,7 +254,7 @@ function findTransientError(failed: FailureCase): AppError | undefined {
   }
   const isQuota = status === 429 && failed.model !== undefined;
   const hint = isQuota ? 'Wait a little, or choose another model with -m.' : 'Try again later.';
-  return refusalError(failed, what, { hint, retry, ...(status === 429 ? { quota: toMinuteQuota(failed) } : {}) });
+  return refusalError(failed, what, { hint, retry, quota: status === 429 ? toMinuteQuota(failed) : undefined });
 }
 
 /** The first limit per minute that was violated. */
@@ -359,7 +359,7 @@ function authError(failed: FailureCase, hint: string): AppError {
   return serverError('auth', `${detail} (${formatHttpStatus(failed)})`, { hint, status: failed.status });
 }
 
-function refusalError(failed: FailureCase, what: string, options: ErrorOptions): AppError {
+function refusalError(failed: FailureCase, what: string, options: ErrorOptions<'api'>): AppError {
   const detail = failed.detail === '' ? '' : `: ${failed.detail}`;
   return serverError('api', `${what} (${formatHttpStatus(failed)})${detail}`, { ...options, status: failed.status });
 }

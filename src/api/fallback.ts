@@ -19,13 +19,13 @@ export interface Fallback extends Substitute {
   readonly choose: BuiltInModel['choose'];
 }
 
-export function isOverloaded({ fault, status }: AppError): boolean {
-  return fault === 'api' && (status === 429 || status === 503 || status === 529);
+export function isOverloaded({ fault, details }: AppError): boolean {
+  return fault === 'api' && (details.status === 429 || details.status === 503 || details.status === 529);
 }
 
 /** Whether a failure means that the model does not exist. Not every 404 does: a wrong address gives one too. */
 export function isModelGone(failure: unknown): boolean {
-  return failure instanceof AppError && failure.objection === 'model';
+  return failure instanceof AppError && failure.fault === 'api' && failure.details.objection === 'model';
 }
 
 export function fallbackNotice({ from, to, choose }: Fallback): ReplyEvent {

@@ -1,4 +1,4 @@
-import { AppError, serverError } from '../core/error.ts';
+import { AppError, findStatus, serverError } from '../core/error.ts';
 import { fileTooLargeError, MAX_FILE_BYTES, type RemoteFile, type UploadSource } from '../core/files.ts';
 import { closeBody, type HttpRequest, type HttpResponse, SAID_MS } from '../core/io.ts';
 import { filterObjects, isCount, isObject, toNonEmptyString, toTimestamp, tryParseJson } from '../core/json.ts';
@@ -281,7 +281,7 @@ async function transfer(one: Transfer): Promise<RemoteFile | 'final' | 'forgotte
     } catch (thrown) {
       if (signal.aborted) throw signal.reason;
       const failure = AppError.from(thrown);
-      const isOver = OUT_OF_STEP.includes(failure.status ?? 0) && failures >= MAX_RESUMPTIONS;
+      const isOver = OUT_OF_STEP.includes(findStatus(failure) ?? 0) && failures >= MAX_RESUMPTIONS;
       if (isOver) return failure;
       failures = await waitForRetry(failure, failures, one);
       answer = await withRetries(() => query(one), context, signal);
@@ -301,7 +301,8 @@ async function transfer(one: Transfer): Promise<RemoteFile | 'final' | 'forgotte
 async function waitForRetry(failure: AppError, failures: number, { options, context }: Transfer): Promise<number> {
   const { clock, random, retries, retryBaseMs: baseMs } = context;
   // Resuming after a lost connection repeats nothing, so it does not count as a retry. A refused request does.
-  const isLost = failure.status === undefined || OUT_OF_STEP.includes(failure.status);
+  const status = findStatus(failure);
+  const isLost = status === undefined || OUT_OF_STEP.includes(status);
   const atMost = isLost ? Math.max(MAX_RESUMPTIONS, retries ?? 0) : retries;
   const limits = { baseMs, random, atMost, now: clock.now };
   const retry = nextRetry(failure, failures, limits);

@@ -128,7 +128,7 @@ export function findAccountError(reasons: readonly string[], problem: AccountPro
 
 function accountError(what: string, { detail, label, status }: AccountProblem, hint: string): AppError {
   const all = `${what}${label ? ` (${label})` : ''}${detail && `: ${detail}`}`;
-  return serverError('auth', all, { hint, ...(status === undefined ? {} : { status }) });
+  return serverError('auth', all, { hint, status });
 }
 
 /** Suggests only links to Google; any other stays in the quoted message. */

@@ -49,7 +49,7 @@ export function cutShortError(failure: AppError): AppError {
   return failure.with({ message: `${cut}: ${failure.message}`, hint: 'Send the prompt again.' });
 }
 
-export function stalledError(options: Pick<ErrorOptions, 'retry'> = {}): AppError {
+export function stalledError(options: Pick<ErrorOptions<'api'>, 'retry'> = {}): AppError {
   return new AppError('api', 'the answer was cut short: the server never finished it', {
     hint: 'Send the prompt again.',
     ...options,
@@ -107,10 +107,8 @@ function stoppedError(reason: string, message: string): AppError {
   const what = `the model stopped without finishing its answer: ${toOneLine(reason, 100)}${detail}`;
   if (SLIPS.includes(reason)) return new AppError('api', what, { hint: AGAIN, retry: { atMost: 2 } });
   const hint = STOP_HINTS.get(reason) ?? 'Rephrase the prompt, or choose another model with -m.';
-  return new AppError('api', what, {
-    hint,
-    ...(reason === 'MISSING_THOUGHT_SIGNATURE' ? { objection: 'signature' } : {}),
-  });
+  const objection = reason === 'MISSING_THOUGHT_SIGNATURE' ? 'signature' : undefined;
+  return new AppError('api', what, { hint, objection });
 }
 
 function unexpectedCallError(names: readonly string[]): AppError {

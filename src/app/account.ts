@@ -1,6 +1,7 @@
 import { chooseCredential } from '../auth/credential.ts';
 import type { App } from '../core/app.ts';
 import type { Credential } from '../core/credential.ts';
+import { AppError } from '../core/error.ts';
 import { type ListingOwner, tryParseTier } from '../models/listing.ts';
 import type { Backend } from '../models/table.ts';
 import { type OpenedBackend, openBackend } from './backend.ts';
@@ -45,8 +46,7 @@ export async function findAccount(options: AccountOptions, app: App): Promise<Ac
     const { source, account } = credential;
     return { backend: opened.name, source, account, tier: tryParseTier(opened.tier?.()) };
   } catch (thrown) {
-    const { NoCredentialError } = await import('../auth/sources.ts');
-    if (thrown instanceof NoCredentialError) return undefined;
+    if (thrown instanceof AppError && thrown.fault === 'auth' && thrown.details.isMissing) return undefined;
     throw thrown;
   }
 }

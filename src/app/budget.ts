@@ -182,7 +182,7 @@ function spentError({ limit, spent }: Account, hint: string): AppError {
     spent === 0
       ? `stopped at --max-cost: ${formatDollars(limit)} does not buy one answer`
       : `stopped at --max-cost: ${formatDollars(spent)} of ${formatDollars(limit)} is spent, and the rest does not buy the next answer`;
-  return new AppError('limit', message, { hint, quota: { per: 'run' } });
+  return new AppError('limit', message, { hint, isCostSpent: true });
 }
 
 function noPriceError(model: string, backend: Backend): AppError {

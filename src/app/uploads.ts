@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type FilesClient, toOwnName } from '../api/files.ts';
 import type { App } from '../core/app.ts';
 import type { Content, FilePart, Part } from '../core/content.ts';
-import { AppError } from '../core/error.ts';
+import { AppError, findStatus } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { RETENTION, type RemoteFile, type UploadSource } from '../core/files.ts';
 import { SAID_MS } from '../core/io.ts';
@@ -211,7 +211,7 @@ export async function* streamWithFiles(
     return yield* model.stream(provided, signal, onCall);
   } catch (thrown) {
     // Google answers 403 for a file that does not exist, and for a key without permission.
-    if (!(thrown instanceof AppError) || thrown.status !== 403) throw thrown;
+    if (findStatus(thrown) !== 403) throw thrown;
     const isGone = await (await open()).dropMissing(signal).catch(() => false);
     if (!isGone) throw thrown;
   }

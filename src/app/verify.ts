@@ -163,7 +163,7 @@ async function runVerification(
   try {
     return await runShell(run, signal);
   } catch (thrown) {
-    if (!(thrown instanceof AppError) || !thrown.isTimeout) throw thrown;
+    if (!(thrown instanceof AppError) || thrown.fault !== 'api' || !thrown.details.isTimeout) throw thrown;
     throw thrown.with({
       hint: `The command of --verify was still running: ${sanitize(command)}. ${thrown.hint ?? ''}`.trimEnd(),
     });

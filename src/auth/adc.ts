@@ -175,7 +175,7 @@ function noTokenError(file: KeyDocument, { response, failure }: TokenAttempt): A
     serverError('auth', `${file.source} gave no token: ${why}`, { hint });
   if (response === undefined) {
     if (failure === undefined) return fail('its content cannot be used', newKeyHint(file));
-    return fail(failure instanceof AppError ? failure.detail : 'the token server did not answer', RETRY_HINT);
+    return fail(failure instanceof AppError ? failure.shortMessage : 'the token server did not answer', RETRY_HINT);
   }
   const { status } = response;
   const code = findOauthError(tryParseJson(response.text));

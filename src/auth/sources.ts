@@ -1,7 +1,7 @@
 import { dirname, join, relative } from 'node:path';
 import type { Homes } from '../core/app.ts';
 import type { AuthType } from '../core/credential.ts';
-import { AppError } from '../core/error.ts';
+import { AppError, type ErrorOptions } from '../core/error.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { detectMachine } from '../platform/host.ts';
@@ -20,9 +20,6 @@ import {
 } from './official-secrets.ts';
 import { chooseSignIn } from './sign-in.ts';
 
-/** There is no credential, or none of the requested type. One that exists but cannot be used is another error. */
-export class NoCredentialError extends AppError {}
-
 /**
  * Tries every source but a key in the environment. Throws AppError `auth` if there is none, or not the requested one.
  */
@@ -40,7 +37,7 @@ async function findCredential(input: ChoiceInput, wanted: RequestedType | undefi
       return (
         (await readStoredKey(input)) ??
         (await readOfficialKey(input)) ??
-        (await failWith(noKeyError(input.cwd, input.homes())))
+        (await failWith(noCredentialError('API key', input, { hint: KEY_HINT })))
       );
     case 'vertex-ai': {
       const key = settings.env.GOOGLE_API_KEY;
@@ -55,7 +52,7 @@ async function findCredential(input: ChoiceInput, wanted: RequestedType | undefi
       return (
         (await readStoredKey(input)) ??
         (await chooseSignIn(input)) ??
-        (await failWith(noCredentialsError(input.cwd, input.homes())))
+        (await failWith(noCredentialError('Gemini credentials', input, { hint: HINT, guide: GUIDE })))
       );
   }
 }
@@ -97,18 +94,18 @@ function tryParseKeychainKey(value: unknown): string | undefined {
   return typeof accessToken === 'string' && accessToken.trim() !== '' ? accessToken : undefined;
 }
 
-function notSignedInError(input: ChoiceInput, by: string): NoCredentialError {
+function notSignedInError(input: ChoiceInput, by: string): AppError {
   const hasKey = Boolean(input.settings.env.GEMINI_API_KEY?.trim());
   const other = hasKey ? ', or use your API key: gmn --auth gemini-api-key …' : '';
   const { gemini, isMissing } = input.homes();
-  const what = `authentication failed: ${by} asks for a Google sign-in, but there is`;
-  if (isMissing)
-    return new NoCredentialError('auth', `${what} no home directory to have one in`, { hint: `Set HOME${other}.` });
-  return new NoCredentialError('auth', `${what} none in ${join(gemini, 'oauth_creds.json')}`, {
-    hint: `Please sign in using: gemini${other}`,
+  const where = isMissing ? 'no home directory to have one in' : `none in ${join(gemini, 'oauth_creds.json')}`;
+  return new AppError('auth', `authentication failed: ${by} asks for a Google sign-in, but there is ${where}`, {
+    hint: isMissing ? `Set HOME${other}.` : `Please sign in using: gemini${other}`,
+    isMissing: true,
   });
 }
 
+const KEY_HINT = 'Set GEMINI_API_KEY, or store a key: gmn auth set-key';
 const HINT = 'Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo';
 const GUIDE = [
   'Do one of these:',
@@ -119,21 +116,14 @@ const GUIDE = [
 ].join('\n');
 
 /** Mentions a project's `.env` that has a key, since gmn does not read it. */
-async function noCredentialsError(cwd: string, homes: Homes): Promise<NoCredentialError> {
-  const message = 'authentication failed: no Gemini credentials found';
-  const found = await findProjectKey(cwd, homes);
-  return new NoCredentialError('auth', found === undefined ? message : `${message} (${formatUnread(found, cwd)})`, {
-    hint: HINT,
-    guide: GUIDE,
-  });
-}
-
-async function noKeyError(cwd: string, homes: Homes): Promise<NoCredentialError> {
-  const message = 'authentication failed: no API key found';
-  const found = await findProjectKey(cwd, homes);
-  return new NoCredentialError('auth', found === undefined ? message : `${message} (${formatUnread(found, cwd)})`, {
-    hint: 'Set GEMINI_API_KEY, or store a key: gmn auth set-key',
-  });
+async function noCredentialError(
+  what: string,
+  { cwd, homes }: ChoiceInput,
+  advice: ErrorOptions<'auth'>,
+): Promise<AppError> {
+  const found = await findProjectKey(cwd, homes());
+  const unread = found === undefined ? '' : ` (${formatUnread(found, cwd)})`;
+  return new AppError('auth', `authentication failed: no ${what} found${unread}`, { ...advice, isMissing: true });
 }
 
 interface ProjectKey {

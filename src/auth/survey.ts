@@ -113,8 +113,9 @@ function usedRow(input: ChoiceInput, { credential, token }: CredentialChoice, em
 export const REFRESHED_LATER = 'refreshed at the next use';
 
 /** The hint of a run names a flag to add, which the reporting commands do not have. */
-function findRemedy({ guide, hint }: AppError): string | undefined {
-  return guide === undefined ? hint : 'Set GEMINI_API_KEY, sign in with: gemini, or try: gmn --demo "hello"';
+function findRemedy({ fault, details, hint }: AppError): string | undefined {
+  const isGuided = fault === 'auth' && details.guide !== undefined;
+  return !isGuided ? hint : 'Set GEMINI_API_KEY, sign in with: gemini, or try: gmn --demo "hello"';
 }
 
 function failedRow(input: ChoiceInput, error: AppError): SourceRow {

@@ -135,7 +135,7 @@ function createRowRunner(
   return async (row) => {
     const begunAt = clock.now();
     const result = await settle(row);
-    const isService = result instanceof AppError && (result.retry !== undefined || result.quota !== undefined);
+    const isService = result instanceof AppError && (result.retry ?? findQuota(result)) !== undefined;
     if (isService) failuresInARow += 1;
     else if (!(result instanceof AppError)) failuresInARow = 0;
     await finish({ id: row.id, index: row.index, line: row.line, result: withTime(result, clock.now() - begunAt) });
@@ -197,7 +197,7 @@ function createAsker(
         return { ...asked, ms: 0, attempts };
       } catch (thrown) {
         const error = AppError.from(thrown);
-        const isRefusal = isThrottled(error);
+        const isRefusal = error.fault === 'api' && isThrottled(error.details);
         if (isRefusal) permit?.refuse(error);
         else permit?.fail();
         if (thrown === halted.reason) throw thrown;
@@ -218,9 +218,13 @@ function createAsker(
 }
 
 /** Whether the service lacks capacity for all requests, not only for this one, and waiting helps. */
-function isThrottled({ status, quota }: AppError): boolean {
+function isThrottled({ status, quota }: AppError<'api'>['details']): boolean {
   if (quota === undefined) return status === 429 || status === 503;
   return quota.per === 'minute' && !isLongWait(quota);
+}
+
+function findQuota({ fault, details }: AppError): QuotaFault | undefined {
+  return fault === 'api' ? details.quota : undefined;
 }
 
 function isLongWait({ waitMs = 0 }: QuotaFault): boolean {
@@ -228,9 +232,11 @@ function isLongWait({ waitMs = 0 }: QuotaFault): boolean {
 }
 
 /** Whether every other row would fail in the same way. */
-function isFatal({ fault, quota, objection }: AppError, { input }: PendingRow): boolean {
-  if (fault === 'auth' || fault === 'config' || quota?.per === 'run') return true;
+function isFatal({ fault, details }: AppError, { input }: PendingRow): boolean {
+  if (fault === 'limit') return details.isCostSpent === true;
+  if (fault !== 'api') return fault === 'auth' || fault === 'config';
   if (input.model !== undefined) return false;
+  const { objection, quota } = details;
   return objection === 'model' || (quota !== undefined && (quota.per !== 'minute' || isLongWait(quota)));
 }
 
@@ -239,7 +245,7 @@ function toStopError(error: AppError): AppError {
     per,
     waitMs,
     resets = waitMs ? `The server asks to wait ${formatDuration(waitMs)}.` : '',
-  } = error.quota ?? {};
+  } = findQuota(error) ?? {};
   if (per !== 'day' && waitMs === undefined) return error;
   return error.with({ hint: `${resets} Run the same command again then: it continues where it stopped.`.trimStart() });
 }

@@ -25,7 +25,7 @@ export interface Permit {
   /** `tokens`: how many the server counted for the prompt. */
   succeed(tokens: number | undefined): void;
   /** The server has refused it for lack of capacity: all requests slow down. */
-  refuse(error: AppError): void;
+  refuse(error: AppError<'api'>): void;
   /** For a failure that says nothing about the server's capacity. */
   fail(): void;
 }
@@ -90,7 +90,7 @@ export function createThrottle(options: ThrottleOptions): Throttle {
   let slowedAt = Number.NEGATIVE_INFINITY;
   const queue: Waiting[] = [];
 
-  const slowDown = ({ quota, retry, status }: AppError, sentAt: number): void => {
+  const slowDown = ({ retry, details: { quota, status } }: AppError<'api'>, sentAt: number): void => {
     const now = clock.now();
     const pacer = quota?.of === 'tokens' ? tokenPacer : requests;
     if (sentAt >= slowedAt) {

@@ -1,5 +1,5 @@
 import type { Content } from '../core/content.ts';
-import { AppError, EXIT_CODES } from '../core/error.ts';
+import { AppError, FAULTS } from '../core/error.ts';
 import { formatBanner, formatFarewell } from './banner.ts';
 import type { Chat } from './chat.ts';
 import type { NextStep } from './commands/command.ts';
@@ -78,7 +78,7 @@ async function answerEntries(chat: Chat, first: string | undefined, failures: Ap
 function findExit({ signal }: Chat, { kind }: Entry): ChatExit | undefined {
   if (signal.aborted) return AppError.from(signal.reason);
   if (kind === 'end') return { exitCode: 0 };
-  return kind === 'leave' ? { exitCode: EXIT_CODES.interrupted } : undefined;
+  return kind === 'leave' ? { exitCode: FAULTS.interrupted.exitCode } : undefined;
 }
 
 async function reportNotices(chat: Chat): Promise<void> {

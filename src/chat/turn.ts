@@ -168,7 +168,7 @@ function createTurnRenderer({ io, isQuiet, isPlain, assistant, clock, findPictur
 }
 
 function toChatError({ signal: chatSignal }: Chat, error: AppError, { isKept, signal }: ShowOptions): AppError {
-  if (error.fault === 'api' && error.objection === 'length') {
+  if (error.fault === 'api' && error.details.objection === 'length') {
     return error.with({
       hint: '/compress replaces the conversation with a summary; leave out a file that is too long.',
     });

@@ -1,4 +1,4 @@
-import { AppError, EXIT_CODES, type Fault } from '../core/error.ts';
+import { FAULTS, type Fault } from '../core/error.ts';
 import { formatColumns, formatFlagSections, TOPICS, type Topic } from './help.ts';
 import type { Command, Flag } from './table/command.ts';
 import { TEXTS } from './topic-texts.ts';
@@ -110,8 +110,6 @@ const MEANINGS: Readonly<Record<Fault, string>> = {
   terminated: 'SIGTERM',
 };
 
-const FAULTS = Object.keys(EXIT_CODES).filter((key): key is Fault => Object.hasOwn(MEANINGS, key));
-
 function formatExitCodes(): string {
   const padded = listExitCodes().map(
     ([code, when]) => [code.replace(/^\d+/, (digits) => digits.padStart(3)), when] as const,
@@ -128,8 +126,6 @@ API error, there the HTTP status modulo 256, is always 3.
 }
 
 export function listExitCodes(): readonly (readonly [code: string, when: string])[] {
-  return FAULTS.map((fault) => {
-    const { exitCode, type } = new AppError(fault, '');
-    return [`${exitCode}  ${type}`, MEANINGS[fault]];
-  });
+  const faults = Object.keys(MEANINGS) as Fault[];
+  return faults.map((fault) => [`${FAULTS[fault].exitCode}  ${FAULTS[fault].type}`, MEANINGS[fault]]);
 }

@@ -1,4 +1,4 @@
-import type { AppError } from './error.ts';
+import { type AppError, findStatus } from './error.ts';
 import type { CountedCall } from './model.ts';
 import type { Usage, UsageDetails } from './usage.ts';
 
@@ -73,6 +73,7 @@ export interface BatchResult {
 }
 
 /** Whether a failed creation certainly made no job. After a lost connection or a server error that is not known. */
-export function isRefused({ status }: AppError): boolean {
+export function isRefused(error: AppError): boolean {
+  const status = findStatus(error);
   return status !== undefined && status >= 400 && status <= 499 && status !== 408 && status !== 499;
 }

@@ -1,36 +1,21 @@
-/** A test compares them with `docs/output.md`. */
-export const EXIT_CODES = {
+/** The exit code and the `type` in JSON of each kind of error. A test compares them with `docs/output.md`. */
+export const FAULTS = {
   /** The reader of our output went away (`| head`): silent, and not a failure. */
-  pipe: 0,
-  internal: 1,
-  usage: 1,
-  limit: 1,
-  verify: 1,
-  auth: 2,
-  api: 3,
-  config: 4,
-  mcp: 5,
-  hangup: 129,
-  interrupted: 130,
-  terminated: 143,
+  pipe: { exitCode: 0, type: 'Interrupted' },
+  internal: { exitCode: 1, type: 'InternalError' },
+  usage: { exitCode: 1, type: 'UsageError' },
+  limit: { exitCode: 1, type: 'LimitError' },
+  verify: { exitCode: 1, type: 'VerifyError' },
+  auth: { exitCode: 2, type: 'AuthError' },
+  api: { exitCode: 3, type: 'ApiError' },
+  config: { exitCode: 4, type: 'ConfigError' },
+  mcp: { exitCode: 5, type: 'McpError' },
+  hangup: { exitCode: 129, type: 'Interrupted' },
+  interrupted: { exitCode: 130, type: 'Interrupted' },
+  terminated: { exitCode: 143, type: 'Interrupted' },
 } as const;
 
-export type Fault = keyof typeof EXIT_CODES;
-
-const TYPE_NAMES: Readonly<Record<Fault, string>> = {
-  pipe: 'Interrupted',
-  internal: 'InternalError',
-  usage: 'UsageError',
-  limit: 'LimitError',
-  verify: 'VerifyError',
-  auth: 'AuthError',
-  api: 'ApiError',
-  config: 'ConfigError',
-  mcp: 'McpError',
-  hangup: 'Interrupted',
-  interrupted: 'Interrupted',
-  terminated: 'Interrupted',
-};
+export type Fault = keyof typeof FAULTS;
 
 /** When the same request may be sent again. `afterMs` is the delay the server asked for, if any. */
 export interface RetryAdvice {
@@ -45,13 +30,10 @@ export interface RetryAdvice {
  */
 type Objection = 'signature' | 'model' | 'length' | 'tools';
 
-/** The quota that a server says is exceeded; or the user's own. */
+/** The quota that a server says is exceeded. */
 export interface QuotaFault {
-  /**
-   * `minute`: waiting helps. `day`: it resets after this run. `plan`: the plan does not include it. `run`: what
-   * `--max-cost` allows is spent.
-   */
-  readonly per: 'minute' | 'day' | 'plan' | 'run';
+  /** `minute`: waiting helps. `day`: it resets after this run. `plan`: the plan does not include it. */
+  readonly per: 'minute' | 'day' | 'plan';
   /** Absent: requests. */
   readonly of?: 'tokens';
   /** How many in a minute, if the server says so. */
@@ -62,73 +44,80 @@ export interface QuotaFault {
   readonly waitMs?: number;
 }
 
-export interface ErrorOptions {
-  readonly cause?: unknown;
-  /** The next step, on one line: a sentence or a command. */
-  readonly hint?: string;
-  /** A hint of several lines for people; printed instead of `hint`. */
-  readonly guide?: string;
-  /** The message without its prefix, for places that show the kind of failure themselves; see `serverError`. */
-  readonly detail?: string;
-  /** Present only if sending the same request again may help. */
-  readonly retry?: RetryAdvice;
-  readonly status?: number;
-  readonly isTimeout?: boolean;
-  readonly objection?: Objection;
-  readonly quota?: QuotaFault;
-  /** How many tokens the model takes, if the objection is `length` and the server said it. */
-  readonly windowTokens?: number | undefined;
-  /** The model's answer, if it was withheld because of this error. */
-  readonly answer?: string;
-  readonly output?: string;
+/** What only errors of one fault carry. A fault that is not here carries nothing of its own. */
+interface FaultDetails {
+  readonly api: {
+    /** The HTTP status of the response; absent if none came. */
+    readonly status?: number | undefined;
+    readonly isTimeout?: boolean;
+    readonly objection?: Objection | undefined;
+    /** How many tokens the model takes, if the objection is `length` and the server said it. */
+    readonly windowTokens?: number | undefined;
+    readonly quota?: QuotaFault | undefined;
+  };
+  readonly auth: {
+    readonly status?: number | undefined;
+    /** There is no credential, or none of the requested type, in contrast to one that cannot be used. */
+    readonly isMissing?: true;
+    /** A hint of several lines for people; printed instead of `hint`. */
+    readonly guide?: string;
+  };
+  readonly mcp: { readonly status?: number };
+  /** `output` is the end of what the command printed. */
+  readonly verify: { readonly output?: string };
+  readonly limit: {
+    /** What `--max-cost` allows is spent. */
+    readonly isCostSpent?: true;
+    /** For the caller of the MCP server, as in `usage`. */
+    readonly code?: 'OVERLOADED';
+  };
+  readonly usage: { readonly code?: 'SESSION_NOT_FOUND' | 'JOB_NOT_FOUND' | 'INVALID_DIRECTORY' };
 }
 
-/** The only error type shown to users: `message` says what went wrong, `hint` what to do next. */
-export class AppError extends Error {
+type Details<F extends Fault> = F extends keyof FaultDetails ? FaultDetails[F] : Readonly<Record<never, never>>;
+
+type CommonOptions = Partial<Pick<AppError, 'cause' | 'hint' | 'retry' | 'shortMessage' | 'answer'>>;
+
+export type ErrorOptions<F extends Fault> = CommonOptions & Details<F>;
+
+class FaultError<F extends Fault> extends Error {
   override readonly name = 'AppError';
-  readonly fault: Fault;
+  readonly fault: F;
+  /** The next step, on one line: a sentence or a command. */
   readonly hint: string | undefined;
-  readonly guide: string | undefined;
-  readonly detail: string;
+  /** Present only if sending the same request again may help. */
   readonly retry: RetryAdvice | undefined;
-  readonly status: number | undefined;
-  readonly objection: Objection | undefined;
-  readonly quota: QuotaFault | undefined;
-  readonly windowTokens: number | undefined;
+  /** The message without its prefix, for places that show the kind of failure themselves; see `serverError`. */
+  readonly shortMessage: string;
+  /** The model's answer, if it was withheld because of this error. */
   readonly answer: string | undefined;
-  readonly output: string | undefined;
-  readonly isTimeout: boolean;
+  readonly details: Details<F>;
   /** Already shown to the user, so it must not be printed again. */
   isReported = false;
 
-  constructor(fault: Fault, message: string, options: ErrorOptions = {}) {
-    super(message, { cause: options.cause });
+  constructor(fault: F, message: string, options?: ErrorOptions<F>) {
+    const { cause, hint, retry, shortMessage = message, answer, ...details }: CommonOptions = options ?? {};
+    super(message, { cause });
     this.fault = fault;
-    this.hint = options.hint;
-    this.guide = options.guide;
-    this.detail = options.detail ?? message;
-    this.retry = options.retry;
-    this.status = options.status;
-    this.objection = options.objection;
-    this.quota = options.quota;
-    this.windowTokens = options.windowTokens;
-    this.answer = options.answer;
-    this.output = options.output;
-    this.isTimeout = options.isTimeout ?? false;
+    this.hint = hint;
+    this.retry = retry;
+    this.shortMessage = shortMessage;
+    this.answer = answer;
+    // The options without the common ones; the compiler cannot subtract from a type that depends on F.
+    this.details = details as Details<F>;
   }
 
   get exitCode(): number {
-    return EXIT_CODES[this.fault];
+    return FAULTS[this.fault].exitCode;
   }
 
   get type(): string {
-    return TYPE_NAMES[this.fault];
+    return FAULTS[this.fault].type;
   }
 
-  with(changes: Partial<Omit<AppError, 'name' | 'exitCode' | 'type' | 'with'>>): this {
-    const copy = new AppError(this.fault, this.message, { cause: this.cause });
-    const { stack } = this;
-    return Object.setPrototypeOf(Object.assign(copy, this, { stack }, changes), Object.getPrototypeOf(this));
+  with(changes: CommonOptions & { readonly message?: string }): this {
+    const { cause, stack } = this;
+    return Object.assign(new FaultError<Fault>(this.fault, this.message, { cause }), this, { stack }, changes);
   }
 
   /** Anything we did not throw on purpose is reported as a bug, except aborts and a lack of file descriptors. */
@@ -146,8 +135,25 @@ export class AppError extends Error {
   }
 }
 
+/**
+ * The only error type shown to users: `message` says what went wrong, `hint` what to do next. Once `error.fault` is
+ * compared with a fault, the compiler knows the `error.details` of that fault.
+ */
+export type AppError<F extends Fault = Fault> = { [One in Fault]: FaultError<One> }[F];
+
+export const AppError = FaultError as unknown as {
+  new <F extends Fault>(fault: F, message: string, options?: ErrorOptions<F>): AppError<F>;
+  [Symbol.hasInstance](value: unknown): value is AppError;
+  from(thrown: unknown): AppError;
+};
+
+/** The HTTP status with which a server answered, whichever fault that became. */
+export function findStatus(thrown: unknown): number | undefined {
+  return thrown instanceof AppError && 'status' in thrown.details ? thrown.details.status : undefined;
+}
+
 const PREFIXES = { auth: 'authentication failed', api: 'API error' } as const;
 
-export function serverError(fault: keyof typeof PREFIXES, detail: string, options: ErrorOptions = {}): AppError {
-  return new AppError(fault, `${PREFIXES[fault]}: ${detail}`, { ...options, detail });
+export function serverError<F extends 'auth' | 'api'>(fault: F, detail: string, options?: ErrorOptions<F>): AppError {
+  return new AppError(fault, `${PREFIXES[fault]}: ${detail}`, Object.assign({ shortMessage: detail }, options));
 }

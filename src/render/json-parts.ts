@@ -81,8 +81,8 @@ function suggestionField({ hint }: AppError): JsonObject {
   return hint === undefined ? {} : { suggestion: hint };
 }
 
-function outputField({ output }: AppError): JsonObject {
-  return output === undefined ? {} : { output };
+function outputField({ fault, details }: AppError): JsonObject {
+  return fault === 'verify' && details.output !== undefined ? { output: details.output } : {};
 }
 
 /** The same in both JSON formats; what was printed is of interest only if it failed. */

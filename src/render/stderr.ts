@@ -95,10 +95,11 @@ function formatPartialAnswer({ answer }: AppError): string {
   return answer ? `What the model said:\n${answer}${answer.endsWith('\n') ? '' : '\n'}` : '';
 }
 
-function formatOutput({ output }: AppError): string {
-  return output ? `The end of what it printed:\n${output}\n` : '';
+function formatOutput({ fault, details }: AppError): string {
+  return fault === 'verify' && details.output ? `The end of what it printed:\n${details.output}\n` : '';
 }
 
-function formatHint({ hint, guide = hint }: AppError): string {
+function formatHint({ hint, fault, details }: AppError): string {
+  const { guide = hint } = fault === 'auth' ? details : {};
   return guide === undefined ? '\n' : `\n${guide}\n`;
 }

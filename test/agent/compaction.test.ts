@@ -255,7 +255,7 @@ test('if the model writes no summary, the run goes on as long as it fits', async
   for (const summarise of [
     () => '  ',
     () => {
-      throw new AppError('api', 'API error: quota', { detail: 'quota' });
+      throw new AppError('api', 'API error: quota', { shortMessage: 'quota' });
     },
   ]) {
     const model = countingModel(16_000, ['a', 'b'], { summarise });
@@ -293,7 +293,8 @@ test('an overflow error makes room and asks once more; for a model of unknown wi
   const { error } = await play(compactingAgent(model, 1_000_000), createMemoryHistory(), {
     text: 'word '.repeat(20_000),
   });
-  expect([error?.objection, model.faults.length]).toEqual(['length', 1]);
+  expect(error?.details).toMatchObject({ objection: 'length' });
+  expect(model.faults).toHaveLength(1);
 });
 
 test('the tokens of a summary count in the usage of the run', async () => {

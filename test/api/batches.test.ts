@@ -82,8 +82,8 @@ test('all pages of the list are read', async () => {
 test('a creation is sent once, whatever becomes of it', async () => {
   const { client, requests } = await demo('503x1,batch-lostx1');
   const create = () => client.create({ model: MODEL, displayName: 'a', fileName: 'files/none' }, signal);
-  await expect(create()).rejects.toMatchObject({ fault: 'api', status: 503 });
-  await expect(create()).rejects.toMatchObject({ fault: 'api', status: 404 });
+  await expect(create()).rejects.toMatchObject({ fault: 'api', details: { status: 503 } });
+  await expect(create()).rejects.toMatchObject({ fault: 'api', details: { status: 404 } });
   expect(requests.map(({ isRepeatable }) => isRepeatable)).toEqual([undefined, undefined]);
 });
 

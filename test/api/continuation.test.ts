@@ -252,7 +252,10 @@ test.for([0, 1])(
     for (const first of [stream(eventsFrom(0).slice(0, 2), 'close'), stream([hop])]) {
       const { server, error } = await converse(t, [first, busy], { retries });
       expect(server.requests.map(tokenOf)).toEqual([0, 2, ...Array(retries).fill(2)]);
-      expect(error).toMatchObject({ status: 503, message: expect.stringMatching(/^the answer was cut short/) });
+      expect(error).toMatchObject({
+        details: { status: 503 },
+        message: expect.stringMatching(/^the answer was cut short/),
+      });
     }
   },
 );
@@ -322,6 +325,6 @@ test.for([{ finishReason: 'CONTINUATION' }, {}])(
       (socket, request) => (tokenOf(request) === 0 ? stream([event(thought)], 'close') : refused)(socket, request),
     ]);
     expect(server.requests.filter((request) => tokenOf(request) === 0).length).toBeLessThan(5);
-    expect(error).toMatchObject({ status: 400 });
+    expect(error).toMatchObject({ details: { status: 400 } });
   },
 );

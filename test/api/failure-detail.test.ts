@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { classifyResponse } from '../../src/api/failure.ts';
+import type { AppError } from '../../src/core/error.ts';
 
 const ABOUT = { headers: {}, model: 'gemini-x', credential: 'key', authHint: '', secrets: new Set<string>() } as const;
 
@@ -9,28 +10,30 @@ test.for([
   [404, '', undefined],
   [400, { status: 'NOT_FOUND' }, undefined],
 ] as const)('%i with %j objects to %s', ([status, body, objection]) => {
-  expect(
-    classifyResponse({ ...ABOUT, status, body: typeof body === 'string' ? body : JSON.stringify({ error: body }) })
-      .objection,
-  ).toBe(objection);
+  const text = typeof body === 'string' ? body : JSON.stringify({ error: body });
+  const { details } = classifyResponse({ ...ABOUT, status, body: text }) as AppError<'api'>;
+  expect(details.objection).toBe(objection);
 });
 
 test.for([
   [404, 'the server does not offer a list of models (404): no', expect.stringContaining('Check the address: ')],
   [429, 'quota exceeded (429): no', 'Try again later.'],
   [400, 'invalid request (400): no', 'Run again with --debug to see which server answered.'],
-] as const)('a call about no model names none: %i', ([status, detail, hint]) => {
+] as const)('a call about no model names none: %i', ([status, shortMessage, hint]) => {
   const about = { ...ABOUT, model: undefined, asks: 'a list of models' };
-  expect(classifyResponse({ ...about, status, body: '{"error":{"message":"no"}}' })).toMatchObject({ detail, hint });
+  expect(classifyResponse({ ...about, status, body: '{"error":{"message":"no"}}' })).toMatchObject({
+    shortMessage,
+    hint,
+  });
 });
 
 test('secrets go from what is quoted, not from what decides', () => {
   const details = [{ reason: 'API_KEY_INVALID' }];
   const body = JSON.stringify({ error: { message: 'API_KEY_INVALID: a-secret-01', status: 'a-secret-01', details } });
   const about = { ...ABOUT, secrets: new Set(['API_KEY_INVALID', 'a-secret-01']) };
-  const { fault, detail } = classifyResponse({ ...about, status: 400, body });
-  expect([fault, detail]).toEqual(['auth', '‹redacted›: ‹redacted› (400 ‹redacted›)']);
+  const { fault, shortMessage } = classifyResponse({ ...about, status: 400, body });
+  expect([fault, shortMessage]).toEqual(['auth', '‹redacted›: ‹redacted› (400 ‹redacted›)']);
   // Cut first, half of it would stand there.
   const page = classifyResponse({ ...about, status: 418, body: `<p>${'x'.repeat(195)}a-secret-01</p>` });
-  expect(page.detail).toBe(`request refused (418): ${'x'.repeat(195)}‹reda…`);
+  expect(page.shortMessage).toBe(`request refused (418): ${'x'.repeat(195)}‹reda…`);
 });

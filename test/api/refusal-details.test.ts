@@ -7,6 +7,7 @@ import {
   tryParseDelay,
   tryParseGoogleError,
 } from '../../src/api/google-error.ts';
+import { type AppError, findStatus } from '../../src/core/error.ts';
 
 /** What is found only by those who look closely: the edges between one kind of refusal and the next. */
 const PLAIN: FailedCall = {
@@ -23,11 +24,12 @@ const bodyOf = (error: object): string => JSON.stringify({ error });
 const reason = (name: string, metadata = {}) => ({ reason: name, metadata });
 
 function told(change: Partial<FailedCall>, error?: object) {
-  const { fault, message, hint, retry, status, objection, windowTokens } = classifyResponse({
+  const { fault, message, hint, retry, details } = classifyResponse({
     ...PLAIN,
     ...(error === undefined ? {} : { body: bodyOf(error) }),
     ...change,
   });
+  const { status, objection, windowTokens } = details as AppError<'api'>['details'];
   return { fault, message, hint, retry, status, objection, windowTokens };
 }
 
@@ -71,12 +73,12 @@ test('where an account is verified is read from the details too', () => {
 
 test('the error about an account omits label and links if there are none', () => {
   const trouble = findAccountError(['VALIDATION_REQUIRED'], { detail: '' });
-  expect(trouble?.detail).toBe('Google requires this account to be verified first');
+  expect(trouble?.shortMessage).toBe('Google requires this account to be verified first');
   expect(trouble).toMatchObject({ fault: 'auth', hint: 'Verify the account with Google, then try again.' });
-  expect(trouble).not.toHaveProperty('status', expect.any(Number));
+  expect(findStatus(trouble)).toBeUndefined();
   const labelled = findAccountError(['TOS_VIOLATION'], { detail: 'Gone.', label: '403', status: 403 });
-  expect(labelled?.detail).toMatch(/ terms of service \(403\): Gone\.$/);
-  expect(labelled?.status).toBe(403);
+  expect(labelled?.shortMessage).toMatch(/ terms of service \(403\): Gone\.$/);
+  expect(findStatus(labelled)).toBe(403);
   expect(findAccountError(['OTHER'], { detail: '' })).toBeUndefined();
 });
 
@@ -260,12 +262,13 @@ test.for<readonly [string, Partial<FailedCall>, object, object | undefined]>([
     { per: 'day', resets: 'It resets at midnight Pacific time.' },
   ],
 ])('a refusal because of %s says which quota it was', ([, change, error, quota]) => {
-  expect(classifyResponse({ ...PLAIN, body: bodyOf(error), ...change }).quota).toStrictEqual(quota);
+  const { details } = classifyResponse({ ...PLAIN, body: bodyOf(error), ...change }) as AppError<'api'>;
+  expect(details.quota).toStrictEqual(quota);
 });
 
 test('an error inside a stream has the status it names, or that of a broken server', () => {
   const status = (error: unknown) =>
-    classifyStreamError({ ...PLAIN, body: typeof error === 'string' ? error : JSON.stringify({ error }) }).status;
+    findStatus(classifyStreamError({ ...PLAIN, body: typeof error === 'string' ? error : JSON.stringify({ error }) }));
   expect([400, 599].map((code) => status({ code }))).toEqual([400, 599]);
   expect([399, 600, 0, 'x'].map((code) => status({ code, message: 'x' }))).toEqual([500, 500, 500, 500]);
   expect(status('no JSON')).toBe(500);

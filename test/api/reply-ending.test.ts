@@ -19,7 +19,8 @@ async function read(chunks: readonly Chunk[], options?: ReplyOptions) {
     const end = await reader.finish();
     return { isFinished, events: [...events, ...end.events], reply: end.reply };
   } catch (thrown) {
-    const { fault, message, hint, retry, objection } = thrown as Record<string, unknown>;
+    const { fault, message, hint, retry, details } = thrown as AppError<'api'>;
+    const { objection } = details;
     return { isFinished, events, fault, message, hint, retry, objection };
   }
 }

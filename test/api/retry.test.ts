@@ -49,18 +49,24 @@ test('a retry knows which it is, of how many', () => {
 
 test('a failure whose wait does not fit into the time that is left says so, and stays what it was', () => {
   const cause = new Error('because');
-  const failure = new AppError('api', 'x', { cause, detail: 'w', status: 429, hint: 'h', retry: { afterMs: 5000 } });
+  const failure = new AppError('api', 'x', {
+    cause,
+    shortMessage: 'w',
+    status: 429,
+    hint: 'h',
+    retry: { afterMs: 5000 },
+  });
   const late = { ...OPTIONS, deadline: () => 4000 };
   expect(toFinalFailure(failure, late)).toMatchObject({
     fault: 'api',
     message: 'x',
     cause,
-    detail: 'w',
-    status: 429,
+    shortMessage: 'w',
+    details: { status: 429 },
     hint: 'The server asks to wait 5 s, longer than --timeout leaves. Raise it with -t.',
   });
   const plain = new AppError('api', 'x', { retry: { afterMs: 5000 } });
-  expect(toFinalFailure(plain, late).status).toBeUndefined();
+  expect(toFinalFailure(plain, late).details).toEqual({});
   for (const same of [OPTIONS, { ...OPTIONS, deadline: () => 6000 }, { ...OPTIONS, deadline: () => undefined }]) {
     expect(toFinalFailure(failure, same)).toBe(failure);
   }

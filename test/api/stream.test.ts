@@ -90,7 +90,7 @@ test('an error inside the stream has its own status, and what was shown is not a
 test('words inside a stream are quoted without the key, whatever they explain', async (t) => {
   const error = { error: { code: 400, status: 'INVALID_ARGUMENT', message: `bad ${KEY}` } };
   const told = await converse(t, [stream([event(error)])]);
-  expect(told.error?.detail).toBe('invalid request (400 INVALID_ARGUMENT): bad ‹redacted›');
+  expect(told.error?.shortMessage).toBe('invalid request (400 INVALID_ARGUMENT): bad ‹redacted›');
   const stopped = { finishReason: 'OTHER', finishMessage: `because ${encodeURIComponent(KEY)}` };
   const ended = await converse(t, [stream([event(reply([], stopped))])]);
   expect(ended.error?.message).toBe('the model stopped without finishing its answer: OTHER: because ‹redacted›');

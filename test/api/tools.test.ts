@@ -130,8 +130,8 @@ test('a refusal that names the signature says so', async (t) => {
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: { code: 400, status: 'INVALID_ARGUMENT', message: words } }));
     };
-  await expect(replyTo(t, [refuse(message)])).rejects.toMatchObject({ objection: 'signature' });
-  await expect(replyTo(t, [refuse('no')])).rejects.toMatchObject({ objection: undefined });
+  await expect(replyTo(t, [refuse(message)])).rejects.toMatchObject({ details: { objection: 'signature' } });
+  await expect(replyTo(t, [refuse('no')])).rejects.toMatchObject({ details: { objection: undefined } });
 });
 
 test('all three backends send the declarations', async () => {

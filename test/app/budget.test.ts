@@ -46,7 +46,7 @@ test('a call gets as many tokens of output as the rest of the money buys', async
   });
   await expect(ask(budget, request('x'.repeat(4000)), 3000)).rejects.toMatchObject({
     fault: 'limit',
-    quota: { per: 'run' },
+    details: { isCostSpent: true },
     message: 'stopped at --max-cost: $0.01 of $0.01 is spent, and the rest does not buy the next answer',
     hint: 'Raise it.',
   });

@@ -157,7 +157,7 @@ test('with nothing at all, there are four ways forward', async (t) => {
     exitCode: 2,
     message: 'authentication failed: no Gemini credentials found',
     hint: 'Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo',
-    guide: GUIDE,
+    details: { isMissing: true, guide: GUIDE },
   });
 });
 

@@ -255,7 +255,7 @@ test('the first row that waits long before it is asked again is said', async (t)
 });
 
 test('a run stops at its budget, also for a row that names its own model', async (t) => {
-  const spent = new AppError('limit', 'stopped at --max-cost', { quota: { per: 'run' } });
+  const spent = new AppError('limit', 'stopped at --max-cost', { isCostSpent: true });
   const { start, read, asked } = await runBatch(t, [{ prompt: 'a', model: 'x' }, ...rows(40)], (prompt) => {
     if (prompt === 'a') throw spent;
     return {};

@@ -63,9 +63,9 @@ async function simulate(service: Service, options: Partial<ThrottleOptions> = {}
   const { signal } = createAbortable();
   const sent: { readonly at: number; readonly tokens: number }[] = [];
   const minutes = Array.from({ length: 10 }, () => ({ answered: 0, refused: 0, tokens: 0 }));
-  const refuse = (quota: QuotaFault, afterMs: number): AppError =>
+  const refuse = (quota: QuotaFault, afterMs: number): AppError<'api'> =>
     new AppError('api', 'quota', { status: 429, quota, retry: { afterMs } });
-  const findRefusal = (tokens: number): AppError | undefined => {
+  const findRefusal = (tokens: number): AppError<'api'> | undefined => {
     const now = clock.now();
     const from = service.window === 'fixed' ? now - (now % MINUTE) : now - MINUTE;
     const recent = sent.filter(({ at }) => at >= from);
@@ -212,6 +212,6 @@ test('a wait is said once, however many requests wait for it, and a short one is
   expect(waits).toEqual([[expect.any(Number), 'asked']]);
 });
 
-function refusal(quota: QuotaFault): AppError {
+function refusal(quota: QuotaFault): AppError<'api'> {
   return new AppError('api', 'quota', { status: 429, quota });
 }

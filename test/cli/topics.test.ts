@@ -6,7 +6,7 @@ import { TOPICS, type Topic } from '../../src/cli/help.ts';
 import type { Command } from '../../src/cli/table/command.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { topicPage } from '../../src/cli/topics.ts';
-import { AppError, EXIT_CODES, type Fault } from '../../src/core/error.ts';
+import { FAULTS } from '../../src/core/error.ts';
 import { runGmn } from '../support/gmn.ts';
 
 const NAMES = Object.keys(TOPICS) as readonly Topic[];
@@ -74,7 +74,7 @@ test('every command and flag that a page names exists', () => {
 test('exit codes are those of the table', () => {
   const rows = [...topicPage('exit-codes', ROOT).matchAll(/^ +(\d+) {2}(\w+) {2,}/gm)];
   expect(rows.map(([, code, type]) => [Number(code), type])).toEqual(
-    Object.entries(EXIT_CODES).map(([fault, code]) => [code, new AppError(fault as Fault, '').type]),
+    Object.values(FAULTS).map(({ exitCode, type }) => [exitCode, type]),
   );
 });
 

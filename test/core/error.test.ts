@@ -1,42 +1,37 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { AppError, EXIT_CODES, type Fault } from '../../src/core/error.ts';
-import { CodedError } from '../../src/mcp/server/errors.ts';
+import { AppError, FAULTS, type Fault, findStatus } from '../../src/core/error.ts';
 
 const text = fc.string();
-const options = fc.record(
+const common = fc.record(
   {
     cause: fc.anything(),
     hint: text,
-    guide: text,
-    detail: text,
+    shortMessage: text,
     retry: fc.record({ afterMs: fc.nat(), atMost: fc.nat() }, { requiredKeys: [] }),
-    status: fc.nat(599),
-    isTimeout: fc.boolean(),
-    objection: fc.constantFrom('signature' as const, 'model' as const, 'length' as const, 'tools' as const),
     answer: text,
   },
   { requiredKeys: [] },
 );
-const fault = fc.constantFrom(...(Object.keys(EXIT_CODES) as Fault[]));
+const details = fc.record({ status: fc.nat(599), isTimeout: fc.boolean(), guide: text }, { requiredKeys: [] });
+const fault = fc.constantFrom(...(Object.keys(FAULTS) as Fault[]));
 const anyError = fc
-  .tuple(fc.constantFrom('app', 'coded'), fault, text, options, fc.boolean())
-  .map(([kind, code, message, given, isTold]) => {
-    const error = kind === 'app' ? new AppError(code, message, given) : new CodedError('TIMEOUT', message, given);
-    return Object.assign(error, { isTold });
-  });
+  .tuple(fault, text, common, details, fc.boolean())
+  .map(([code, message, shared, own, isTold]) =>
+    Object.assign(new AppError(code, message, { ...shared, ...own }), { isTold }),
+  );
 
 /** Every own field, those of `Error` that are not enumerable too. */
 function fields(error: AppError): ReadonlyMap<PropertyKey, unknown> {
   return new Map(Reflect.ownKeys(error).map((key) => [key, Reflect.get(error, key)]));
 }
 
-test('a copy keeps the class and every field', () => {
+test('a copy keeps every field', () => {
   fc.assert(
     fc.property(anyError, (error) => {
       const copy = error.with({});
       expect(copy).not.toBe(error);
-      expect(Object.getPrototypeOf(copy)).toBe(Object.getPrototypeOf(error));
+      expect(copy).toBeInstanceOf(AppError);
       expect(fields(copy)).toEqual(fields(error));
     }),
   );
@@ -51,4 +46,31 @@ test('a copy differs in the given fields only, and leaves the original alone', (
       expect(fields(error)).toEqual(before);
     }),
   );
+});
+
+test('what all errors share is beside the fault, and what is of the fault is in its details', () => {
+  fc.assert(
+    fc.property(fault, common, details, (code, shared, own) => {
+      const error = new AppError(code, 'words', { ...shared, ...own });
+      expect(error).toMatchObject({ shortMessage: 'words', ...shared, ...FAULTS[code] });
+      expect(error.details).toEqual(own);
+    }),
+  );
+});
+
+test('the fault tells which details there are', () => {
+  const error: AppError = new AppError('api', 'no', { status: 404, objection: 'model' });
+  expect(error.fault === 'api' && error.details.objection).toBe('model');
+  // @ts-expect-error: a wrong flag has no HTTP status.
+  expect(new AppError('usage', 'no', { status: 404 }).fault).toBe('usage');
+});
+
+test('a status is found in what was thrown, whichever fault it became', () => {
+  expect([
+    findStatus(new AppError('api', 'no', { status: 404 })),
+    findStatus(new AppError('mcp', 'no', { status: 401 })),
+    findStatus(new AppError('auth', 'no')),
+    findStatus(new AppError('usage', 'no')),
+    findStatus(Object.assign(new Error('no'), { status: 404 })),
+  ]).toEqual([404, 401, undefined, undefined, undefined]);
 });

@@ -90,10 +90,10 @@ describe('the JSON Schemas', () => {
   });
 
   test('know every type of error there is', async () => {
-    const { AppError, EXIT_CODES } = await import('../../src/core/error.ts');
-    for (const fault of Object.keys(EXIT_CODES)) {
+    const { AppError, FAULTS } = await import('../../src/core/error.ts');
+    for (const fault of Object.keys(FAULTS)) {
       if (fault === 'pipe') continue;
-      const error = new AppError(fault as keyof typeof EXIT_CODES, 'x');
+      const error = new AppError(fault as keyof typeof FAULTS, 'x');
       const { out } = await renderAll('json', [{ type: 'failure', error }]);
       expect(json.validate(JSON.parse(out)).valid).toBe(true);
     }

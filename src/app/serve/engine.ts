@@ -228,7 +228,7 @@ async function* openTurnAgent(
   return workspace === undefined ? configured : denyQuestions(configured, { permissions, workspace, refused });
 }
 
-/** Checks for symbolic links again: a call may have waited long since the first check. Throws CodedError. */
+/** Checks for symbolic links again: a call may have waited long since the first check. Throws AppError. */
 function checkDirectory({ directory }: TurnRequest): void {
   if (directory !== undefined && realPath(directory) !== directory) throw outsideRootsError(directory);
 }

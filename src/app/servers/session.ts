@@ -1,5 +1,5 @@
 import type { App } from '../../core/app.ts';
-import { AppError } from '../../core/error.ts';
+import { AppError, findStatus } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { connectServer } from '../../mcp/client/connect.ts';
 import { MAX_TIMER_MS, type NamedServer } from '../../mcp/client/definition.ts';
@@ -70,7 +70,7 @@ export async function withServer<Value>(
     try {
       return await use(connection, notices);
     } catch (thrown) {
-      const isSessionLost = thrown instanceof AppError && thrown.status === 404;
+      const isSessionLost = findStatus(thrown) === 404;
       if (!isSessionLost || number === MAX_SESSIONS) throw thrown;
     } finally {
       await connection.close();

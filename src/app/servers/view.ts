@@ -53,8 +53,8 @@ export function toEntryJson(entry: ServerEntry): JsonObject {
   };
 }
 
-export function toErrorJson({ detail, hint }: AppError): JsonObject {
-  return { message: detail, ...(hint === undefined ? {} : { suggestion: hint }) };
+export function toErrorJson({ shortMessage: message, hint }: AppError): JsonObject {
+  return { message, ...(hint === undefined ? {} : { suggestion: hint }) };
 }
 
 export function formatFirstLine(text: string, limit = 100): string {

@@ -61,7 +61,7 @@ export async function submitShard(shard: Shard, context: JobContext): Promise<Sh
       if (error.fault !== 'api' && error.fault !== 'auth') throw error;
       if (isRefused(error)) {
         current = await saveShard(context, { ...current, state: 'uploaded' });
-        if (error.status !== 429 || error.retry === undefined) throw error;
+        if (error.details.status !== 429 || error.retry === undefined) throw error;
         if (waits === 0) context.notify(`${error.message}; gmn tries again until there is room`);
         waits += 1;
         await clock.sleep(Math.min(timing.pollMs * 1.5 ** waits, timing.maxPollMs), signal);

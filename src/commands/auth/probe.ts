@@ -21,7 +21,7 @@ export async function probeCredential(
     return lines.map((text) => ({ ok: true, text }));
   } catch (thrown) {
     if (app.signal.aborted) throw app.signal.reason;
-    const { detail, hint } = AppError.from(thrown);
-    return [{ ok: false, text: detail, ...(hint === undefined ? {} : { hints: [hint] }) }];
+    const { shortMessage: text, hint } = AppError.from(thrown);
+    return [{ ok: false, text, ...(hint === undefined ? {} : { hints: [hint] }) }];
   }
 }

@@ -9,7 +9,7 @@ import {
   surveyCredentials,
 } from '../../auth/survey.ts';
 import type { App, Settings } from '../../core/app.ts';
-import { EXIT_CODES } from '../../core/error.ts';
+import { FAULTS } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { ProbeRow } from './probe.ts';
 
@@ -50,7 +50,7 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
   const notices = [...new Set([...settings.notices, ...reported, ...exposed])];
   const json = toSurveyJson(survey, probed, isUsable);
   await printReport({ text: formatSurvey(survey), json, notices, folds: true, hasMarks: true }, options, app);
-  return isUsable ? 0 : EXIT_CODES[error?.fault ?? 'auth'];
+  return isUsable ? 0 : FAULTS[error?.fault ?? 'auth'].exitCode;
 }
 
 function createOnlineProbe(app: App, settings: Settings): Probe {

@@ -15,7 +15,7 @@ import { type RunCounts, runRows } from '../../batch/run.ts';
 import { type RunPaths, resolveRunPaths } from '../../batch/run-file.ts';
 import { sampleRows } from '../../batch/sample.ts';
 import type { App } from '../../core/app.ts';
-import { AppError, EXIT_CODES } from '../../core/error.ts';
+import { AppError, FAULTS } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formatCount, formatDuration } from '../../core/text/format.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
@@ -119,7 +119,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
         throw AppError.from(app.signal.reason).with({ hint: RESUME_HINT });
       }
       await report(options, { counts, journal, stats, ms: app.clock.now() - begunAt }, app);
-      return journal.countClaimed().failed > 0 ? EXIT_CODES.api : 0;
+      return journal.countClaimed().failed > 0 ? FAULTS.api.exitCode : 0;
     } finally {
       unregister();
     }

@@ -3,7 +3,7 @@ import { printReport } from '../../app/report.ts';
 import { readCounts } from '../../batch/journal.ts';
 import { createRemoteEngine, type RemoteStatus } from '../../batch/remote/engine.ts';
 import type { App } from '../../core/app.ts';
-import { EXIT_CODES } from '../../core/error.ts';
+import { FAULTS } from '../../core/error.ts';
 import { keepHeapSmall } from '../../platform/runtime/native.ts';
 
 /** Waits for the batch jobs of a run, and collects their results as they end. */
@@ -27,12 +27,12 @@ export async function collect(options: RemoteRunOptions, app: App, mode: 'wait' 
       const { output } = journal.paths;
       const report = reportRun(output, journal.counts, store);
       await printReport({ ...report, notices: await closePlan(store) }, options, app);
-      return journal.counts.failed > 0 ? EXIT_CODES.api : 0;
+      return journal.counts.failed > 0 ? FAULTS.api.exitCode : 0;
     },
     async (paths) => {
       const counts = await readCounts(paths);
       await printReport(reportRun(paths.output, counts, undefined), options, app);
-      return counts.failed > 0 ? EXIT_CODES.api : 0;
+      return counts.failed > 0 ? FAULTS.api.exitCode : 0;
     },
   );
 }

@@ -1,4 +1,4 @@
-import { AppError, EXIT_CODES, type Fault } from '../../core/error.ts';
+import { AppError, FAULTS, type Fault } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -41,7 +41,7 @@ const SEVERITY: readonly Fault[] = ['config', 'auth', 'api', 'mcp'];
 export function toExitCode(findings: readonly Finding[]): number {
   const faults = findings.flatMap(({ state, fault = 'internal' }) => (state === 'failure' ? [fault] : []));
   const worst = SEVERITY.find((fault) => faults.includes(fault)) ?? faults[0];
-  return worst === undefined ? 0 : EXIT_CODES[worst];
+  return worst === undefined ? 0 : FAULTS[worst].exitCode;
 }
 
 type Marks = Readonly<Record<Finding['state'] | 'arrow', string>>;
@@ -83,7 +83,7 @@ export function toFindingsJson(findings: readonly Finding[]): readonly JsonObjec
     check,
     state,
     text,
-    ...(state === 'failure' && fault !== undefined ? { code: EXIT_CODES[fault] } : {}),
+    ...(state === 'failure' && fault !== undefined ? { code: FAULTS[fault].exitCode } : {}),
     remedies: remedies.map(({ words, command }) => ({ words, ...(command === undefined ? {} : { command }) })),
   }));
 }

@@ -87,5 +87,5 @@ function toCredentialFinding({ error, rows: [row] }: Survey): Finding {
   const lines = row?.lines.filter((line) => line.startsWith('→ ')).map((line) => ({ words: line.slice(2) })) ?? [];
   const remedies =
     failure.fault === 'auth' ? [...lines, { words: 'To keep an API key', command: 'gmn auth set-key' }] : lines;
-  return { check: 'credential', state: 'failure', fault: failure.fault, text: failure.detail || text, remedies };
+  return { check: 'credential', state: 'failure', fault: failure.fault, text: failure.shortMessage || text, remedies };
 }

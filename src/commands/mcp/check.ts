@@ -10,7 +10,7 @@ import {
   toErrorJson,
 } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
-import type { AppError } from '../../core/error.ts';
+import { type AppError, findStatus } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -172,13 +172,13 @@ function joinNames(names: readonly string[]): string {
 }
 
 function explainFailure(error: AppError, name: string): { detail: string; remedy: string } {
-  const { status, detail, hint = '', cause } = error;
+  const { shortMessage: detail, hint = '', cause } = error;
   if (cause instanceof StartTimeout)
     return {
       detail: `still starting: ${detail}`,
       remedy: `${name}: ${hint} To wait longer: gmn mcp list --check -t 5m`,
     };
-  if (status !== 401)
+  if (findStatus(error) !== 401)
     return { detail, remedy: `${name}: ${hint === '' ? `to see it, run: gmn mcp get ${name}` : hint}` };
   return {
     detail: '401 Unauthorized',

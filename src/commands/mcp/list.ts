@@ -11,7 +11,7 @@ import {
   toEntryJson,
 } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
-import { EXIT_CODES } from '../../core/error.ts';
+import { FAULTS } from '../../core/error.ts';
 
 interface McpListOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
@@ -41,7 +41,7 @@ export async function run(options: McpListOptions, app: App): Promise<number> {
       options,
       app,
     );
-    return hasFailed ? EXIT_CODES.mcp : 0;
+    return hasFailed ? FAULTS.mcp.exitCode : 0;
   }
   const text = entries.length === 0 ? NO_SERVERS : formatTable(entries.map(formatEntryRow));
   const json = { servers: entries.map(toEntryJson) };

@@ -4,7 +4,7 @@ import { openProgress } from '../../app/servers/progress.ts';
 import { type Inspection, inspectServers, type SessionOptions } from '../../app/servers/session.ts';
 import { toErrorJson } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
-import { type AppError, EXIT_CODES } from '../../core/error.ts';
+import { type AppError, FAULTS } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
@@ -39,7 +39,7 @@ export async function printLists<Found>(options: InspectOptions, app: App, spec:
   const report = { text, json: { servers: inspections.map((inspection) => toInspectionJson(inspection, spec)) } };
   const errors = options.json ? [] : failed.map(({ error }) => formatInline(error));
   await printReport({ ...report, notices: [...notices, ...serverNotices, ...errors] }, options, app);
-  return failed.length > 0 ? EXIT_CODES.mcp : 0;
+  return failed.length > 0 ? FAULTS.mcp.exitCode : 0;
 }
 
 function formatServerList<Found>(server: string, found: Found, spec: ListSpec<Found>, isTitled: boolean): string {

@@ -33,7 +33,7 @@ export async function tryEverything(
 ): Promise<readonly Trial[]> {
   const trials: Trial[] = [];
   const attempt = async (what: string, work: () => Promise<string | undefined>): Promise<void> => {
-    const error = await work().catch((thrown: unknown) => AppError.from(thrown).detail);
+    const error = await work().catch((thrown: unknown) => AppError.from(thrown).shortMessage);
     signal.throwIfAborted();
     trials.push({ what, ...(error === undefined ? {} : { error: formatFirstLine(error, 300) }) });
   };

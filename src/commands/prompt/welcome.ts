@@ -26,9 +26,9 @@ async function formatCredentialStatus(app: App): Promise<string> {
     const { credential } = await chooseCredential({ ...app, settings: await app.settings(), isRehearsal: true });
     return `✓ Ready: ${credential.type}, from ${sanitize(credential.source)}`;
   } catch (thrown) {
-    const { guide, detail } = AppError.from(thrown);
-    return guide === undefined
-      ? `✗ ${sanitize(detail)}. What to do: gmn doctor`
+    const error = AppError.from(thrown);
+    return error.fault !== 'auth' || error.details.guide === undefined
+      ? `✗ ${sanitize(error.shortMessage)}. What to do: gmn doctor`
       : '– No API key yet: https://aistudio.google.com/apikey, then: gmn auth set-key';
   }
 }

@@ -1,5 +1,5 @@
 import { raceWithAbort } from '../../core/async.ts';
-import { AppError } from '../../core/error.ts';
+import { AppError, findStatus } from '../../core/error.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
 import { createClientOptions, handleServerRequests } from './capabilities.ts';
@@ -30,7 +30,7 @@ export const connectServer: Connect = async (server, context, signal) => {
   try {
     return await connectOver('http', server, context, signal);
   } catch (thrown) {
-    if (!(thrown instanceof AppError) || !SSE_FALLBACK_STATUSES.includes(thrown.status)) throw thrown;
+    if (!SSE_FALLBACK_STATUSES.includes(findStatus(thrown))) throw thrown;
     try {
       return await connectOver('sse', server, context, signal);
     } catch (second) {
@@ -40,7 +40,7 @@ export const connectServer: Connect = async (server, context, signal) => {
       // If the server supports neither, report the first error: the address is most likely meant for that transport.
       const isSseFailure =
         second instanceof AppError &&
-        (second.status === undefined ? !isNoStream : !SSE_FALLBACK_STATUSES.includes(second.status));
+        (findStatus(second) === undefined ? !isNoStream : !SSE_FALLBACK_STATUSES.includes(findStatus(second)));
       throw isSseFailure ? second : thrown;
     }
   }
@@ -142,7 +142,7 @@ async function initialize(kind: TransportKind, handshake: Handshake, attempt = 1
 
 /** Some servers answer an unknown request with HTTP 5xx instead of a protocol error. */
 function isServerFailure(error: unknown): boolean {
-  return error instanceof AppError && error.status !== undefined && error.status >= 500;
+  return (findStatus(error) ?? 0) >= 500;
 }
 
 function pauseDuringQuestions(
@@ -171,7 +171,7 @@ async function toHandshakeError(
   const { reason } = signal;
   const isTimeout = reason instanceof AppError && reason.fault === 'mcp';
   return isTimeout && ending !== ''
-    ? mcpError(server, `${reason.detail}. ${ending}`, { hint: reason.hint ?? '', cause: reason.cause })
+    ? mcpError(server, `${reason.shortMessage}. ${ending}`, { hint: reason.hint ?? '', cause: reason.cause })
     : reason;
 }
 

@@ -1,4 +1,4 @@
-import type { AppError } from '../../core/error.ts';
+import { type AppError, findStatus } from '../../core/error.ts';
 import { isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -265,7 +265,7 @@ async function toRequestError(
     isClosed: client.transport === undefined,
   });
   // The server has dropped the session; only a new handshake starts another.
-  if (fault.status === 404 && client.transport?.sessionId !== undefined) await client.close();
+  if (findStatus(fault) === 404 && client.transport?.sessionId !== undefined) await client.close();
   return fault;
 }
 

@@ -1,4 +1,4 @@
-import { AppError, type ErrorOptions } from '../../core/error.ts';
+import { AppError, type ErrorOptions, findStatus } from '../../core/error.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { redact, redactKnown } from '../../core/text/secrets.ts';
@@ -9,9 +9,9 @@ import type { Sdk } from './sdk.ts';
 import type { ServerTransport } from './types.ts';
 
 /** Sanitizes the message and redacts the secrets of the server's definition. */
-export function mcpError(server: NamedServer, message: string, options: ErrorOptions = {}): AppError {
+export function mcpError(server: NamedServer, message: string, options: ErrorOptions<'mcp'> = {}): AppError {
   const text = formatServerText(server, message);
-  return new AppError('mcp', `MCP server ${sanitize(server.name)}: ${text}`, { detail: text, ...options });
+  return new AppError('mcp', `MCP server ${sanitize(server.name)}: ${text}`, { shortMessage: text, ...options });
 }
 
 function formatServerText(server: NamedServer, message: string): string {
@@ -49,11 +49,11 @@ interface FailureContext {
 export async function toServerError(thrown: unknown, context: FailureContext): Promise<AppError> {
   const { server, method } = context;
   const appError = findAppError(thrown);
-  const isFinished = appError?.fault === 'mcp' && appError.detail !== appError.message;
+  const isFinished = appError?.fault === 'mcp' && appError.shortMessage !== appError.message;
   if (appError !== undefined && (isFinished || appError.fault === 'interrupted')) return appError;
-  if (appError?.status === 401) return unauthorizedError(server, 401, appError);
+  if (findStatus(appError) === 401) return unauthorizedError(server, 401, appError);
   if (appError !== undefined)
-    return mcpError(server, appError.message, { cause: appError, ...(appError.hint ? { hint: appError.hint } : {}) });
+    return mcpError(server, appError.message, { cause: appError, hint: appError.hint || undefined });
   const status = findHttpStatus(thrown, context.sdk);
   if (status === 401 || status === 403) return unauthorizedError(server, status, thrown);
   // `mcpError` knows only the secrets of the definition, not the tokens.

@@ -1,4 +1,4 @@
-import { AppError, type ErrorOptions } from '../../core/error.ts';
+import type { AppError } from '../../core/error.ts';
 import type { DelegateCode } from './jobs/job.ts';
 
 const MAX_ERROR_CHARS = 2000;
@@ -14,7 +14,8 @@ const PIPE = /\| gmn\b/;
 /** How much of a command's output an error repeats, from its end, which says most. */
 const MAX_OUTPUT_CHARS = 1500;
 
-export function formatFailure({ message, hint = '', output = '' }: AppError): string {
+export function formatFailure({ message, hint = '', fault, details }: AppError): string {
+  const { output = '' } = fault === 'verify' ? details : {};
   const end = output.slice(-MAX_OUTPUT_CHARS).toWellFormed();
   const text = [message, dropShellAdvice(hint), end].filter((part) => part !== '').join('\n');
   return text.length > MAX_ERROR_CHARS ? `${text.slice(0, MAX_ERROR_CHARS)}…` : text;
@@ -38,16 +39,7 @@ function hasUnknownFlag(clause: string): boolean {
   return flags.some((flag) => !SERVER_FLAGS.includes(flag));
 }
 
-export class CodedError extends AppError {
-  readonly code: DelegateCode;
-
-  constructor(code: DelegateCode, message: string, options: ErrorOptions = {}) {
-    super(code === 'OVERLOADED' ? 'limit' : 'usage', message, options);
-    this.code = code;
-  }
-}
-
-export function toErrorCode(error: AppError): DelegateCode {
-  if (error instanceof CodedError) return error.code;
-  return error.isTimeout ? 'TIMEOUT' : 'EXECUTION_FAILED';
+export function toErrorCode({ fault, details }: AppError): DelegateCode {
+  if ('code' in details && details.code !== undefined) return details.code;
+  return fault === 'api' && details.isTimeout ? 'TIMEOUT' : 'EXECUTION_FAILED';
 }

@@ -1,16 +1,16 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
+import { AppError } from '../../core/error.ts';
 import { contains } from '../../core/text/path.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { isSensitivePath, isStatePath, splitAtRoot } from '../../core/text/secrets.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { isDirectory, realPath } from '../../platform/files/path.ts';
-import { CodedError } from './errors.ts';
 
 /** Fixed when the server starts. */
 export interface Roots {
   readonly list: readonly string[];
   /**
-   * The real path inside a root; without a name the first root, undefined if there is none. Throws CodedError
+   * The real path inside a root; without a name the first root, undefined if there is none. Throws AppError
    * `INVALID_DIRECTORY`, naming the flag that would allow it.
    */
   requireDirectory(name?: string): string | undefined;
@@ -60,13 +60,13 @@ export function createRoots(list: readonly string[]): Roots {
 export const NO_ROOT = 'Gemini sees no files here; whoever runs the server can change that: gmn mcp serve --root <dir>';
 
 /** `directory` is the one to allow, which for a file is not its own name. */
-export function outsideRootsError(name: string, directory = name): CodedError {
+export function outsideRootsError(name: string, directory = name): AppError {
   return invalidDirectoryError(
     `${sanitize(name)} is not inside a root of this server`,
     `Whoever runs it can allow that directory: gmn mcp serve --root ${isAbsolute(directory) ? quoteIfNeeded(sanitize(directory)) : '<dir>'}`,
   );
 }
 
-function invalidDirectoryError(message: string, hint: string): CodedError {
-  return new CodedError('INVALID_DIRECTORY', message, { hint });
+function invalidDirectoryError(message: string, hint: string): AppError {
+  return new AppError('usage', message, { hint, code: 'INVALID_DIRECTORY' });
 }

@@ -3,7 +3,6 @@ import type { JsonObject } from '../../core/json.ts';
 import type { SessionSummary } from '../../core/session.ts';
 import { isUuid } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { CodedError } from './errors.ts';
 import type { Host } from './host.ts';
 
 /** The same words as after `-r`. */
@@ -25,7 +24,7 @@ export function requireReplySession(
 }
 
 /**
- * Takes a full id only: a host's own "1" or name must not lead into a stranger's conversation. Throws CodedError
+ * Takes a full id only: a host's own "1" or name must not lead into a stranger's conversation. Throws AppError
  * `SESSION_NOT_FOUND`, with the same message whether there is none or it began outside the roots: this caller must
  * learn nothing about other projects, not even session ids.
  */
@@ -119,7 +118,8 @@ async function requireVisible(
     throw thrown;
   });
   if (summary !== undefined && isVisible(host, summary)) return summary;
-  throw new CodedError('SESSION_NOT_FOUND', message, {
+  throw new AppError('usage', message, {
+    code: 'SESSION_NOT_FOUND',
     hint: 'Give the full id. The resource gmn://sessions lists those started inside the roots. Whoever runs the server can add one: --root <dir>',
   });
 }

@@ -64,7 +64,8 @@ export async function collectAnswer(engine: Engine, request: TurnRequest, listen
 }
 
 function addAdvice(error: AppError, seesNoFiles: boolean): AppError {
-  const { hint = '', objection } = error;
+  const { hint = '' } = error;
+  const objection = error.fault === 'api' ? error.details.objection : undefined;
   if (seesNoFiles && objection === 'tools') return error.with({ hint: NO_ROOT });
   if (objection !== 'model') return error;
   return error.with({ hint: `${hint.endsWith('.') ? hint : `${hint}.`} ${OTHER_MODELS}` });

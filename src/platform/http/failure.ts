@@ -143,6 +143,6 @@ export function proxyError(proxy: URL, status: number): AppError {
   }
   return new AppError('api', `proxy ${proxy.host} refused the connection (${status})`, {
     hint: 'Ask who runs the proxy whether it lets this host through; NO_PROXY lists hosts to reach without it.',
-    ...(status >= 500 ? { retry: {} } : {}),
+    retry: status >= 500 ? {} : undefined,
   });
 }

@@ -1,4 +1,4 @@
-import { AppError, EXIT_CODES, type Fault } from '../../core/error.ts';
+import { AppError, FAULTS, type Fault } from '../../core/error.ts';
 import { type Abortable, createAbortable } from './abort.ts';
 
 const FAULT_BY_SIGNAL = {
@@ -27,7 +27,7 @@ export function createInterruptSignal(): AbortSignal {
     process.on(name, () => {
       if (fault === 'hangup') closeLostTerminal();
       if (controller.signal.aborted) {
-        if (fault !== 'hangup') setTimeout(() => process.exit(EXIT_CODES[fault]), GRACE_MS).unref();
+        if (fault !== 'hangup') setTimeout(() => process.exit(FAULTS[fault].exitCode), GRACE_MS).unref();
         return;
       }
       if (fault === 'interrupted') process.once('exit', skipLookups);
@@ -42,7 +42,7 @@ export function createInterruptSignal(): AbortSignal {
  * Node waits for the lookup, which takes half a minute if no name server answers, and ignores a second Ctrl+C.
  */
 function skipLookups(exitCode: number): void {
-  if (exitCode !== EXIT_CODES.interrupted || process.platform === 'win32') return;
+  if (exitCode !== FAULTS.interrupted.exitCode || process.platform === 'win32') return;
   if (!process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')) return;
   process.removeAllListeners('SIGINT');
   process.kill(process.pid, 'SIGINT');
@@ -52,7 +52,7 @@ function abortOnCrash(controller: Abortable): void {
   const [boot] = process.listeners('uncaughtException');
   const crash = (thrown: Error): void => {
     boot?.(thrown, 'uncaughtException');
-    process.exit(EXIT_CODES.internal);
+    process.exit(FAULTS.internal.exitCode);
   };
   if (boot !== undefined) process.off('uncaughtException', boot);
   process.on('uncaughtException', (thrown) => {

@@ -1,6 +1,6 @@
 import { raceWithAbort } from '../../../core/async.ts';
 import type { MediaPart } from '../../../core/content.ts';
-import { AppError } from '../../../core/error.ts';
+import { AppError, findStatus } from '../../../core/error.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import { formatSize, plural } from '../../../core/text/format.ts';
 import { sniffMedia } from '../../../core/text/media.ts';
@@ -73,7 +73,7 @@ export function createRemoteCalls(
       const run = () => attempt(origin, args, signal);
       return await pool.runSafely(origin.server, run, signal).catch((thrown: unknown) => {
         // The server dropped the session without running the call, so a second try in a new session is safe.
-        if (thrown instanceof AppError && thrown.status === 404) return run();
+        if (findStatus(thrown) === 404) return run();
         throw thrown;
       });
     } catch (thrown) {

@@ -2,7 +2,7 @@ import { AppError } from '../../../core/error.ts';
 import type { Clock } from '../../../core/io.ts';
 import { callAfter } from '../../../platform/runtime/clock.ts';
 import { createQueue, type Locks } from '../concurrency.ts';
-import { CodedError, formatFailure, toErrorCode } from '../errors.ts';
+import { formatFailure, toErrorCode } from '../errors.ts';
 import { hasEnded, type JobRecord, type JobStatus, type JobView, toEndFields } from './job.ts';
 import { createOutputWriter } from './output.ts';
 import type { JobStore } from './store.ts';
@@ -227,8 +227,9 @@ function stopError(by: StopReason): AppError {
 }
 
 function jobOverloadError(running: number, queued: number): AppError {
-  return new CodedError('OVERLOADED', `${running} jobs are running and ${queued} are waiting: the queue is full`, {
+  return new AppError('limit', `${running} jobs are running and ${queued} are waiting: the queue is full`, {
     hint: 'Wait for some to end, or cancel them. Whoever runs the server can raise --max-running and --max-queued.',
+    code: 'OVERLOADED',
   });
 }
 

@@ -1,6 +1,6 @@
-import type { AppError } from '../../../core/error.ts';
+import { AppError } from '../../../core/error.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { CodedError, formatFailure, toErrorCode } from '../errors.ts';
+import { formatFailure, toErrorCode } from '../errors.ts';
 import { findJobPage, hasEnded, JOB_STATUSES, type JobRecord, type JobView, toPublicJob } from '../jobs/job.ts';
 import type { CallResult } from '../tool.ts';
 import { formatNext, formatNotices } from './results.ts';
@@ -18,8 +18,9 @@ export function delegateFailure(error: AppError): CallResult {
 
 export function jobNotFoundResult(id: string): CallResult {
   return delegateFailure(
-    new CodedError('JOB_NOT_FOUND', `there is no job "${id.slice(0, 80)}"`, {
+    new AppError('usage', `there is no job "${id.slice(0, 80)}"`, {
       hint: 'delegate_jobs lists those there are.',
+      code: 'JOB_NOT_FOUND',
     }),
   );
 }

@@ -121,7 +121,7 @@ interface DelegateTarget {
   readonly name?: string | undefined;
 }
 
-/** Throws CodedError if the directory or the session is not for this caller. */
+/** Throws AppError if the directory or the session is not for this caller. */
 async function resolveTarget(args: DelegateArguments, host: Host): Promise<DelegateTarget> {
   const session = args.session_id === undefined ? {} : await resolveSession(host, args.session_id);
   return { directory: resolveDirectory(host, args.working_directory, session.earlier), ...session };

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
+import { findStatus } from '../../../../src/core/error.ts';
 import type { JsonObject } from '../../../../src/core/json.ts';
 import { connectServer } from '../../../../src/mcp/client/connect.ts';
 import { createReach } from '../../../../src/mcp/client/oauth/reach.ts';
@@ -102,7 +103,7 @@ test('what one issuer gave is never shown to the next, and that comes to nothing
   expect(new Set(other.received.map(({ path }) => path))).toEqual(new Set(['/.well-known/oauth-authorization-server']));
   expect(await signIn(named, { ...context, signIn: prompt }, signal)).toBe(true);
   expire();
-  expect((await faultOf(open())).status).toBe(401);
+  expect(findStatus(await faultOf(open()))).toBe(401);
   expect(other.asked('/register')).toHaveLength(1);
   expect(other.asked('/token').map(({ body }) => new URLSearchParams(body).get('grant_type'))).toEqual([
     'authorization_code',
@@ -229,7 +230,7 @@ test('signing out forgets everything', async (t) => {
   expect(await signOut(named, context)).toBe(true);
   expect(await signOut(named, context)).toBe(false);
   expect(readSignInStatus(definition, context)).toEqual({ isSignedIn: false, isRefreshable: false });
-  expect((await faultOf(open())).status).toBe(401);
+  expect(findStatus(await faultOf(open()))).toBe(401);
 });
 
 test('a program cannot be signed in to', async (t) => {

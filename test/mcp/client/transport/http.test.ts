@@ -91,7 +91,7 @@ test('a server that wants a sign-in says so, and how', async (t) => {
   const fault = await faultOf(open());
   expect({ ...fault, message: fault.message }).toMatchObject({
     fault: 'mcp',
-    status: 401,
+    details: { status: 401 },
     message: 'MCP server remote: it requires a sign-in (HTTP 401)',
     hint: 'To sign in, run: gmn mcp auth remote',
   });
