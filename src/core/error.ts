@@ -141,6 +141,7 @@ class FaultError<F extends Fault> extends Error {
  */
 export type AppError<F extends Fault = Fault> = { [One in Fault]: FaultError<One> }[F];
 
+/** The class; TypeScript does not see that its instances are the members of the union. */
 export const AppError = FaultError as unknown as {
   new <F extends Fault>(fault: F, message: string, options?: ErrorOptions<F>): AppError<F>;
   [Symbol.hasInstance](value: unknown): value is AppError;
