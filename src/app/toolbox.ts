@@ -14,10 +14,11 @@ import type { McpTools } from '../mcp/client/tools/toolset.ts';
 import { realPath } from '../platform/files/path.ts';
 import { createOutputStore } from '../platform/files/run-directory.ts';
 import { findUserHomes } from '../platform/host.ts';
-import type { BackgroundCommands } from '../platform/process/background.ts';
+import { type BackgroundCommands, createBackgroundCommands } from '../platform/process/background.ts';
+import { chooseShell } from '../platform/process/shell-choice.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
+import { addOutput } from '../render/spinner.ts';
 import {
-  builtins,
   dropLoneCompanions,
   isAllowedBySettings,
   isBuiltinName,
@@ -26,6 +27,7 @@ import {
   type ToolLimits,
   translateNames,
 } from '../tools/builtins.ts';
+import type { ToolContext } from '../tools/define.ts';
 import { isTooBroad } from '../tools/workspace/protection.ts';
 import { type Journal, openWorkspace, type Workspace } from '../tools/workspace/workspace.ts';
 import type { OpenedModel } from './model.ts';
@@ -78,12 +80,12 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   const workspace =
     context.workspace ?? (await openOwnWorkspace(options, app, (roots) => createLazyJournal(app, roots)));
   const wanted = options.tools ?? 'none';
-  const others = await loadOtherTools(workspace, { ...options, tools: wanted }, context);
   const denials = createDenialLog();
-  const all = builtins({ workspace, env: app.env, others }).map((tool) => reportFailedWrites(tool, denials.add));
+  const given = createToolContext(workspace, options, context);
+  const selected = selectTools(splitList([wanted])).map((tool) => reportFailedWrites(tool.create(given), denials.add));
   const named = options.namedTools ?? wanted;
   const limits = readToolLimits(settings);
-  const left = applyToolSettings(selectTools(all, splitList([wanted])), limits, named);
+  const left = applyToolSettings(selected, limits, named);
   const { tools, notices } = dropRiskyTools(left.tools, workspace, app, named);
   const own = dropLoneCompanions(tools);
   const chosen = [...own, ...(context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits))];
@@ -163,59 +165,42 @@ function createLazyJournal(app: App, roots: readonly string[]): Journal {
   return { record: async (...change) => (await journal()).record(...change) };
 }
 
-/** Tools that need more than files, loaded only if one of them may be used. */
-async function loadOtherTools(
+/** Getters and functions: a run pays only for what one of its tools needs. */
+function createToolContext(
   workspace: Workspace,
-  { tools: wanted = 'none', shell }: ToolOptions,
+  { shell }: ToolOptions,
   { app, opened, background: holder = {} }: ToolboxContext,
-): Promise<readonly Tool[]> {
-  if (splitList([wanted]).every((name) => isToolSet(name) && name !== 'all')) return [];
-  const [
-    { runShellCommand },
-    { backgroundTools },
-    { createBackgroundCommands },
-    { chooseShell },
-    { webFetch },
-    { createPinnedClient, isPublicAddress },
-    { googleWebSearch },
-    { createGround },
-    { addOutput },
-  ] = await Promise.all([
-    import('../tools/run-shell-command.ts'),
-    import('../tools/background-command.ts'),
-    import('../platform/process/background.ts'),
-    import('../platform/process/shell-choice.ts'),
-    import('../tools/web-fetch.ts'),
-    import('../platform/http/pinned.ts'),
-    import('../tools/google-web-search.ts'),
-    import('../agent/grounding.ts'),
-    import('../render/spinner.ts'),
-  ]);
-  const resolveDirectory = async (path: string): Promise<string> => {
-    const { place, directory: held } = await workspace.openDirectory(path);
-    await held.close();
-    return place.path;
+): ToolContext {
+  const { env, httpTimers: timers } = app;
+  const loadSend = loadOnce(async () => {
+    const { createPinnedClient, isPublicAddress } = await import('../platform/http/pinned.ts');
+    return createPinnedClient({ isAllowedAddress: isPublicAddress, timers });
+  });
+  const loadGround = loadOnce(async () => {
+    const { createGround } = await import('../agent/grounding.ts');
+    return createGround(opened.model, { model: opened.modelId, generationConfig: opened.generationConfig });
+  });
+  return {
+    workspace,
+    env,
+    get shell() {
+      return chooseShell(shell, env);
+    },
+    get background() {
+      holder.commands ??= createBackgroundCommands();
+      return holder.commands;
+    },
+    resolveDirectory: async (path) => {
+      const { place, directory } = await workspace.openDirectory(path);
+      await directory.close();
+      return place.path;
+    },
+    storeOutput: workspace.keep,
+    storeUntrusted: workspace.keepUntrusted,
+    onOutput: (text) => addOutput(app.io.err, text),
+    send: async (...request) => (await loadSend())(...request),
+    ground: async (...query) => (await loadGround())(...query),
   };
-  holder.commands ??= createBackgroundCommands();
-  const background = holder.commands;
-  return [
-    runShellCommand({
-      ...{
-        shell: chooseShell(shell, app.env),
-        env: app.env,
-        resolveDirectory,
-        storeOutput: workspace.keep,
-        background,
-      },
-      onOutput: (text) => addOutput(app.io.err, text),
-    }),
-    ...backgroundTools({ background, storeOutput: workspace.keep }),
-    webFetch({
-      send: createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }),
-      keep: workspace.keepUntrusted,
-    }),
-    googleWebSearch(createGround(opened.model, { model: opened.modelId, generationConfig: opened.generationConfig })),
-  ];
 }
 
 function readToolLimits({ document = {} }: Settings): ToolLimits {

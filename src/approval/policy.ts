@@ -56,12 +56,6 @@ const DECISIONS: Readonly<Record<ApprovalMode, Readonly<Record<Effect, Decision>
   yolo: { read: 'run', write: 'run', execute: 'run', network: 'run' },
 };
 
-/**
- * Never asked about: the query goes to Google, which gets the whole conversation anyway. No remote tool can
- * have this name.
- */
-const NEVER_ASKED = 'google_web_search';
-
 export function selectOfferedTools(tools: readonly Tool[], mode: ApprovalMode): readonly Tool[] {
   return tools.filter(({ effect }) => DECISIONS[mode][effect] !== 'deny');
 }
@@ -72,7 +66,7 @@ export function selectOfferedTools(tools: readonly Tool[], mode: ApprovalMode): 
  */
 export function approvalPolicy({ mode, allowedTools, isTrusted, remembered = new Set() }: PolicyOptions): Policy {
   const isAllowed = (tool: Tool): boolean =>
-    tool.name === NEVER_ASKED || allowedTools.some((pattern) => matchesPattern(pattern, tool.name)) || isTrusted(tool);
+    tool.isNeverAsked || allowedTools.some((pattern) => matchesPattern(pattern, tool.name)) || isTrusted(tool);
   return {
     rule(call) {
       const decision = DECISIONS[mode][call.tool.effect];
@@ -98,9 +92,9 @@ export function nonInteractiveDenial(tool: Tool, scope: Scope, isTextFormat: boo
   return { reason: `${opening} The user can allow it with ${flags}.`, advice: `${why}. Allow it with ${flags}` };
 }
 
-function planDenial({ name, effect }: Tool): Denial {
+function planDenial({ name, effect, isNeverAsked }: Tool): Denial {
   const why = 'in plan mode only tools that read may be used';
-  const allowed = name === NEVER_ASKED ? '' : ` --allowed-tools ${name}`;
+  const allowed = isNeverAsked ? '' : ` --allowed-tools ${name}`;
   const flags = effect === 'write' ? '--approval-mode auto_edit' : `--approval-mode default${allowed}`;
   return {
     reason: `${name} was not run: ${why}. Tell the user what you would do.`,

@@ -1,6 +1,4 @@
 import { AppError } from '../core/error.ts';
-import { toNonEmptyString } from '../core/json.ts';
-import { FILE_ALIASES, findArgument } from '../tools/define.ts';
 import type { Secret, Workspace } from '../tools/workspace/workspace.ts';
 import type { ApprovalOptions } from './approve.ts';
 
@@ -10,8 +8,7 @@ export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'findSe
   const shown = new Map<string, Secret>();
   return {
     findSecret: async (tool, args) => {
-      const path =
-        tool.name === 'read_file' ? toNonEmptyString(findArgument(args, 'file_path', FILE_ALIASES)) : undefined;
+      const path = tool.effect === 'read' ? tool.findPath?.(args) : undefined;
       if (path === undefined) return undefined;
       const secret = await workspace.findSecretAt(path);
       if (secret !== undefined) shown.set(secret.path, secret);
@@ -29,8 +26,6 @@ export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'findSe
   };
 }
 
-const WRITERS: readonly string[] = ['write_file', 'edit_file'];
-
 /**
  * Finds the real path of the file a call would write, and of the directory a command would run in; undefined if the
  * fence refuses it, as it will again when the tool runs.
@@ -43,11 +38,11 @@ export function targetFiles(workspace: Workspace): Required<Pick<ApprovalOptions
     );
   return {
     findDirectory: async (tool, args) =>
-      tool.name === 'run_shell_command' ? findRealPath(toNonEmptyString(args.dir_path) ?? '.', 'read') : undefined,
+      tool.effect === 'execute' && tool.findPath !== undefined
+        ? findRealPath(tool.findPath(args) ?? '.', 'read')
+        : undefined,
     findTarget: async (tool, args) => {
-      const path = WRITERS.includes(tool.name)
-        ? toNonEmptyString(findArgument(args, 'file_path', FILE_ALIASES))
-        : undefined;
+      const path = tool.effect === 'write' ? tool.findPath?.(args) : undefined;
       return path === undefined ? undefined : findRealPath(path, 'write');
     },
   };

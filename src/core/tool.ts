@@ -9,6 +9,8 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly effect: Effect;
+  /** Runs without a question in every mode that offers it. No tool of a server has this. */
+  readonly isNeverAsked?: true;
   /** JSON Schema, as the model sees it. */
   readonly input: JsonObject;
   /**
@@ -17,6 +19,8 @@ export interface Tool {
    * call is previewed on the files in the draft, and adds what it would write.
    */
   preview?(args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
+  /** The path of the file it reads or writes, or of the directory it runs in, as the model wrote it. */
+  findPath?(args: JsonObject): string | undefined;
   /** A canonical form of the arguments, to recognize a repeated call. Absent: the arguments as they are. */
   plain?(args: JsonObject): JsonObject;
   /** A failure is data for the model (`ok: false`); throws only the signal's reason, or a bug. */

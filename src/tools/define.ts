@@ -1,33 +1,117 @@
 import { resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
-import type { JsonObject, JsonValue } from '../core/json.ts';
+import type { Env, SendHttp } from '../core/io.ts';
+import { type JsonObject, type JsonValue, toNonEmptyString } from '../core/json.ts';
+import type { Ground } from '../core/model.ts';
 import { type ArgumentsOf, findProblem, type InputSchema, type Property } from '../core/schema.ts';
 import type { Draft, Effect, Preview, Tool, ToolResult } from '../core/tool.ts';
+import type { BackgroundCommands } from '../platform/process/background.ts';
+import type { Shell } from '../platform/process/shell-choice.ts';
+import type { StoreOutput } from './command-output.ts';
+import type { Workspace } from './workspace/workspace.ts';
 
-export interface ToolDeclaration<S extends InputSchema = InputSchema> {
+/** The sets of `--tools`, each with all of the one before. */
+export const TOOL_SETS = ['read', 'edit', 'all'] as const;
+
+export type ToolSet = (typeof TOOL_SETS)[number];
+
+/** What a run has for its tools; each tool names what it needs of it. */
+export interface ToolContext {
+  readonly workspace: Workspace;
+  /** Its PATH is searched for ripgrep; `shellEnvironment` decides which variables a command gets. */
+  readonly env: Env;
+  readonly shell: Shell;
+  /** Resolves a path to a real directory. Throws AppError if it is no directory of the workspace. */
+  readonly resolveDirectory: (path: string) => Promise<string>;
+  readonly storeOutput: StoreOutput;
+  readonly storeUntrusted: StoreOutput;
+  /** Called with each piece of a command's output as it comes. Must be quick: a command may print without end. */
+  readonly onOutput?: (text: string) => void;
+  readonly background: BackgroundCommands;
+  /** Must refuse addresses that are not on the public internet, as `sendPinned` does. */
+  readonly send: SendHttp;
+  readonly ground: Ground;
+}
+
+/** All that gmn knows of a tool but what it does: every list of tools is derived from this. */
+interface ToolFacts<S extends InputSchema> {
   readonly name: string;
-  readonly description: string;
+  /** What the official CLI calls it; `--tools` and the settings take these names, too. */
+  readonly officialNames?: readonly string[];
+  /** Class names that the settings of the official CLI also have. */
+  readonly classNames?: readonly string[];
+  /** The smallest set of `--tools` that has it. */
+  readonly set: ToolSet;
+  /** It has a use only beside this tool, and is offered together with it. */
+  readonly companionOf?: string;
+  /** In a few words, for people. */
+  readonly about: string;
+  /** What it may do, which decides whether a person is asked. */
   readonly effect: Effect;
+  readonly isNeverAsked?: true;
+  /** The argument with the file that it reads or writes, or the directory it runs in: what a person is asked about. */
+  readonly target?: keyof S['properties'] & string;
   readonly input: S;
   /** Other names of a parameter, such as `path` for `file_path`; accepted, but not shown to the model. */
   readonly aliases?: Readonly<Record<string, keyof S['properties'] & string>>;
 }
 
-export interface ToolHandlers<D extends { readonly input: InputSchema }> {
-  /** What a person is shown first; a tool result instead refuses the call. A thrown AppError becomes such a result. */
-  preview?(input: ArgumentsOf<D['input']>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
-  /** A thrown AppError becomes a tool result with its message and hint. */
-  run(input: ArgumentsOf<D['input']>, signal: AbortSignal): Promise<ToolResult>;
-}
-
-interface ToolSpec<S extends InputSchema> extends ToolDeclaration<S>, ToolHandlers<{ readonly input: S }> {
+interface ToolHandlers<S extends InputSchema> {
   /** The directory that `file_path` and `dir_path` are relative to; also the default of `dir_path`. */
   readonly root?: string | undefined;
+  /** What a person is shown first; a tool result instead refuses the call. A thrown AppError becomes such a result. */
+  preview?(input: ArgumentsOf<S>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
+  /** Added to the arguments where calls are compared. */
+  distinguish?(): JsonObject;
+  /** A thrown AppError becomes a tool result with its message and hint. */
+  run(input: ArgumentsOf<S>, signal: AbortSignal): Promise<ToolResult>;
 }
 
-export const FILE_ALIASES = { path: 'file_path', absolute_path: 'file_path' } as const;
+interface ToolSpec<S extends InputSchema, Context> extends ToolFacts<S> {
+  /** What the model is told. */
+  readonly description: string | ((context: Context) => string);
+  readonly handle: (context: Context) => ToolHandlers<S>;
+}
 
-export function findArgument(
+export interface ToolDefinition<Context = ToolContext> extends ToolFacts<InputSchema> {
+  readonly create: (context: Context) => Tool;
+}
+
+/**
+ * Makes a tool from one literal: the handler's argument type follows from the schema, and arguments are validated
+ * first.
+ */
+export function defineTool<const S extends InputSchema, Context>({
+  description,
+  handle,
+  ...facts
+}: ToolSpec<S, Context>): ToolDefinition<Context> {
+  const { name, effect, isNeverAsked, target, input, aliases = {} } = facts;
+  const withValidation =
+    <T>(handler: (input: ArgumentsOf<S>, signal: AbortSignal, draft?: Draft) => Promise<T>) =>
+    (args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<T | ToolResult> =>
+      runToResult(async () => handler(parseInput(name, input, aliases, args), signal, draft), signal);
+  const create = (context: Context): Tool => {
+    const { root, preview, distinguish, run } = handle(context);
+    return {
+      name,
+      description: typeof description === 'string' ? description : description(context),
+      effect,
+      ...(isNeverAsked && { isNeverAsked }),
+      input: toJsonSchema(input),
+      plain: (args) => ({
+        ...Object.fromEntries(normalizeValues(resolveAliases(input.properties, aliases, args), input, root)),
+        ...distinguish?.(),
+      }),
+      ...(target !== undefined && { findPath: (args) => toNonEmptyString(findArgument(args, target, aliases)) }),
+      invoke: withValidation((values, signal) => run(values, signal)),
+      ...(preview && { preview: withValidation((values, signal, draft) => preview(values, signal, draft)) }),
+    };
+  };
+  return { ...facts, create };
+}
+
+function findArgument(
   args: JsonObject,
   wanted: string,
   aliases: Readonly<Record<string, string>>,
@@ -36,29 +120,6 @@ export function findArgument(
   return names
     .map((name) => (Object.hasOwn(args, name) ? args[name] : undefined))
     .find((value) => value !== undefined && value !== null);
-}
-
-/**
- * Makes a tool from one literal: the handler's argument type follows from the schema, and arguments are validated
- * first.
- */
-export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool {
-  const { name, description, effect, input, aliases = {}, root, preview, run } = spec;
-  const withValidation =
-    <T>(handle: (input: ArgumentsOf<S>, signal: AbortSignal, draft?: Draft) => Promise<T>) =>
-    (args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<T | ToolResult> =>
-      runToResult(async () => handle(parseInput(name, input, aliases, args), signal, draft), signal);
-  return {
-    name,
-    description,
-    effect,
-    input: toJsonSchema(input),
-    plain: (args) => Object.fromEntries(normalizeValues(resolveAliases(input.properties, aliases, args), input, root)),
-    invoke: withValidation((values, signal) => run(values, signal)),
-    ...(preview === undefined
-      ? {}
-      : { preview: withValidation((values, signal, draft) => preview(values, signal, draft)) }),
-  };
 }
 
 export function succeed(output: JsonValue, summary?: string): ToolResult {

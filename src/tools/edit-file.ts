@@ -1,9 +1,8 @@
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { ArgumentsOf } from '../core/schema.ts';
+import type { ArgumentsOf, InputSchema } from '../core/schema.ts';
 import type { Draft, LineCounts } from '../core/tool.ts';
-import type { EDIT_FILE } from './declarations.ts';
-import { succeed, type ToolHandlers } from './define.ts';
+import { defineTool, succeed, type ToolContext } from './define.ts';
 import { previewChange } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
 import { type Edit, type EditResult, editText, editTogether, type JointResult } from './edit-text.ts';
@@ -14,8 +13,46 @@ import type { Workspace } from './workspace/workspace.ts';
 /** Each is searched for in the whole file. */
 const MAX_EDITS = 100;
 
-export function editFile(workspace: Workspace): Required<ToolHandlers<typeof EDIT_FILE>> {
-  return {
+const INPUT = {
+  properties: {
+    file_path: { type: 'string', description: 'The file, relative to the working directory.' },
+    old_string: { type: 'string', description: 'The text to be replaced, exactly as it is in the file.' },
+    new_string: { type: 'string', description: 'The text that replaces it.' },
+    allow_multiple: {
+      type: 'boolean',
+      description: 'Replace every place where old_string is found. Without it, it must be found exactly once.',
+    },
+    edits: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { old_string: { type: 'string' }, new_string: { type: 'string' } },
+        required: ['old_string', 'new_string'],
+      },
+      description: 'Several changes, instead of old_string and new_string. Each is found in the file as it is now.',
+    },
+    instruction: { type: 'string', description: 'What the change is for, in a sentence. Optional.' },
+  },
+  required: ['file_path'],
+} as const satisfies InputSchema;
+
+export const editFile = defineTool({
+  name: 'edit_file',
+  officialNames: ['replace'],
+  classNames: ['EditTool'],
+  set: 'edit',
+  about: 'replaces part of a file, or several with `edits`',
+  description:
+    'Replaces old_string by new_string in a text file of the workspace that was read with read_file before. ' +
+    'old_string must be copied exactly from the file, with a few lines around the change, so that it is found once. ' +
+    'new_string is put in literally. An empty old_string makes a new file. For several changes to one file give edits ' +
+    'instead: all are made, or none.',
+  effect: 'write',
+  target: 'file_path',
+  input: INPUT,
+  aliases: { path: 'file_path', replace_all: 'allow_multiple' },
+  handle: ({ workspace }: Pick<ToolContext, 'workspace'>) => ({
+    root: workspace.roots[0],
     async preview(input, signal, draft) {
       const { place, before, after } = await planEdits(workspace, input, { signal, draft });
       const bytes = encodeText(place, before, after.text);
@@ -31,10 +68,10 @@ export function editFile(workspace: Workspace): Required<ToolHandlers<typeof EDI
       const loosely = after.isLoose ? ' White space differed from old_string and was disregarded.' : '';
       return { ...succeed(`Changed ${place.name} in ${times}.${loosely}${formatCutLinks(cutLinks)}`), change };
     },
-  };
-}
+  }),
+});
 
-type EditInput = ArgumentsOf<(typeof EDIT_FILE)['input']>;
+type EditInput = ArgumentsOf<typeof INPUT>;
 
 /** The one edit of `old_string` and `new_string`, or those of `edits`. Throws AppError `usage` for both or neither. */
 function parseEdits({ old_string, new_string, allow_multiple = false, edits }: EditInput): readonly [Edit, ...Edit[]] {

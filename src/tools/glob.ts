@@ -1,8 +1,8 @@
 import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
-import type { GLOB } from './declarations.ts';
-import { succeed, type ToolHandlers } from './define.ts';
+import { defineTool, succeed, type ToolContext } from './define.ts';
 import { listWithRipgrep, type NamedFiles, toAnywhereGlob, toSharedGlob } from './ripgrep-search.ts';
+import { findRipgrep } from './search/ripgrep.ts';
 import { joinBelow } from './search/walk.ts';
 import { formatNotes, openTree, type Tree, toModelPath } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
@@ -10,8 +10,28 @@ import type { Workspace } from './workspace/workspace.ts';
 const MAX_FILES = 1000;
 const MAX_STORED = 10_000;
 
-export function glob(workspace: Workspace, ripgrep: () => string | undefined): ToolHandlers<typeof GLOB> {
-  return {
+export const glob = defineTool({
+  name: 'glob',
+  classNames: ['GlobTool'],
+  set: 'read',
+  about: 'finds files by name',
+  description:
+    'Finds files of the workspace whose paths match a pattern such as "**/*.ts" or "src/**/{a,b}-*.json", in the ' +
+    'order of their paths. A pattern without "/" is looked for in every directory. node_modules and what ' +
+    '.gitignore and .geminiignore leave out is not searched.',
+  effect: 'read',
+  input: {
+    properties: {
+      pattern: { type: 'string', description: 'The glob: *, ?, [a-z], {a,b}, and ** for any number of directories.' },
+      dir_path: { type: 'string', description: 'Where to look; the working directory if left out.' },
+      case_sensitive: { type: 'boolean', description: 'Whether case matters; it does not if left out.' },
+      respect_git_ignore: { type: 'boolean', description: 'Set to false to find what .gitignore leaves out, too.' },
+    },
+    required: ['pattern'],
+  },
+  aliases: { path: 'dir_path' },
+  handle: ({ workspace, env }: Pick<ToolContext, 'workspace' | 'env'>) => ({
+    root: workspace.roots[0],
     async run({ pattern, dir_path = '.', case_sensitive = false, respect_git_ignore = true }, signal) {
       const text = toAnywhereGlob(pattern);
       const compiled = compileGlob(text, { isCaseSensitive: case_sensitive, hasBraces: true });
@@ -24,7 +44,9 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
         glob: toSharedGlob(text),
         isCaseSensitive: case_sensitive,
       };
-      const named = (await listWithRipgrep(ripgrep(), { ...walk, ...hint }, signal)) ?? (await listMatches(tree));
+      const named =
+        (await listWithRipgrep(findRipgrep(env, workspace.roots), { ...walk, ...hint }, signal)) ??
+        (await listMatches(tree));
       const files = named.files.map((path) => toModelPath(tree.place, path));
       const notes = [
         ...(named.total > MAX_FILES ? [await storeRemainingFiles(files, named.total, workspace)] : []),
@@ -35,8 +57,8 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
         plural(named.total, 'file'),
       );
     },
-  };
-}
+  }),
+});
 
 async function storeRemainingFiles(files: readonly string[], total: number, { keep }: Workspace): Promise<string> {
   const kept = await keep(files.join('\n'));

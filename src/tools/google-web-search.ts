@@ -1,17 +1,20 @@
-import type { Ground } from '../core/model.ts';
 import { plural } from '../core/text/format.ts';
-import type { Tool } from '../core/tool.ts';
-import { defineTool, fail, succeed } from './define.ts';
+import { defineTool, fail, succeed, type ToolContext } from './define.ts';
 
-export function googleWebSearch(ground: Ground): Tool {
-  return defineTool({
-    name: 'google_web_search',
-    description: 'Search the web with Google. Gives an answer with its sources; web_fetch reads one of them.',
-    effect: 'network',
-    input: {
-      properties: { query: { type: 'string', description: 'What to search for.' } },
-      required: ['query'],
-    },
+/** Never asked about: the query goes to Google, which gets the whole conversation anyway. */
+export const googleWebSearch = defineTool({
+  name: 'google_web_search',
+  classNames: ['WebSearchTool'],
+  set: 'all',
+  about: 'searches the web through the model, with sources',
+  description: 'Search the web with Google. Gives an answer with its sources; web_fetch reads one of them.',
+  effect: 'network',
+  isNeverAsked: true,
+  input: {
+    properties: { query: { type: 'string', description: 'What to search for.' } },
+    required: ['query'],
+  },
+  handle: ({ ground }: Pick<ToolContext, 'ground'>) => ({
     async run({ query }, signal) {
       if (query.trim() === '') return fail('google_web_search: "query" is empty. Say what to search for.');
       const { text, sources, usage } = await ground(query, signal);
@@ -21,5 +24,5 @@ export function googleWebSearch(ground: Ground): Tool {
       const summary = plural(sources.length, 'source');
       return { ...succeed(`${text}\n\nSources:\n${list.join('\n')}`, summary), usage };
     },
-  });
-}
+  }),
+});

@@ -5,17 +5,32 @@ import { compileGlob } from '../core/text/glob.ts';
 import { isSecretName, isSensitiveEntry } from '../core/text/secrets.ts';
 import { type Entry, readEntries, readSize } from '../platform/files/directory-sync.ts';
 import { filterPaced } from '../platform/runtime/pace.ts';
-import type { LIST_DIRECTORY } from './declarations.ts';
-import { succeed, type ToolHandlers } from './define.ts';
+import { defineTool, succeed, type ToolContext } from './define.ts';
 import { readRulesWithin } from './search/ignore.ts';
 import { createTreePace, readPlaceRules } from './tree.ts';
-import type { Workspace } from './workspace/workspace.ts';
 
 const MAX_ENTRIES = 1000;
 const MAX_IGNORED = 100;
 
-export function listDirectory(workspace: Workspace): ToolHandlers<typeof LIST_DIRECTORY> {
-  return {
+export const listDirectory = defineTool({
+  name: 'list_directory',
+  classNames: ['LSTool'],
+  set: 'read',
+  about: 'lists a directory',
+  description:
+    'Lists the files and directories in a directory of the workspace, not what is below them. Directories end in ' +
+    '"/". What .gitignore and .geminiignore leave out is not listed. To find files anywhere, use glob.',
+  effect: 'read',
+  input: {
+    properties: {
+      dir_path: { type: 'string', description: 'The directory, relative to the working directory; "." for itself.' },
+      ignore: { type: 'array', items: { type: 'string' }, description: 'Globs of names that are not listed.' },
+    },
+    required: ['dir_path'],
+  },
+  aliases: { path: 'dir_path' },
+  handle: ({ workspace }: Pick<ToolContext, 'workspace'>) => ({
+    root: workspace.roots[0],
     async run({ dir_path, ignore = [] }, signal) {
       const ignored = compileIgnored(ignore);
       const { place, directory } = await workspace.openDirectory(dir_path);
@@ -48,8 +63,8 @@ export function listDirectory(workspace: Workspace): ToolHandlers<typeof LIST_DI
         await directory.close();
       }
     },
-  };
-}
+  }),
+});
 
 function compileIgnored(globs: readonly string[]): (name: string) => boolean {
   if (globs.length > MAX_IGNORED) {

@@ -5,12 +5,11 @@ import { formatSize, plural } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
 import { type ToolResult, UNTRUSTED } from '../core/tool.ts';
 import type { OpenedFile } from '../platform/files/regular-file.ts';
-import type { READ_FILE } from './declarations.ts';
-import { succeed, type ToolHandlers } from './define.ts';
+import { defineTool, succeed, type ToolContext } from './define.ts';
 import { rejectExcluded } from './tree.ts';
 import type { Place } from './workspace/fence.ts';
 import { type LineWindow, readWindow, selectLines, type WantedLines } from './workspace/line-window.ts';
-import { ALL_SHOWN, MAX_FILE_BYTES, type ShownLines, type Workspace } from './workspace/workspace.ts';
+import { ALL_SHOWN, MAX_FILE_BYTES, type ShownLines } from './workspace/workspace.ts';
 
 /** Base64 adds a third, and one request holds 20 MB. */
 const MAX_MEDIA_BYTES = 14_000_000;
@@ -18,33 +17,56 @@ const HEAD_BYTES = 8192;
 /** Larger files are read one at a time, however many calls run at once, to bound memory. */
 const MAX_SHARED_BYTES = 1_000_000;
 
-export function readFile(workspace: Workspace): ToolHandlers<typeof READ_FILE> {
-  const oneByOne = createSerializer();
-  return {
-    async run({ file_path, start_line = 1, end_line, start_column = 1 }, signal) {
-      if (end_line !== undefined && end_line < start_line) {
-        throw new AppError('usage', 'end_line is before start_line', { hint: 'Swap them, or leave one out.' });
-      }
-      const { place, file } = await workspace.open(file_path);
-      try {
-        rejectExcluded(workspace, place);
-        const wanted = { first: start_line, last: end_line, column: start_column };
-        if (file.size > MAX_FILE_BYTES) return markUntrusted(await readLarge(place, file, wanted, signal), place);
-        const read = async (): Promise<ToolResult> => {
-          signal.throwIfAborted();
-          const bytes = await file.read(0, file.size);
-          signal.throwIfAborted();
-          const { result, shown } = toReading(place, bytes, wanted);
-          workspace.remember(place, bytes, shown);
-          return markUntrusted(result, place);
-        };
-        return await (file.size > MAX_SHARED_BYTES ? oneByOne(read) : read());
-      } finally {
-        await file.close();
-      }
+export const readFile = defineTool({
+  name: 'read_file',
+  classNames: ['ReadFileTool'],
+  set: 'read',
+  about: 'reads text by lines, attaches images, PDF, audio and video',
+  description:
+    'Reads a file of the workspace. Text comes back as it is, up to 2000 lines at a time; a first line in brackets ' +
+    'says so if there is more, and how to continue. Images, PDF, audio and video are attached. Read a file before ' +
+    'you change it. What .geminiignore leaves out is not read.',
+  effect: 'read',
+  target: 'file_path',
+  input: {
+    properties: {
+      file_path: { type: 'string', description: 'The file, relative to the working directory.' },
+      start_line: { type: 'integer', minimum: 1, description: 'The first line to read, counted from 1.' },
+      end_line: { type: 'integer', minimum: 1, description: 'The last line to read, included.' },
+      start_column: { type: 'integer', minimum: 1, description: 'The first character of a very long line to read.' },
     },
-  };
-}
+    required: ['file_path'],
+  },
+  aliases: { path: 'file_path', absolute_path: 'file_path' },
+  handle: ({ workspace }: Pick<ToolContext, 'workspace'>) => {
+    const oneByOne = createSerializer();
+    return {
+      root: workspace.roots[0],
+      async run({ file_path, start_line = 1, end_line, start_column = 1 }, signal) {
+        if (end_line !== undefined && end_line < start_line) {
+          throw new AppError('usage', 'end_line is before start_line', { hint: 'Swap them, or leave one out.' });
+        }
+        const { place, file } = await workspace.open(file_path);
+        try {
+          rejectExcluded(workspace, place);
+          const wanted = { first: start_line, last: end_line, column: start_column };
+          if (file.size > MAX_FILE_BYTES) return markUntrusted(await readLarge(place, file, wanted, signal), place);
+          const read = async (): Promise<ToolResult> => {
+            signal.throwIfAborted();
+            const bytes = await file.read(0, file.size);
+            signal.throwIfAborted();
+            const { result, shown } = toReading(place, bytes, wanted);
+            workspace.remember(place, bytes, shown);
+            return markUntrusted(result, place);
+          };
+          return await (file.size > MAX_SHARED_BYTES ? oneByOne(read) : read());
+        } finally {
+          await file.close();
+        }
+      },
+    };
+  },
+});
 
 function markUntrusted(result: ToolResult, { isUntrusted }: Place): ToolResult {
   return isUntrusted ? { ...result, response: { ...result.response, ...UNTRUSTED } } : result;

@@ -1,24 +1,13 @@
-import type { Env } from '../core/io.ts';
 import { formatDuration } from '../core/text/format.ts';
-import type { Tool, ToolResult } from '../core/tool.ts';
-import type { BackgroundCommands } from '../platform/process/background.ts';
+import type { ToolResult } from '../core/tool.ts';
 import { runShell, type ShellResult } from '../platform/process/shell.ts';
-import type { Shell } from '../platform/process/shell-choice.ts';
 import { startInBackground } from './background-command.ts';
-import { describeEnding, joinCaptured, type StoreOutput, shortenOutput, summarizeOutput } from './command-output.ts';
-import { defineTool } from './define.ts';
+import { describeEnding, joinCaptured, shortenOutput, summarizeOutput } from './command-output.ts';
+import { defineTool, type ToolContext } from './define.ts';
 
-export interface ShellToolOptions {
-  readonly shell: Shell;
-  /** `shellEnvironment` decides which variables the command gets. */
-  readonly env: Env;
-  /** Resolves a path to a real directory. Throws AppError if it is no directory of the workspace. */
-  readonly resolveDirectory: (path: string) => Promise<string>;
+export interface ShellContext
+  extends Pick<ToolContext, 'shell' | 'env' | 'resolveDirectory' | 'storeOutput' | 'onOutput' | 'background'> {
   readonly timeoutMs?: number;
-  readonly storeOutput: StoreOutput;
-  /** Called with each piece of output as it comes. Must be quick: a command may print without end. */
-  readonly onOutput?: (text: string) => void;
-  readonly background: BackgroundCommands;
 }
 
 const TIMEOUT_MS = 120_000;
@@ -30,47 +19,54 @@ const SILENT_SHARE = 0.5;
  * The shell tool. Background processes the command leaves running are stopped. A failing exit code is data for the
  * model, not an error.
  */
-export function runShellCommand(options: ShellToolOptions): Tool {
-  const { shell, env, resolveDirectory, timeoutMs = TIMEOUT_MS, storeOutput, onOutput = () => {} } = options;
-  return defineTool({
-    name: 'run_shell_command',
-    description: `Run a command with ${shell.path} and get its output and exit code. It has no input and no terminal, ends after ${formatDuration(timeoutMs)}, and whatever it leaves running is stopped; for a server or the like set is_background, then use read_output and stop_command.`,
-    effect: 'execute',
-    input: {
-      properties: {
-        command: { type: 'string', description: 'The exact command.' },
-        description: { type: 'string', description: 'What it does, in one short sentence for the user.' },
-        dir_path: { type: 'string', description: 'Where to run it: a directory of the workspace. Default: its root.' },
-        is_background: {
-          type: 'boolean',
-          description: 'Let it run on, without a time limit, until you or gmn end it.',
-        },
+export const runShellCommand = defineTool({
+  name: 'run_shell_command',
+  classNames: ['ShellTool'],
+  set: 'all',
+  about: 'runs a command',
+  description: ({ shell, timeoutMs = TIMEOUT_MS }: ShellContext) =>
+    `Run a command with ${shell.path} and get its output and exit code. It has no input and no terminal, ends after ${formatDuration(timeoutMs)}, and whatever it leaves running is stopped; for a server or the like set is_background, then use read_output and stop_command.`,
+  effect: 'execute',
+  target: 'dir_path',
+  input: {
+    properties: {
+      command: { type: 'string', description: 'The exact command.' },
+      description: { type: 'string', description: 'What it does, in one short sentence for the user.' },
+      dir_path: { type: 'string', description: 'Where to run it: a directory of the workspace. Default: its root.' },
+      is_background: {
+        type: 'boolean',
+        description: 'Let it run on, without a time limit, until you or gmn end it.',
       },
-      required: ['command'],
     },
-    preview: async ({ command, description, dir_path = '.', is_background = false }) => ({
-      kind: 'command',
-      command,
-      directory: await resolveDirectory(dir_path),
-      ...(description === undefined ? {} : { description }),
-      ...(is_background ? { isBackground: true } : {}),
-    }),
-    async run({ command, dir_path = '.', is_background = false }, signal) {
-      const cwd = await resolveDirectory(dir_path);
-      if (is_background) return startInBackground({ shell, command, cwd, env }, options, signal);
-      const run = { shell, command, cwd, env, timeoutMs, maxChars: CAPTURED_CHARS, onOutput };
-      const result = await runShell(run, signal);
-      const captured = joinCaptured(result);
-      const output = await shortenOutput(captured, result.omitted, storeOutput);
-      return {
-        ...toShellResult(result, output, timeoutMs),
-        exit: { code: result.exitCode, signal: result.signal },
-        summary: summarizeOutput(result),
-        ...(output === captured ? {} : { wholeOutput: captured }),
-      };
-    },
-  });
-}
+    required: ['command'],
+  },
+  handle: (context: ShellContext) => {
+    const { shell, env, resolveDirectory, timeoutMs = TIMEOUT_MS, storeOutput, onOutput = () => {} } = context;
+    return {
+      preview: async ({ command, description, dir_path = '.', is_background = false }) => ({
+        kind: 'command',
+        command,
+        directory: await resolveDirectory(dir_path),
+        ...(description === undefined ? {} : { description }),
+        ...(is_background ? { isBackground: true } : {}),
+      }),
+      async run({ command, dir_path = '.', is_background = false }, signal) {
+        const cwd = await resolveDirectory(dir_path);
+        if (is_background) return startInBackground({ shell, command, cwd, env }, context, signal);
+        const run = { shell, command, cwd, env, timeoutMs, maxChars: CAPTURED_CHARS, onOutput };
+        const result = await runShell(run, signal);
+        const captured = joinCaptured(result);
+        const output = await shortenOutput(captured, result.omitted, storeOutput);
+        return {
+          ...toShellResult(result, output, timeoutMs),
+          exit: { code: result.exitCode, signal: result.signal },
+          summary: summarizeOutput(result),
+          ...(output === captured ? {} : { wholeOutput: captured }),
+        };
+      },
+    };
+  },
+});
 
 function toShellResult(result: ShellResult, output: string, timeoutMs: number): ToolResult {
   const { hasTimedOut, silentMs } = result;

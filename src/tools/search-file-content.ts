@@ -4,10 +4,10 @@ import { plural } from '../core/text/format.ts';
 import { compileGlob, type GlobPattern } from '../core/text/glob.ts';
 import { findRequiredLiteral } from '../core/text/pattern-literal.ts';
 import type { ToolResult } from '../core/tool.ts';
-import type { SEARCH_FILE_CONTENT } from './declarations.ts';
-import { succeed, type ToolHandlers } from './define.ts';
+import { defineTool, succeed, type ToolContext } from './define.ts';
 import { searchWithRipgrep, toAnywhereGlob, toSharedGlob } from './ripgrep-search.ts';
 import { type Finding, type Findings, type SearchRequest, searchFiles } from './search/engine.ts';
+import { findRipgrep } from './search/ripgrep.ts';
 import { formatNotes, openTree, type Tree, toModelPath } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
@@ -18,11 +18,38 @@ const MAX_MS = 20_000;
 /** Characters of matching lines in one answer; as much as one read_file may give. */
 const MAX_RESULT_CHARS = 256_000;
 
-export function searchFileContent(
-  workspace: Workspace,
-  ripgrep: () => string | undefined,
-): ToolHandlers<typeof SEARCH_FILE_CONTENT> {
-  return {
+export const searchFileContent = defineTool({
+  name: 'search_file_content',
+  officialNames: ['grep_search'],
+  classNames: ['GrepTool', 'RipGrepTool'],
+  set: 'read',
+  about: 'finds lines',
+  description:
+    'Finds the lines of files of the workspace that match a regular expression; case does not matter unless ' +
+    'case_sensitive is set. Lines are given as "12: text", lines around them as "13- text". Binary files, ' +
+    'node_modules and what .gitignore and .geminiignore leave out is not searched.',
+  effect: 'read',
+  input: {
+    properties: {
+      pattern: { type: 'string', description: 'The regular expression, matched against one line at a time.' },
+      dir_path: { type: 'string', description: 'Where to look; the working directory if left out.' },
+      include_pattern: { type: 'string', description: 'Look only in files that match this glob, e.g. "*.{ts,tsx}".' },
+      exclude_pattern: { type: 'string', description: 'Do not look in files that match this glob.' },
+      fixed_strings: { type: 'boolean', description: 'Take the pattern as plain text.' },
+      case_sensitive: { type: 'boolean', description: 'Whether case matters; it does not if left out.' },
+      context: { type: 'integer', minimum: 0, maximum: 50, description: 'Lines to show around each match.' },
+      before: { type: 'integer', minimum: 0, maximum: 50, description: 'Lines to show before each match.' },
+      after: { type: 'integer', minimum: 0, maximum: 50, description: 'Lines to show after each match.' },
+      names_only: { type: 'boolean', description: 'Give the names of the files only.' },
+      max_matches_per_file: { type: 'integer', minimum: 1, description: 'Matches to show of one file, at most.' },
+      total_max_matches: { type: 'integer', minimum: 1, description: 'Matches to show, at most; 100 if left out.' },
+      no_ignore: { type: 'boolean', description: 'Set to true to look in what .gitignore leaves out, too.' },
+    },
+    required: ['pattern'],
+  },
+  aliases: { path: 'dir_path', include: 'include_pattern' },
+  handle: ({ workspace, env }: Pick<ToolContext, 'workspace' | 'env'>) => ({
+    root: workspace.roots[0],
     async run(
       { dir_path = '.', include_pattern, exclude_pattern, no_ignore = false, names_only = false, ...rest },
       signal,
@@ -34,12 +61,15 @@ export function searchFileContent(
       const tree = await openTree(workspace, dir_path, { isIgnoring, accepts }, signal);
       const query = { workspace, place: tree.place, request, pattern: rest.pattern, accepts, isIgnoring };
       const findings =
-        (await searchWithRipgrep(ripgrep(), { ...query, isFixed: rest.fixed_strings === true, glob }, signal)) ??
-        (await searchFiles(tree.directories, request, signal));
+        (await searchWithRipgrep(
+          findRipgrep(env, workspace.roots),
+          { ...query, isFixed: rest.fixed_strings === true, glob },
+          signal,
+        )) ?? (await searchFiles(tree.directories, request, signal));
       return toSearchResult(tree, findings, { isNamesOnly: names_only, keep: workspace.keep });
     },
-  };
-}
+  }),
+});
 
 interface SearchInput {
   readonly pattern: string;

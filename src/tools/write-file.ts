@@ -1,16 +1,33 @@
 import { AppError } from '../core/error.ts';
 import { plural } from '../core/text/format.ts';
 import type { Draft } from '../core/tool.ts';
-import type { WRITE_FILE } from './declarations.ts';
-import { succeed, type ToolHandlers } from './define.ts';
+import { defineTool, succeed, type ToolContext } from './define.ts';
 import { previewChange } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
 import { decodeTextFile, encodeText, findLineEnding, formatCutLinks, type TextFile } from './text-file.ts';
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
-export function writeFile(workspace: Workspace): Required<ToolHandlers<typeof WRITE_FILE>> {
-  return {
+export const writeFile = defineTool({
+  name: 'write_file',
+  classNames: ['WriteFileTool'],
+  set: 'edit',
+  about: 'writes a whole file',
+  description:
+    'Writes a whole text file of the workspace; directories that are missing are made. A file that exists must have ' +
+    'been read with read_file before, all of it. For changes to a part of a file use edit_file.',
+  effect: 'write',
+  target: 'file_path',
+  input: {
+    properties: {
+      file_path: { type: 'string', description: 'The file, relative to the working directory.' },
+      content: { type: 'string', description: 'The complete content of the file, nothing left out.' },
+    },
+    required: ['file_path', 'content'],
+  },
+  aliases: { path: 'file_path' },
+  handle: ({ workspace }: Pick<ToolContext, 'workspace'>) => ({
+    root: workspace.roots[0],
     async preview({ file_path, content }, _signal, draft) {
       const { place, before, after } = await planWrite(workspace, file_path, content, draft);
       const bytes = encodeText(place, before, after);
@@ -27,8 +44,8 @@ export function writeFile(workspace: Workspace): Required<ToolHandlers<typeof WR
         change: { ...countChangedLines(before?.text ?? '', after), cutLinks },
       };
     },
-  };
-}
+  }),
+});
 
 interface WritePlan {
   readonly place: Place;

@@ -1,23 +1,50 @@
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Todo, ToolResult } from '../core/tool.ts';
-import type { WRITE_TODOS } from './declarations.ts';
-import type { ToolHandlers } from './define.ts';
+import { defineTool } from './define.ts';
 
 const MAX_TODOS = 100;
 const STATUSES: readonly Todo['status'][] = ['pending', 'in_progress', 'completed', 'cancelled'];
 
 /** Every call and its result have the whole list, so nothing is kept between calls. */
-export const writeTodos: ToolHandlers<typeof WRITE_TODOS> = {
-  async run({ todos: given }): Promise<ToolResult> {
-    if (given.length > MAX_TODOS) throw todoError(`there are ${given.length} todos`, `Give at most ${MAX_TODOS}.`);
-    const todos = given.map(parseTodo);
-    const running = todos.filter(({ status }) => status === 'in_progress').length;
-    if (running > 1) throw todoError(`${running} todos are in_progress`, 'Only one may be; make the others pending.');
-    const summary = summarize(todos);
-    return { ok: true, response: { output: `The list is kept: ${summary}.`, todos }, summary, todos };
+export const writeTodos = defineTool({
+  name: 'write_todos',
+  classNames: ['WriteTodosTool'],
+  set: 'read',
+  about: 'keeps the list of steps of a longer task',
+  description:
+    'Keeps a list of the steps of a longer task and shows it to the user. Give the whole list each time; it replaces ' +
+    'the one before. Mark a step in_progress before you begin it, only one at a time, and completed as soon as it is ' +
+    'done. Not for work of one or two steps.',
+  effect: 'read',
+  input: {
+    properties: {
+      todos: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            description: { type: 'string' },
+            status: { type: 'string', enum: ['pending', 'in_progress', 'completed', 'cancelled'] },
+          },
+          required: ['description', 'status'],
+        },
+        description: 'All steps, in order.',
+      },
+    },
+    required: ['todos'],
   },
-};
+  handle: () => ({
+    async run({ todos: given }): Promise<ToolResult> {
+      if (given.length > MAX_TODOS) throw todoError(`there are ${given.length} todos`, `Give at most ${MAX_TODOS}.`);
+      const todos = given.map(parseTodo);
+      const running = todos.filter(({ status }) => status === 'in_progress').length;
+      if (running > 1) throw todoError(`${running} todos are in_progress`, 'Only one may be; make the others pending.');
+      const summary = summarize(todos);
+      return { ok: true, response: { output: `The list is kept: ${summary}.`, todos }, summary, todos };
+    },
+  }),
+});
 
 function parseTodo({ description, status }: JsonObject, index: number): Todo & JsonObject {
   const known = STATUSES.find((each) => each === status);

@@ -21,7 +21,7 @@ function tool(name: string, effect: Effect): Tool {
 
 const READ = tool('read_file', 'read');
 const WRITE = tool('write_file', 'write');
-const SHELL = runShellCommand({
+const SHELL = runShellCommand.create({
   shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
   env: {},
   resolveDirectory: async (path) => path,
@@ -29,7 +29,7 @@ const SHELL = runShellCommand({
   background: createBackgroundCommands(),
 });
 const FETCH = tool('web_fetch', 'network');
-const SEARCH = tool('google_web_search', 'network');
+const SEARCH = { ...tool('google_web_search', 'network'), isNeverAsked: true } as const;
 const REMOTE = tool('files__delete', 'execute');
 const ALL = [READ, WRITE, SHELL, FETCH, SEARCH, REMOTE];
 

@@ -22,13 +22,14 @@ const GLOB = { pattern: '**/hit-*.ts' };
 export async function benchSearch({ rounds, seed, ripgrep, isMillion, isQuick, skip }) {
   const scratch = mkdtempSync(join(tmpdir(), 'gmn-bench-search-'));
   try {
-    const { builtins, openWorkspace } = await loadSources(scratch, {
-      'src/tools/builtins.ts': ['builtins'],
+    const { TOOLS, openWorkspace } = await loadSources(scratch, {
+      'src/tools/list.ts': ['TOOLS'],
       'src/tools/workspace/workspace.ts': ['openWorkspace'],
     });
     const subjectsIn = async (tree) => {
       const workspace = await openWorkspace({ roots: [tree], journal: { record: async () => {} } });
-      const toolsWith = (env) => new Map(builtins({ workspace, env }).map((tool) => [tool.name, tool]));
+      const readers = TOOLS.filter(({ set }) => set === 'read');
+      const toolsWith = (env) => new Map(readers.map((tool) => [tool.name, tool.create({ workspace, env })]));
       return subjectsOf({ own: toolsWith({}), helped: toolsWith({ PATH: dirname(ripgrep ?? '') }) }, ripgrep, tree);
     };
     const rows = [];

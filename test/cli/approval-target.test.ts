@@ -22,7 +22,7 @@ test('the directory of a command is given by its real path', async () => {
   const { root, tools, workspace } = await place({ 'sub/a.txt': 'a\n' });
   symlinkSync('sub', join(root, 'link'));
   const { findDirectory } = targetFiles(workspace);
-  const shell = { ...tools.get('read_file')!, name: 'run_shell_command' };
+  const shell = tools.get('run_shell_command')!;
   for (const dir_path of ['sub', './sub/', 'link', join(root, 'sub')])
     expect(await findDirectory(shell, { dir_path })).toBe(join(root, 'sub'));
   expect(await findDirectory(shell, {})).toBe(root);

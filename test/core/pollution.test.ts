@@ -20,11 +20,13 @@ import { defineTool, succeed } from '../../src/tools/define.ts';
 
 const echo = defineTool({
   name: 'echo',
+  set: 'read',
+  about: 'echoes',
   description: 'Says what it got.',
   effect: 'read',
   input: { properties: { text: { type: 'string', description: 't' } }, required: [] },
-  run: async (input) => succeed({ ...input }),
-});
+  handle: () => ({ run: async (input) => succeed({ ...input }) }),
+}).create({});
 
 const SCHEMA = {
   type: 'object',

@@ -23,7 +23,7 @@ const script: Script = JSON.parse(process.env.SCRIPT ?? '');
 const io = processIo(script.color ?? 'never', process.env);
 const signal = createInterruptSignal();
 
-const shell = runShellCommand({
+const shell = runShellCommand.create({
   shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
   env: process.env,
   resolveDirectory: async () => process.cwd(),

@@ -115,7 +115,7 @@ export function tool(name: string, effect: Tool['effect'], preview?: PreviewOf):
   };
 }
 
-export const SHELL = runShellCommand({
+export const SHELL = runShellCommand.create({
   shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
   env: {},
   resolveDirectory: async () => '/w',

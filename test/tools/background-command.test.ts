@@ -6,8 +6,9 @@ import { expect, type TestContext } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { createBackgroundCommands } from '../../src/platform/process/background.ts';
-import { backgroundTools } from '../../src/tools/background-command.ts';
+import { readOutput } from '../../src/tools/read-output.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
+import { stopCommand } from '../../src/tools/stop-command.ts';
 import { linuxTest, posixTest, processesWith } from '../support/posix.ts';
 
 const CALM = new AbortController().signal;
@@ -21,7 +22,7 @@ function shell(t: TestContext) {
   });
   const kept: string[] = [];
   const storeOutput = async (text: string) => `kept-${kept.push(text)}`;
-  const run = runShellCommand({
+  const run = runShellCommand.create({
     ...{ shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false }, env: { PATH: process.env.PATH }, storeOutput },
     resolveDirectory: async (path) => {
       if (path.startsWith('..')) throw new AppError('usage', `${path} is outside of the workspace`);
@@ -29,7 +30,8 @@ function shell(t: TestContext) {
     },
     background,
   });
-  const tools = new Map([run, ...backgroundTools({ background, storeOutput })].map((tool) => [tool.name, tool]));
+  const companions = [readOutput, stopCommand].map((tool) => tool.create({ background, storeOutput }));
+  const tools = new Map([run, ...companions].map((tool) => [tool.name, tool]));
   const call = async (name: string, args: JsonObject, signal = CALM) => {
     const { ok, response } = await tools.get(name)!.invoke(args, signal);
     return { ok, response };

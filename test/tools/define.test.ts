@@ -2,15 +2,16 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { builtins, selectTools } from '../../src/tools/builtins.ts';
+import { selectTools } from '../../src/tools/builtins.ts';
 import { defineTool, succeed } from '../../src/tools/define.ts';
-import { openWorkspace } from '../../src/tools/workspace/workspace.ts';
-import { NO_JOURNAL, temporary } from './place.ts';
+import { TOOLS } from '../../src/tools/list.ts';
 
 const CALM = new AbortController().signal;
 
 const echo = defineTool({
   name: 'echo',
+  set: 'read',
+  about: 'echoes',
   description: 'Says what it got.',
   effect: 'read',
   input: {
@@ -25,8 +26,8 @@ const echo = defineTool({
     required: ['file_path'],
   },
   aliases: { path: 'file_path' },
-  run: async (input) => succeed({ ...input }),
-});
+  handle: () => ({ run: async (input) => succeed({ ...input }) }),
+}).create({});
 
 test.each<[JsonObject, string]>([
   [{}, 'echo: "file_path" is missing. It must be a string.'],
@@ -75,14 +76,18 @@ test('an AppError becomes an outcome; a bug and the reason of an abort are throw
   const failing = (thrown: unknown, before = (): void => {}) =>
     defineTool({
       name: 'x',
+      set: 'read',
+      about: 'throws',
       description: '',
       effect: 'read',
       input: { properties: {}, required: [] },
-      run: async () => {
-        before();
-        throw thrown;
-      },
-    });
+      handle: () => ({
+        run: async () => {
+          before();
+          throw thrown;
+        },
+      }),
+    }).create({});
   expect(await failing(new AppError('usage', 'no')).invoke({}, CALM)).toEqual({ ok: false, response: { error: 'no' } });
   const bug = new TypeError('bug');
   await expect(failing(bug).invoke({}, CALM)).rejects.toBe(bug);
@@ -91,18 +96,31 @@ test('an AppError becomes an outcome; a bug and the reason of an abort are throw
   );
 });
 
-test('the tools come in one order, and sets and names choose among them', async () => {
-  const workspace = await openWorkspace({ roots: [temporary()], journal: NO_JOURNAL });
-  const all = builtins({ workspace, env: {}, others: [echo] });
-  const names = (wanted: Parameters<typeof selectTools>[1]): readonly string[] =>
-    selectTools(all, wanted).map(({ name }) => name);
-  const edit = ['list_directory', 'read_file', 'write_file', 'edit_file', 'glob', 'search_file_content', 'write_todos'];
-  expect(names(['all'])).toEqual([...edit, 'echo']);
-  expect(names(['edit'])).toEqual(edit);
-  expect(names(['read'])).toEqual(['list_directory', 'read_file', 'glob', 'search_file_content', 'write_todos']);
-  expect(names(['none'])).toEqual([]);
-  expect(names(['grep_search', 'replace', 'echo'])).toEqual(['edit_file', 'search_file_content', 'echo']);
-  expect(() => names(['read_fil'])).toThrow('there is no tool read_fil');
-  expect(() => names(['qqqqqqqqqqqq'])).toThrow(AppError);
-  for (const tool of all.slice(0, -1)) expect(tool.input).toMatchObject({ type: 'object' });
+test('a set has all of the one before, and sets and names choose in one order', () => {
+  const names = (...wanted: readonly string[]): readonly string[] => selectTools(wanted).map(({ name }) => name);
+  const all = TOOLS.map(({ name }) => name);
+  const [read, edit] = [names('read'), names('edit')];
+  expect(names('all')).toEqual(all);
+  expect(edit).toEqual(all.filter((name) => edit.includes(name)));
+  expect(read).toEqual(edit.filter((name) => read.includes(name)));
+  expect(edit).toEqual(expect.arrayContaining(['read_file', 'write_file', 'edit_file']));
+  expect([...read].sort()).toEqual([...names(...read)].sort());
+  for (const { name, effect } of selectTools(['read'])) expect([name, effect]).toEqual([name, 'read']);
+  for (const { name, effect } of selectTools(['edit'])) expect(['read', 'write'], name).toContain(effect);
+  expect(names('none')).toEqual([]);
+  expect(names('grep_search', 'replace', 'web_fetch')).toEqual(['edit_file', 'search_file_content', 'web_fetch']);
+  expect(names('read', 'run_shell_command')).toEqual([...read, 'run_shell_command', 'read_output', 'stop_command']);
+  expect(() => names('read_fil')).toThrow('there is no tool read_fil');
+  expect(() => names('qqqqqqqqqqqq')).toThrow(AppError);
+  expect(() => names('none', 'read')).toThrow('none cannot be combined');
+});
+
+test('no two tools share a name, own or official, and a companion has its tool', () => {
+  const names = TOOLS.flatMap(({ name, officialNames = [], classNames = [] }) => [
+    name,
+    ...officialNames,
+    ...classNames,
+  ]);
+  expect(new Set(names).size).toBe(names.length);
+  for (const { companionOf } of TOOLS) expect(TOOLS.map(({ name }) => name)).toContain(companionOf ?? 'read_file');
 });

@@ -5,16 +5,18 @@ import { googleWebSearch } from '../../src/tools/google-web-search.ts';
 test('a search gives the answer with its sources, numbered', async () => {
   const { signal } = new AbortController();
   const asked: string[] = [];
-  const search = googleWebSearch(async (query) => {
-    asked.push(query);
-    return {
-      text: 'Rain.',
-      sources: [
-        { title: 'Weather', uri: 'https://a.example/' },
-        { title: 'More', uri: 'https://b.example/' },
-      ],
-      usage: { totalTokenCount: 7 },
-    };
+  const search = googleWebSearch.create({
+    ground: async (query) => {
+      asked.push(query);
+      return {
+        text: 'Rain.',
+        sources: [
+          { title: 'Weather', uri: 'https://a.example/' },
+          { title: 'More', uri: 'https://b.example/' },
+        ],
+        usage: { totalTokenCount: 7 },
+      };
+    },
   });
   expect(await search.invoke({ query: 'weather in Kyoto' }, signal)).toEqual({
     ok: true,
@@ -28,9 +30,11 @@ test('a search gives the answer with its sources, numbered', async () => {
 
 test('a search without words, an answer or sources still gives the model something to go by', async () => {
   const { signal } = new AbortController();
-  const search = googleWebSearch(async (query) => {
-    if (query === 'broken') throw new AppError('api', 'quota', { hint: 'Wait.' });
-    return { text: query === 'nothing' ? '' : 'Yes.', sources: [], usage: { totalTokenCount: 7 } };
+  const search = googleWebSearch.create({
+    ground: async (query) => {
+      if (query === 'broken') throw new AppError('api', 'quota', { hint: 'Wait.' });
+      return { text: query === 'nothing' ? '' : 'Yes.', sources: [], usage: { totalTokenCount: 7 } };
+    },
   });
   expect(await search.invoke({ query: ' ' }, signal)).toMatchObject({ ok: false });
   expect(await search.invoke({ query: 'nothing' }, signal)).toEqual({

@@ -12,11 +12,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Env } from '../../src/core/io.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool, ToolResult } from '../../src/core/tool.ts';
-import { builtins } from '../../src/tools/builtins.ts';
+import { createBackgroundCommands } from '../../src/platform/process/background.ts';
+import { TOOLS } from '../../src/tools/list.ts';
 import {
   type Journal,
   openWorkspace,
@@ -68,7 +69,18 @@ export async function place(files: Files = {}, options: PlaceOptions = {}): Prom
 
 export async function placeAt(root: string, { env = {}, ...options }: PlaceOptions = {}): Promise<Place> {
   const workspace = await openWorkspace({ roots: [root], journal: NO_JOURNAL, ...options });
-  const tools = new Map(builtins({ workspace, env }).map((tool) => [tool.name, tool]));
+  const context = {
+    workspace,
+    env,
+    shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
+    background: createBackgroundCommands(),
+    resolveDirectory: async (path: string) => join(root, path),
+    storeOutput: workspace.keep,
+    storeUntrusted: workspace.keepUntrusted,
+    send: async () => expect.unreachable(),
+    ground: async () => expect.unreachable(),
+  };
+  const tools = new Map(TOOLS.map((tool) => [tool.name, tool.create(context)]));
   const call = async (name: string, args: JsonObject, signal = CALM): Promise<ToolResult> =>
     tools.get(name)!.invoke(args, signal);
   return {

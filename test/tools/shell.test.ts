@@ -6,7 +6,7 @@ import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { createBackgroundCommands } from '../../src/platform/process/background.ts';
 import { runShell } from '../../src/platform/process/shell.ts';
-import { runShellCommand, type ShellToolOptions } from '../../src/tools/run-shell-command.ts';
+import { runShellCommand, type ShellContext } from '../../src/tools/run-shell-command.ts';
 import { fifo, linuxTest, posixTest, processesWith } from '../support/posix.ts';
 import { standStill } from '../support/stopped.ts';
 
@@ -18,11 +18,11 @@ function workspace(t: TestContext): string {
   return root;
 }
 
-function shellTool(t: TestContext, options: Partial<ShellToolOptions> = {}) {
+function shellTool(t: TestContext, options: Partial<ShellContext> = {}) {
   const root = workspace(t);
   const background = createBackgroundCommands();
   t.onTestFinished(() => background.close());
-  const tool = runShellCommand({
+  const tool = runShellCommand.create({
     shell: SH,
     env: { PATH: process.env.PATH },
     resolveDirectory: async (path) => {

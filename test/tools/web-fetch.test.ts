@@ -41,7 +41,7 @@ async function web(t: TestContext, handler: Handler, { timeoutMs = 5000 } = {}) 
       return (isFirst ? (names[host] ?? []) : ['127.0.0.9']).map((address) => ({ address, family: 4 }));
     },
   });
-  const tool = webFetch({ send, timeoutMs, keep: async (text) => `/shelf/${text.length}` });
+  const tool = webFetch.create({ send, timeoutMs, storeUntrusted: async (text) => `/shelf/${text.length}` });
   const fetchIt = async (args: JsonObject, signal = new AbortController().signal) => tool.invoke(args, signal);
   return { tool, requests, resolved, port, fetchIt, base: `http://page.test:${port}` };
 }
@@ -123,7 +123,9 @@ test.each([
       (host === 'mixed.test' ? ['127.0.0.1', '127.0.0.9'] : ['127.0.0.9']).map((address) => ({ address, family: 4 })),
   });
   const url = given.replace('PORT', String(port));
-  const outcome = await webFetch({ send, keep: async () => undefined }).invoke({ url }, new AbortController().signal);
+  const outcome = await webFetch
+    .create({ send, storeUntrusted: async () => undefined })
+    .invoke({ url }, new AbortController().signal);
   expect(outcome).toEqual({
     ok: false,
     summary: `${name} is not an address of the open internet`,

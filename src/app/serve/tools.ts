@@ -4,7 +4,8 @@ import { secretFiles } from '../../approval/targets.ts';
 import { AppError } from '../../core/error.ts';
 import type { TurnEvent } from '../../core/event.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import type { Approve } from '../../core/tool.ts';
+import type { Approve, Effect } from '../../core/tool.ts';
+import { findBuiltin, listNamesByEffect } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 import type { ToolOptions } from '../toolbox.ts';
 
@@ -13,17 +14,13 @@ export interface Permissions {
   readonly shell: boolean;
 }
 
-const SHELL = 'run_shell_command';
-const FLAGS: Readonly<Record<string, string>> = {
-  write_file: '--allow-write',
-  edit_file: '--allow-write',
-  [SHELL]: '--allow-shell',
-};
+const FLAGS: Readonly<Partial<Record<Effect, string>>> = { write: '--allow-write', execute: '--allow-shell' };
 
 export function toToolOptions({ write, shell }: Permissions): ToolOptions {
   // The server's flags decide what is allowed, not the approval mode in the user's settings.
   const fixed = { outputFormat: 'json', approvalMode: 'default' } as const;
-  if (shell) return { ...fixed, tools: `read${write ? ',write_file,edit_file' : ''},${SHELL}` };
+  const named = ['read', ...(write ? listNamesByEffect('write') : []), ...listNamesByEffect('execute')];
+  if (shell) return { ...fixed, tools: named.join(',') };
   // A set instead of names, so that no writing tool is offered in a home directory even if it is a root.
   return { ...fixed, tools: write ? 'edit' : 'read' };
 }
@@ -36,7 +33,7 @@ export function denyQuestions<Kind extends Agent>(
   const { findSecret } = secretFiles(workspace);
   const policy = approvalPolicy({
     mode: permissions.write ? 'auto_edit' : 'default',
-    allowedTools: permissions.shell ? [SHELL] : [],
+    allowedTools: permissions.shell ? listNamesByEffect('execute') : [],
     isTrusted: () => false,
   });
   const approve: Approve = async (tool, call) => {
@@ -54,7 +51,8 @@ export function denyQuestions<Kind extends Agent>(
 
 export function reportUnoffered(event: TurnEvent, { tools }: Agent, refused: string[]): void {
   if (event.type !== 'call' || tools.some(({ name }) => name === event.name)) return;
-  const flag = Object.hasOwn(FLAGS, event.name) ? FLAGS[event.name] : undefined;
+  const effect = findBuiltin(event.name)?.effect;
+  const flag = effect === undefined ? undefined : FLAGS[effect];
   const hint = flag === undefined ? '' : `; whoever runs the server can allow it with ${flag}`;
   refused.push(`${sanitize(event.name.slice(0, 80))}: not offered by this server${hint}`);
 }

@@ -10,6 +10,7 @@ import { randomId } from '../../platform/runtime/random-id.ts';
 import { isInteractive } from '../../platform/terminal/io.ts';
 import { noteProgress, withoutSpinner } from '../../render/spinner.ts';
 import { BUILTIN_NAMES, isSelected } from '../../tools/builtins.ts';
+import { readFile } from '../../tools/read-file.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 import { openOwnWorkspace, type ToolOptions } from '../toolbox.ts';
 import { createUndoStore } from '../undo-store.ts';
@@ -132,7 +133,7 @@ function openTools(
   const askPaused: RunPaused = (work) => runPaused(() => withoutSpinner(app.io.err, work));
   const isText = (options.outputFormat ?? 'text') === 'text';
   // Without read_file the model could not read a stored output.
-  const isReadable = isSelected('read_file', splitList([options.tools ?? 'none']));
+  const isReadable = isSelected(readFile.name, splitList([options.tools ?? 'none']));
   return openMcpTools(
     {
       servers,

@@ -1,0 +1,32 @@
+import type { ToolDefinition } from './define.ts';
+import { editFile } from './edit-file.ts';
+import { glob } from './glob.ts';
+import { googleWebSearch } from './google-web-search.ts';
+import { listDirectory } from './list-directory.ts';
+import { readFile } from './read-file.ts';
+import { readOutput } from './read-output.ts';
+import { runShellCommand } from './run-shell-command.ts';
+import { searchFileContent } from './search-file-content.ts';
+import { stopCommand } from './stop-command.ts';
+import { webFetch } from './web-fetch.ts';
+import { writeFile } from './write-file.ts';
+import { writeTodos } from './write-todos.ts';
+
+/**
+ * Every built-in tool, in the order in which the model is told about them. `npm run docs` adds those that are missing; the order may
+ * be changed by hand.
+ */
+export const TOOLS: readonly ToolDefinition[] = [
+  listDirectory,
+  readFile,
+  writeFile,
+  editFile,
+  glob,
+  searchFileContent,
+  writeTodos,
+  runShellCommand,
+  readOutput,
+  stopCommand,
+  webFetch,
+  googleWebSearch,
+];

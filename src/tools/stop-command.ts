@@ -1,0 +1,15 @@
+import { BACKGROUND_INPUT, type BackgroundContext, toBackgroundResult } from './background-command.ts';
+import { defineTool } from './define.ts';
+
+export const stopCommand = defineTool({
+  name: 'stop_command',
+  set: 'all',
+  companionOf: 'run_shell_command',
+  about: 'ends what runs in the background',
+  description: 'Ends a command in the background and everything it has started, and gives what it printed last.',
+  effect: 'read',
+  input: BACKGROUND_INPUT,
+  handle: (context: BackgroundContext) => ({
+    run: async ({ id }) => toBackgroundResult(id, await context.background.stop(id), context),
+  }),
+});
