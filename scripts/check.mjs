@@ -8,4 +8,5 @@ process.env.GOGC ??= 'off';
 tool('typescript/bin/tsc', ['--noEmit']);
 tool('@biomejs/biome/bin/biome', ['check', '--error-on-warnings', '.']);
 if (!existsSync(`${root}/dist/help`)) run(process.execPath, [`${root}/scripts/build.mjs`]);
+run(process.execPath, [`${root}/scripts/tools.mjs`, '--check']);
 run(process.execPath, [`${root}/scripts/docs.mjs`, '--check']);

@@ -176,10 +176,6 @@ function createToolContext(
     const { createPinnedClient, isPublicAddress } = await import('../platform/http/pinned.ts');
     return createPinnedClient({ isAllowedAddress: isPublicAddress, timers });
   });
-  const loadGround = loadOnce(async () => {
-    const { createGround } = await import('../agent/grounding.ts');
-    return createGround(opened.model, { model: opened.modelId, generationConfig: opened.generationConfig });
-  });
   return {
     workspace,
     env,
@@ -199,7 +195,10 @@ function createToolContext(
     storeUntrusted: workspace.keepUntrusted,
     onOutput: (text) => addOutput(app.io.err, text),
     send: async (...request) => (await loadSend())(...request),
-    ground: async (...query) => (await loadGround())(...query),
+    ground: async (...query) => {
+      const { createGround } = await import('../agent/grounding.ts');
+      return createGround(opened.model, { model: opened.modelId, generationConfig: opened.generationConfig })(...query);
+    },
   };
 }
 

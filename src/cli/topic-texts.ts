@@ -1,4 +1,5 @@
-import type { Topic } from './help.ts';
+import { formatColumns, type Topic } from './help.ts';
+import { TOOL_SETS } from './table/tools.ts';
 
 /** The topics written by hand; the others are generated from tables. */
 export const TEXTS: Readonly<Record<Exclude<Topic, 'env' | 'exit-codes' | 'flags'>, string>> = {
@@ -131,12 +132,7 @@ stderr stays empty. Fields are only ever added.
   gmn "hello" -o stream-json | jq -rj 'select(.type=="content").text'
 `,
   tools: `--tools says what the model may use; a prompt has none unless you say so.
-  read     list_directory, read_file, glob, search_file_content, write_todos
-  edit     those, and write_file, edit_file
-  all      those, and run_shell_command (read_output, stop_command), web_fetch,
-           google_web_search
-  names    read_file,glob
-
+${formatColumns([...TOOL_SETS, ['names', 'read_file,glob']].map(([set, text]) => [set.padEnd(7), text]))}
 What changes something asks first, with a diff or the exact command, if there is
 a terminal; otherwise the call is denied, and the model gets the reason.
   --approval-mode auto_edit     edits run without asking, commands still ask

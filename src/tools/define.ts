@@ -13,7 +13,7 @@ import type { Workspace } from './workspace/workspace.ts';
 /** The sets of `--tools`, each with all of the one before. */
 export const TOOL_SETS = ['read', 'edit', 'all'] as const;
 
-export type ToolSet = (typeof TOOL_SETS)[number];
+type ToolSet = (typeof TOOL_SETS)[number];
 
 /** What a run has for its tools; each tool names what it needs of it. */
 export interface ToolContext {

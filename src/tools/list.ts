@@ -12,10 +12,7 @@ import { webFetch } from './web-fetch.ts';
 import { writeFile } from './write-file.ts';
 import { writeTodos } from './write-todos.ts';
 
-/**
- * Every built-in tool, in the order in which the model is told about them. `npm run docs` adds those that are missing; the order may
- * be changed by hand.
- */
+/** In the order in which the model is told about them. `npm run docs` adds new ones; the order may be changed by hand. */
 export const TOOLS: readonly ToolDefinition[] = [
   listDirectory,
   readFile,

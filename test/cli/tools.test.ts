@@ -5,6 +5,7 @@ import { describe, expect, type TestContext, test } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
+import { listSet } from '../support/tool-sets.ts';
 
 function call(name: string, args: object, more: object = {}): object {
   return { functionCall: { name, args }, thoughtSignature: 'c2ln', ...more };
@@ -75,11 +76,8 @@ test('without --tools none are offered', async (t) => {
 });
 
 test.for([
-  { set: 'read', names: ['list_directory', 'read_file', 'glob', 'search_file_content', 'write_todos'] },
-  {
-    set: 'edit',
-    names: ['list_directory', 'read_file', 'write_file', 'edit_file', 'glob', 'search_file_content', 'write_todos'],
-  },
+  { set: 'read', names: listSet('read') },
+  { set: 'edit', names: listSet('edit') },
   { set: 'glob,read_file', names: ['read_file', 'glob'] },
 ])('--tools $set offers $names', async ({ set, names }, t) => {
   const gemini = await fakeGemini(t, [reply('hi')]);
@@ -365,7 +363,7 @@ describe('where everything one has would be in reach', () => {
     const [{ functionDeclarations }] = gemini.requests[0]?.body.tools ?? [{}];
     return functionDeclarations.map(({ name }: { name: string }) => name);
   };
-  const READERS = ['list_directory', 'read_file', 'glob', 'search_file_content', 'write_todos'];
+  const READERS = listSet('read');
 
   posixTest('a home directory spelled through a link gets no tool that writes', async (t) => {
     const names = await offeredIn(t, ({ root, home }) => {

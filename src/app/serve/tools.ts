@@ -51,8 +51,7 @@ export function denyQuestions<Kind extends Agent>(
 
 export function reportUnoffered(event: TurnEvent, { tools }: Agent, refused: string[]): void {
   if (event.type !== 'call' || tools.some(({ name }) => name === event.name)) return;
-  const effect = findBuiltin(event.name)?.effect;
-  const flag = effect === undefined ? undefined : FLAGS[effect];
+  const flag = FLAGS[findBuiltin(event.name)?.effect ?? 'read'];
   const hint = flag === undefined ? '' : `; whoever runs the server can allow it with ${flag}`;
   refused.push(`${sanitize(event.name.slice(0, 80))}: not offered by this server${hint}`);
 }

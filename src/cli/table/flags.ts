@@ -1,4 +1,5 @@
 import { AUTH_TYPES } from '../../core/credential.ts';
+import { TOOL_NAMES } from './tools.ts';
 
 /**
  * Flags of every command: they configure the program itself. `--help` and `--version` are handled before any command.
@@ -105,22 +106,6 @@ export const THINKING_FLAGS = [
     help: 'How hard the model thinks; checked against the model',
   },
   { long: 'show-thoughts', help: 'Show reasoning summaries: on stderr, or as thought events' },
-] as const;
-
-/** A test compares them with the actual tools. */
-const TOOL_NAMES = [
-  'list_directory',
-  'read_file',
-  'write_file',
-  'edit_file',
-  'glob',
-  'search_file_content',
-  'write_todos',
-  'run_shell_command',
-  'read_output',
-  'stop_command',
-  'web_fetch',
-  'google_web_search',
 ] as const;
 
 export const TOOL_SUGGESTIONS = ['none', 'read', 'edit', 'all', ...TOOL_NAMES] as const;

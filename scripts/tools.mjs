@@ -1,0 +1,127 @@
+// Writes every list of the tools from their objects in src/tools/: the list itself, what the command line knows of them, and the
+// tables of docs/tools.md. With --check, fails if one is not up to date.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { bundling } from './bundle.mjs';
+import { root } from './project.mjs';
+
+const isCheck = process.argv.includes('--check');
+const LIST = 'src/tools/list.ts';
+const PAGE = 'docs/tools.md';
+const MODES = ['default', 'auto_edit', 'plan', 'yolo'];
+const NOTE = '// Written by `npm run docs` from the tools in src/tools/.';
+
+update(LIST, formatList(readFileSync(join(root, LIST), 'utf8')));
+const { TOOLS, TOOL_SETS, approvalPolicy, dropLoneCompanions, selectOfferedTools } = await importTools();
+update('src/cli/table/tools.ts', formatNames());
+update(PAGE, fillIn(fillIn(readFileSync(join(root, PAGE), 'utf8'), 'tools', formatTools()), 'modes', formatModes()));
+
+function update(path, text) {
+  if (readFileSync(join(root, path), 'utf8') === text) return;
+  if (!isCheck) return writeFileSync(join(root, path), text);
+  console.error(`${path} does not match the tools in src/tools/. Run: npm run docs`);
+  process.exit(1);
+}
+
+/** The order is that of the list as it is; new tools come last. */
+function formatList(before) {
+  const files = new Map(
+    readdirSync(join(root, 'src', 'tools'))
+      .filter((name) => name.endsWith('.ts'))
+      .flatMap((name) => {
+        const text = readFileSync(join(root, 'src', 'tools', name), 'utf8');
+        return [...text.matchAll(/^export const (\w+) = defineTool\(/gm)].map(([, tool]) => [tool, `./${name}`]);
+      }),
+  );
+  const order = [...before.matchAll(/^ {2}(\w+),$/gm)].map(([, tool]) => tool);
+  const tools = [...new Set([...order, ...files.keys()])].filter((tool) => files.has(tool));
+  const imports = [['type ToolDefinition', './define.ts'], ...files].sort(([, one], [, two]) => (one < two ? -1 : 1));
+  return `${imports.map(([name, path]) => formatImport(name, path)).join('')}
+/** In the order in which the model is told about them. \`npm run docs\` adds new ones; the order may be changed by hand. */
+export const TOOLS: readonly ToolDefinition[] = [
+${tools.map((tool) => `  ${tool},\n`).join('')}];
+`;
+}
+
+function formatImport(name, path) {
+  return name.startsWith('type ')
+    ? `import type { ${name.slice(5)} } from '${path}';\n`
+    : `import { ${name} } from '${path}';\n`;
+}
+
+async function importTools() {
+  const { outputFiles } = await build({
+    ...bundling,
+    stdin: {
+      contents: `export { TOOLS } from './${LIST}';
+        export { TOOL_SETS } from './src/tools/define.ts';
+        export { dropLoneCompanions } from './src/tools/builtins.ts';
+        export { approvalPolicy, selectOfferedTools } from './src/approval/policy.ts';`,
+      resolveDir: root,
+    },
+    format: 'esm',
+    write: false,
+  });
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
+}
+
+function formatNames() {
+  const rows = TOOL_SETS.map((set, index) => {
+    const own = TOOLS.filter((tool) => tool.set === set && tool.companionOf === undefined);
+    return `  ['${set}', '${index === 0 ? '' : 'those, and '}${own.map(formatWithCompanions).join(', ')}'],\n`;
+  });
+  return `${NOTE}
+
+export const TOOL_NAMES = [
+${TOOLS.map(({ name }) => `  '${name}',\n`).join('')}] as const;
+
+export const TOOL_SETS = [
+${rows.join('')}] as const;
+`;
+}
+
+function formatWithCompanions({ name }) {
+  const companions = TOOLS.filter(({ companionOf }) => companionOf === name);
+  return companions.length === 0 ? name : `${name} (${companions.map((tool) => tool.name).join(', ')})`;
+}
+
+function fillIn(page, name, table) {
+  return page.replace(new RegExp(`(?<=<!-- ${name}: .*-->\n)[^]*?(?=<!-- /${name} -->)`), () => table);
+}
+
+function formatTools() {
+  const rows = TOOLS.map((tool) => {
+    const { name, officialNames = [], companionOf, set, about, input } = tool;
+    const names = [`\`${name}\``, ...officialNames.map((official) => `(\`${official}\`)`)].join(' ');
+    const parameters = Object.keys(input.properties).map((parameter) => `\`${parameter}\``);
+    const beside = companionOf === undefined ? '' : `; offered with \`${companionOf}\``;
+    return `| ${names} | ${set} | ${about}: ${parameters.join(', ')}${beside} | ${describeQuestion(tool)} |\n`;
+  });
+  return `| tool | set | what it does | asks first |\n|---|---|---|---|\n${rows.join('')}`;
+}
+
+function describeQuestion(tool) {
+  if (tool.effect === 'read' && tool.target !== undefined) return 'only for files that may hold secrets';
+  return decide(tool, 'default') === 'ask' ? 'yes' : 'no';
+}
+
+function decide(tool, mode) {
+  if (!dropLoneCompanions(selectOfferedTools(TOOLS, mode)).includes(tool)) return 'not offered';
+  return approvalPolicy({ mode, allowedTools: [], isTrusted: () => false }).rule({ tool, args: {} }).kind;
+}
+
+/** Tools that are treated alike share a row; those of MCP servers are treated as what uses the network. */
+function formatModes() {
+  const groups = new Map();
+  for (const tool of TOOLS) {
+    const decisions = MODES.map((mode) => decide(tool, mode)).join(' | ');
+    groups.set(decisions, [...(groups.get(decisions) ?? []), tool]);
+  }
+  const rows = [...groups].map(([decisions, tools]) => {
+    const hasServers = tools.some(({ effect, isNeverAsked }) => effect === 'network' && !isNeverAsked);
+    const names = tools.map(({ name }) => `\`${name}\``).join(', ');
+    return `| ${names}${hasServers ? ', tools of MCP servers' : ''} | ${decisions} |\n`;
+  });
+  return `| tools | ${MODES.map((mode) => `\`${mode}\``).join(' | ')} |\n|---|---|---|---|---|\n${rows.join('')}`;
+}
