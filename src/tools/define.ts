@@ -13,8 +13,6 @@ import type { Workspace } from './workspace/workspace.ts';
 /** The sets of `--tools`, each with all of the one before. */
 export const TOOL_SETS = ['read', 'edit', 'all'] as const;
 
-type ToolSet = (typeof TOOL_SETS)[number];
-
 /** What a run has for its tools; each tool names what it needs of it. */
 export interface ToolContext {
   readonly workspace: Workspace;
@@ -41,7 +39,7 @@ interface ToolFacts<S extends InputSchema> {
   /** Class names that the settings of the official CLI also have. */
   readonly classNames?: readonly string[];
   /** The smallest set of `--tools` that has it. */
-  readonly set: ToolSet;
+  readonly set: (typeof TOOL_SETS)[number];
   /** It has a use only beside this tool, and is offered together with it. */
   readonly companionOf?: string;
   /** In a few words, for people. */

@@ -1,12 +1,13 @@
 import { BACKGROUND_INPUT, type BackgroundContext, toBackgroundResult } from './background-command.ts';
 import { defineTool } from './define.ts';
+import { runShellCommand } from './run-shell-command.ts';
 
 const WAIT_MS = 10_000;
 
 export const readOutput = defineTool({
   name: 'read_output',
   set: 'all',
-  companionOf: 'run_shell_command',
+  companionOf: runShellCommand.name,
   about: 'reads what runs in the background',
   description:
     'What a command in the background has printed since you last looked, and whether it still runs. Waits up to ' +

@@ -1,10 +1,11 @@
 import { BACKGROUND_INPUT, type BackgroundContext, toBackgroundResult } from './background-command.ts';
 import { defineTool } from './define.ts';
+import { runShellCommand } from './run-shell-command.ts';
 
 export const stopCommand = defineTool({
   name: 'stop_command',
   set: 'all',
-  companionOf: 'run_shell_command',
+  companionOf: runShellCommand.name,
   about: 'ends what runs in the background',
   description: 'Ends a command in the background and everything it has started, and gives what it printed last.',
   effect: 'read',
