@@ -278,8 +278,8 @@ test('a plan that was made elsewhere is not believed, though gmn could have writ
   await (await openPlan(place, FRESH)).close();
   expect((await openPlan(place))?.plan.runId).toBe(FRESH.runId);
   const elsewhere = { path, tokens: join(cwd, 'of-another-home') };
-  for (const opening of [openPlan(elsewhere), openPlan(elsewhere, FRESH)]) {
-    await expect(opening).rejects.toMatchObject({ fault: 'usage', hint: expect.stringContaining('copy that, too') });
+  for (const open of [() => openPlan(elsewhere), () => openPlan(elsewhere, FRESH)]) {
+    await expect(open()).rejects.toMatchObject({ fault: 'usage', hint: expect.stringContaining('copy that, too') });
   }
   await (await openPlan(place, FRESH)).remove();
   expect(readdirSync(place.tokens)).toEqual([]);
