@@ -63,7 +63,7 @@ export interface Turn {
   readonly prompt: StoredContent;
   readonly signal: AbortSignal;
   /** Tokens of the conversation before the prompt, if the server has counted them. */
-  readonly tokensBefore?: number | undefined;
+  readonly tokensBefore?: number;
   readonly repliesBefore?: number;
 }
 
@@ -73,7 +73,7 @@ export type RunTurn = (agent: Agent, turn: Turn) => AsyncGenerator<TurnEvent, vo
 interface MemoryOptions {
   readonly keepsReplies?: boolean;
   readonly earlier?: readonly StoredContent[];
-  readonly compacted?: readonly Compaction[] | undefined;
+  readonly compacted?: readonly Compaction[];
 }
 
 export function createMemoryHistory(options: MemoryOptions = {}): History {

@@ -26,9 +26,9 @@ interface NextRequest {
   /** The whole conversation. */
   readonly contents: readonly StoredContent[];
   readonly compactions: readonly Compaction[];
-  readonly counted?: CountedRequest | undefined;
+  readonly counted?: CountedRequest;
   /** The server refused the request because it is too long. */
-  readonly refusal?: AppError<'api'> | undefined;
+  readonly refusal?: AppError<'api'>;
 }
 
 export interface Room {

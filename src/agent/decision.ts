@@ -46,7 +46,7 @@ export async function decide(
   if (tool.effect === 'write' && agent.redaction?.writesMark(call.args)) return refusedDecision(MARK_MESSAGE);
   const decision = await agent.approve(tool, call, {
     signal,
-    ...(tool.effect === 'write' ? { following: findFollowingWrites(following) } : {}),
+    following: tool.effect === 'write' ? findFollowingWrites(following) : undefined,
   });
   signal.throwIfAborted();
   switch (decision.kind) {
@@ -57,7 +57,7 @@ export async function decide(
     case 'deny':
       return {
         kind: 'refused',
-        outcome: { ...errorResult(decision.reason), ...(decision.isReported && { isReported: true }) },
+        outcome: { ...errorResult(decision.reason), isReported: decision.isReported },
       };
     case 'stop':
       throw new AppError('interrupted', `stopped before ${tool.name} was run`, {

@@ -34,7 +34,7 @@ export async function* writeSummary(
   const { model, safetySettings, generationConfig } = agent.request;
   const request = {
     model,
-    ...(safetySettings === undefined ? {} : { safetySettings }),
+    safetySettings,
     generationConfig: toPlainConfig(generationConfig),
     contents: [{ role: 'user', parts: [{ text: `${REQUEST}\n\n${formatRecord(older, inputTokens)}` }] }] as const,
   };

@@ -152,6 +152,5 @@ function toResponseContent({ id, givenId, name }: ReplyCall, { response, media =
 
 function toAnswerEvent({ call: { id, name }, decision, elapsedMs }: Slot, outcome: ToolResult): TurnEvent {
   const args = decision?.kind === 'run' ? decision.args : undefined;
-  const optional = { ...(args === undefined ? {} : { args }), ...(elapsedMs === undefined ? {} : { elapsedMs }) };
-  return { type: 'answer', id, name, ...optional, outcome };
+  return { type: 'answer', id, name, args, elapsedMs, outcome };
 }

@@ -32,10 +32,9 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
     usage = addUsage(addUsage(usage, roomUsage), reply.usage);
     if (calls === undefined) {
       const { grounding, citations, serviceTier } = reply;
-      const sources = (grounding ?? citations) && {
-        sources: (await import('./grounding.ts')).toSources(grounding ?? {}, citations),
-      };
-      yield { type: 'end', finishReason, usage, model, ...sources, ...(serviceTier ? { serviceTier } : {}) };
+      const sources =
+        (grounding ?? citations) && (await import('./grounding.ts')).toSources(grounding ?? {}, citations);
+      yield { type: 'end', finishReason, usage, model, sources, serviceTier };
       return;
     }
     answer ??= (await import('./tool-calls.ts')).createToolCallRunner(agent, turn);
@@ -100,7 +99,7 @@ function createAsk(agent: Agent, turn: Turn, prepared: PreparedTurn): () => Asyn
     // Contents that a summary replaces are not sent.
     const distrusted = Math.max(0, unsignedCount - (history.contents.length - sent.length));
     const contents = await prepareContents(sent, { origin: agent.origin, distrusted });
-    return agent.model.stream({ ...config, model, contents, ...(keepLimit > 0 ? { keepLimit } : {}) }, signal);
+    return agent.model.stream({ ...config, model, contents, keepLimit: keepLimit || undefined }, signal);
   }
 
   function takeEvent(event: ReplyEvent, partial: PartialReply): boolean {
@@ -305,7 +304,6 @@ function toHistoryRecord({ calls, usage, model, finishReason, pages }: Reply, re
   // Only signatures depend on the origin, and finding the account takes time at startup.
   const isSigned = received.parts.some((part) => 'thoughtSignature' in part);
   const content: StoredContent = isSigned ? { ...received, origin: origin() } : received;
-  const read = pages === undefined ? {} : { pages };
-  if (calls !== undefined) return { kind: 'call', content, usage, model, ...read } as const;
-  return { kind: 'reply', content, usage, model, finishReason, ...read } as const;
+  if (calls !== undefined) return { kind: 'call', content, usage, model, pages } as const;
+  return { kind: 'reply', content, usage, model, finishReason, pages } as const;
 }

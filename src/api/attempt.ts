@@ -17,7 +17,7 @@ export interface Attempt {
 /** Every request passes here before it is sent. Throws AppError, or the signal's reason. */
 export async function beginAttempt(
   { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
-  { spending }: { readonly spending?: SpendingLimit | undefined },
+  { spending }: { readonly spending?: SpendingLimit },
   deadline: Deadline | undefined,
 ): Promise<Attempt> {
   signal.throwIfAborted();

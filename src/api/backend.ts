@@ -136,7 +136,7 @@ interface HeaderOptions {
   readonly signal: AbortSignal;
   readonly refresh: boolean;
   /** With `refresh`: the headers the server rejected; absent: the latest ones. */
-  readonly refused?: Readonly<Record<string, string>> | undefined;
+  readonly refused?: Readonly<Record<string, string>>;
 }
 
 /** Headers that hold a secret, alone or after the word `Bearer`. */
@@ -144,7 +144,8 @@ export const SECRET_HEADERS: readonly string[] = ['authorization', 'x-goog-api-k
 
 export function createIdentity(credential: Credential, carrier: AuthScheme, quotaProject?: string): Identity {
   const secrets = new Set<string>();
-  const charged = carrier === 'bearer' && quotaProject ? { 'x-goog-user-project': quotaProject } : {};
+  const charged: Readonly<Record<string, string>> =
+    carrier === 'bearer' && quotaProject ? { 'x-goog-user-project': quotaProject } : {};
   return {
     kind: carrier === 'key' ? 'key' : 'account',
     canRefresh: credential.refresh !== undefined,

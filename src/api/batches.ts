@@ -88,18 +88,17 @@ function tryParseJob(fields: Fields): readonly BatchJob[] {
   const stats = isObject(metadata.batchStats) ? metadata.batchStats : {};
   const problem = isObject(fields.error) ? toNonEmptyString(fields.error.message) : undefined;
   const createdAt = Date.parse(String(metadata.createTime));
-  const results = findResults([fields.response, metadata.output, metadata.dest]);
   return [
     {
       name,
       displayName: toNonEmptyString(metadata.displayName) ?? '',
       state: toBatchState(metadata.state, fields),
-      ...(Number.isNaN(createdAt) ? {} : { createdAt }),
-      ...toCount('requests', stats.requestCount),
-      ...toCount('successful', stats.successfulRequestCount),
-      ...toCount('failed', stats.failedRequestCount),
-      ...(results === undefined ? {} : { results }),
-      ...(problem === undefined ? {} : { problem }),
+      createdAt: Number.isNaN(createdAt) ? undefined : createdAt,
+      requests: toCount(stats.requestCount),
+      successful: toCount(stats.successfulRequestCount),
+      failed: toCount(stats.failedRequestCount),
+      results: findResults([fields.response, metadata.output, metadata.dest]),
+      problem,
     },
   ];
 }
@@ -125,9 +124,9 @@ function toBatchState(state: unknown, { done, error, response }: Fields): BatchS
 }
 
 /** int64 comes as a string. */
-function toCount<Key extends string>(key: Key, value: unknown): { readonly [K in Key]?: number } {
+function toCount(value: unknown): number | undefined {
   const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
-  return isCount(count) ? ({ [key]: count } as { readonly [K in Key]: number }) : {};
+  return isCount(count) ? count : undefined;
 }
 
 /** The results are in the response or in the metadata; inlined ones at one level of nesting or two. */
@@ -164,7 +163,7 @@ async function parseResult(value: Fields, context: ResultContext): Promise<Batch
     throw thrown;
   });
   const counted = reader.counted();
-  return { key, reply, ...(counted === undefined ? {} : { counted }) };
+  return { key, reply, counted };
 }
 
 /** Throws AppError `api`. */
@@ -185,7 +184,7 @@ async function parseReply(
   const { events: rest, reply } = await reader.finish();
   const text = [...events, ...rest].map((event) => (event.type === 'text' ? event.delta : '')).join('');
   const { usage, details, finishReason, model: answeredBy } = reply;
-  return { text, usage, finishReason, model: answeredBy, ...(details === undefined ? {} : { details }) };
+  return { text, usage, finishReason, model: answeredBy, details };
 }
 
 /** From google.rpc.Code, which the error of a row may have, to the HTTP status of the same meaning. */

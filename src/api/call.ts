@@ -27,30 +27,30 @@ export interface ModelOptions {
   readonly trace: Trace;
   readonly retryBaseMs: number;
   /** The maximum number of retries; three by default. */
-  readonly retries?: number | undefined;
+  readonly retries?: number;
   /** Whether thoughts are shown: a call is not retried once something was shown. */
   readonly showsThoughts: boolean;
   /** When the run must end, in milliseconds since the epoch; undefined if there is no deadline. */
-  readonly deadline?: (() => number | undefined) | undefined;
+  readonly deadline?: () => number | undefined;
   /** A deadline for each request, its retries included; 0 means none. */
   readonly requestTimeout?: { readonly ms: number; readonly error: () => AppError } | undefined;
   /** How long a stream may send only comments; see `SseOptions`. */
-  readonly contentIdleMs?: number | undefined;
-  readonly fallback?: Fallback | undefined;
+  readonly contentIdleMs?: number;
+  readonly fallback?: Fallback;
   /** Tried in order, each with a notice, when the model before is overloaded and nothing was shown. */
-  readonly alternatives?: readonly Substitute[] | undefined;
+  readonly alternatives?: readonly Substitute[];
   readonly takeNotices?: () => readonly string[];
   /** Asked before every request: the first one, retries, resumptions, continuations, and those to other models. */
-  readonly spending?: SpendingLimit | undefined;
+  readonly spending?: SpendingLimit;
   /** Gets what the service counted for every request, also for one that failed: that is billed. */
-  readonly onCall?: ((call: CountedCall) => void) | undefined;
+  readonly onCall?: (call: CountedCall) => void;
 }
 
 interface Call {
   readonly asked: ModelRequest;
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
-  readonly retry?: Retry | undefined;
+  readonly retry?: Retry;
   isSent: boolean;
   hasBegun: boolean;
   hasShown: boolean;

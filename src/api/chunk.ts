@@ -7,21 +7,21 @@ import { filterObjects, isObject, type JsonObject, toNonEmptyString } from '../c
 export interface Chunk {
   /** The original objects, unknown fields included. */
   readonly parts: readonly Part[];
-  readonly finishReason?: string | undefined;
-  readonly finishMessage?: string | undefined;
+  readonly finishReason?: string;
+  readonly finishMessage?: string;
   /** Its counts are not checked. */
-  readonly usageMetadata?: Readonly<Record<string, unknown>> | undefined;
-  readonly modelVersion?: string | undefined;
+  readonly usageMetadata?: Readonly<Record<string, unknown>>;
+  readonly modelVersion?: string;
   /** Why the prompt was refused: the reason, the service's own words and the categories that it found unsafe. */
-  readonly block?: string | undefined;
+  readonly block?: string;
   readonly error?: unknown;
   readonly otherCandidates: number;
   /** The same request with this token continues after this chunk. */
-  readonly continuationToken?: string | undefined;
-  readonly grounding?: JsonObject | undefined;
+  readonly continuationToken?: string;
+  readonly grounding?: JsonObject;
   /** Published texts that the answer repeats. */
-  readonly citations?: readonly JsonObject[] | undefined;
-  readonly pages?: readonly PageStep[] | undefined;
+  readonly citations?: readonly JsonObject[];
+  readonly pages?: readonly PageStep[];
 }
 
 const NO_PARTS: readonly Part[] = [];

@@ -16,7 +16,7 @@ interface OnboardingOptions {
   readonly caller: QueryContext;
   readonly clock: Clock;
   readonly pollMs: number;
-  readonly project?: string | undefined;
+  readonly project?: string;
 }
 
 /**
@@ -57,7 +57,7 @@ function clientMetadata(project: string | undefined): object {
     ideType: 'IDE_UNSPECIFIED',
     platform: 'PLATFORM_UNSPECIFIED',
     pluginType: 'GEMINI',
-    ...(project === undefined ? {} : { duetProject: project }),
+    duetProject: project,
   };
 }
 

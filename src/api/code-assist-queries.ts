@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
-import { filterObjects } from '../core/json.ts';
+import { filterObjects, toTimestamp } from '../core/json.ts';
 import { formatDuration } from '../core/text/format.ts';
 import { redactKnown } from '../core/text/secrets.ts';
 import { modelPath } from './backend.ts';
@@ -64,14 +64,13 @@ function parseBuckets({ buckets }: Fields): readonly QuotaBucket[] {
   return filterObjects(buckets).flatMap((bucket) => {
     const { modelId, tokenType, remainingAmount, remainingFraction, resetTime } = bucket;
     if (typeof modelId !== 'string' || !/^[\w.@:-]+$/.test(modelId)) return [];
-    const resetsAt = typeof resetTime === 'string' ? Date.parse(resetTime) : Number.NaN;
     return [
       {
         model: modelId,
-        ...(typeof tokenType === 'string' ? { unit: tokenType } : {}),
-        ...(typeof remainingAmount === 'string' && /^\d+$/.test(remainingAmount) ? { amount: remainingAmount } : {}),
-        ...(typeof remainingFraction === 'number' ? { fraction: remainingFraction } : {}),
-        ...(Number.isNaN(resetsAt) ? {} : { resetsAt }),
+        unit: typeof tokenType === 'string' ? tokenType : undefined,
+        amount: typeof remainingAmount === 'string' && /^\d+$/.test(remainingAmount) ? remainingAmount : undefined,
+        fraction: typeof remainingFraction === 'number' ? remainingFraction : undefined,
+        resetsAt: toTimestamp(resetTime),
       },
     ];
   });

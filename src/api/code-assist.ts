@@ -64,7 +64,7 @@ interface CodeAssistOptions {
   readonly identity: Identity;
   readonly onboardings: Onboardings;
   /** The project for a preview, where no request may be sent. */
-  readonly project?: string | undefined;
+  readonly project?: string;
   /** Identifies this run; Code Assist groups requests by it. */
   readonly sessionId: string;
 }

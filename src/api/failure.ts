@@ -16,14 +16,14 @@ export interface FailedCall {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The start of the body is enough. */
   readonly body: string;
-  readonly model?: string | undefined;
+  readonly model?: string;
   /** What a call without a model was for, as in `the server does not offer …`. */
-  readonly asks?: string | undefined;
+  readonly asks?: string;
   /** The caller's secrets, which must not be quoted. */
   readonly secrets: ReadonlySet<string>;
   readonly credential: CredentialKind;
   readonly authHint: string;
-  readonly notFoundHint?: string | undefined;
+  readonly notFoundHint?: string;
 }
 
 /** A 403 with a key means a bad key; an account may be valid and still lack the permission. */
@@ -249,7 +249,7 @@ function findTransientError(failed: FailureCase): AppError | undefined {
   if ((retry.afterMs ?? 0) > MAX_SERVER_DELAY_MS) {
     return refusalError(failed, what, {
       hint: `The server asks to wait ${formatDuration(retry.afterMs ?? 0)}; try again then.`,
-      quota: { ...toMinuteQuota(failed), ...(retry.afterMs === undefined ? {} : { waitMs: retry.afterMs }) },
+      quota: { ...toMinuteQuota(failed), waitMs: retry.afterMs },
     });
   }
   const isQuota = status === 429 && failed.model !== undefined;
@@ -261,11 +261,7 @@ function findTransientError(failed: FailureCase): AppError | undefined {
 function toMinuteQuota({ error: { quotaIds, quotaLimits = {} } }: FailureCase): QuotaFault {
   const id = quotaIds.find((name) => name.includes('PerMinute'));
   const limit = id === undefined ? undefined : quotaLimits[id];
-  return {
-    per: 'minute',
-    ...(id?.includes('Token') ? { of: 'tokens' } : {}),
-    ...(limit === undefined ? {} : { limit }),
-  };
+  return { per: 'minute', of: id?.includes('Token') ? 'tokens' : undefined, limit };
 }
 
 function formatForModel({ model }: FailureCase): string {
@@ -328,9 +324,8 @@ function formatReset({ error, headers, quote }: FailureCase, isDaily: boolean): 
 }
 
 function toRetryAdvice({ error, headers }: FailureCase): RetryAdvice {
-  const afterMs =
-    error.retryMs ?? tryParseRetryMessage(error.message) ?? tryParseRetryHeader(headers) ?? findMinuteDelay(error);
-  return afterMs === undefined ? {} : { afterMs };
+  const named = error.retryMs ?? tryParseRetryMessage(error.message) ?? tryParseRetryHeader(headers);
+  return { afterMs: named ?? findMinuteDelay(error) };
 }
 
 function tryParseRetryMessage(message: string): number | undefined {

@@ -47,7 +47,7 @@ interface UploadOptions {
   /** Called with the number of bytes sent so far, of the whole content. */
   readonly onProgress?: (bytes: number) => void;
   /** Where an earlier upload of this content by this account can be resumed; see `onAddress`. */
-  readonly address?: string | undefined;
+  readonly address?: string;
   /**
    * Called with the address at which this upload can be resumed, even by another process, and with undefined when it no longer
    * can. The address is a secret: no credential is needed to write there.
@@ -205,7 +205,6 @@ function sendStart(
   context: UploadContext,
   name?: string,
 ): Promise<HttpResponse> {
-  const file = { ...(displayName === undefined ? {} : { displayName }), ...(name === undefined ? {} : { name }) };
   const request = {
     method: 'POST',
     url: siblingUrl(context.place, 'upload', 'files'),
@@ -216,7 +215,7 @@ function sendStart(
       'x-goog-upload-header-content-length': String(bytes),
       'x-goog-upload-header-content-type': mimeType,
     },
-    body: JSON.stringify({ file }),
+    body: JSON.stringify({ file: { displayName, name } }),
     // An upload that was started and never continued leaves nothing behind.
     isRepeatable: true,
   } as const;
@@ -451,18 +450,14 @@ function tryParseFile(fields: Fields): readonly RemoteFile[] {
       uri,
       mimeType: toNonEmptyString(mimeType) ?? 'application/octet-stream',
       state: String(state),
-      ...(isCount(size) ? { bytes: size } : {}),
-      ...toOptional('sha256', toHex(sha256Hash)),
-      ...toOptional('displayName', toNonEmptyString(displayName)),
-      ...toOptional('createdAt', toTimestamp(fields.createTime)),
-      ...toOptional('expiresAt', toTimestamp(fields.expirationTime)),
-      ...toOptional('problem', isObject(error) ? toNonEmptyString(error.message) : undefined),
+      bytes: isCount(size) ? size : undefined,
+      sha256: toHex(sha256Hash),
+      displayName: toNonEmptyString(displayName),
+      createdAt: toTimestamp(fields.createTime),
+      expiresAt: toTimestamp(fields.expirationTime),
+      problem: isObject(error) ? toNonEmptyString(error.message) : undefined,
     },
   ];
-}
-
-function toOptional<Key extends string, Value>(key: Key, value: Value | undefined): { readonly [K in Key]?: Value } {
-  return value === undefined ? {} : ({ [key]: value } as { readonly [K in Key]: Value });
 }
 
 /** Base64 of the hash, or of its hexadecimal form: the service has given both. */

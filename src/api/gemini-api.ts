@@ -11,7 +11,7 @@ export interface GeminiApiEndpoint {
   readonly apiVersion?: string;
   readonly userAgent: string;
   /** Whether Google may keep requests and answers for the project's logs; false if absent. */
-  readonly store?: boolean | undefined;
+  readonly store?: boolean;
 }
 
 export function geminiApiUrl({ baseUrl, apiVersion = API_VERSION }: GeminiApiEndpoint, path: string): URL {

@@ -48,7 +48,7 @@ export interface QueryContext {
 export interface RetryOptions extends RetryPause {
   readonly random: () => number;
   readonly retryBaseMs: number;
-  readonly retries?: number | undefined;
+  readonly retries?: number;
 }
 
 export interface JsonCall {
@@ -73,14 +73,14 @@ export type Fields = Readonly<Record<string, unknown>>;
  * `auth` or `api`, with `retry` where the same call may succeed later.
  */
 export async function callJson(caller: QueryContext, call: JsonCall, signal: AbortSignal): Promise<Fields> {
-  const type = call.body === undefined ? {} : { 'content-type': 'application/json' };
+  const type: HttpRequest['headers'] = call.body === undefined ? {} : { 'content-type': 'application/json' };
   const request: HttpRequest = {
     method: call.method ?? (call.body === undefined ? 'GET' : 'POST'),
     url: call.url,
     headers: { ...type, accept: 'application/json', ...call.headers },
-    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    body: call.body && JSON.stringify(call.body),
     // A query changes nothing on the server; onboarding might.
-    ...((call.isRepeatable ?? call.model !== undefined) ? { isRepeatable: true } : {}),
+    isRepeatable: call.isRepeatable ?? call.model !== undefined,
   };
   return readResponse(await sendAuthorized(caller, request, signal), caller.identity, call);
 }
@@ -264,9 +264,9 @@ function parseListedModel(value: unknown): readonly ListedModel[] {
   return [
     {
       id,
-      ...(typeof inputTokenLimit === 'number' ? { inputLimit: inputTokenLimit } : {}),
-      ...(typeof outputTokenLimit === 'number' ? { outputLimit: outputTokenLimit } : {}),
-      ...(typeof thinking === 'boolean' ? { thinks: thinking } : {}),
+      inputLimit: typeof inputTokenLimit === 'number' ? inputTokenLimit : undefined,
+      outputLimit: typeof outputTokenLimit === 'number' ? outputTokenLimit : undefined,
+      thinks: typeof thinking === 'boolean' ? thinking : undefined,
     },
   ];
 }
@@ -281,7 +281,7 @@ function usesEmbedContent(model: string): boolean {
 export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Queries {
   const { site } = place;
   // A publisher's list belongs to no project, so a header must name the project to charge.
-  const headers = site === undefined ? {} : { 'x-goog-user-project': site.project };
+  const headers = site && { 'x-goog-user-project': site.project };
   const listModels = async (signal: AbortSignal): Promise<readonly ListedModel[]> => {
     const models = await listAllPages(async (pageToken) => {
       const page = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
@@ -301,7 +301,7 @@ export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Quer
     const body = isContent
       ? {
           content: { role: 'user', parts: [{ text }] },
-          ...((taskType ?? outputDimensionality) ? { embedContentConfig: { taskType, outputDimensionality } } : {}),
+          embedContentConfig: (taskType ?? outputDimensionality) ? { taskType, outputDimensionality } : undefined,
         }
       : { instances: [{ content: text, task_type: taskType }], parameters: { outputDimensionality } };
     const found = parseEmbeddings(await callJson(caller, { url, body, model }, signal));

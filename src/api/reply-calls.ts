@@ -43,8 +43,8 @@ export function toReplyCalls(parts: readonly CallPart[], ids: CallIds): readonly
       id: ids.claim(given, name ?? UNNAMED_TOOL),
       name: name ?? UNNAMED_TOOL,
       args,
-      ...(given === undefined ? {} : { givenId: given }),
-      ...(why === undefined ? {} : { fault: `${why}; nothing was run` }),
+      givenId: given,
+      fault: why === undefined ? undefined : `${why}; nothing was run`,
     };
   });
 }

@@ -28,9 +28,9 @@ export interface ReplyReader {
 
 export interface ReplyOptions {
   /** Given if tools were declared, so that a reply of calls alone is valid. */
-  readonly ids?: CallIds | undefined;
+  readonly ids?: CallIds;
   /** Given if the full content of the reply is needed. */
-  readonly keeper?: ContentCollector | undefined;
+  readonly keeper?: ContentCollector;
   readonly secrets?: ReadonlySet<string>;
   readonly limits?: ReplyLimits;
 }
@@ -118,15 +118,14 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
       ] as const;
       const shown = halves.filter(({ delta }) => delta !== '');
       const events = [...shown, ...extras.pageEvents(), ...(await createReplyNotices(seen))];
-      const content = keeper?.content();
       const reply = {
         finishReason,
         ...counter.fields(),
         model,
-        ...(content ? { content } : {}),
-        ...(ids && calls.length > 0 ? { calls: (await import('./reply-calls.ts')).toReplyCalls(calls, ids) } : {}),
-        ...(grounding ? { grounding } : {}),
-        ...(citations.length > 0 ? { citations } : {}),
+        content: keeper?.content(),
+        calls: ids && calls.length > 0 ? (await import('./reply-calls.ts')).toReplyCalls(calls, ids) : undefined,
+        grounding,
+        citations: citations.length > 0 ? citations : undefined,
         ...extras.fields(),
       };
       return { events, reply };
@@ -177,8 +176,8 @@ function createExtraParts(): ExtraParts {
     isAnswer: () => files.length > 0 || hasSteps,
     pageEvents: () => [...pages.values()].map((step) => ({ type: 'service', step })),
     fields: () => ({
-      ...(files.length > 0 ? { files: joinSamples(files) } : {}),
-      ...(pages.size > 0 ? { pages: [...pages.values()] } : {}),
+      files: files.length > 0 ? joinSamples(files) : undefined,
+      pages: pages.size > 0 ? [...pages.values()] : undefined,
     }),
   };
 }
@@ -440,18 +439,14 @@ function createUsageCounter(): UsageCounter {
     },
     fields: () => ({
       usage: addUsage(before, usage),
-      ...(promptTokens === undefined ? {} : { promptTokens }),
-      ...findOtherModalities(joinDetails(detailsBefore, details)),
-      ...(serviceTier === undefined ? {} : { serviceTier }),
+      promptTokens,
+      details: findOtherModalities(joinDetails(detailsBefore, details)),
+      serviceTier,
     }),
     latest: () =>
       Object.keys(usage).length === 0
         ? undefined
-        : {
-            usage: { ...usage },
-            ...findOtherModalities(details),
-            ...(serviceTier === undefined ? {} : { serviceTier }),
-          },
+        : { usage: { ...usage }, details: findOtherModalities(details), serviceTier },
   };
 }
 
@@ -498,8 +493,8 @@ export function parseServedTier(value: unknown): string | undefined {
 }
 
 /** Most replies are text alone, which needs no details. */
-function findOtherModalities(details: UsageDetails): Pick<Reply, 'details'> {
+function findOtherModalities(details: UsageDetails): UsageDetails | undefined {
   const counts = DETAIL_KEYS.flatMap((key) => details[key] ?? []);
   const isOther = (count: unknown): boolean => isObject(count) && count.modality !== 'TEXT';
-  return counts.some(isOther) ? { details } : {};
+  return counts.some(isOther) ? details : undefined;
 }

@@ -12,10 +12,10 @@ interface RetryOptions {
   readonly baseMs: number;
   /** From 0 to 1. */
   readonly random: () => number;
-  readonly atMost?: number | undefined;
+  readonly atMost?: number;
   readonly now: () => number;
   /** When the run must end, in milliseconds since the epoch; undefined if there is no deadline. */
-  readonly deadline?: (() => number | undefined) | undefined;
+  readonly deadline?: () => number | undefined;
 }
 
 export interface Retry {
@@ -57,7 +57,7 @@ export interface RetryPause {
   readonly clock: Clock;
   readonly trace: Trace;
   /** Gets what is said to the user about a long wait. */
-  readonly notify?: ((message: string) => void) | undefined;
+  readonly notify?: (message: string) => void;
 }
 
 /** Waits before a request that is not part of an answer is sent again. Rejects with the signal's reason. */

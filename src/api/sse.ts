@@ -18,11 +18,11 @@ export interface SseOptions {
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
   /** How long a stream may send only comments. The HTTP transport has its own timer for silence. */
-  readonly contentIdleMs?: number | undefined;
+  readonly contentIdleMs?: number;
   readonly maxEventBytes?: number;
   /** Whether the answer is complete, as far as its reader knows. Absent: it never is before the end. */
   readonly isFinished?: () => boolean;
-  readonly setIdleTimeout?: HttpResponse['setIdleTimeout'] | undefined;
+  readonly setIdleTimeout?: HttpResponse['setIdleTimeout'];
   readonly trace?: Trace;
 }
 

@@ -83,9 +83,9 @@ export function vertex(place: VertexEndpoint, identity: Identity): Backend {
     draft: (request) => ({
       url: vertexUrl(place, `${vertexModelPath(place, request.model)}:streamGenerateContent?alt=sse`),
       body: toRequestBody(request),
-      ...(request.serviceTier === undefined ? {} : { headers: { [TIER_HEADER]: request.serviceTier } }),
+      headers: request.serviceTier === undefined ? undefined : { [TIER_HEADER]: request.serviceTier },
     }),
-    ...(site === undefined ? {} : { notFoundHint: () => locationHint(site) }),
+    notFoundHint: site && (() => locationHint(site)),
   });
 }
 

@@ -28,8 +28,7 @@ export async function openAccount(
 ): Promise<OpenedAccount> {
   const { notify, say, take } = createNoticeCollector(options, app);
   const settings = await app.settings();
-  const flag = options.auth === undefined ? {} : { flag: options.auth };
-  const choice = await chooseCredential({ ...app, ...flag, settings, isRehearsal, notify });
+  const choice = await chooseCredential({ ...app, flag: options.auth, settings, isRehearsal, notify });
   const opened = await openBackend(choice, { app, settings, wanted: options.backend, notify: say });
   const takeNotices = (): readonly string[] => [...settings.notices, ...choice.notices, ...take()];
   return { opened, credential: choice.credential, takeNotices };

@@ -14,7 +14,7 @@ export function createAgentPrompt(
     directories = [],
     isChat,
   }: {
-    readonly start?: SessionStart | undefined;
+    readonly start?: SessionStart;
     /** Of `--include-directories`. */
     readonly directories?: readonly string[];
     readonly isChat: boolean;
@@ -27,7 +27,7 @@ export function createAgentPrompt(
 
 function readStart(cwd: string, now: number): SessionStart {
   const branch = readBranch(cwd);
-  return { date: new Date(now).toDateString(), ...(branch === undefined ? {} : { branch }) };
+  return { date: new Date(now).toDateString(), branch };
 }
 
 /** Short and of few characters, because the author of the folder chose the name, and it becomes part of the prompt. */

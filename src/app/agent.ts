@@ -20,7 +20,7 @@ export interface AgentOptions extends ToolOptions, ServiceOptions {
   readonly systemText?: string;
   readonly appendText?: string;
   readonly noAgentPrompt?: boolean;
-  readonly start?: SessionStart | undefined;
+  readonly start?: SessionStart;
   readonly isChat?: boolean;
   readonly maxTurns?: number;
 }
@@ -68,7 +68,7 @@ export async function* openAgent(
     model: opened.model,
     request: {
       model: opened.modelId,
-      ...(system === undefined ? {} : { systemInstruction: { role: 'user', parts: [{ text: system }] } }),
+      systemInstruction: system === undefined ? undefined : { role: 'user', parts: [{ text: system }] },
       generationConfig: opened.generationConfig,
       ...service,
     },
@@ -82,11 +82,11 @@ export async function* openAgent(
     redaction,
     now: app.clock.now,
     pause: async () => (await import('../platform/runtime/clock.ts')).nextTurn(),
-    ...(tools.length === 0 ? {} : { findNestedContext: findNestedContext(options, app) }),
-    ...(outputs === undefined ? {} : { outputs }),
+    findNestedContext: tools.length === 0 ? undefined : findNestedContext(options, app),
+    outputs,
     ...(tools.length === 0 && !options.isChat ? {} : await readCompactionPolicy(opened, app)),
     setup: { ...(await redaction.redact(given)), model: await redactName(opened, redaction) },
-    ...(contextText === undefined ? {} : { contextText }),
+    contextText,
   };
 }
 
@@ -197,7 +197,7 @@ async function openServiceIfWanted(
 }
 
 interface SystemInstruction extends Pick<OpenedAgent, 'contextText'> {
-  readonly text?: string | undefined;
+  readonly text?: string;
   readonly given?: Pick<SessionSetup, 'systemText' | 'appendText' | 'start'>;
   /** The agent prompt, with which the text begins. Undefined if its branch might be a credential. */
   readonly prompt?: string;
@@ -227,16 +227,11 @@ async function* readSystemInstruction(
     isAgent && system === undefined && context.system === undefined
       ? (await import('./agent-prompt.ts')).createAgentPrompt(app, { start, directories, isChat })
       : undefined;
-  const own = prompt === undefined ? {} : { system: prompt.text };
   return {
-    text: joinSystemInstruction({ ...own, ...context }, { system, append }),
-    ...(context.memory === undefined ? {} : { contextText: context.memory }),
-    given: {
-      ...(system === undefined ? {} : { systemText: system }),
-      ...(append === undefined ? {} : { appendText: append }),
-      ...(prompt === undefined ? {} : { start: prompt.start }),
-    },
-    ...(prompt === undefined || mayHoldCredential(prompt.start.branch ?? '') ? {} : { prompt: prompt.text }),
+    text: joinSystemInstruction({ ...context, system: context.system ?? prompt?.text }, { system, append }),
+    contextText: context.memory,
+    given: { systemText: system, appendText: append, start: prompt?.start },
+    prompt: mayHoldCredential(prompt?.start.branch ?? '') ? undefined : prompt?.text,
   };
 }
 

@@ -142,7 +142,7 @@ async function saveUnderFreeName(file: AnswerFile, stem: string, cwd: string): P
 function noPictureError(answer: string): AppError {
   return new AppError('api', 'the model made no picture', {
     hint: 'Say in the prompt that you want a picture, and of what.',
-    ...(answer === '' ? {} : { answer }),
+    answer: answer || undefined,
   });
 }
 
@@ -150,7 +150,7 @@ const MAX_NAMES = 10_000;
 const NAME_IT = 'Name a file: --output-file <path>';
 
 function toEvent({ mimeType, data }: AnswerFile, saved?: SavedFile): TurnEvent {
-  return { type: 'file', file: { mimeType, data, ...(saved === undefined ? {} : { saved }) } };
+  return { type: 'file', file: { mimeType, data, saved } };
 }
 
 const EXTENSIONS: Readonly<Record<string, string>> = {

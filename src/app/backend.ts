@@ -39,12 +39,12 @@ export interface ChosenCredential {
 interface BackendOptions {
   readonly app: App;
   readonly settings: Settings;
-  readonly wanted?: BackendName | undefined;
+  readonly wanted?: BackendName;
   readonly baseUrl?: URL;
   /** `--store` */
-  readonly store?: boolean | undefined;
+  readonly store?: boolean;
   /** Gets what is said about a long wait; by default it goes to stderr. */
-  readonly notify?: ((message: string) => void) | undefined;
+  readonly notify?: (message: string) => void;
 }
 
 /** The backends that accept a credential, its default first. */
@@ -205,7 +205,7 @@ async function openVertex(context: BackendContext): Promise<OpenedBackend> {
     userAgent,
     ...parseEndpoint(app, 'GOOGLE_VERTEX_BASE_URL'),
     ...parseApiVersion(settings, 'GOOGLE_GENAI_API_VERSION'),
-    ...(carrier === 'key' ? {} : { site: parseVertexProject(project, env.GOOGLE_CLOUD_LOCATION) }),
+    site: carrier === 'key' ? undefined : parseVertexProject(project, env.GOOGLE_CLOUD_LOCATION),
   };
   return {
     name: 'vertex',

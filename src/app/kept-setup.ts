@@ -7,11 +7,11 @@ import type { ModelOptions, OpenedModel } from './model.ts';
 
 /** What a caller names now. */
 interface NamedOptions {
-  readonly model?: string | undefined;
+  readonly model?: string;
   readonly builtIn?: BuiltInModel;
-  readonly system?: string | undefined;
-  readonly systemText?: string | undefined;
-  readonly appendSystemPrompt?: string | undefined;
+  readonly system?: string;
+  readonly systemText?: string;
+  readonly appendSystemPrompt?: string;
 }
 
 /** What a conversation that goes on keeps, for `openModel` and `openAgent`. */
@@ -50,8 +50,7 @@ export function mergeSetup(
   asked: SessionSetup,
 ): SessionSetup {
   if (!contents.some(({ role }) => role === 'model')) return asked;
-  const start = asked.start ?? setup.start;
-  return { ...setup, ...(start === undefined ? {} : { start }) };
+  return { ...setup, start: asked.start ?? setup.start };
 }
 
 /** The setup of a session to continue. The next turn after a picture most likely edits it. */

@@ -76,7 +76,7 @@ export interface OpenedModel {
   readonly files?: (retries?: number) => Promise<FilesClient>;
   /** Absent if the backend takes no batches. */
   readonly batches?: (retries?: number) => Promise<BatchesClient>;
-  readonly batchFields?: JsonObject | undefined;
+  readonly batchFields?: JsonObject;
   /** `--timeout`, else what this model may take; 0 means no limit. */
   readonly timeoutMs: number;
   readonly retryBaseMs: number;
@@ -119,7 +119,7 @@ export interface ModelLimits {
   readonly isTimedByRequest?: boolean;
   /** Gets every model call as it is billed, also those of tools. */
   readonly onCall?: (call: BilledCall) => void;
-  readonly budget?: Budget | undefined;
+  readonly budget?: Budget;
   /** Gets what is said about a long wait; by default that is printed, or among the notices. */
   readonly onWait?: (message: string) => void;
 }
@@ -139,7 +139,7 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
       ? DEMO_CHOICE
       : await chooseCredential({
           ...app,
-          ...(options.auth === undefined ? {} : { flag: options.auth }),
+          flag: options.auth,
           settings,
           notify: notices.notify,
           isRehearsal: options.dryRun ?? false,
@@ -254,9 +254,10 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   const retries = chooseRetries(options, settings);
   const { endsAt, isTimedByRequest, pause, onCall, budget } = limits;
   const target = {
-    ...{ backend: name, account: () => credential.account },
-    ...(files && { files: (own = retries) => files(own) }),
-    ...(batches && { batches: (own = retries) => batches(own) }),
+    backend: name,
+    account: () => credential.account,
+    files: files && ((own = retries) => files(own)),
+    batches: batches && ((own = retries) => batches(own)),
   };
   const sizes = new Map<string, number>();
   const { provideFiles, withFiles } = createFileProvider(app, target, {
@@ -298,7 +299,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     preconnect: () => app.preconnect(opened.endpoint),
     queries: budget ? async () => budget.limitQueries(await queries(), { backend: name, sizes }) : queries,
     ...{ timeoutMs, retryBaseMs, notify, retries },
-    ...(fallback === undefined ? {} : { fallback: fallback.to }),
+    fallback: fallback?.to,
   };
 }
 
@@ -307,10 +308,7 @@ export function toBilledCall(
   backend: string,
   at: number,
 ): BilledCall {
-  return {
-    ...{ model, usage: { ...usage, ...details }, at, backend },
-    ...(serviceTier === undefined ? {} : { serviceTier }),
-  };
+  return { model, usage: { ...usage, ...details }, at, backend, serviceTier };
 }
 
 /** Where input and output share the window, a long prompt leaves room for a shorter answer only. */

@@ -111,7 +111,7 @@ function requireBlock(text: string, { extractLast }: OutputContext, isHeld: bool
   if (block !== undefined) return block;
   throw new AppError('usage', 'there is no code block in the answer', {
     hint: 'Ask for code in a fenced block, or leave -x out.',
-    ...(isHeld ? { answer: text } : {}),
+    answer: isHeld ? text : undefined,
   });
 }
 

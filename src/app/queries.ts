@@ -6,7 +6,7 @@ import type { OpenedBackend } from './backend.ts';
 import type { OpenedModel } from './model.ts';
 
 type QueryTarget = Pick<OpenedBackend, 'queries' | 'retryBaseMs' | 'notify'> & {
-  readonly retries?: number | undefined;
+  readonly retries?: number;
 };
 
 export async function createQueries(target: QueryTarget, app: App): Promise<Queries> {

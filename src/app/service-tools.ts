@@ -32,10 +32,10 @@ export function toServiceFields(options: ServiceOptions, context: ServiceContext
   const isMixed = tools.length > 0 && context.hasTools;
   if (isMixed) checkMix(options, context.modelId);
   return {
-    ...(tools.length === 0 ? {} : { tools }),
+    tools: tools.length === 0 ? undefined : tools,
     // With this field Gemini 3 sees in its next step what its own tools found. The other backends do not have it.
-    ...(isMixed && context.backend === 'gemini-api' ? { toolConfig: { includeServerSideToolInvocations: true } } : {}),
-    ...(serviceTier === undefined ? {} : { serviceTier }),
+    toolConfig: isMixed && context.backend === 'gemini-api' ? { includeServerSideToolInvocations: true } : undefined,
+    serviceTier,
   };
 }
 

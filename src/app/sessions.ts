@@ -36,10 +36,10 @@ export interface ToolChoice {
 export interface PromptHistory {
   readonly history: History;
   /** The id it will be saved under; undefined if it is not saved. */
-  readonly sessionId?: string | undefined;
+  readonly sessionId?: string;
   readonly isResumable?: boolean;
   /** Of the session that it continues. */
-  readonly setup?: SessionSetup | undefined;
+  readonly setup?: SessionSetup;
   /** Takes how this turn asks; saved with the prompt, as far as later turns keep it. */
   keepSetup?(asked: SessionSetup): void;
   readonly notices: readonly string[];
@@ -84,8 +84,7 @@ export async function openSessionHistory(
     async save() {
       const isKept = await saving.save();
       if (typeof isKept === 'string') return { notices: [isKept] };
-      const sessionId = isKept && session.isSaved ? { sessionId: session.id } : {};
-      return { ...sessionId, notices: notices.splice(0) };
+      return { sessionId: isKept && session.isSaved ? session.id : undefined, notices: notices.splice(0) };
     },
     close: () => session.close(),
   };
@@ -141,16 +140,14 @@ async function openSession(
   const name = await createLazyRedaction(app).redact(options.sessionName);
   if (isContinued(options)) {
     const summary = await findContinued(options, app, store);
-    const session = options.fork
-      ? await store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) })
-      : await store.resume(summary, cwd);
+    const session = options.fork ? await store.fork(summary, { cwd, name }) : await store.resume(summary, cwd);
     return { session, setup: toKeptSetup(session, summary) };
   }
   const session = await store.create({
     cwd,
     by: 'prompt',
-    ...(name === undefined ? {} : { name }),
-    ...(id === undefined ? {} : { id }),
+    name,
+    id,
   });
   return { session };
 }
@@ -246,7 +243,7 @@ export function toSessionJson(summary: SessionSummary): JsonObject {
   return {
     ...rest,
     from: SOURCE_LABELS[source],
-    ...(isUnanswered ? { unanswered: true } : {}),
+    unanswered: isUnanswered ? true : undefined,
     createdAt: new Date(createdAt).toISOString(),
     updatedAt: new Date(updatedAt).toISOString(),
   };

@@ -287,7 +287,7 @@ function createApprove(
     mode,
     allowedTools: translateNames(listAllowedBuiltins(options, remote)),
     isTrusted: remote?.isTrusted ?? (() => false),
-    ...(remembered === undefined ? {} : { remembered }),
+    remembered,
   });
   const approve = loadOnce(async () => {
     const [{ createApprover }, { secretFiles, targetFiles }] = await Promise.all([

@@ -35,7 +35,7 @@ export interface Uploads {
 export interface FileNeed {
   readonly signal: AbortSignal;
   /** How long the service must still keep a file; one that expires sooner is uploaded again. Ten minutes by default. */
-  readonly minLifeMs?: number | undefined;
+  readonly minLifeMs?: number;
 }
 
 /** A backend, as `OpenedModel` has it. */
@@ -51,7 +51,7 @@ interface UploadOptions {
   /** Whether uploads are remembered for later runs. True by default. */
   readonly isRemembered?: boolean;
   /** Stops the clock of the run while something is sent, until the returned function is called. */
-  readonly pause?: (() => () => void) | undefined;
+  readonly pause?: () => () => void;
   /** Says that something takes long. */
   readonly notify?: (message: string) => void;
   /** Called with each content that the service has, and its size. */
@@ -277,9 +277,9 @@ export function noFilesError(backend: string): AppError {
 
 interface CachedUpload {
   /** Where the upload can be resumed. A secret: no credential is needed to write there. */
-  readonly address?: string | undefined;
+  readonly address?: string;
   /** The name of the uploaded file. */
-  readonly name?: string | undefined;
+  readonly name?: string;
 }
 
 interface UploadCache {
@@ -328,8 +328,8 @@ function toCachedUpload(value: unknown): CachedUpload | undefined {
   if (!isObject(value)) return undefined;
   const { address, name } = value;
   return {
-    ...(typeof address === 'string' ? { address } : {}),
-    ...(typeof name === 'string' && /^files\/[\w-]{1,100}$/.test(name) ? { name } : {}),
+    address: typeof address === 'string' ? address : undefined,
+    name: typeof name === 'string' && /^files\/[\w-]{1,100}$/.test(name) ? name : undefined,
   };
 }
 

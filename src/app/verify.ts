@@ -66,10 +66,10 @@ function checkTools(hasTools: boolean): void {
 interface Verification {
   readonly app: Pick<App, 'cwd' | 'env' | 'clock' | 'io'>;
   readonly command: string;
-  readonly maxVerify?: number | undefined;
-  readonly shell?: string | undefined;
+  readonly maxVerify?: number;
+  readonly shell?: string;
   /** For one run of the command; with 0 only the turn's signal ends it. */
-  readonly timeoutMs?: number | undefined;
+  readonly timeoutMs?: number;
   readonly isLastOnly?: boolean;
   readonly hint?: string;
 }

@@ -118,7 +118,7 @@ function refuseCall(options: ApprovalOptions, { name, args }: ToolCall, refusal:
 
 function reportDenial({ onDenied }: ApprovalOptions, notice: string, reason: string): CallDecision {
   onDenied?.(notice);
-  return { kind: 'deny', reason, ...(onDenied === undefined ? {} : { isReported: true }) };
+  return { kind: 'deny', reason, isReported: onDenied === undefined ? undefined : true };
 }
 
 async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<ResolvedCall> {

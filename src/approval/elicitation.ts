@@ -159,7 +159,7 @@ function toField(name: string, schema: JsonObject, isRequired: boolean): Field {
       .map((text) => sanitize(text).slice(0, 500))
       .join(' '),
     isRequired,
-    ...(fallback === undefined ? {} : { fallback }),
+    fallback,
     parse: (answer) => interpretAnswer(answer.trim(), schema, choices),
   };
 }
@@ -180,13 +180,13 @@ function listChoices(schema: JsonObject): readonly Choice[] {
   if (titled !== undefined) {
     return titled.flatMap((item) => {
       if (!isObject(item) || typeof item.const !== 'string') return [];
-      return [{ value: item.const, ...(typeof item.title === 'string' ? { title: item.title } : {}) }];
+      return [{ value: item.const, title: typeof item.title === 'string' ? item.title : undefined }];
     });
   }
   if (!isList(values)) return [];
   return values.flatMap((value, index) => {
     const title = isList(enumNames) ? enumNames[index] : undefined;
-    return typeof value === 'string' ? [{ value, ...(typeof title === 'string' ? { title } : {}) }] : [];
+    return typeof value === 'string' ? [{ value, title: typeof title === 'string' ? title : undefined }] : [];
   });
 }
 

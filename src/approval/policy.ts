@@ -32,11 +32,11 @@ export interface ResolvedCall {
   readonly tool: Tool;
   readonly args: JsonObject;
   /** The real path of the file it would read, if that file likely holds keys or passwords. */
-  readonly secret?: string | undefined;
+  readonly secret?: string;
   /** The real path of the file it would write, if it writes one. */
-  readonly target?: string | undefined;
+  readonly target?: string;
   /** The real path of the directory it would run in, if it runs a command in one. */
-  readonly directory?: string | undefined;
+  readonly directory?: string;
 }
 
 export type Reach = 'scope' | 'file';

@@ -111,7 +111,7 @@ interface Slice {
   readonly style: Style;
   readonly isFirst: boolean;
   /** The same text, with the words that a line of a diff changes. */
-  readonly words?: readonly WordRun[] | undefined;
+  readonly words?: readonly WordRun[];
 }
 
 /** Characters laid out between two pauses. */

@@ -38,9 +38,8 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
     const module = machine.keyringModule();
     return module === undefined ? undefined : createKeyring(module);
   };
-  const owner = machine.uid === undefined ? {} : { uid: machine.uid };
   const save = async (record: object): Promise<void> => {
-    await writeAtomic(path, `${JSON.stringify({ version: 1, ...record })}\n`, { mode: 0o600, ...owner });
+    await writeAtomic(path, `${JSON.stringify({ version: 1, ...record })}\n`, { mode: 0o600, uid: machine.uid });
   };
   return {
     async read() {

@@ -100,7 +100,7 @@ async function createSignIn(
   };
   const canRefresh = first.refreshToken !== undefined;
   const expiresAt = Math.max(first.expiresAt ?? 0, cached?.expiresAt ?? 0);
-  return { credential, carrier: 'bearer', token: { canRefresh, ...(expiresAt === 0 ? {} : { expiresAt }) } };
+  return { credential, carrier: 'bearer', token: { canRefresh, expiresAt: expiresAt || undefined } };
 }
 
 /** Hash of the user's name if known, else of the secret; the cache keeps it when the secret is replaced. */

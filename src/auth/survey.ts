@@ -46,8 +46,8 @@ export async function surveyCredentials(
     const rest = others.filter((row) => row.name !== ROW_NAMES[choice.credential.type] && !isSameSource(row, choice));
     return {
       choice,
-      ...(error === undefined ? {} : { error }),
-      ...(isSignIn ? { email } : {}),
+      error,
+      email: isSignIn ? email : undefined,
       rows: [first, ...rest],
     };
   } catch (thrown) {

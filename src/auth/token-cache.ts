@@ -65,6 +65,6 @@ function tryParseCached(value: unknown, now: number): CachedToken | undefined {
   const expiresAt = toExpiry(value.expiry_date, now);
   if (!isToken(accessToken) || !isToken(refreshToken)) return undefined;
   const { account } = value;
-  const known = typeof account === 'string' && /^[0-9a-f]{16}$/.test(account) ? { account } : {};
-  return { accessToken, refreshToken, ...known, ...(expiresAt === undefined ? {} : { expiresAt }) };
+  const isKnown = typeof account === 'string' && /^[0-9a-f]{16}$/.test(account);
+  return { accessToken, refreshToken, account: isKnown ? account : undefined, expiresAt };
 }

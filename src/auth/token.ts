@@ -34,12 +34,12 @@ export function isFresh(token: StoredToken, now: number): token is StoredToken &
 /** Undefined if it is not an object. Invalid fields count as absent. */
 export function tryParseOauthFile(value: unknown, now: number): StoredToken | undefined {
   if (!isObject(value)) return undefined;
-  return toStoredToken({
+  return {
     accessToken: toToken(value.access_token),
     refreshToken: toToken(value.refresh_token),
     expiresAt: toExpiry(value.expiry_date, now),
     subject: findSubject(toTrimmedText(value.id_token)),
-  });
+  };
 }
 
 /**
@@ -50,11 +50,11 @@ export function tryParsePassword(password: string, now: number): StoredToken | u
   const value = tryParseJson(password);
   if (!isObject(value) || !isObject(value.token)) return undefined;
   const { accessToken, refreshToken, expiresAt } = value.token;
-  return toStoredToken({
+  return {
     accessToken: toToken(accessToken),
     refreshToken: toToken(refreshToken),
     expiresAt: toExpiry(expiresAt, now),
-  });
+  };
 }
 
 /** Accepts seconds, milliseconds and numeric strings; undefined if it cannot be the expiry of an access token. */
@@ -86,16 +86,6 @@ function toTrimmedText(value: unknown): string | undefined {
 function toToken(value: unknown): string | undefined {
   const trimmed = toTrimmedText(value);
   return isToken(trimmed) ? trimmed : undefined;
-}
-
-function toStoredToken(fields: { readonly [Key in keyof StoredToken]: StoredToken[Key] | undefined }): StoredToken {
-  const { accessToken, refreshToken, expiresAt, subject } = fields;
-  return {
-    ...(accessToken === undefined ? {} : { accessToken }),
-    ...(refreshToken === undefined ? {} : { refreshToken }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(subject === undefined ? {} : { subject }),
-  };
 }
 
 /** gmn writes to it only when the refresh token was replaced. */

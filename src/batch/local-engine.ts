@@ -148,8 +148,8 @@ function createRowRunner(
 }
 
 function copyAnswer(id: string, answer: RowAnswer): RowAnswer {
-  const cost = answer.cost === undefined ? {} : { cost: 0 };
-  return { ...answer, usage: {}, ...cost, sameAs: id, ms: 0, attempts: 0 };
+  const cost = answer.cost === undefined ? undefined : 0;
+  return { ...answer, usage: {}, cost, sameAs: id, ms: 0, attempts: 0 };
 }
 
 function withTime(result: RowResult, ms: number): RowResult {

@@ -27,7 +27,7 @@ export interface RowAnswer {
 export interface FinishedRow extends Pick<Row, 'id' | 'index'> {
   readonly result: RowResult;
   /** `Row.line`, if it is known; goes to `<out>.failed.jsonl` if the row failed. */
-  readonly line?: string | undefined;
+  readonly line?: string;
 }
 
 export function isFailed(result: RowResult): result is AppError {

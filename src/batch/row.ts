@@ -1,6 +1,6 @@
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import { filterObjects, isObject, isTooDeep, type JsonObject, type JsonValue } from '../core/json.ts';
+import { filterObjects, isObject, isTooDeep, type JsonObject, type JsonValue, toNonEmptyString } from '../core/json.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 
 export type InputFormat = 'jsonl' | 'csv' | 'tsv' | 'lines';
@@ -95,12 +95,12 @@ export function fieldsRow(raw: RawRow, fields: JsonObject): Row {
   if (fault !== undefined) return brokenRow(raw, `line ${raw.lineNumber}: ${fault}`, SHAPE_HINT, raw.text);
   const id = given === undefined || given === null || given === '' ? createRowId(raw) : String(given);
   const input: RowInput = {
-    ...(typeof prompt === 'string' ? { prompt } : {}),
+    prompt: typeof prompt === 'string' ? prompt : undefined,
     // Checked above as far as it is read; the API checks the rest.
-    ...(Array.isArray(contents) ? { contents: contents as unknown as readonly Content[] } : {}),
-    ...(typeof system === 'string' && system !== '' ? { system } : {}),
-    ...(Array.isArray(files) ? { files: files as readonly string[] } : {}),
-    ...(typeof model === 'string' && model !== '' ? { model } : {}),
+    contents: Array.isArray(contents) ? (contents as unknown as readonly Content[]) : undefined,
+    system: toNonEmptyString(system),
+    files: Array.isArray(files) ? (files as readonly string[]) : undefined,
+    model: toNonEmptyString(model),
     params: toParams(rest),
   };
   return { index: raw.index, id, input, line: JSON.stringify({ ...fields, id }) };

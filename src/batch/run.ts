@@ -15,7 +15,7 @@ export interface RunOptions {
   /** Writes the rows in the order of the input. */
   readonly isOrdered: boolean;
   /** How many rows of the input to read; absent: all. */
-  readonly limit?: number | undefined;
+  readonly limit?: number;
   /** Once it aborts, no further row is begun; what is in flight is finished. */
   readonly drainSignal: AbortSignal;
   readonly signal: AbortSignal;

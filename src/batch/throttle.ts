@@ -10,14 +10,14 @@ export interface ThrottleOptions {
   /** The most requests at once. */
   readonly maxConcurrency: number;
   /** Requests and tokens per minute, as the user knows them; the server's refusals teach the rest. */
-  readonly rpm?: number | undefined;
-  readonly tpm?: number | undefined;
+  readonly rpm?: number;
+  readonly tpm?: number;
   /** The first pause after a refusal that names none; it doubles with each further one. */
   readonly baseMs: number;
   /**
    * Called before a wait that is long enough to be said: `asked` if the server asked for it, `paced` if it keeps a quota.
    */
-  readonly onWait?: ((ms: number, why: 'asked' | 'paced') => void) | undefined;
+  readonly onWait?: (ms: number, why: 'asked' | 'paced') => void;
 }
 
 /** Permission to send one request. Exactly one of these must be called, once. */

@@ -9,7 +9,7 @@ export interface Setup {
   /** The name it was asked for by; undefined until it is opened if nobody named one. */
   readonly model: string | undefined;
   /** Given now: a text, or `@` and the path of a file. It becomes `systemText`. */
-  readonly system?: string | undefined;
+  readonly system?: string;
   readonly systemText: string | undefined;
   readonly appendText: string | undefined;
   /** In the format of `--tools`. */

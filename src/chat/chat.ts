@@ -154,9 +154,9 @@ function makeSilenceable({ out, err }: Io): SilenceableIo {
     get hasLinks() {
       return stream.hasLinks === true;
     },
-    ...(stream.onResize === undefined ? {} : { onResize: stream.onResize }),
-    ...(stream.onSuspend === undefined ? {} : { onSuspend: stream.onSuspend }),
-    ...(stream.spinners === undefined ? {} : { spinners: stream.spinners }),
+    onResize: stream.onResize,
+    onSuspend: stream.onSuspend,
+    spinners: stream.spinners,
   });
   return {
     io: { out: wrapStream(out), err: wrapStream(err) },

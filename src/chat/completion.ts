@@ -66,7 +66,7 @@ function toCandidate({ name, help, argument }: SlashCommand): Candidate {
   return {
     insert: `/${name}${argument === undefined ? '' : ' '}`,
     hint: help,
-    ...(canRunAlone ? { isWhole: true } : {}),
+    isWhole: canRunAlone ? true : undefined,
   };
 }
 

@@ -80,7 +80,7 @@ function buildContent(
       fileSupport,
     },
     stdinMode: 'never',
-    ...(servers === undefined ? {} : { readResource: servers.readResource }),
+    readResource: servers?.readResource,
   });
 }
 

@@ -76,9 +76,8 @@ export async function readSavedSession({ store, session, cwd, clock, assistant }
   const first = contents.find(({ role }) => role === 'user');
   return {
     summary: {
-      ...{ id, cwd, model, turns, createdAt: at, updatedAt: at, bytes: 0, file: '' },
+      ...{ id, name, cwd, model, turns, createdAt: at, updatedAt: at, bytes: 0, file: '' },
       ...{ isUnanswered: unanswered !== undefined, source: 'chat' },
-      ...(name === undefined ? {} : { name }),
       title: first === undefined ? '' : deriveTitle(first),
     },
     records: records.map((record) => ({ ...record, at })),

@@ -7,12 +7,7 @@ import type { Chat } from './chat.ts';
 import { formatRecap } from './recap.ts';
 
 export function toSessionSetup({ model, systemText, appendText, start }: Setup): SessionSetup {
-  return {
-    ...(model === undefined ? {} : { model }),
-    ...(systemText === undefined ? {} : { systemText }),
-    ...(appendText === undefined ? {} : { appendText }),
-    ...(start === undefined ? {} : { start }),
-  };
+  return { model, systemText, appendText, start };
 }
 
 /** What a session brings back; `model` is absent if there is nothing to say about it. */

@@ -15,8 +15,8 @@ export interface Spending {
 }
 
 interface SpendingOptions {
-  readonly overrides?: PriceOverrides | undefined;
-  readonly left?: (() => number) | undefined;
+  readonly overrides?: PriceOverrides;
+  readonly left?: () => number;
 }
 
 export function createSpending({ overrides, left }: SpendingOptions): Spending {

@@ -150,7 +150,7 @@ export async function withLive<Result>(
 /** Create one per turn: it tracks the position in the line. */
 function createTurnRenderer({ io, isQuiet, isPlain, assistant, clock, findPictures }: Chat, live?: LiveArea): Renderer {
   return textRenderer(io, {
-    ...(live === undefined ? {} : { live }),
+    live,
     quiet: isQuiet,
     showThoughts: assistant.setup.showThoughts,
     showUsage: false,

@@ -105,7 +105,7 @@ function matchFlag(word: string, flags: readonly Flag[]): { readonly flag?: Flag
   const long = /^--([^=]+)(?:=(.*))?$/s.exec(word);
   if (long) {
     const flag = flags.find((candidate) => [candidate.long, ...(candidate.aliases ?? [])].includes(long[1] ?? ''));
-    return { ...(flag ? { flag } : {}), ...(long[2] === undefined ? {} : { value: long[2] }) };
+    return { flag, value: long[2] };
   }
   if (!/^-[a-zA-Z]/.test(word)) return {};
   for (let at = 1; at < word.length; at += 1) {

@@ -70,7 +70,7 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
         usage = addUsage(usage, found.usage);
         return batch.map(({ text, ...where }, index) => ({
           ...where,
-          ...(options.noText ? {} : { text }),
+          text: options.noText ? undefined : text,
           values: vectors[index] ?? [],
         }));
       } finally {
@@ -113,13 +113,7 @@ async function sumCost(call: BilledCall, app: App): Promise<number | undefined> 
 }
 
 function pickModelOptions({ auth, backend, demo, retries, quiet }: EmbedOptions): ModelOptions {
-  return {
-    ...(auth === undefined ? {} : { auth }),
-    ...(backend === undefined ? {} : { backend }),
-    ...(demo === undefined ? {} : { demo }),
-    ...(retries === undefined ? {} : { retries }),
-    ...(quiet === undefined ? {} : { quiet }),
-  };
+  return { auth, backend, demo, retries, quiet };
 }
 
 /** Keeps the order, with up to `CONCURRENCY` requests in flight. True if there was nothing to write. */
@@ -305,11 +299,7 @@ function parseEmbedOptions({ model = EMBEDDING_MODEL, taskType: given, dimension
   if (dimensions !== undefined && dimensions < 1) {
     throw new AppError('usage', `--dimensions: ${dimensions} is out of range`, { hint: 'Example: --dimensions 768' });
   }
-  return {
-    model,
-    ...(taskType === undefined ? {} : { taskType }),
-    ...(dimensions === undefined ? {} : { dimensions }),
-  };
+  return { model, taskType, dimensions };
 }
 
 function noEmbeddingsError(): AppError {

@@ -11,10 +11,6 @@ interface ImageOptions extends PromptOptions {
 
 /** Makes a picture, or changes those that are attached. */
 export async function run({ aspect, size, ...options }: ImageOptions, app: App): Promise<number> {
-  const imageConfig = {
-    ...(aspect === undefined ? {} : { aspectRatio: aspect }),
-    ...(size === undefined ? {} : { imageSize: size }),
-  };
-  const shape = Object.keys(imageConfig).length === 0 ? {} : { imageConfig };
-  return runPrompt({ ...options, ...shape, builtIn: IMAGE_BUILT_IN, isPicture: true }, app);
+  const imageConfig = aspect === undefined && size === undefined ? undefined : { aspectRatio: aspect, imageSize: size };
+  return runPrompt({ ...options, imageConfig, builtIn: IMAGE_BUILT_IN, isPicture: true }, app);
 }

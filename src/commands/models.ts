@@ -60,10 +60,9 @@ function createReport({ listing, account, backend = account?.backend, isAll }: S
     narrow: (columns) => `${report.narrow?.(columns) ?? report.text}${footer}`,
     json: {
       ...report.json,
-      ...(backend === undefined || isAll ? {} : { backend, ...(account?.tier ? { tier: account.tier } : {}) }),
-      ...(own === undefined
-        ? {}
-        : { listed: { backend: own.backend, source: own.source, time: new Date(own.time).toISOString() } }),
+      backend: isAll ? undefined : backend,
+      tier: backend === undefined || isAll ? undefined : account?.tier,
+      listed: own && { backend: own.backend, source: own.source, time: new Date(own.time).toISOString() },
     },
   };
 }

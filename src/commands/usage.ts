@@ -47,7 +47,7 @@ export async function run(options: UsageOptions, app: App): Promise<number> {
         by,
         prices: `@pydantic/genai-prices ${PRICES_VERSION}`,
         rows: rows.map((row) => ({ [by]: row.name, ...toUsageFields(row) })),
-        ...(total === undefined ? {} : { total: toUsageFields(total) }),
+        total: total && toUsageFields(total),
       },
       notices: findNotices(total, since),
     },
@@ -75,9 +75,7 @@ function formatGroupName(name: string, by: UsageGrouping, { env }: App): string 
 function toUsageFields({ runs, usage, cost, unpriced }: UsageRow): JsonObject {
   const rounded = Math.round(cost * 1e9) / 1e9;
   const costs =
-    unpriced === 0
-      ? { cost: rounded }
-      : { unpricedRuns: unpriced, ...(unpriced < runs ? { pricedCost: rounded } : {}) };
+    unpriced === 0 ? { cost: rounded } : { unpricedRuns: unpriced, pricedCost: unpriced < runs ? rounded : undefined };
   return { runs, usage: { ...usage }, ...costs };
 }
 

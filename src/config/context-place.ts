@@ -69,7 +69,7 @@ export function hasContext(options: ContextOptions): boolean {
  */
 export function joinSystemInstruction(
   { system, memory }: Pick<Context, 'system' | 'memory'>,
-  flags: { readonly system?: string | undefined; readonly append?: string | undefined },
+  flags: { readonly system?: string; readonly append?: string },
 ): string | undefined {
   const texts = [flags.system ?? system, memory, flags.append].filter((text) => text !== undefined && text !== '');
   return texts.length === 0 ? undefined : texts.join('\n\n');

@@ -42,8 +42,8 @@ export async function readContext(options: ContextOptions, tools: readonly strin
   }
   const { system, source, notice } = readSystemMd(options, tools, decide);
   return {
-    ...(system === undefined ? {} : { system }),
-    ...(texts.length === 0 ? {} : { memory: texts.join('\n\n') }),
+    system,
+    memory: texts.length === 0 ? undefined : texts.join('\n\n'),
     sources: [...reader.sources, ...(source === undefined ? [] : [source])],
     notices: [
       ...formatRefusedNames(options.settings),

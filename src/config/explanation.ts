@@ -65,7 +65,7 @@ export function explainKey(path: readonly string[], layers: readonly Layer[]): E
   const value = merged === undefined ? undefined : hideSecrets(merged, path);
   return {
     key,
-    ...(value === undefined ? {} : { value }),
+    value,
     layers: found,
     refused: layers.flatMap((layer) => findRefused(layer, path, related)),
     isRead,

@@ -64,7 +64,7 @@ async function readLayer(name: LayerName, file: string, env: Env): Promise<Layer
   if (text === undefined) return absentLayer(name, file);
   const document = await expandDocument(await parseSettingsText({ file, text }), text, env);
   const notices = await findServerNotices({ file, text });
-  return { name, source: file, state: 'used', document, ...(notices.length === 0 ? {} : { notices }) };
+  return { name, source: file, state: 'used', document, notices };
 }
 
 interface SystemFile {

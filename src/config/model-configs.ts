@@ -59,7 +59,7 @@ export function resolveConfiguredModel(
   const { model, config } = selectOverrides(modelConfigs, levels).reduce(mergeConfig, base);
   const unsupported = Object.keys(config).filter((key) => !SUPPORTED_FIELDS.includes(key));
   return {
-    ...(model === undefined ? {} : { model }),
+    model,
     config: Object.fromEntries(Object.entries(config).filter(([key]) => SUPPORTED_FIELDS.includes(key))),
     notices: unsupported.length === 0 ? [] : [`modelConfigs in your settings: gmn ignores ${unsupported.join(', ')}`],
   };

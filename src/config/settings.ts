@@ -46,28 +46,28 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
     get serverCommand() {
       return findServerCommand(layers);
     },
-    ...(model ? { model } : {}),
-    ...(authType ? { authType } : {}),
-    ...(enforcedAuthType ? { enforcedAuthType } : {}),
-    ...(oauthClient ? { oauthClient } : {}),
-    ...(keepsOneShots === undefined ? {} : { keepsOneShots }),
-    ...(retention ? { retention } : {}),
-    ...(maxAttempts === undefined ? {} : { maxAttempts }),
-    ...(store === undefined ? {} : { store }),
-    ...format.chosen,
-    ...(hasModelConfigs ? { modelConfigs: readModelConfigs(document()) } : {}),
+    model: model || undefined,
+    authType: authType || undefined,
+    enforcedAuthType: enforcedAuthType || undefined,
+    oauthClient,
+    keepsOneShots,
+    retention: retention || undefined,
+    maxAttempts,
+    store,
+    outputFormat: format.chosen,
+    modelConfigs: hasModelConfigs ? readModelConfigs(document()) : undefined,
   });
 }
 
 function readOutputFormat(layers: readonly Layer[]): {
-  readonly chosen: Pick<Settings, 'outputFormat'>;
+  readonly chosen?: Settings['outputFormat'];
   readonly notices: readonly string[];
 } {
   const value = readTopmost(layers, 'output.format');
-  if (value === undefined) return { chosen: {}, notices: [] };
-  const outputFormat = OUTPUT_FORMATS.find((format) => format === value);
-  if (outputFormat !== undefined) return { chosen: { outputFormat }, notices: [] };
-  return { chosen: {}, notices: [`output.format cannot be "${sanitize(value)}": it is ${OUTPUT_FORMATS.join(', ')}`] };
+  if (value === undefined) return { notices: [] };
+  const chosen = OUTPUT_FORMATS.find((format) => format === value);
+  if (chosen !== undefined) return { chosen, notices: [] };
+  return { notices: [`output.format cannot be "${sanitize(value)}": it is ${OUTPUT_FORMATS.join(', ')}`] };
 }
 
 function readModelConfigs({ modelConfigs }: JsonObject): JsonObject {

@@ -118,10 +118,10 @@ export async function readTemplate({ name, file, kind, text: given }: TemplateSo
       hint: kind === 'command' ? 'It needs a line such as: prompt = "Explain {{args}}"' : 'Write the prompt into it.',
     });
   }
-  return { name, file, kind, body, defaults, ...(description ? { description } : {}) };
+  return { name, file, kind, body, defaults, description: description || undefined };
 }
 
-type Parsed = Pick<Template, 'body' | 'defaults'> & { readonly description?: string | undefined };
+type Parsed = Pick<Template, 'body' | 'defaults'> & { readonly description?: string };
 
 async function parseCommand(text: string, file: string): Promise<Parsed> {
   const { parse, TomlError } = await import('smol-toml');

@@ -51,7 +51,7 @@ export interface Settings {
   /** In file order. */
   readonly servers?: readonly ServerSetting[];
   /** `mcp.serverCommand`: the server named `mcp`, whose definition is a command line. */
-  readonly serverCommand?: ServerSetting | undefined;
+  readonly serverCommand?: ServerSetting;
   readonly notices: readonly string[];
 }
 

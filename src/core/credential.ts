@@ -21,7 +21,7 @@ export interface Credential {
   /** A stable key for caches, derived from the secret or the account; never the secret itself. */
   readonly account: string;
   /** Of a key of the Gemini API, if its form tells. */
-  readonly keyKind?: KeyKind | undefined;
+  readonly keyKind?: KeyKind;
   /** Resolves with headers that stay valid for at least five minutes. Throws AppError `auth`. */
   headers(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /**

@@ -48,15 +48,15 @@ export interface QuotaFault {
 interface FaultDetails {
   readonly api: {
     /** The HTTP status of the response; absent if none came. */
-    readonly status?: number | undefined;
+    readonly status?: number;
     readonly isTimeout?: boolean;
-    readonly objection?: Objection | undefined;
+    readonly objection?: Objection;
     /** How many tokens the model takes, if the objection is `length` and the server said it. */
-    readonly windowTokens?: number | undefined;
-    readonly quota?: QuotaFault | undefined;
+    readonly windowTokens?: number;
+    readonly quota?: QuotaFault;
   };
   readonly auth: {
-    readonly status?: number | undefined;
+    readonly status?: number;
     /** There is no credential, or none of the requested type, in contrast to one that cannot be used. */
     readonly isMissing?: true;
     /** A hint of several lines for people; printed instead of `hint`. */

@@ -126,7 +126,7 @@ export async function* settle(
 /** The ending for an error; the only place that makes one. `sessionId` is given if the answer so far is saved. */
 export function* toFailure(thrown: unknown, sessionId?: string): Generator<Ending, void> {
   const error = AppError.from(thrown);
-  yield { type: 'failure', error, ...(sessionId === undefined ? {} : { sessionId }) };
+  yield { type: 'failure', error, sessionId };
   error.isReported = true;
 }
 

@@ -62,7 +62,7 @@ export interface FileSupport {
   /** What to do about a file that is too large, if it keeps no files. */
   readonly hint: string;
   /** Absent if the model reads Office files, or may. */
-  readonly officeGap?: OfficeGap | undefined;
+  readonly officeGap?: OfficeGap;
 }
 
 export interface OfficeGap {

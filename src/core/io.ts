@@ -8,7 +8,7 @@ export interface Out {
   /** Width in columns; 80 when it is not a terminal. */
   readonly columns: number;
   /** Height in rows. Absent: nothing can be drawn here, because the text does not go directly to the window. */
-  readonly rows?: number | undefined;
+  readonly rows?: number;
   readonly isStyled: boolean;
   /** Whether it is a terminal that is known to show hyperlinks (OSC 8). */
   readonly hasLinks?: boolean;

@@ -108,7 +108,7 @@ function findTaskAnswer(task: SampleTask, request: DemoRequest, sign: Sign): Ans
   const call = isOfficial ? { name: 'replace', args: { ...args, instruction: task.ask } } : { name: next.name, args };
   if (!callable.includes(call.name)) return undefined;
   const parts = [{ functionCall: { id, ...call }, thoughtSignature: sign(call) }];
-  return { chunks: [{ parts }], ...(task.usage === undefined ? {} : { usage: task.usage }) };
+  return { chunks: [{ parts }], usage: task.usage };
 }
 
 function createSampleAnswer({ texts, usage }: Sample): Answer {

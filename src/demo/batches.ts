@@ -49,7 +49,7 @@ interface Job {
   state: State;
   polls: number;
   endedAt?: number;
-  output?: JsonObject | undefined;
+  output?: JsonObject;
   failed: number;
 }
 
@@ -267,8 +267,8 @@ async function* createResults(
       number % errorEvery === 0 ? ROW_FAILURE : await answer({ model, owner, body: request, signal });
     if (!outcome.ok) job.failed += 1;
     yield {
-      ...(key === undefined ? {} : { key }),
-      ...(metadata === undefined ? {} : { metadata }),
+      key,
+      metadata,
       ...(outcome.ok ? { response: outcome.body } : { error: toRowError(outcome.error.body) }),
     };
   }
@@ -321,7 +321,7 @@ function toOperation(
     state: `${shape.prefix}${state}`,
     createTime: new Date(createdAt).toISOString(),
     updateTime: new Date(endedAt ?? now).toISOString(),
-    ...(isDone ? { endTime: new Date(endedAt).toISOString() } : {}),
+    endTime: isDone ? new Date(endedAt).toISOString() : undefined,
     inputConfig: fileName === undefined ? {} : { fileName },
     priority: '0',
     batchStats: {
@@ -330,7 +330,7 @@ function toOperation(
         ? { successfulRequestCount: String(successful), failedRequestCount: String(failed) }
         : { pendingRequestCount: String(count) }),
     },
-    ...(output !== undefined && shape.inMetadata ? { output } : {}),
+    output: shape.inMetadata ? output : undefined,
   };
   return {
     name,

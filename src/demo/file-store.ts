@@ -109,7 +109,7 @@ export function toResource(file: StoredFile, host = ''): JsonObject {
   const state = toState(file);
   return {
     name,
-    ...(displayName === undefined ? {} : { displayName }),
+    displayName,
     mimeType,
     sizeBytes,
     createTime: formatTime(createdAt),
@@ -118,9 +118,9 @@ export function toResource(file: StoredFile, host = ''): JsonObject {
     // As the service does: the base64 form of the hexadecimal digits.
     sha256Hash: Buffer.from(content.digest()).toString('base64'),
     uri: `http://${host}/v1beta/${name}`,
-    ...(source === 'GENERATED' ? { downloadUri: `http://${host}/v1beta/${name}:download?alt=media` } : {}),
+    downloadUri: source === 'GENERATED' ? `http://${host}/v1beta/${name}:download?alt=media` : undefined,
     state,
     source,
-    ...(state === 'FAILED' ? { error: { code: 3, message: 'The file could not be processed.' } } : {}),
+    error: state === 'FAILED' ? { code: 3, message: 'The file could not be processed.' } : undefined,
   };
 }

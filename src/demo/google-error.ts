@@ -30,7 +30,7 @@ const DOMAINS: Readonly<Record<Backend, string>> = {
 
 export function errorResponse(spec: ErrorSpec): ErrorResponse {
   const { code, message, status, details } = spec;
-  const error = { code, message, status, ...(details === undefined ? {} : { details }) };
+  const error = { code, message, status, details };
   return { status: code, headers: spec.headers ?? {}, body: { error } };
 }
 
@@ -67,7 +67,7 @@ interface FaultContext {
   readonly fault: FaultName;
   readonly backend: Backend;
   readonly model: string;
-  readonly retryAfterSeconds?: number | undefined;
+  readonly retryAfterSeconds?: number;
 }
 
 export function faultResponse(context: FaultContext): ErrorResponse | undefined {
@@ -131,7 +131,7 @@ interface ViolatedQuota {
   /** `quotaMetric` without the domain, `quotaId` and `quotaValue`. */
   readonly violations: readonly JsonObject[];
   /** Absent if waiting a little does not help. */
-  readonly retryMs?: number | undefined;
+  readonly retryMs?: number;
 }
 
 export function violatedQuotaResponse({ backend, model, violations, retryMs }: ViolatedQuota): ErrorResponse {

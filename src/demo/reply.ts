@@ -95,7 +95,7 @@ function createResponse(given: {
   const candidate = finishReason === undefined ? { content, index: 0 } : ending;
   return {
     candidates: [candidate],
-    ...(counts === undefined ? {} : { usageMetadata: toUsageMetadata(counts) }),
+    usageMetadata: counts && toUsageMetadata(counts),
     modelVersion: context.modelVersion,
     responseId: context.responseId,
   };
@@ -110,7 +110,7 @@ function toUsageMetadata({ prompt, candidates, thoughts }: Counts): JsonObject {
     promptTokenCount: prompt,
     candidatesTokenCount: candidates,
     totalTokenCount: prompt + candidates + thoughts,
-    ...(thoughts === 0 ? {} : { thoughtsTokenCount: thoughts }),
+    thoughtsTokenCount: thoughts || undefined,
   };
 }
 

@@ -143,7 +143,7 @@ export async function runTour(tour: Tour): Promise<void> {
 async function runCommand(command: TourCommand, tour: Tour): Promise<void> {
   if (tour.ask === undefined) await tour.print(formatTourCommand(command));
   const { args, input } = command;
-  const run = { args, cwd: tour.directory, env: tour.env, ...(input === undefined ? {} : { input }) };
+  const run = { args, cwd: tour.directory, env: tour.env, input };
   const { stdout, stderr, exitCode } = await tour.runGmn(run);
   await tour.print(stdout + stderr + (exitCode === 0 ? '' : `=> exit ${exitCode}\n`));
 }

@@ -12,7 +12,7 @@ export function* exportJson({ summary, records, notices }: SavedSession): Genera
     version: 1,
     session: { id, name, title, cwd, model, createdAt: toIsoTime(createdAt), updatedAt: toIsoTime(updatedAt), turns },
     usage: sumUsage(records),
-    ...(notices.length > 0 ? { warnings: notices } : {}),
+    warnings: notices.length > 0 ? notices : undefined,
   };
   yield encodeJson(head, 2).slice(0, -2);
   yield* formatList(
@@ -25,12 +25,7 @@ export function* exportJson({ summary, records, notices }: SavedSession): Genera
 
 /** gmn's own fields of a content are here, since the API rejects them inside `contents`. */
 function toRecordInfo({ content: { origin, isFollowUp, question }, at, ...rest }: SavedRecord): object {
-  return {
-    ...{ ...rest, at: toIsoTime(at) },
-    ...(origin === undefined ? {} : { origin }),
-    ...(isFollowUp === undefined ? {} : { isFollowUp }),
-    ...(question === undefined ? {} : { question }),
-  };
+  return { ...rest, at: toIsoTime(at), origin, isFollowUp, question };
 }
 
 function* formatList(name: string, items: readonly object[]): Generator<string, void> {

@@ -56,9 +56,7 @@ async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEvent, rea
     env: input.env,
     clock: input.clock,
     signal: input.signal,
-    ...(attachments.support.hasUploads
-      ? { spool: async () => (await import('./large-stdin.ts')).openStdinSpool() }
-      : {}),
+    spool: attachments.support.hasUploads ? async () => (await import('./large-stdin.ts')).openStdinSpool() : undefined,
     hint: attachments.support.hint,
   });
   let stdinText = await addStdin(bytes, { place: stdinPlace, type: stdinType, attachments });

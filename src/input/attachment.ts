@@ -47,7 +47,7 @@ export interface UploadedAttachment {
 export function toAttachment(
   bytes: Uint8Array,
   name: string,
-  { support, type }: { readonly support: FileSupport; readonly type?: string | undefined },
+  { support, type }: { readonly support: FileSupport; readonly type?: string },
 ): Attachment | Unsendable {
   const about = { name: toPlainName(name), bytes: bytes.length };
   const mimeType = type ?? guessMediaType(bytes, name, support);

@@ -43,7 +43,7 @@ export interface FileContext {
   readonly homes: PromptInput['homes'] | undefined;
   readonly signal: AbortSignal;
   readonly attachments: Attachments;
-  readonly onAttached?: OnAttached | undefined;
+  readonly onAttached?: OnAttached;
 }
 
 export interface WalkContext extends FileContext, Withholding {}
@@ -233,7 +233,7 @@ async function collectFiles({ root, name, context, glob }: WalkTarget): Promise<
     rules: readRulesAboveNamed(root, context.workspace).rules,
     enters: (path) => !context.isWithheld(path),
     shows: (below) => accepts(below) && !isSensitiveEntry(join(root, below)),
-    ...(glob && { maxDepth: glob.maxDepth }),
+    maxDepth: glob?.maxDepth,
     pace: startPace({ maxEntries: ENTRY_LIMIT + 1, maxMs: Number.POSITIVE_INFINITY }, context.signal),
     onSkipped: (below, kind) => {
       if (kind !== 'directory' && accepts(below)) found[kind === 'link' ? 'links' : 'secrets'].push(below);

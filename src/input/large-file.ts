@@ -21,7 +21,7 @@ const HEAD_BYTES = 256 * 1024;
 interface LargeFileOptions {
   readonly support: FileSupport;
   readonly links: 'follow' | 'never';
-  readonly toType?: ((head: Uint8Array) => string) | undefined;
+  readonly toType?: (head: Uint8Array) => string;
 }
 
 /** Finds the type of a file to upload from its beginning. Throws AppError `usage`. */

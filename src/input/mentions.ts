@@ -37,7 +37,7 @@ export async function* addMentions(prompt: string, given: MentionOptions): Async
 }
 
 interface MentionOptions extends FileContext {
-  readonly readResource?: ReadResource | undefined;
+  readonly readResource?: ReadResource;
 }
 
 interface MentionContext extends MentionOptions {

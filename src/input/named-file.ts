@@ -9,7 +9,7 @@ import { type FoundPath, inspectPath } from '../platform/files/read.ts';
 import { findUserHomes } from '../platform/host.ts';
 
 export interface NamingContext extends Pick<App, 'cwd' | 'env'> {
-  readonly homes?: App['homes'] | undefined;
+  readonly homes?: App['homes'];
 }
 
 export interface Withholding {

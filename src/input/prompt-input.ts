@@ -29,7 +29,7 @@ export interface PromptInput {
   /** The arguments, joined. Blank is the same as absent; `-` means stdin. */
   readonly prompt: string | undefined;
   /** What the person typed, if the prompt is made from it: the words beside a template, or the name of one. */
-  readonly question?: string | undefined;
+  readonly question?: string;
   readonly files: readonly string[];
   readonly otherAttachments?: OtherAttachments;
   readonly stdinMode: StdinMode;

@@ -19,7 +19,7 @@ export async function* buildPromptContent(input: PromptInput): AsyncGenerator<Tu
     (stdinMode === 'never' || (stdinMode === 'auto' && input.stdin.kind() === 'none'));
   if (isAlone) {
     if (prompt === undefined) throw noPromptError();
-    return { role: 'user', parts: [{ text: prompt }], ...(input.question ? { question: input.question } : {}) };
+    return { role: 'user', parts: [{ text: prompt }], question: input.question || undefined };
   }
   const { assembleContent } = await import('./assembly.ts');
   const content = yield* assembleContent({ ...input, prompt, stdinMode });

@@ -30,7 +30,7 @@ export interface ModelListing {
 export interface ListingOwner {
   readonly backend: Backend;
   readonly account: string;
-  readonly tier?: Tier | undefined;
+  readonly tier?: Tier;
 }
 
 export function tryParseTier(name: string | undefined): Tier | undefined {
@@ -92,9 +92,9 @@ function parseListed(value: Readonly<Record<string, unknown>>): readonly ListedM
   return [
     {
       id,
-      ...(typeof inputLimit === 'number' ? { inputLimit } : {}),
-      ...(typeof outputLimit === 'number' ? { outputLimit } : {}),
-      ...(typeof thinks === 'boolean' ? { thinks } : {}),
+      inputLimit: typeof inputLimit === 'number' ? inputLimit : undefined,
+      outputLimit: typeof outputLimit === 'number' ? outputLimit : undefined,
+      thinks: typeof thinks === 'boolean' ? thinks : undefined,
     },
   ];
 }
@@ -124,7 +124,7 @@ export function mergeListed(listed: readonly ListedModel[], backend: Backend): r
   const known = MODELS.map((model): ModelLine => {
     const found = byId.get(model.id);
     const isAsked = found !== undefined || model.backends.includes(backend);
-    return { ...model, ...pickLimits(found), ...(isAsked ? { isListed: found !== undefined } : {}) };
+    return { ...model, ...pickLimits(found), isListed: isAsked ? found !== undefined : undefined };
   });
   const others = listed
     .filter(({ id }) => MODELS.every((model) => model.id !== id))
@@ -232,9 +232,9 @@ export function toModelsDocument(lines: readonly ModelLine[], standard: string):
     default: standard,
     models: lines.map(({ levels, tiers, budget, ...line }) => ({
       ...line,
-      ...(tiers ? { tiers } : {}),
-      ...(levels ? { levels } : {}),
-      ...(budget ? { budget: { ...budget } } : {}),
+      tiers,
+      levels,
+      budget: budget && { ...budget },
     })),
     aliases: Object.fromEntries(Object.entries(ALIASES).map(([name, by]) => [name, { ...by }])),
   };

@@ -41,16 +41,16 @@ interface PriceContext {
   /** When the call was made, in milliseconds since the epoch. */
   readonly at: number;
   /** The Gemini API by default. */
-  readonly backend?: Backend | undefined;
-  readonly overrides?: PriceOverrides | undefined;
+  readonly backend?: Backend;
+  readonly overrides?: PriceOverrides;
 }
 
 export interface CostContext extends PriceContext {
   /** The tier that the service used: `flex`, `priority` or `standard`, in any case. */
-  readonly serviceTier?: string | undefined;
-  readonly isBatch?: boolean | undefined;
+  readonly serviceTier?: string;
+  readonly isBatch?: boolean;
   /** The length of the prompt, if the usage is that of several connections added up. */
-  readonly promptTokens?: number | undefined;
+  readonly promptTokens?: number;
 }
 
 type Match =

@@ -83,7 +83,7 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
     await line('message', { role: 'user', content: options.prompt });
   };
   const result = (fields: JsonObject, model?: string, usage = NO_USAGE): Promise<void> =>
-    line('result', { ...fields, stats: stats.ofStream(model, usage), ...(warnings.length > 0 ? { warnings } : {}) });
+    line('result', { ...fields, stats: stats.ofStream(model, usage), warnings: omitEmpty(warnings) });
   return async (event: TurnEvent) => {
     stats.count(event);
     switch (event.type) {

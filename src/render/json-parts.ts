@@ -56,14 +56,13 @@ export function omitEmpty<T>(list: readonly T[]): readonly T[] | undefined {
 
 /** The fields of every error object, in their order; `suggestion` only if there is a hint. */
 export function errorFields(error: AppError): JsonObject {
-  const { answer: partialResponse } = error;
   return {
     code: error.exitCode,
     type: error.type,
     message: error.message,
-    ...suggestionField(error),
-    ...outputField(error),
-    ...(partialResponse ? { partialResponse } : {}),
+    suggestion: error.hint,
+    output: findVerifyOutput(error),
+    partialResponse: error.answer || undefined,
   };
 }
 
@@ -72,23 +71,19 @@ export function geminiErrorFields(error: AppError): JsonObject {
     type: error.type,
     message: error.message,
     code: error.exitCode,
-    ...suggestionField(error),
-    ...outputField(error),
+    suggestion: error.hint,
+    output: findVerifyOutput(error),
   };
 }
 
-function suggestionField({ hint }: AppError): JsonObject {
-  return hint === undefined ? {} : { suggestion: hint };
-}
-
-function outputField({ fault, details }: AppError): JsonObject {
-  return fault === 'verify' && details.output !== undefined ? { output: details.output } : {};
+function findVerifyOutput({ fault, details }: AppError): string | undefined {
+  return fault === 'verify' ? details.output : undefined;
 }
 
 /** The same in both JSON formats; what was printed is of interest only if it failed. */
 export function verifyFields({ command, exit, output }: Extract<TurnEvent, { type: 'verify' }>): JsonObject {
   const ok = exit.code === 0;
-  return { command, ok, exitCode: exit.code, ...(ok ? {} : { output }) };
+  return { command, ok, exitCode: exit.code, output: ok ? undefined : output };
 }
 
 /** Where a file of the answer was saved; none if it was not. Never its bytes. */
@@ -121,7 +116,7 @@ export function toolLog(): ToolLog {
 
 /** `result`, and `isError` only on a failure: the same in both JSON formats. */
 export function resultFields({ outcome }: Answer): JsonObject {
-  return { result: outcome.response, ...(outcome.ok ? {} : { isError: true }) };
+  return { result: outcome.response, isError: outcome.ok ? undefined : true };
 }
 
 /** A text that grows by deltas and is read once, in pieces, without ever being one string. */

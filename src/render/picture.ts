@@ -32,7 +32,7 @@ interface ShownPicture {
 
 interface Window {
   readonly columns: number;
-  readonly rows?: number | undefined;
+  readonly rows?: number;
 }
 
 /**

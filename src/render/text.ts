@@ -131,7 +131,7 @@ function textPage(io: Io, options: RenderOptions): TextPage {
   const { out, err: errOut } = io;
   const err = createStderr(errOut, {
     rawThoughts: options.rawOutput,
-    ...(options.isChat ? { opening: '' } : {}),
+    opening: options.isChat ? '' : undefined,
   });
   // Created when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
@@ -377,7 +377,7 @@ async function processInSlices(
 interface UsageInfo {
   readonly model: string;
   readonly usage: Usage;
-  readonly cost?: number | undefined;
+  readonly cost?: number;
   readonly elapsedMs: number;
 }
 

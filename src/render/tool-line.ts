@@ -40,7 +40,7 @@ export function formatToolLine(
   return {
     isGood: !hasFailed,
     text: joinParts(parts),
-    ...(todos === undefined ? {} : { rows: todos.map(formatTodo) }),
+    rows: todos?.map(formatTodo),
   };
 }
 

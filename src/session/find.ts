@@ -65,8 +65,8 @@ export function readFileSummary({ id, file }: SessionPath): FileSummary | undefi
     source: last?.state.by ?? header.by,
     bytes: size,
     file,
-    ...(name === undefined ? {} : { name }),
-    ...(model === undefined ? {} : { model }),
+    name,
+    model,
   };
   return { summary, version: header.v, last };
 }

@@ -162,10 +162,10 @@ function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
 
 function toCompaction({ summary, outputs }: CompactRecord, blobs: Pick<BlobStore, 'path'>): Compaction {
   return {
-    ...(summary === undefined ? {} : { summary }),
+    summary,
     outputs: outputs.map(([content, part, head, tail, print]) => ({
       ...{ content, part, head, tail },
-      ...(print === undefined ? {} : { path: blobs.path(print) }),
+      path: print && blobs.path(print),
     })),
   };
 }
@@ -229,7 +229,7 @@ export function createTurns<Item extends TurnRecord>(): Turns<Item> {
 /** Limits a compaction to the first `length` contents. A summary that includes later ones is dropped. */
 function limitCompaction({ summary, outputs }: Compaction, length: number): Compaction {
   return {
-    ...(summary === undefined || summary.end > length ? {} : { summary }),
+    summary: (summary?.end ?? 0) > length ? undefined : summary,
     outputs: outputs.filter(({ content }) => content < length),
   };
 }

@@ -35,7 +35,7 @@ export function tryParseOfficial(text: string): OfficialSession | undefined {
   if (first === undefined) return undefined;
   const projectHash = toNonEmptyString(meta.projectHash);
   const title = deriveTitle(first.content);
-  return { id, startedAt, title, records, ...(projectHash === undefined ? {} : { projectHash }) };
+  return { id, startedAt, title, records, projectHash };
 }
 
 function replayLines(text: string): { readonly meta: Fields; readonly messages: readonly Fields[] } {

@@ -169,8 +169,8 @@ function createRecordLog({ now }: Clock, earlier: SessionOptions['earlier'], own
   const by = findNewSource(earlier, own);
   const toLine = (entry: RecordBody, at = now()): FileRecord => {
     seq += 1;
-    const isUnanswered = unanswered === undefined ? {} : ({ unanswered: true } as const);
-    return { seq, at, state: { turn: history.count, model, by, ...isUnanswered }, body: entry };
+    const state = { turn: history.count, model, by, unanswered: unanswered === undefined ? undefined : true } as const;
+    return { seq, at, state, body: entry };
   };
   return {
     turns: history,
@@ -220,7 +220,7 @@ function toCompactRecord({ summary, outputs }: Compaction, length: number): Comp
   return {
     kind: 'compact',
     length,
-    ...(summary === undefined ? {} : { summary }),
+    summary,
     outputs: outputs.map(({ content, part, head, tail, path }) =>
       path === undefined ? [content, part, head, tail] : [content, part, head, tail, basename(path)],
     ),

@@ -32,8 +32,8 @@ export function tryParseHeader(text: string): Header | undefined {
     by: tryParseSource(value.by) ?? 'prompt',
     gmn: toNonEmptyString(value.gmn) ?? '',
     title: toNonEmptyString(value.title) ?? '',
-    ...(name === undefined ? {} : { name }),
-    ...(parent === undefined ? {} : { parent: { id: parent } }),
+    name,
+    parent: parent === undefined ? undefined : { id: parent },
   };
 }
 
@@ -87,12 +87,11 @@ function tryParseRecordBody(value: Readonly<Record<string, unknown>>): RecordBod
     content,
     usage: toStoredUsage(value.usage),
     model: toNonEmptyString(value.model) ?? '',
-    ...toStoredPages(value.pages),
+    pages: toStoredPages(value.pages),
   };
   if (type === 'call') return { kind: type, ...reply };
   if (type !== 'reply') return undefined;
-  const finishReason = toNonEmptyString(value.finishReason);
-  return { kind: type, ...reply, ...(finishReason === undefined ? {} : { finishReason }) };
+  return { kind: type, ...reply, finishReason: toNonEmptyString(value.finishReason) };
 }
 
 function tryParseCompaction({
@@ -105,7 +104,7 @@ function tryParseCompaction({
   if (!isCount(length) || !found?.every(isDefined) || (text === undefined && summary !== undefined)) return undefined;
   // Contents after `length` did not exist then; a record that replaces them is damaged.
   if ((text?.end ?? 0) > length || found.some(([content]) => content >= length)) return undefined;
-  return { kind: 'compact', length, ...(text === undefined ? {} : { summary: text }), outputs: found };
+  return { kind: 'compact', length, summary: text, outputs: found };
 }
 
 function tryParseShortened(value: unknown): ShortenedReference | undefined {
@@ -128,8 +127,8 @@ function tryParseSummary(value: unknown): ConversationSummary | undefined {
   return {
     text,
     end,
-    ...(isCount(prompt) ? { prompt } : {}),
-    ...(isCount(promptLimit) ? { promptLimit } : {}),
+    prompt: isCount(prompt) ? prompt : undefined,
+    promptLimit: isCount(promptLimit) ? promptLimit : undefined,
   };
 }
 
@@ -140,6 +139,7 @@ function toSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
   const systemText = toNonEmptyString(value.systemText) ?? (isPath ? undefined : system);
   const appendText = toNonEmptyString(value.appendText);
   const start = tryParseStart(value.start);
+  // Absent fields leave a chat that switches to this session as it is.
   return {
     ...(model === undefined ? {} : { model }),
     ...(system === undefined || !isPath ? {} : { system }),
@@ -153,7 +153,7 @@ function tryParseStart(value: unknown): SessionStart | undefined {
   if (!isObject(value)) return undefined;
   const date = toNonEmptyString(value.date);
   const branch = toNonEmptyString(value.branch);
-  return date === undefined ? undefined : { date, ...(branch === undefined ? {} : { branch }) };
+  return date === undefined ? undefined : { date, branch };
 }
 
 /** Keeps unknown fields. Undefined if the value is not a content. */
@@ -169,12 +169,12 @@ function toStoredUsage(value: unknown): Usage {
   return Object.fromEntries(counts);
 }
 
-function toStoredPages(value: unknown): { readonly pages?: readonly PageStep[] } {
+function toStoredPages(value: unknown): readonly PageStep[] | undefined {
   const pages = filterObjects(value).flatMap(({ url, ok, status }): readonly PageStep[] => {
     if (typeof url !== 'string') return [];
     return [{ kind: 'page', url, ok: ok === true, status: typeof status === 'string' ? status : '' }];
   });
-  return pages.length === 0 ? {} : { pages };
+  return pages.length === 0 ? undefined : pages;
 }
 
 function toBlobReferences(value: unknown): BlobReferences {

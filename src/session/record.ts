@@ -22,11 +22,11 @@ export interface Header {
 /** State repeated in every record, so that a list needs to read only the last one. */
 export interface SessionState {
   readonly turn: number;
-  readonly name?: string | undefined;
-  readonly model?: string | undefined;
+  readonly name?: string;
+  readonly model?: string;
   /** Undefined if it is as in the header. */
-  readonly by?: SessionSource | undefined;
-  readonly unanswered?: true | undefined;
+  readonly by?: SessionSource;
+  readonly unanswered?: true;
 }
 
 export type RecordBody =

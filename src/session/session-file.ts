@@ -152,7 +152,7 @@ function createHeader(
     by,
     gmn: version,
     title,
-    ...(name === undefined ? {} : { name }),
+    name,
   };
 }
 

@@ -106,11 +106,7 @@ async function create(store: Store, beginning: NewSession): Promise<LocalSession
   }
   const cwd = realPath(beginning.cwd) ?? beginning.cwd;
   const { by, at } = beginning;
-  return openOrigin(
-    store,
-    { kind: 'new', id, name, lock, by, cwd, ...(at === undefined ? {} : { at }) },
-    { reservation },
-  );
+  return openOrigin(store, { kind: 'new', id, name, lock, by, cwd, at }, { reservation });
 }
 
 const LOCK_WAIT_MS = 200;
@@ -165,7 +161,7 @@ function openOrigin(
   return createSession({
     clock,
     file,
-    ...(earlier === undefined ? {} : { earlier }),
+    earlier,
     reservation,
     blobs: store.blobs,
     by: origin.kind === 'new' ? origin.by : store.by,

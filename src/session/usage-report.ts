@@ -57,9 +57,9 @@ function tryParseCall(value: unknown): BilledCall | undefined {
   if (USAGE_KEYS.some((key) => usage[key] !== undefined && !isNonNegative(usage[key]))) return undefined;
   return {
     ...{ model, at, backend, usage },
-    ...(isNonNegative(promptTokens) ? { promptTokens } : {}),
-    ...(typeof serviceTier === 'string' ? { serviceTier } : {}),
-    ...(isBatch === true ? { isBatch } : {}),
+    promptTokens: isNonNegative(promptTokens) ? promptTokens : undefined,
+    serviceTier: typeof serviceTier === 'string' ? serviceTier : undefined,
+    isBatch: isBatch === true ? isBatch : undefined,
   };
 }
 

@@ -47,8 +47,8 @@ export async function toBackgroundResult(
     ok: true,
     response: { id, output, ...state },
     summary: `${ending === undefined ? `running in the background as ${id}` : `${id} has ended`}, ${summarizeOutput(found)}`,
-    ...(output === captured ? {} : { wholeOutput: captured }),
-    ...(ending === undefined ? {} : { exit: { code: ending.exitCode, signal: ending.signal } }),
+    wholeOutput: output === captured ? undefined : captured,
+    exit: ending && { code: ending.exitCode, signal: ending.signal },
   };
 }
 

@@ -22,8 +22,8 @@ export function listNamesByEffect(effect: Effect): readonly string[] {
 }
 
 export interface ToolLimits {
-  readonly core?: readonly string[] | undefined;
-  readonly exclude?: readonly string[] | undefined;
+  readonly core?: readonly string[];
+  readonly exclude?: readonly string[];
 }
 
 /**

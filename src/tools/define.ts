@@ -56,7 +56,7 @@ interface ToolFacts<S extends InputSchema> {
 
 interface ToolHandlers<S extends InputSchema> {
   /** The directory that `file_path` and `dir_path` are relative to; also the default of `dir_path`. */
-  readonly root?: string | undefined;
+  readonly root?: string;
   /** What a person is shown first; a tool result instead refuses the call. A thrown AppError becomes such a result. */
   preview?(input: ArgumentsOf<S>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
   /** Added to the arguments where calls are compared. */
@@ -95,15 +95,15 @@ export function defineTool<const S extends InputSchema, Context>({
       name,
       description: typeof description === 'string' ? description : description(context),
       effect,
-      ...(isNeverAsked && { isNeverAsked }),
+      isNeverAsked,
       input: toJsonSchema(input),
       plain: (args) => ({
         ...Object.fromEntries(normalizeValues(resolveAliases(input.properties, aliases, args), input, root)),
         ...distinguish?.(),
       }),
-      ...(target !== undefined && { findPath: (args) => toNonEmptyString(findArgument(args, target, aliases)) }),
+      findPath: target === undefined ? undefined : (args) => toNonEmptyString(findArgument(args, target, aliases)),
       invoke: withValidation((values, signal) => run(values, signal)),
-      ...(preview && { preview: withValidation((values, signal, draft) => preview(values, signal, draft)) }),
+      preview: preview && withValidation((values, signal, draft) => preview(values, signal, draft)),
     };
   };
   return { ...facts, create };
@@ -121,7 +121,7 @@ function findArgument(
 }
 
 export function succeed(output: JsonValue, summary?: string): ToolResult {
-  return { ok: true, response: { output }, ...(summary === undefined ? {} : { summary }) };
+  return { ok: true, response: { output }, summary };
 }
 
 /** `error` should tell the model what to do about it. */

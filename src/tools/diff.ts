@@ -35,7 +35,7 @@ export async function previewChange(name: string, before: string | undefined, af
     kind: 'diff',
     path: name,
     ...(await unifiedDiff(name, before, after)),
-    ...(shrinks.to * 2 < shrinks.from ? { shrinks } : {}),
+    shrinks: shrinks.to * 2 < shrinks.from ? shrinks : undefined,
   };
 }
 

@@ -117,7 +117,7 @@ interface EditPlan {
 async function planEdits(
   workspace: Workspace,
   input: EditInput,
-  { signal, draft }: { readonly signal: AbortSignal; readonly draft?: Draft | undefined },
+  { signal, draft }: { readonly signal: AbortSignal; readonly draft?: Draft },
 ): Promise<EditPlan> {
   const edits = parseEdits(input);
   const [edit] = edits;
@@ -137,10 +137,9 @@ async function planEdits(
   if (isNewText && before !== undefined && before.text !== '') {
     throw new AppError('usage', `${place.name} exists`, { hint: 'Say in old_string what is to be replaced.' });
   }
-  const known = before === undefined ? {} : { before };
   if (isNewText || before === undefined) {
     const after = { text: edit.newText, count: 1, isLoose: false };
-    return { place, ...known, after, lines: countChangedLines('', edit.newText) };
+    return { place, before, after, lines: countChangedLines('', edit.newText) };
   }
   const after =
     edits.length === 1 ? withCounts(editText(before.text, edit)) : await editTogether(before.text, edits, signal);

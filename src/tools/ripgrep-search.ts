@@ -123,9 +123,8 @@ export async function listWithRipgrep(
     if (isShown(path)) files.push(path);
     else rejected += 1;
   }
-  const late = stopped === undefined ? pace.findStopReason() : `after ${MAX_MS / 1000} seconds`;
-  const early = late === undefined ? {} : { stopped: late };
-  return { files, total: named.length - rejected, ...early };
+  const early = stopped === undefined ? pace.findStopReason() : `after ${MAX_MS / 1000} seconds`;
+  return { files, total: named.length - rejected, stopped: early };
 }
 
 interface RipgrepQuery extends RipgrepWalk {
@@ -184,8 +183,8 @@ export async function searchWithRipgrep(
     matches += finding.lines.filter(({ isMatch }) => isMatch).length;
   }
   const isFull = matches >= request.total || stopped === 'enough';
-  const early = stopped === 'time' ? { stopped: `after ${MAX_MS / 1000} seconds` } : {};
-  return { files, binary: omitted.binary.size, unreadable: omitted.lost.size, cut, isFull, ...early };
+  const early = stopped === 'time' ? `after ${MAX_MS / 1000} seconds` : undefined;
+  return { files, binary: omitted.binary.size, unreadable: omitted.lost.size, cut, isFull, stopped: early };
 }
 
 function toSearchArgs(query: RipgrepQuery): readonly string[] {

@@ -47,8 +47,8 @@ export const runShellCommand = defineTool({
         kind: 'command',
         command,
         directory: await resolveDirectory(dir_path),
-        ...(description === undefined ? {} : { description }),
-        ...(is_background ? { isBackground: true } : {}),
+        description,
+        isBackground: is_background ? true : undefined,
       }),
       async run({ command, dir_path = '.', is_background = false }, signal) {
         const cwd = await resolveDirectory(dir_path);
@@ -61,7 +61,7 @@ export const runShellCommand = defineTool({
           ...toShellResult(result, output, timeoutMs),
           exit: { code: result.exitCode, signal: result.signal },
           summary: summarizeOutput(result),
-          ...(output === captured ? {} : { wholeOutput: captured }),
+          wholeOutput: output === captured ? undefined : captured,
         };
       },
     };

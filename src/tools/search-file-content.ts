@@ -73,14 +73,14 @@ export const searchFileContent = defineTool({
 
 interface SearchInput {
   readonly pattern: string;
-  readonly fixed_strings?: boolean | undefined;
-  readonly case_sensitive?: boolean | undefined;
-  readonly context?: number | undefined;
-  readonly before?: number | undefined;
-  readonly after?: number | undefined;
+  readonly fixed_strings?: boolean;
+  readonly case_sensitive?: boolean;
+  readonly context?: number;
+  readonly before?: number;
+  readonly after?: number;
   readonly names_only: boolean;
-  readonly max_matches_per_file?: number | undefined;
-  readonly total_max_matches?: number | undefined;
+  readonly max_matches_per_file?: number;
+  readonly total_max_matches?: number;
 }
 
 function toSearchRequest(wanted: SearchInput): SearchRequest {
@@ -98,7 +98,7 @@ function toSearchRequest(wanted: SearchInput): SearchRequest {
     maxMs: MAX_MS,
     // Lookahead and lookbehind can match differently in a whole text than in a line.
     canSkip: !/\(\?<?[=!]/.test(source),
-    ...findLiteral(source, flags.includes('i') || isFolded),
+    literal: findLiteral(source, flags.includes('i') || isFolded),
   };
 }
 
@@ -140,9 +140,9 @@ function foldCase({ source, flags }: RegExp): Pick<SearchRequest, 'source' | 'fl
   }
 }
 
-function findLiteral(source: string, isCaseless: boolean): Pick<SearchRequest, 'literal'> {
+function findLiteral(source: string, isCaseless: boolean): SearchRequest['literal'] {
   const text = findRequiredLiteral(source, isCaseless);
-  return text === '' ? {} : { literal: Buffer.from(text).map((byte) => byte | 0x20) };
+  return text === '' ? undefined : Buffer.from(text).map((byte) => byte | 0x20);
 }
 
 type Accepts = (path: string) => boolean;

@@ -82,7 +82,7 @@ export async function openTree(
     enters: (real, name) => !SKIPPED_DIRECTORIES.includes(name) && workspace.isListed(real),
     // The directory was checked by its real path, and links are not followed. A pattern is much cheaper than the lists of secrets.
     shows: (below) => accepts(below) && !isSensitiveEntry(`${place.path}/${below}`),
-    ...(maxDepth === undefined ? {} : { maxDepth }),
+    maxDepth,
     pace: createTreePace(signal),
     onUnreadable: () => {
       report.unreadable += 1;

@@ -85,13 +85,7 @@ async function fetchForModel(
 }
 
 /** The URLs in a text, validated. Throws AppError `usage` if there is none, and `api` if one must not be fetched. */
-function parseUrls({
-  prompt = '',
-  url = '',
-}: {
-  readonly prompt?: string | undefined;
-  readonly url?: string | undefined;
-}): readonly URL[] {
+function parseUrls({ prompt = '', url = '' }: { readonly prompt?: string; readonly url?: string }): readonly URL[] {
   const found = `${url} ${prompt}`.matchAll(/\bhttps?:\/\/[^\s<>"`{}|\\^「」『』【】（）、。，]+/gi);
   // Without trailing punctuation of the sentence around it.
   const texts = Array.from(found, ([text]) => trimTrailing(text, ".,;:!?'")).map(trimBracket);

@@ -84,7 +84,7 @@ test('a creation is sent once, whatever becomes of it', async () => {
   const create = () => client.create({ model: MODEL, displayName: 'a', fileName: 'files/none' }, signal);
   await expect(create()).rejects.toMatchObject({ fault: 'api', details: { status: 503 } });
   await expect(create()).rejects.toMatchObject({ fault: 'api', details: { status: 404 } });
-  expect(requests.map(({ isRepeatable }) => isRepeatable)).toEqual([undefined, undefined]);
+  expect(requests.map(({ isRepeatable }) => isRepeatable)).toEqual([false, false]);
 });
 
 test('a job that is not there is undefined, or false', async () => {

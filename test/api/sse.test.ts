@@ -10,7 +10,7 @@ async function* from(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
 
 async function eventsOf(chunks: Iterable<Uint8Array>, limit?: number): Promise<readonly string[]> {
   const events: string[] = [];
-  const options = { now: () => 0, ...(limit === undefined ? {} : { maxEventBytes: limit }) };
+  const options = { now: () => 0, maxEventBytes: limit };
   for await (const batch of readSseEvents(from(chunks), options)) {
     expect(batch.length).toBeGreaterThan(0);
     events.push(...batch);

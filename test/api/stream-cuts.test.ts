@@ -30,7 +30,7 @@ const SOFT = { finishFlush: constants.Z_SYNC_FLUSH };
 
 /** The stream in these pieces, then an end: the proper one of HTTP, or the connection lost. */
 function pieces(encoding: keyof typeof encodings, chunks: readonly Uint8Array[], end: 'clean' | 'close'): Answer {
-  const coding = encoding === 'gzip' ? { 'content-encoding': 'gzip' } : {};
+  const coding: Record<string, string> = encoding === 'gzip' ? { 'content-encoding': 'gzip' } : {};
   return (socket) => {
     socket.setNoDelay(true);
     socket.write(

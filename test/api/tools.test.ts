@@ -60,12 +60,9 @@ test('the parts of a reply are kept exactly as they came, plain neighbours joine
 test('a reply is not kept unless that is asked for', async (t) => {
   const { keepLimit: _, ...request } = KEPT;
   const call = { functionCall: { name: 'look' } };
-  expect(Object.keys(await replyTo(t, [chunks([{ text: 'hi' }])], REQUEST))).toEqual([
-    'finishReason',
-    'usage',
-    'model',
-  ]);
-  expect(Object.keys(await replyTo(t, [chunks([call])], request))).toEqual(['finishReason', 'usage', 'model', 'calls']);
+  const bare = { finishReason: 'STOP', usage: expect.anything(), model: expect.anything() };
+  expect(await replyTo(t, [chunks([{ text: 'hi' }])], REQUEST)).toEqual(bare);
+  expect(await replyTo(t, [chunks([call])], request)).toEqual({ ...bare, calls: expect.anything() });
 });
 
 test('odd calls are told apart: no id, no arguments, text for arguments, no name, an id used twice', async (t) => {

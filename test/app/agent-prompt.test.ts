@@ -46,7 +46,7 @@ posixTest.for(['.git', '.git/HEAD', 'store'])(
     mkdirSync(dirname(here.path(`work/${link}`)), { recursive: true });
     symlinkSync(here.path(targets[link as keyof typeof targets]), here.path(`work/${link}`));
     if (link === 'store') here.write({ 'work/.git': 'gitdir: store\n' });
-    expect(createAgentPrompt(here.app, { isChat: false }).start).not.toHaveProperty('branch');
+    expect(createAgentPrompt(here.app, { isChat: false }).start.branch).toBeUndefined();
   },
 );
 

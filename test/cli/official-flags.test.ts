@@ -200,8 +200,8 @@ describe('in the place of the official CLI, with --output-dialect gemini', () =>
   });
 
   test.for([
-    { args: ['-p', 'review'], env: {}, why: 'beside a prompt it is data' },
-    { args: ['--no-at'], env: {}, why: '--no-at forbids it' },
+    { args: ['-p', 'review'], env: undefined, why: 'beside a prompt it is data' },
+    { args: ['--no-at'], env: undefined, why: '--no-at forbids it' },
     { args: [], env: { GMN_OUTPUT_DIALECT: 'gemini' }, why: 'a variable changes names only' },
   ])('@file on stdin stays text where $why', async ({ args, env, why }, t) => {
     const gemini = await fakeGemini(t, [reply('A!')]);

@@ -86,7 +86,7 @@ describe('a line written in the plain way needs neither table nor parser', () =>
     [['-q']],
     [['']],
   ])('%j', (argv) => {
-    for (const env of [{}, { GMN_MODEL: 'pro', GMN_DEMO: '0' }]) {
+    for (const env of [undefined, { GMN_MODEL: 'pro', GMN_DEMO: '0' }]) {
       expect(match(argv, env)).toEqual({ ...parse(argv, env), run: expect.any(Function) });
     }
   });

@@ -113,7 +113,7 @@ posixTest.for<readonly [args: readonly string[], stdin?: string]>([
   [['-p', `what is ${KEY}?`]],
 ])("gmn's own credentials are replaced in what is sent and in what is saved: %j", async ([args, stdin], t) => {
   const files = { 't.toml': "prompt = 'Is !{cat ../home/.gmn/key.json} a key?'" };
-  const options = { home: OWN, files, ...(stdin === undefined ? {} : { stdin }) };
+  const options = { home: OWN, files, stdin };
   const { sent, saved, stderr, exitCode } = await runIn(t, args, options);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: `gmn: ${NOTICE}\n` });
   expect(unpacked(sent + saved)).not.toContain('CANARY');

@@ -27,8 +27,16 @@ test('links are for terminals that are known to show them', async (t) => {
     const gemini = await fakeGemini(t, [reply('[a](https://x.y)\n')]);
     return (await runInTerminal(t, ['-q', 'hi'], { gemini, env }).ended).output.includes('\u001b]8;;https://x.y');
   };
-  const known = [{ VTE_VERSION: '7600' }, { TERM: 'xterm-kitty' }, { TERM_PROGRAM: 'vscode' }];
-  const unknown = [{}, { VTE_VERSION: '4800' }, { TERM: 'xterm-kitty', FORCE_HYPERLINK: '0' }];
+  const known: Record<string, string>[] = [
+    { VTE_VERSION: '7600' },
+    { TERM: 'xterm-kitty' },
+    { TERM_PROGRAM: 'vscode' },
+  ];
+  const unknown: Record<string, string>[] = [
+    {},
+    { VTE_VERSION: '4800' },
+    { TERM: 'xterm-kitty', FORCE_HYPERLINK: '0' },
+  ];
   expect(await Promise.all(known.map(links))).toEqual([true, true, true]);
   expect(await Promise.all(unknown.map(links))).toEqual([false, false, false]);
 });

@@ -24,7 +24,7 @@ const CALL: TurnRecord = {
 async function compacted(session: Session): Promise<readonly Compaction[]> {
   for (const record of [prompt('one'), CALL, answer('long'), reply('1')]) await session.append(record);
   const path = await session.keepOutput?.('long');
-  const masked = { outputs: [{ content: 2, part: 0, head: 0, tail: 0, ...(path === undefined ? {} : { path }) }] };
+  const masked = { outputs: [{ content: 2, part: 0, head: 0, tail: 0, path }] };
   await session.compact(masked);
   for (const record of [prompt('two'), reply('2')]) await session.append(record);
   const summary = { outputs: [], summary: { text: 'Goal: “one”', end: 4, prompt: 0, promptLimit: 7 } };

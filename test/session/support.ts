@@ -84,7 +84,7 @@ export function intrude(file: string, at = START): void {
 
 /** A session with so many exchanges, closed. */
 export async function saved(store: SessionStore, texts: readonly string[], name?: string): Promise<string> {
-  const session = await store.create({ cwd: '/work', by: 'chat', ...(name === undefined ? {} : { name }) });
+  const session = await store.create({ cwd: '/work', by: 'chat', name });
   await talk(session, texts);
   await session.close();
   return session.id;

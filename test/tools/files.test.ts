@@ -170,8 +170,8 @@ test('a change that leaves less than half of a file is shown with what it had an
   const preview = (name: string, args: JsonObject) => here.tools.get(name)?.preview?.(args, signal);
   const write = (content: string) => preview('write_file', { file_path: 'a.txt', content });
   expect(await write('one')).toMatchObject({ shrinks: { from: 8, to: 3 } });
-  expect(await write('one\n')).not.toHaveProperty('shrinks');
-  expect(await preview('write_file', { file_path: 'new.txt', content: '' })).not.toHaveProperty('shrinks');
+  expect(await write('one\n')).toMatchObject({ shrinks: undefined });
+  expect(await preview('write_file', { file_path: 'new.txt', content: '' })).toMatchObject({ shrinks: undefined });
   const edit = { file_path: 'b.txt', old_string: 'x\n', new_string: '' };
   expect(await preview('edit_file', edit)).toMatchObject({ shrinks: { from: 2, to: 0 } });
 });

@@ -52,12 +52,12 @@ export async function estimateBatch(
   const json = {
     rows: total,
     sampled: sample.length,
-    ...(broken > 0 ? { broken } : {}),
+    broken: broken > 0 ? broken : undefined,
     model: modelId,
     promptTokens: tokens,
     promptTokensMargin: margin,
-    ...(inputCost === undefined ? {} : { promptCost: inputCost }),
-    ...(outputCost === undefined ? {} : { costPer100AnswerTokens: outputCost }),
+    promptCost: inputCost,
+    costPer100AnswerTokens: outputCost,
   };
   const lines = [
     `${plural(total, 'row')} for ${modelId}; ${sample.length} of them counted${broken > 0 ? `, ${broken} of these cannot be asked` : ''}`,

@@ -16,9 +16,9 @@ export interface Prices {
 }
 
 interface PriceOptions {
-  readonly serviceTier?: string | undefined;
+  readonly serviceTier?: string;
   /** The offline model costs nothing; an estimate is made as if it did. */
-  readonly demo?: boolean | undefined;
+  readonly demo?: boolean;
 }
 
 export async function createPrices(app: App, { serviceTier, demo }: PriceOptions = {}): Promise<Prices> {

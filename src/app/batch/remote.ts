@@ -73,9 +73,8 @@ export function createAnswerCodec(schema: AnswerFormat['schema'], { prices, onCa
       try {
         return {
           ...(schema === undefined ? { response: text } : { json: schema.parse(text) }),
-          ...{ model, usage, ms, attempts },
-          ...(cost === undefined ? {} : { cost }),
-          ...(finishReason === 'STOP' ? {} : { finishReason }),
+          ...{ model, usage, ms, attempts, cost },
+          finishReason: finishReason === 'STOP' ? undefined : finishReason,
         };
       } catch (thrown) {
         return AppError.from(thrown).with({ retry: {} });

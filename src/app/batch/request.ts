@@ -157,9 +157,8 @@ function createRowAsk(parts: RequestParts) {
         const cost = parts.prices.sum(calls);
         return {
           ...(parts.isJson ? { json: JSON.parse(text.join('')) } : { response: text.join('') }),
-          ...{ model: event.model, usage },
-          ...(cost === undefined ? {} : { cost }),
-          ...(finishReason === 'STOP' ? {} : { finishReason }),
+          ...{ model: event.model, usage, cost },
+          finishReason: finishReason === 'STOP' ? undefined : finishReason,
         };
       }
     }

@@ -58,7 +58,7 @@ export interface BatchSetup {
 interface SetupContext {
   readonly prices: Prices;
   /** For all rows; absent if each job has its own. */
-  readonly budget?: Budget | undefined;
+  readonly budget?: Budget;
   readonly onCall: (call: BilledCall) => void;
   readonly onNotice: (message: string) => void;
   readonly signal: AbortSignal;

@@ -38,7 +38,7 @@ const DEPTH_VARIABLE = 'GMN_MCP_DEPTH';
 interface EngineOptions {
   readonly app: App;
   /** In dollars, for all calls of this process together. */
-  readonly maxCost?: number | undefined;
+  readonly maxCost?: number;
   readonly locks: Locks;
   readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo' | 'store'>;
   readonly permissions: Permissions;
@@ -212,16 +212,13 @@ async function* openTurnAgent(
         );
   if (workspace !== undefined && workspace.roots[0] !== directory) throw outsideRootsError(directory ?? '');
   const tools = workspace === undefined ? {} : toToolOptions(permissions);
-  const agent = yield* openAgent(
-    { ...kept, ...system, ...tools },
-    { app, opened, runPaused, background, ...(workspace === undefined ? {} : { workspace }) },
-  );
+  const agent = yield* openAgent({ ...kept, ...system, ...tools }, { app, opened, runPaused, background, workspace });
   const configured = {
     ...agent,
     request: {
       ...agent.request,
       generationConfig: { ...agent.request.generationConfig, ...generationConfig },
-      ...(safetySettings === undefined ? {} : { safetySettings }),
+      safetySettings,
       ...(isGrounded ? { tools: [{ googleSearch: {} }] } : {}),
     },
   };
@@ -236,7 +233,7 @@ function checkDirectory({ directory }: TurnRequest): void {
 /** The nesting depth goes into the environment of child processes. */
 function createTurnApp(app: App, directory: string | undefined): App {
   const env = { ...app.env, [DEPTH_VARIABLE]: String(readDepth(app) + 1) };
-  return { ...app, env, ...(directory === undefined ? {} : { cwd: directory }) };
+  return { ...app, env, cwd: directory ?? app.cwd };
 }
 
 function readDepth({ env }: App): number {
@@ -257,23 +254,16 @@ function toModelOptions(
   { keptModel }: KeptOptions,
 ): ModelOptions {
   // In JSON format, messages of the credential become notices instead of going to a terminal.
-  const options = { ...model, ...sampling, outputFormat: 'json' } as const;
-  const asked = wanted ?? keptModel ?? model.model;
-  return {
-    ...options,
-    ...(asked === undefined ? {} : { model: asked }),
-    ...(builtIn === undefined ? {} : { builtIn }),
-  };
+  return { ...model, ...sampling, outputFormat: 'json', model: wanted ?? keptModel ?? model.model, builtIn };
 }
 
 async function withModel<Result>(
   { app, model }: EngineOptions,
-  { builtIn, budget }: { readonly builtIn?: BuiltInModel; readonly budget?: Budget | undefined },
+  { builtIn, budget }: { readonly builtIn?: BuiltInModel; readonly budget?: Budget },
   work: (opened: OpenedModel) => Promise<Result>,
 ): Promise<Result> {
   checkDepth(app);
-  const own = builtIn === undefined ? {} : { builtIn };
-  const opened = await openModel({ ...model, ...own, outputFormat: 'json' }, app, { budget });
+  const opened = await openModel({ ...model, builtIn, outputFormat: 'json' }, app, { budget });
   try {
     return await work(opened);
   } finally {

@@ -60,7 +60,7 @@ export function openServeSessions(app: App, locks: Locks): ServeSessions {
     const store = openServeStore(report);
     if (earlier !== undefined) return store.resume(earlier, cwd);
     const name = await createLazyRedaction(app).redact(wanted);
-    return store.create({ cwd, by: 'mcp', ...(name === undefined ? {} : { name }) });
+    return store.create({ cwd, by: 'mcp', name });
   };
   return {
     store: openServeStore((message) => app.trace(`session: ${message}`)),
@@ -126,7 +126,7 @@ function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHist
       last = last.then(() => session.compact(moveCompaction(compaction, toSession)));
       await last;
     },
-    ...(session.keepOutput === undefined ? {} : { keepOutput: session.keepOutput }),
+    keepOutput: session.keepOutput,
     replyLimit: session.replyLimit,
     async append(record) {
       const isPrompted = record.kind === 'prompt';
@@ -146,9 +146,9 @@ function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHist
 /** The same for contents that have other indices. */
 function moveCompaction({ summary, outputs }: Compaction, move: (index: number) => number): Compaction {
   const { end = 0, prompt } = summary ?? {};
-  const moved = { end: move(end), ...(prompt === undefined ? {} : { prompt: move(prompt) }) };
+  const moved = { end: move(end), prompt: prompt === undefined ? undefined : move(prompt) };
   return {
-    ...(summary === undefined ? {} : { summary: { ...summary, ...moved } }),
+    summary: summary && { ...summary, ...moved },
     outputs: outputs.map((output) => ({ ...output, content: move(output.content) })),
   };
 }

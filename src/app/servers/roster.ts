@@ -52,7 +52,7 @@ export async function readRoster(options: RosterOptions, app: App): Promise<Rost
   const isFlagged = ({ name }: ServerSetting): boolean => flagged.some((server) => server.name === name);
   const enablement = readServerEnablement(app.homes().gemini);
   const named = {
-    ...(settings.document === undefined ? {} : { document: settings.document }),
+    document: settings.document,
     serverCommand: settings.serverCommand,
     servers: [...(settings.servers ?? []).filter((server) => !isFlagged(server)), ...flagged],
   };

@@ -141,7 +141,7 @@ function openTools(
       context: { ...app, roots: workspace.roots, ...(isText ? createTerminalElicit(app, askPaused) : {}) },
       reserved: BUILTIN_NAMES,
       allowedTools: splitList(options.allowedTools ?? []),
-      ...(isReadable ? { storeOutput: workspace.keepUntrusted } : {}),
+      storeOutput: isReadable ? workspace.keepUntrusted : undefined,
       onProgress: (step) => noteProgress(app.io.err, formatStep(step)),
       maxWaitMs,
       notices,

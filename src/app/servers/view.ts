@@ -41,20 +41,19 @@ export function formatState(state: ServerState): string {
 export function toEntryJson(entry: ServerEntry): JsonObject {
   const { name, file, state } = entry;
   const hidden = redactDefinition(entry);
-  const why = state.kind === 'faulty' || state.kind === 'disabled' ? { why: state.why } : {};
   return {
     name,
     scope: formatServerScope(entry),
     file,
     kind: formatTransport(entry),
     state: state.kind,
-    ...why,
+    why: state.kind === 'faulty' || state.kind === 'disabled' ? state.why : undefined,
     definition: isObject(hidden) ? hidden : {},
   };
 }
 
 export function toErrorJson({ shortMessage: message, hint }: AppError): JsonObject {
-  return { message, ...(hint === undefined ? {} : { suggestion: hint }) };
+  return { message, suggestion: hint };
 }
 
 export function formatFirstLine(text: string, limit = 100): string {

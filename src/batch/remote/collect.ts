@@ -149,8 +149,8 @@ async function splitRetries(shard: Shard, retries: ReadonlySet<number>, context:
   }
   const { model, attempt, rows: before, cost } = shard;
   const { rows, bytes } = writer;
-  const share = cost === undefined ? {} : { cost: (cost * rows) / before };
-  const retry: Shard = { number, model, rows, bytes, attempt: attempt + 1, state: 'planned', ...share };
+  const share = cost === undefined ? undefined : (cost * rows) / before;
+  const retry: Shard = { number, model, rows, bytes, attempt: attempt + 1, state: 'planned', cost: share };
   await store.update((plan) => ({
     ...plan,
     lastNumber: Math.max(plan.lastNumber, number),

@@ -32,7 +32,7 @@ export interface RemoteOptions {
   readonly notify: (message: string) => void;
   /** Called each time all jobs have been polled. */
   readonly onStatus?: (status: RemoteStatus) => void;
-  readonly budget?: CostLimit | undefined;
+  readonly budget?: CostLimit;
   /**
    * - `run`: asks rows, and waits for all jobs.
    * - `wait`: reads no rows.

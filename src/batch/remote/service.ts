@@ -22,7 +22,7 @@ export interface PreparedRequest {
   /** One line of the file of requests. */
   line(key: string): string;
   /** What it may cost at most, in US dollars, if that is known. */
-  readonly cost?: number | undefined;
+  readonly cost?: number;
 }
 
 /** Converts rows to requests, and lines of the service to results. */

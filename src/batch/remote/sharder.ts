@@ -33,7 +33,7 @@ interface SharderOptions extends Pick<EngineRun, 'finish' | 'signal'> {
   readonly codec: RowCodec;
   readonly redact: RedactLines;
   readonly limits: RemoteLimits;
-  readonly budget?: CostLimit | undefined;
+  readonly budget?: CostLimit;
   readonly nextNumber: () => number;
   readonly submit: (shard: Shard) => Promise<void>;
   /** Resolves when a job is no longer in flight. */
@@ -70,10 +70,7 @@ export function createSharder(options: SharderOptions): Sharder {
     await writer.close();
     open.delete(model);
     const { rows, bytes } = writer;
-    const sealed: Shard = {
-      ...{ number, model, rows, bytes, attempt: 1, state: 'planned' },
-      ...(cost === undefined ? {} : { cost }),
-    };
+    const sealed: Shard = { number, model, rows, bytes, attempt: 1, state: 'planned', cost };
     while (store.plan.shards.filter(isInFlight).length >= limits.jobs) await options.waitForRoom();
     // Most rows cost less than their maximum, so jobs that end may free some of the budget.
     while (!fitsBudget(cost ?? 0, store.plan, options.budget)) {

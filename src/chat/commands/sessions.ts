@@ -75,7 +75,7 @@ function notSavedError(): AppError {
 }
 
 async function beginSaving(chat: Chat, name: string): Promise<void> {
-  const session = await chat.store.create({ cwd: chat.cwd, by: 'chat', ...(name === '' ? {} : { name }) });
+  const session = await chat.store.create({ cwd: chat.cwd, by: 'chat', name: name || undefined });
   await copyConversation(chat.session, session);
   chat.changes.transfer(chat.session, session);
   chat.session = session;

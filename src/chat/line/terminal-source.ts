@@ -101,12 +101,12 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       if (entry.kind === 'text' && !isAnswer) await history.add(entry.text);
       return entry;
     },
-    ...(isPlain ? {} : { pick }),
+    pick: isPlain ? undefined : pick,
     watch(onCancel) {
       keyboard.take();
       return typeAhead.watch(onCancel);
     },
-    ...(isPlain ? {} : { showTypedKeys: typeAhead.showIn }),
+    showTypedKeys: isPlain ? undefined : typeAhead.showIn,
     keepTypedKeys: typeAhead.takeBack,
     withTerminal,
     async close() {

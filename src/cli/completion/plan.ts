@@ -61,7 +61,7 @@ function planFlags(command: Command): readonly PlannedFlag[] {
     const values = findFlagValues(flag);
     const longs = [flag.long, ...(flag.aliases ?? [])].map((name) => `--${name}`);
     const names = [...(flag.short === undefined ? [] : [`-${flag.short}`]), ...longs];
-    return { names, help: flag.help, ...(values === undefined ? {} : { values }) };
+    return { names, help: flag.help, values };
   });
 }
 

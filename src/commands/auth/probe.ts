@@ -22,6 +22,6 @@ export async function probeCredential(
   } catch (thrown) {
     if (app.signal.aborted) throw app.signal.reason;
     const { shortMessage: text, hint } = AppError.from(thrown);
-    return [{ ok: false, text, ...(hint === undefined ? {} : { hints: [hint] }) }];
+    return [{ ok: false, text, hints: hint === undefined ? undefined : [hint] }];
   }
 }

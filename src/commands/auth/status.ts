@@ -31,7 +31,7 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
     ...app,
     settings,
     notify: (message) => reported.push(message),
-    ...(options.auth === undefined ? {} : { flag: options.auth }),
+    flag: options.auth,
   };
   const look = (): Promise<Survey> =>
     surveyCredentials(input, async (choice) => {
@@ -90,15 +90,14 @@ function toSurveyJson(
   return {
     usable: isUsable,
     credential: choice === undefined ? null : toCredentialJson(choice, email),
-    ...(error === undefined ? {} : { error: { message: error.message, suggestion: error.hint ?? '' } }),
+    error: error && { message: error.message, suggestion: error.hint ?? '' },
     sources,
-    ...(probed.length === 0 ? {} : { online: probed.map(({ ok, text, hints = [] }) => ({ ok, text, hints })) }),
+    online: probed.length === 0 ? undefined : probed.map(({ ok, text, hints = [] }) => ({ ok, text, hints })),
   };
 }
 
 function toCredentialJson({ credential, token }: NonNullable<Survey['choice']>, email: string | undefined): JsonObject {
   const { type, source, account } = credential;
-  const expiresAt = token?.expiresAt === undefined ? {} : { expiresAt: new Date(token.expiresAt).toISOString() };
-  const renewable = token === undefined ? {} : { renewable: token.canRefresh };
-  return { type, source, account, ...(email === undefined ? {} : { email }), ...expiresAt, ...renewable };
+  const expiresAt = token?.expiresAt === undefined ? undefined : new Date(token.expiresAt).toISOString();
+  return { type, source, account, email, expiresAt, renewable: token?.canRefresh };
 }

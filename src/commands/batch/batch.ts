@@ -288,10 +288,9 @@ async function report(
   if (options.json) {
     const json: JsonObject = {
       ...{ output: journal.paths.output, rows: counts.seen, ok, failed, skipped: counts.skipped },
-      ...{ answered, failedNow, usage, ms: Math.round(ms) },
-      ...(cost === undefined ? {} : { cost }),
-      ...(unreadable > 0 ? { unreadable } : {}),
-      ...(pathExists(journal.paths.failed) ? { failedFile: journal.paths.failed } : {}),
+      ...{ answered, failedNow, usage, ms: Math.round(ms), cost },
+      unreadable: unreadable > 0 ? unreadable : undefined,
+      failedFile: pathExists(journal.paths.failed) ? journal.paths.failed : undefined,
     };
     return printReport({ text: '', json, notices: [] }, options, app);
   }

@@ -158,7 +158,7 @@ async function openRemoteEngine(options: EngineOptions, parts: EngineParts): Pro
   const engine = createRemoteEngine({
     ...toRemoteOptions(options, { ...parts, onCall }, { store, service }),
     mode: 'run',
-    ...(options.maxCost === undefined ? {} : { budget: { max: options.maxCost, spent: () => spent } }),
+    budget: options.maxCost === undefined ? undefined : { max: options.maxCost, spent: () => spent },
     onStatus({ jobs, rows }) {
       inFlight = `${formatCount(rows)} in ${formatCount(jobs)} ${jobs === 1 ? 'job' : 'jobs'}`;
     },
@@ -166,7 +166,7 @@ async function openRemoteEngine(options: EngineOptions, parts: EngineParts): Pro
   return {
     engine,
     isRemote: true,
-    state: () => (inFlight === undefined ? {} : { inFlight }),
+    state: () => ({ inFlight }),
     end: store.remove,
     close: store.close,
   };

@@ -21,14 +21,15 @@ export async function run(options: RemoteRunOptions, app: App): Promise<number> 
   const jobs = store?.plan.shards.some(isInFlight) ? await lookUp(store, options, app) : [];
   const json = {
     ...report.json,
-    ...(store === undefined ? {} : { runId: store.plan.runId, isComplete: store.plan.isComplete }),
+    runId: store?.plan.runId,
+    isComplete: store?.plan.isComplete,
     jobs: jobs.map(({ shard, state, job }) => ({
       shard: shard.number,
       rows: shard.rows,
       attempt: shard.attempt,
       state,
-      ...(shard.job === undefined ? {} : { name: shard.job }),
-      ...(job?.createdAt === undefined ? {} : { createdAt: new Date(job.createdAt).toISOString() }),
+      name: shard.job,
+      createdAt: job?.createdAt === undefined ? undefined : new Date(job.createdAt).toISOString(),
     })),
   };
   const now = app.clock.now();
@@ -48,7 +49,7 @@ interface ShardState {
   readonly shard: Shard;
   /** That of the job; `planned`, `uploaded` or `creating` while no job is known. */
   readonly state: string;
-  readonly job?: BatchJob | undefined;
+  readonly job?: BatchJob;
 }
 
 async function lookUp(store: PlanStore, options: RemoteRunOptions, app: App): Promise<readonly ShardState[]> {

@@ -267,7 +267,8 @@ function toAgentFlags(
     approvalMode: mode,
     ...Object.fromEntries(SERVICE_TOOLS.map((name) => [name, service.includes(name)])),
     // A text given now comes first.
-    ...(system !== undefined ? { system } : systemText === undefined ? {} : { systemText }),
-    ...(appendText === undefined ? {} : { appendText }),
+    system,
+    systemText: system === undefined ? systemText : undefined,
+    appendText,
   };
 }

@@ -179,11 +179,7 @@ function createLazyCommands(
 ): CustomCommands {
   const load = loadOnce(async () => {
     const { createCustomCommands } = await import('../../app/custom-commands.ts');
-    const options = {
-      ...(allowedTools === undefined ? {} : { allowedTools }),
-      ...(shell === undefined ? {} : { shell }),
-    };
-    return createCustomCommands(options, context);
+    return createCustomCommands({ allowedTools, shell }, context);
   });
   return {
     list: async () => (await load()).list(),
@@ -208,23 +204,20 @@ async function openChatSession(options: ChatOptions, app: App, store: SessionSto
   const name = await createLazyRedaction(app).redact(options.sessionName);
   if (resume !== undefined || options.continue) {
     const summary = await findContinued(options, app, store);
-    const session = options.fork
-      ? await store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) })
-      : await store.resume(summary, cwd);
+    const session = options.fork ? await store.fork(summary, { cwd, name }) : await store.resume(summary, cwd);
     const setup = toKeptSetup(session, summary);
     return { ...(options.noSession ? await continueUnsaved(session) : { session, isSaved: true }), setup };
   }
   const isNamed = name !== undefined || id !== undefined;
   const isUnsaved = (options.noSession || options.demo) && !isNamed;
   if (isUnsaved || homes().isMissing) return { session: createMemorySession(randomId()), isSaved: false };
-  const given = { ...(name === undefined ? {} : { name }), ...(id === undefined ? {} : { id }) };
-  return { session: await store.create({ cwd, by: 'chat', ...given }), isSaved: true };
+  return { session: await store.create({ cwd, by: 'chat', name, id }), isSaved: true };
 }
 
 function describeRestored({ agent }: Assistant, kept: KeptOptions = {}, setting?: string): string | undefined {
   const { keptModel, start: _, ...texts } = kept;
   const isPlain = keptModel === undefined || (keptModel === DEFAULT_NAME && setting === undefined);
-  return restoredNotice({ ...texts, ...(isPlain ? {} : { model: agent.request.model }) });
+  return restoredNotice({ ...texts, model: isPlain ? undefined : agent.request.model });
 }
 
 async function continueUnsaved(saved: Session): Promise<ChatSession> {

@@ -28,12 +28,12 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   const text = `${headline}\n${unread}${substitute}${rows.length > 0 ? '\n' : ''}${formatTable(rows)}${reasons}`;
   const json = {
     key,
-    ...(value === undefined ? {} : { value }),
+    value,
     isCombined,
     isRead,
-    ...(answering === undefined ? {} : { answering }),
+    answering,
     layers: found.map((layer, index) => ({ ...layer, wins: index === 0 })),
-    ...(refused.length === 0 ? {} : { refused: refused.map((layer) => ({ ...layer })) }),
+    refused: refused.length === 0 ? undefined : refused.map((layer) => ({ ...layer })),
   };
   await printReport({ text, json, notices }, options, app);
   return 0;

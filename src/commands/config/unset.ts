@@ -33,7 +33,7 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   const isSet = layers.some(({ document }) => findValue(document, path) !== undefined);
   const { value, layers: [top] = [] } = isSet ? explainKey(path, layers) : {};
   const now = value === undefined ? 'nothing sets it now' : `it is ${JSON.stringify(value)} now, from ${top?.source}`;
-  const json = { key, file, ...(value === undefined ? {} : { value, source: top?.source ?? '' }) };
+  const json = { key, file, value, source: top?.source };
   await printReport({ text: `${key} removed from ${file}; ${now}\n`, json, notices: [] }, options, app);
   return 0;
 }

@@ -22,7 +22,7 @@ export async function run(_options: object, app: App): Promise<number> {
       env: createTourEnv(app.env, scratch.path, guard.url),
       print: (text) => app.io.out.write(text),
       runGmn: (command) => runSelf({ ...command, isAttached: hasPerson }, app.signal),
-      ...(hasPerson ? { ask: () => askForChoice(app) } : {}),
+      ask: hasPerson ? () => askForChoice(app) : undefined,
     });
     return 0;
   } finally {

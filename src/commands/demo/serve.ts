@@ -34,8 +34,8 @@ export async function run(options: DemoServeOptions, app: App): Promise<number> 
     port,
     faults,
     clock: app.clock,
-    ...(script === undefined ? {} : { script }),
-    ...(options.quiet ? {} : { log }),
+    script,
+    log: options.quiet ? undefined : log,
   });
   try {
     await app.io.out.write(

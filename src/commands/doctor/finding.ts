@@ -19,7 +19,7 @@ export interface Finding {
 }
 
 export function toFailedFinding(check: string, { fault, message, hint }: AppError): Finding {
-  return { check, state: 'failure', text: message, fault, ...(hint ? { remedies: [{ words: hint }] } : {}) };
+  return { check, state: 'failure', text: message, fault, remedies: hint ? [{ words: hint }] : undefined };
 }
 
 /** An AppError becomes a finding. Throws anything else. */
@@ -83,7 +83,7 @@ export function toFindingsJson(findings: readonly Finding[]): readonly JsonObjec
     check,
     state,
     text,
-    ...(state === 'failure' && fault !== undefined ? { code: FAULTS[fault].exitCode } : {}),
-    remedies: remedies.map(({ words, command }) => ({ words, ...(command === undefined ? {} : { command }) })),
+    code: state === 'failure' && fault !== undefined ? FAULTS[fault].exitCode : undefined,
+    remedies: remedies.map(({ words, command }) => ({ words, command })),
   }));
 }

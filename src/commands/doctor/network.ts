@@ -77,7 +77,7 @@ export async function checkCredential(app: App, settings: Settings): Promise<Cre
   });
   const finding = toCredentialFinding(survey);
   const isUsable = finding.state === 'ok' && survey.choice !== undefined;
-  return { findings: [finding, ...exposed], backend, ...(isUsable ? { choice: survey.choice } : {}) };
+  return { findings: [finding, ...exposed], backend, choice: isUsable ? survey.choice : undefined };
 }
 
 function toCredentialFinding({ error, rows: [row] }: Survey): Finding {

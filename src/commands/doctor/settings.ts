@@ -70,9 +70,9 @@ function checkTrust(layers: readonly Layer[]): readonly Finding[] {
 }
 
 interface Answerer {
-  readonly backend?: Backend | undefined;
+  readonly backend?: Backend;
   /** The fallback model of this account, if an earlier run had to use it. */
-  readonly fallback?: string | undefined;
+  readonly fallback?: string;
 }
 
 export function checkModelSetting(settings: Settings, answerer: Answerer): Finding {

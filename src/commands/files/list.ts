@@ -38,7 +38,7 @@ function formatFileRow(
 }
 
 function toFileFields({ createdAt, expiresAt, ...file }: RemoteFile): JsonObject {
-  const toTimeField = (key: string, ms: number | undefined): JsonObject =>
-    ms === undefined ? {} : { [key]: new Date(ms).toISOString() };
-  return { ...file, ...toTimeField('createdAt', createdAt), ...toTimeField('expiresAt', expiresAt) };
+  const formatTime = (ms: number | undefined): string | undefined =>
+    ms === undefined ? ms : new Date(ms).toISOString();
+  return { ...file, createdAt: formatTime(createdAt), expiresAt: formatTime(expiresAt) };
 }

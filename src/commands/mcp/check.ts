@@ -119,8 +119,8 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
     ...toEntryJson(entry),
     ok: true,
     tools,
-    ...(notOffered.length === 0 ? {} : { notOffered }),
-    ...(changed.length === 0 ? {} : { changed }),
+    notOffered: notOffered.length === 0 ? undefined : notOffered,
+    changed: changed.length === 0 ? undefined : changed,
     ms,
   };
   const row = [...formatRowHead(entry, '✓', formatRowLine(shown)), formatTools(tools, notOffered), formatDuration(ms)];

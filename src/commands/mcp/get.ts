@@ -15,7 +15,7 @@ export async function run(options: McpGetOptions, app: App): Promise<number> {
   const roster = await readRoster(options, app);
   const entry = requireEntry(roster, name);
   const signIn = findSignIn(entry, app);
-  const json = { ...toEntryJson(entry), ...(signIn === undefined ? {} : { signIn: { ...signIn } }) };
+  const json = { ...toEntryJson(entry), signIn: signIn && { ...signIn } };
   await printReport({ text: formatDefinition(entry, signIn), json, notices: roster.notices }, options, app);
   return 0;
 }

@@ -32,8 +32,8 @@ export async function run(options: McpListOptions, app: App): Promise<number> {
     const progress = openProgress('the servers', { quiet: options.quiet === true || options.json === true }, app);
     const onWait = (names: readonly string[]): void =>
       progress.onProgress({ progress: 0, message: `still starting: ${names.join(', ')}` });
-    const timeout = options.timeout === undefined ? {} : { timeout: options.timeout };
-    const checking = checkServers(entries, app, { ...timeout, onWait }).finally(progress.end);
+    const { timeout } = options;
+    const checking = checkServers(entries, app, { timeout, onWait }).finally(progress.end);
     const { rows, servers, remedies, hasFailed } = await checking;
     const text = rows.length === 0 ? NO_SERVERS : formatTable(rows);
     await printReport(

@@ -122,7 +122,7 @@ function toReportJson(connection: Connection, lists: ServerLists, trials: readon
     serverInfo: { ...serverInfo },
     protocolVersion,
     capabilities: { ...capabilities },
-    ...(instructions === undefined ? {} : { instructions }),
+    instructions,
     tools: lists.tools.items.map((item) => ({ ...item })),
     prompts: lists.prompts.items.map((item) => ({
       ...item,
@@ -130,6 +130,6 @@ function toReportJson(connection: Connection, lists: ServerLists, trials: readon
     })),
     resources: lists.resources.items.map((item) => ({ ...item })),
     resourceTemplates: lists.templates.items.map((item) => ({ ...item })),
-    ...(trials.length === 0 ? {} : { trials: trials.map((trial) => ({ ...trial })) }),
+    trials: trials.length === 0 ? undefined : trials.map((trial) => ({ ...trial })),
   };
 }

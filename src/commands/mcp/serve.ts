@@ -66,9 +66,7 @@ export async function run(options: McpServeOptions, app: App): Promise<number> {
 function createService(options: McpServeOptions, app: App): Service {
   const allowed = { write: options.allowWrite ?? false, shell: options.allowShell ?? false };
   const { model, auth, backend, demo, store } = options;
-  const chosen = Object.fromEntries(
-    Object.entries({ model, auth, backend, demo, store }).filter(([, value]) => value !== undefined),
-  );
+  const chosen = { model, auth, backend, demo, store };
   return openMcpService({
     name: options.serverName ?? 'gmn',
     version: options.serverVersion ?? app.version,

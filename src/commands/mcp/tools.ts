@@ -34,8 +34,8 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
     toJson: ({ items, changed, unwanted }) => ({
       tools: items.map((tool) => ({
         ...tool,
-        ...(changed.includes(tool) ? { changed: true } : {}),
-        ...(unwanted.includes(tool) ? { excluded: true } : {}),
+        changed: changed.includes(tool) ? true : undefined,
+        excluded: unwanted.includes(tool) ? true : undefined,
       })),
     }),
     listNotices: ({ omitted, changed, faults }, server) => [
@@ -54,7 +54,7 @@ async function inspectTools(connection: Connection, server: ConfiguredServer, ap
   const { tools: items, omitted } = await fetchToolList(server, connection, { context: app, signal: app.signal });
   return {
     items,
-    ...(omitted === undefined ? {} : { omitted }),
+    omitted,
     faults: describeSchemaFaults(server, items),
     changed: findChangedTools(server, items, app),
     unwanted: items.filter(({ name }) => !isWantedTool(server.definition, name)),

@@ -35,7 +35,7 @@ export async function tryEverything(
   const attempt = async (what: string, work: () => Promise<string | undefined>): Promise<void> => {
     const error = await work().catch((thrown: unknown) => AppError.from(thrown).shortMessage);
     signal.throwIfAborted();
-    trials.push({ what, ...(error === undefined ? {} : { error: formatFirstLine(error, 300) }) });
+    trials.push({ what, error: error === undefined ? undefined : formatFirstLine(error, 300) });
   };
   for (const { name, arguments: args } of options.calls ?? options.tools.items.map(createSampleCall)) {
     await attempt(`tool ${name}`, async () => {

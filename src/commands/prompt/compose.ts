@@ -166,7 +166,7 @@ function toOtherAttachments(
   }
   return {
     attach,
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(paste ? { clipboard: (signal: AbortSignal) => readClipboard({ env, cwd }, signal) } : {}),
+    mimeType,
+    clipboard: paste ? (signal: AbortSignal) => readClipboard({ env, cwd }, signal) : undefined,
   };
 }

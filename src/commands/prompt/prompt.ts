@@ -119,7 +119,7 @@ interface OpenedParts {
   readonly background: BackgroundHolder;
   kept?: PromptHistory;
   model?: OpenedModel;
-  servers?: NamedServers | undefined;
+  servers?: NamedServers;
 }
 
 interface PreparedRun {
@@ -149,7 +149,7 @@ async function* prepareRun(
   const budget = await openBudgetIfLimited(options, app);
   const model = await openModel(options, app, {
     endsAt,
-    ...(pause && { pause }),
+    pause,
     onCall: (call) => void calls.push(call),
     budget,
   });
@@ -264,8 +264,7 @@ async function computeCostIfShown(
 ): Promise<Pick<EndEvent, 'cost'>> {
   if (outputFormat === 'text' && !showsUsage) return {};
   const { sumCosts } = await import('../../models/prices.ts');
-  const cost = sumCosts(calls, readSetting((await app.settings()).document ?? {}, 'prices'));
-  return cost === undefined ? {} : { cost };
+  return { cost: sumCosts(calls, readSetting((await app.settings()).document ?? {}, 'prices')) };
 }
 
 function recordUsage({ homes, clock, cwd }: App, id: string | undefined, calls: readonly BilledCall[]): void {
@@ -294,7 +293,7 @@ function* describeFailure(
 }
 
 function describeSession({ sessionId, isResumable }: PromptHistory) {
-  return { ...(sessionId === undefined ? {} : { sessionId }), ...(isResumable ? { isResumable: true } : {}) };
+  return { sessionId, isResumable };
 }
 
 async function checkFlagsIfAny(options: PromptOptions, { env }: App): Promise<readonly string[]> {
@@ -405,8 +404,8 @@ async function* readPrompt(
     stdinMode,
     allowsMentions: !options.noAt,
     fileSupport: model.fileSupport,
-    ...(options.isOfficial ? { allowsStdinMentions: true } : {}),
-    ...(readResource === undefined ? {} : { readResource }),
+    allowsStdinMentions: options.isOfficial,
+    readResource,
     ...(prompt?.startsWith('/') || COMPOSE_FLAGS.some((name) => options[name] !== undefined)
       ? yield* (await import('./compose.ts')).composeInput(options, composing)
       : {}),

@@ -42,7 +42,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
       cwd: cwd ?? app.cwd,
       by: 'chat',
       at: session.startedAt,
-      ...(findIdProblem(toSessionsDirectory(app), session.id) === undefined ? { id: session.id } : {}),
+      id: findIdProblem(toSessionsDirectory(app), session.id) === undefined ? session.id : undefined,
     }));
   await copy.appendAll(session.records.slice(earlier?.length ?? 0));
   // Its retention starts now, however old the original is.

@@ -26,7 +26,7 @@ async function describeTemplate(found: FoundTemplate) {
   const rest = { kind, file, source: place.scope };
   try {
     const { description } = await readTemplate(found);
-    return { name, ...(description === undefined ? {} : { description }), ...rest };
+    return { name, description, ...rest };
   } catch (thrown) {
     return { name, description: `(${AppError.from(thrown).message})`, ...rest };
   }

@@ -13,8 +13,7 @@ export async function run(options: ShowOptions, app: App): Promise<number> {
     throw new AppError('usage', 'templates show takes one name', { hint: 'To see the names: gmn templates list' });
   }
   const { name, file, kind, description, body, defaults } = await chooseTemplate(wanted, app);
-  const about = description === undefined ? {} : { description };
-  const json = { name, ...about, kind, file, defaults: Object.fromEntries(defaults), body };
+  const json = { name, description, kind, file, defaults: Object.fromEntries(defaults), body };
   await printReport({ text: `${body}\n`, json, notices: [] }, options, app);
   return 0;
 }

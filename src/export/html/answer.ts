@@ -141,7 +141,7 @@ function tokenHtml(token: MarkedToken): string {
 
 interface Link {
   readonly href: string;
-  readonly title?: string | null | undefined;
+  readonly title?: string | null;
 }
 
 /**

@@ -73,7 +73,7 @@ export function createConnection(initialized: InitializedClient): Connection {
     name: server.name,
     serverInfo: { name, version },
     protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
-    ...(instructions ? { instructions } : {}),
+    instructions: instructions || undefined,
     capabilities,
     ...createRequestMethods(initialized, send, capabilities),
     onListChanged(listener) {

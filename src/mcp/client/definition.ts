@@ -95,7 +95,7 @@ function parseStdio(entry: JsonObject): StdioDefinition {
   // A shell or script that gets the command would read a line break as the end of it.
   for (const word of [command, ...args])
     if (/[\0\r\n]/.test(word)) throw new DefinitionError('command or args contain a line break');
-  return { kind: 'stdio', command, args, env, ...(cwd === undefined ? {} : { cwd }), ...parseCommon(entry) };
+  return { kind: 'stdio', command, args, env, cwd, ...parseCommon(entry) };
 }
 
 function parseRemote(entry: JsonObject): RemoteDefinition {
@@ -110,7 +110,7 @@ function parseRemote(entry: JsonObject): RemoteDefinition {
     kind: entry.httpUrl === undefined ? parseRemoteKind(entry) : 'http',
     url: url.href,
     headers: parseDefinedHeaders(entry),
-    ...(oauth === undefined ? {} : { oauth }),
+    oauth,
     ...parseCommon(entry),
   };
 }
@@ -144,11 +144,11 @@ function parseOAuth(entry: JsonObject): OAuthDefinition | undefined {
   const scopes = parseStrings(oauth, 'scopes');
   return {
     isEnabled: parseBoolean(oauth, 'enabled') ?? true,
-    ...(clientId === undefined ? {} : { clientId }),
-    ...(clientSecret === undefined ? {} : { clientSecret }),
-    ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
-    ...(redirectUri === undefined ? {} : { redirectUri }),
-    ...(scopes === undefined ? {} : { scopes }),
+    clientId,
+    clientSecret,
+    clientMetadataUrl,
+    redirectUri,
+    scopes,
   };
 }
 
@@ -162,9 +162,9 @@ function parseCommon(entry: JsonObject): CommonDefinition {
     timeoutMs: Math.min(timeout, MAX_TIMER_MS),
     isTrusted: parseBoolean(entry, 'trust') ?? false,
     // The official CLI allows more text after the name: `name(…)`.
-    ...(includeTools === undefined ? {} : { includeTools: includeTools.map((name) => takeBefore(name, '(')) }),
+    includeTools: includeTools?.map((name) => takeBefore(name, '(')),
     excludeTools: parseStrings(entry, 'excludeTools') ?? [],
-    ...(description === undefined ? {} : { description }),
+    description,
   };
 }
 

@@ -24,10 +24,10 @@ export function tryParseTool(value: Fields): RemoteTool | undefined {
   const hints = isTooDeep(value.annotations) ? undefined : value.annotations;
   return {
     name,
-    ...(title === undefined ? {} : { title }),
+    title,
     description: toNonEmptyString(value.description) ?? '',
     inputSchema: toJsonObject(schema),
-    ...(isObject(hints) ? { annotations: toJsonObject(hints) } : {}),
+    annotations: isObject(hints) ? toJsonObject(hints) : undefined,
   };
 }
 
@@ -37,7 +37,7 @@ export function tryParsePrompt(value: Fields): RemotePrompt | undefined {
   const title = toNonEmptyString(value.title);
   return {
     name,
-    ...(title === undefined ? {} : { title }),
+    title,
     description: toNonEmptyString(value.description) ?? '',
     arguments: filterObjects(value.arguments).flatMap((item) => {
       const argument = toNonEmptyString(item.name);
@@ -52,7 +52,7 @@ export function tryParsePrompt(value: Fields): RemotePrompt | undefined {
 export function tryParseResource(value: Fields): RemoteResource | undefined {
   const uri = toNonEmptyString(value.uri);
   if (uri === undefined) return undefined;
-  return { uri, ...parseDescription(value, uri), ...(typeof value.size === 'number' ? { size: value.size } : {}) };
+  return { uri, ...parseDescription(value, uri), size: typeof value.size === 'number' ? value.size : undefined };
 }
 
 export function tryParseTemplate(value: Fields): RemoteResourceTemplate | undefined {
@@ -77,10 +77,8 @@ export function tryParseCallResult(value: unknown): CallResult | undefined {
   const omitted = pieces.flatMap((item, index) => (blocks[index] === undefined ? [formatBlockType(item)] : []));
   return {
     content: blocks.filter((block) => block !== undefined),
-    ...(omitted.length === 0 ? {} : { omitted }),
-    ...(structuredContent === undefined || isTooDeep(structuredContent)
-      ? {}
-      : { structuredContent: structuredContent as JsonValue }),
+    omitted: omitted.length === 0 ? undefined : omitted,
+    structuredContent: isTooDeep(structuredContent) ? undefined : (structuredContent as JsonValue | undefined),
     isError: isError === true,
   };
 }
@@ -109,16 +107,15 @@ function parseDescription(value: Fields, otherwise: string) {
   return {
     name: toNonEmptyString(value.name) ?? otherwise,
     description: toNonEmptyString(value.description) ?? '',
-    ...(mimeType === undefined ? {} : { mimeType }),
+    mimeType,
   };
 }
 
 function tryParseResourceContent(value: unknown): ResourceContent | undefined {
   if (!isObject(value) || typeof value.uri !== 'string') return undefined;
   const mimeType = toNonEmptyString(value.mimeType);
-  const type = mimeType === undefined ? {} : { mimeType };
-  if (typeof value.text === 'string') return { uri: value.uri, ...type, text: value.text };
-  return typeof value.blob === 'string' ? { uri: value.uri, ...type, blob: value.blob } : undefined;
+  if (typeof value.text === 'string') return { uri: value.uri, mimeType, text: value.text };
+  return typeof value.blob === 'string' ? { uri: value.uri, mimeType, blob: value.blob } : undefined;
 }
 
 function formatBlockType(piece: unknown): string {
@@ -140,7 +137,7 @@ function tryParseBlock(value: Fields): ContentBlock | undefined {
     case 'resource_link': {
       if (typeof uri !== 'string') return undefined;
       const kind = toNonEmptyString(mimeType);
-      return { type, uri, name: toNonEmptyString(name) ?? uri, ...(kind === undefined ? {} : { mimeType: kind }) };
+      return { type, uri, name: toNonEmptyString(name) ?? uri, mimeType: kind };
     }
     default:
       return undefined;

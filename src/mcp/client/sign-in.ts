@@ -42,7 +42,7 @@ export function readSignInStatus(
   return {
     isSignedIn: tokens !== undefined,
     isRefreshable: tokens?.refresh_token !== undefined,
-    ...(expiresAt === undefined ? {} : { expiresAt }),
+    expiresAt,
   };
 }
 

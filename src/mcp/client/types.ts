@@ -85,8 +85,8 @@ export interface PromptCompletion {
 /** In the server's own units. */
 export interface Progress {
   readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
+  readonly total?: number;
+  readonly message?: string;
 }
 
 export interface RequestOptions {

@@ -7,15 +7,15 @@ import type { BuiltInModel, ThinkingLevel } from '../../models/table.ts';
 
 export interface TurnRequest {
   readonly prompt: StoredContent;
-  readonly model?: string | undefined;
+  readonly model?: string;
   /** Used if `model` is absent. Default: gmn's own. */
   readonly builtIn?: BuiltInModel;
   /** Never the name of a file. */
-  readonly systemText?: string | undefined;
+  readonly systemText?: string;
   /** The directory that the model's tools work in, with links resolved. Absent: the model has no tools. */
-  readonly directory?: string | undefined;
+  readonly directory?: string;
   /** A command that must succeed when the model says it is done. Only with `directory`, if commands are allowed. */
-  readonly verify?: string | undefined;
+  readonly verify?: string;
   readonly storage: TurnStorage;
   /**
    * Gets the session the turn is saved in, if that is not the one in `storage`; undefined if it cannot be continued.
@@ -23,7 +23,7 @@ export interface TurnRequest {
   readonly onSession?: (sessionId: string | undefined) => void;
   readonly sampling?: TurnSampling;
   readonly generationConfig?: JsonObject;
-  readonly safetySettings?: readonly JsonObject[] | undefined;
+  readonly safetySettings?: readonly JsonObject[];
   readonly isGrounded?: boolean;
   readonly timeoutMs?: number;
   /** Its reason is an AppError. */
@@ -42,9 +42,9 @@ export type TurnStorage =
   | {
       readonly kind: 'session';
       readonly cwd: string;
-      readonly earlier?: SessionSummary | undefined;
+      readonly earlier?: SessionSummary;
       /** Of a new session. */
-      readonly name?: string | undefined;
+      readonly name?: string;
     }
   | { readonly kind: 'history'; readonly history: History };
 

@@ -38,9 +38,9 @@ async function requireSession(host: Host, reference: string): Promise<SessionSum
 }
 
 interface SessionTarget {
-  readonly earlier?: SessionSummary | undefined;
+  readonly earlier?: SessionSummary;
   /** Of the session to begin. */
-  readonly name?: string | undefined;
+  readonly name?: string;
 }
 
 /**
@@ -99,12 +99,12 @@ export function toPublicSession(summary: SessionSummary): JsonObject & {
   const { id, name, createdAt, updatedAt, turns, cwd, model } = summary;
   return {
     session_id: id,
-    ...(name === undefined ? {} : { name }),
+    name,
     created_at: new Date(createdAt).toISOString(),
     last_accessed: new Date(updatedAt).toISOString(),
     turn_count: turns,
     working_directory: cwd,
-    ...(model === undefined ? {} : { model }),
+    model,
   };
 }
 

@@ -11,13 +11,13 @@ export interface Answer {
   readonly model: string;
   readonly usage: Usage;
   /** In dollars; absent if it is not known. */
-  readonly cost?: number | undefined;
+  readonly cost?: number;
   readonly finishReason: string;
-  readonly sources?: readonly Source[] | undefined;
+  readonly sources?: readonly Source[];
   /** Pictures and other files of the answer; they are not saved anywhere. */
   readonly files: readonly AnswerFile[];
   /** Present only if the whole turn is saved there. */
-  readonly sessionId?: string | undefined;
+  readonly sessionId?: string;
   readonly notices: readonly string[];
   readonly refused: readonly string[];
 }

@@ -9,13 +9,13 @@ interface JsonRpcRequest {
   jsonrpc: '2.0';
   id: string | number;
   method: string;
-  params?: Params | undefined;
+  params?: Params;
 }
 
 interface JsonRpcNotification {
   jsonrpc: '2.0';
   method: string;
-  params?: Params | undefined;
+  params?: Params;
 }
 
 interface JsonRpcResult {
@@ -26,7 +26,7 @@ interface JsonRpcResult {
 
 interface JsonRpcError {
   jsonrpc: '2.0';
-  id?: string | number | undefined;
+  id?: string | number;
   error: { code: number; message: string; data?: unknown };
 }
 

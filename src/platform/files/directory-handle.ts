@@ -113,8 +113,7 @@ export function locate(path: string): LocatedPath | undefined {
     try {
       // lstat first: a missing path then costs no exception.
       const status = lstatSync(current, { throwIfNoEntry: false });
-      if (status !== undefined)
-        return { real: realpathSync.native(current), rest, ...(fault === undefined ? {} : { fault }) };
+      if (status !== undefined) return { real: realpathSync.native(current), rest, fault };
     } catch (thrown) {
       if (dirname(current) === current) throw thrown;
       if (errorCode(thrown) !== 'ENOENT') fault ??= thrown;

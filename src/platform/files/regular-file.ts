@@ -90,7 +90,7 @@ export async function writeAtomicIn(
   const former = old === undefined ? undefined : await openFormer(directory, name, old.version);
   if (former === 'changed') return 'changed';
   try {
-    return await replaceWith(directory, name, { bytes, mode, former, ...(old && { old }) });
+    return await replaceWith(directory, name, { bytes, mode, former, old });
   } catch (thrown) {
     if (thrown !== OWNER_ERROR || old === undefined) throw thrown;
     return await overwrite(directory, name, bytes, old.version);
@@ -238,7 +238,7 @@ export function toFileError(thrown: unknown, name: string): unknown {
   if (thrown instanceof AppError) {
     return new AppError('usage', `${name}: ${thrown.message}`, {
       cause: thrown,
-      ...(thrown.hint === undefined ? {} : { hint: thrown.hint }),
+      hint: thrown.hint,
     });
   }
   if (errorCode(thrown) === '') return thrown;

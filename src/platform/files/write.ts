@@ -25,10 +25,10 @@ type Data = string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<
 
 interface CreateOptions {
   /** The permission bits; those that the umask leaves of 0666 if absent. */
-  readonly mode?: number | undefined;
+  readonly mode?: number;
   /** Whether the bytes are on disk (fsync) when this resolves. True if absent. */
   readonly isSynced?: boolean;
-  readonly prepare?: ((handle: FileHandle) => Promise<void>) | undefined;
+  readonly prepare?: (handle: FileHandle) => Promise<void>;
 }
 
 /** Creates a file; `exists`: something has that name, and is left alone. Throws system errors; nothing is left then. */
@@ -98,7 +98,7 @@ export async function writeDurably(path: string, data: Data): Promise<void> {
 
 interface ReplaceOptions {
   readonly mode?: number;
-  readonly uid?: number | undefined;
+  readonly uid?: number;
   /** Only this version may be replaced; any if absent. */
   readonly expected?: string;
 }

@@ -9,7 +9,7 @@ interface HttpOptions {
   readonly timers: HttpTimers;
   /** Only the proxy variables are read. */
   readonly env: Env;
-  readonly trace?: Trace | undefined;
+  readonly trace?: Trace;
   readonly clock: Pick<Clock, 'now'>;
   /** The only addresses to connect to, unless a proxy does; undefined: what the host resolves to. May throw. */
   readonly addresses?: (url: URL, signal: AbortSignal) => Promise<readonly Address[] | undefined>;

@@ -123,7 +123,7 @@ function tooManyCommandsError(entries: ReadonlyMap<number, Entry>): AppError {
 function takeOutput(entry: Entry): BackgroundOutput {
   const { command, ending } = entry;
   entry.hasNews = false;
-  return { command, ...entry.take(), ...(ending === undefined ? {} : { ending }) };
+  return { command, ...entry.take(), ending };
 }
 
 function followCommand(command: string, { child, tree, watchdog }: StartedShell): Entry {

@@ -14,7 +14,7 @@ export interface BlockJob {
   readonly links: Links;
   readonly numbering: Numbering;
   /** For the rows of a table that began earlier: how it looks there. */
-  readonly continued?: { readonly shape: TableShape } | undefined;
+  readonly continued?: { readonly shape: TableShape };
 }
 
 export interface LaidOutBlocks {

@@ -13,7 +13,7 @@ interface Layout {
   readonly theme: Theme;
   readonly openHighlighter: OpenHighlighter | undefined;
   readonly numbering: Numbering;
-  readonly continued?: { readonly shape: TableShape } | undefined;
+  readonly continued?: { readonly shape: TableShape };
 }
 
 export interface Numbering {

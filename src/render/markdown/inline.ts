@@ -58,7 +58,7 @@ function tokenSpans(token: MarkedToken, theme: Theme, paint: Paint): Span[] {
 
 interface Link {
   readonly href: string;
-  readonly title?: string | null | undefined;
+  readonly title?: string | null;
 }
 
 /** Always shows the address too, so that a link's text cannot disguise where it leads. */

@@ -15,7 +15,7 @@ export interface MarkdownPage {
   readonly isStyled: boolean;
   readonly hasLinks?: boolean;
   /** Lets the event loop run between blocks. */
-  readonly pause?: (() => Promise<void>) | undefined;
+  readonly pause?: () => Promise<void>;
 }
 
 /** Lays out Markdown as it streams. The text must already be filtered for the terminal. */

@@ -123,7 +123,7 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
     },
     finish: async () => {
       await waker.until(() => inFlight.size === 0 || isOver());
-      return { ...collector.findings(), ...(isLate ? { stopped: `after ${request.maxMs / 1000} seconds` } : {}) };
+      return { ...collector.findings(), stopped: isLate ? `after ${request.maxMs / 1000} seconds` : undefined };
     },
     dismiss: async () => {
       stopWatching();

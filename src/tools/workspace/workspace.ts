@@ -163,7 +163,7 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
     current: async (path, extent, draft) => {
       const { place, old } = await readCurrent(state, path, extent);
       const bytes = draft?.get(place.path) ?? old?.bytes;
-      return { place, ...(bytes === undefined ? {} : { old: bytes }) };
+      return { place, old: bytes };
     },
     write: (path, bytes) => writeChange(state, path, bytes),
     restore: (path, change) => restoreFile(state, path, change),
@@ -277,7 +277,7 @@ async function writeChange(
   if (bytes.length > MAX_FILE_BYTES) throw tooLargeToWriteError(place);
   await changeInParent(state, place, async (directory, name) => {
     await state.journal.record(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
-    return writeAtomicIn(directory, name, { bytes, ...(old === undefined ? {} : { old, mode: old.mode }) });
+    return writeAtomicIn(directory, name, { bytes, old, mode: old?.mode });
   });
   // An edit reveals nothing new of the file, and moves its lines.
   const isWhole = old === undefined || state.seen.get(place.path)?.isWhole === true;
@@ -290,7 +290,7 @@ async function restoreFile(state: WorkspaceState, path: string, { bytes, mode, e
   const now = place.missing > 0 ? undefined : await readContent(state, place);
   if ((now && fingerprint(now.bytes)) !== expected) throw changedSinceError(place);
   await changeInParent(state, place, (directory, name) => {
-    if (bytes !== undefined) return writeAtomicIn(directory, name, { bytes, ...(now && { old: now }), mode });
+    if (bytes !== undefined) return writeAtomicIn(directory, name, { bytes, old: now, mode });
     return removeFileIn(directory, name, now?.version);
   });
   state.seen.delete(place.path);

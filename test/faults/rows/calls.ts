@@ -26,7 +26,7 @@ function checkHistories({ server, problem }: Scene): void {
 }
 
 const call = (name: unknown, args?: unknown, id?: string): object => ({
-  functionCall: { name, ...(args === undefined ? {} : { args }), ...(id === undefined ? {} : { id }) },
+  functionCall: { name, args, id },
 });
 
 const SIGNATURE = Buffer.from('signed, and not to be touched').toString('base64');

@@ -232,7 +232,7 @@ export const SURROUNDINGS: readonly Fault[] = [
     id: 'P23',
     what: 'TERM=dumb, no TERM, 1-column window, NO_COLOR, CI=1',
     variants: [
-      ...Object.entries({
+      ...Object.entries<Record<string, string>>({
         'TERM=dumb': { TERM: 'dumb' },
         NO_COLOR: { NO_COLOR: '1' },
         'CI=1': { CI: '1' },

@@ -33,7 +33,7 @@ export function createOAuthProvider(options: OAuthProviderOptions): OAuthProvide
   return {
     redirectUrl,
     clientMetadata: createClientMetadata(redirectUrl, scopes),
-    ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
+    clientMetadataUrl,
     state() {
       state = randomId();
       return state;
@@ -42,7 +42,7 @@ export function createOAuthProvider(options: OAuthProviderOptions): OAuthProvide
     clientInformation(context) {
       issuer = context?.issuer;
       if (clientId === undefined) return findRegistration(issuer, options);
-      return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
+      return { client_id: clientId, client_secret: clientSecret };
     },
     saveClientInformation: async (client, context) => {
       // A client id from the settings is the user's to change.
@@ -89,7 +89,7 @@ function createClientMetadata(redirectUrl: string, scopes: readonly string[] | u
     redirect_uris: [redirectUrl],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
-    ...(scopes === undefined ? {} : { scope: scopes.join(' ') }),
+    scope: scopes?.join(' '),
   };
 }
 

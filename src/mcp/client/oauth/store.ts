@@ -21,7 +21,7 @@ interface SignInRecord {
   readonly expiresAt?: number;
 }
 
-type RecordChange = Omit<{ readonly [Key in keyof SignInRecord]?: SignInRecord[Key] | undefined }, 'issuer'>;
+type RecordChange = Partial<Omit<SignInRecord, 'issuer'>>;
 
 /** Keeps the other fields of the issuer's record; undefined removes a field. Throws AppError `config`. */
 export type ChangeSignIn = (issuer: string, part: RecordChange) => Promise<void>;
@@ -97,14 +97,13 @@ function parseSignIns(value: unknown, url: string): readonly SignInRecord[] {
   if (!isObject(value) || value.version !== 2 || value.url !== url) return [];
   return filterObjects(value.signIns).flatMap(({ issuer, redirectUrl, client, tokens, expiresAt }) => {
     if (typeof issuer !== 'string') return [];
-    const redirect = toNonEmptyString(redirectUrl);
     return [
       {
         issuer,
-        ...(isObject(client) ? { client: toJsonObject(client) } : {}),
-        ...(isObject(tokens) ? { tokens: toJsonObject(tokens) } : {}),
-        ...(redirect === undefined ? {} : { redirectUrl: redirect }),
-        ...(typeof expiresAt === 'number' ? { expiresAt } : {}),
+        client: isObject(client) ? toJsonObject(client) : undefined,
+        tokens: isObject(tokens) ? toJsonObject(tokens) : undefined,
+        redirectUrl: toNonEmptyString(redirectUrl),
+        expiresAt: typeof expiresAt === 'number' ? expiresAt : undefined,
       },
     ];
   });

@@ -17,8 +17,8 @@ const LOCK_MS = 2000;
 
 export interface ToolList {
   readonly tools: readonly RemoteTool[];
-  readonly instructions?: string | undefined;
-  readonly omitted?: string | undefined;
+  readonly instructions?: string;
+  readonly omitted?: string;
 }
 
 /** Undefined if there is none for exactly this definition, or it is too old. */

@@ -126,15 +126,15 @@ export async function toToolResult(result: CallResult, storeOutput: StoreOutput)
           structure.length > MAX_TEXT_CHARS ? await shortenText(structure, storeOutput) : (structuredContent ?? null),
       };
   const output = text === '' && isRepeated ? '(no output)' : text;
-  const attachments = media.length === 0 ? {} : { media };
+  const attached = media.length === 0 ? undefined : media;
   if (isError)
-    return { ok: false, response: { error: output || 'the tool failed', ...rest, ...UNTRUSTED }, ...attachments };
+    return { ok: false, response: { error: output || 'the tool failed', ...rest, ...UNTRUSTED }, media: attached };
   const summary = summarizeResult(texts, output);
   return {
     ok: true,
     response: { output, ...rest, ...UNTRUSTED },
-    ...attachments,
-    ...(summary === '' ? {} : { summary }),
+    media: attached,
+    summary: summary || undefined,
   };
 }
 

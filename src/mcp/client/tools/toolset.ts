@@ -89,7 +89,7 @@ export async function openMcpTools(options: ToolsetOptions, signal: AbortSignal)
       get servers() {
         return servers.map((server, index) => {
           const { source, withheld = [], notices: [fault = ''] = [] } = found[index] ?? NO_TOOLS;
-          return { server, withheld, ...(source === undefined ? { fault } : {}) };
+          return { server, withheld, fault: source === undefined ? fault : undefined };
         });
       },
       isTrusted: registry.isTrusted,
@@ -188,7 +188,7 @@ function collectInstructions(found: readonly ServerTools[]): McpTools['instructi
 
 interface ServerTools {
   readonly source?: ToolSource;
-  readonly instructions?: string | undefined;
+  readonly instructions?: string;
   readonly withheld?: readonly string[];
   readonly notices: readonly string[];
   readonly isFetched?: boolean;

@@ -23,7 +23,7 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
   const { StreamableHTTPClientTransport } = await sdk;
   const transport = new StreamableHTTPClientTransport(new URL(remote.url), {
     fetch: authorization?.fetch ?? plain,
-    ...(authorization === undefined ? {} : { authProvider: authorization.provider }),
+    authProvider: authorization?.provider,
     reconnectionOptions: {
       initialReconnectionDelay: 1000,
       maxReconnectionDelay: MAX_RETRY_MS,
@@ -39,7 +39,8 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
     transport,
     protocolVersion: 'auto',
     describeEnd: async () => '',
-    ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
+    signIns: authorization?.signIns,
+    secrets: authorization?.secrets,
     async close() {
       await authorization?.close();
       // Say that the session is over, but hardly wait for the response.
@@ -58,7 +59,7 @@ export const openSse: OpenTransport = async (server, context, sdk) => {
   const { SSEClientTransport, SseError } = await sdk;
   const transport = new SSEClientTransport(new URL(remote.url), {
     fetch: authorization?.fetch ?? plain,
-    ...(authorization === undefined ? {} : { authProvider: authorization.provider }),
+    authProvider: authorization?.provider,
   });
   if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
   // Responses come only on this stream: a new one would belong to another session, which got no requests.
@@ -67,7 +68,8 @@ export const openSse: OpenTransport = async (server, context, sdk) => {
     transport,
     protocolVersion: 'legacy',
     describeEnd: async () => breakReason(),
-    ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
+    signIns: authorization?.signIns,
+    secrets: authorization?.secrets,
     async close() {
       await authorization?.close();
       await transport.close();

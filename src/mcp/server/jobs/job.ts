@@ -23,7 +23,7 @@ export interface JobRecord {
   readonly started_at?: string;
   readonly completed_at?: string;
   readonly duration_ms?: number;
-  readonly session_id?: string | undefined;
+  readonly session_id?: string;
   readonly model_used?: string;
   /** In dollars. */
   readonly cost?: number;
@@ -87,7 +87,7 @@ export function tryParseJobRecord(
   const record = Object.fromEntries(fields.map(([key]) => [key, value[key]]));
   if (REQUIRED_FIELDS.some((key) => record[key] === undefined)) return undefined;
   const owner = tryParseProcessIdentity(value.owner);
-  return { record: record as unknown as JobRecord, ...(owner === undefined ? {} : { owner }) };
+  return { record: record as unknown as JobRecord, owner };
 }
 
 export function compareNewestFirst(left: JobRecord, right: JobRecord): number {

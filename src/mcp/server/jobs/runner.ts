@@ -9,11 +9,11 @@ import type { JobStore } from './store.ts';
 
 export interface JobWork {
   readonly promptSha256: string;
-  readonly workingDirectory?: string | undefined;
+  readonly workingDirectory?: string;
   /** The session to continue: the job waits for its lock. */
-  readonly sessionId?: string | undefined;
+  readonly sessionId?: string;
   /** Of the session to begin: the job waits for others that begin one of the same name. */
-  readonly sessionName?: string | undefined;
+  readonly sessionName?: string;
   /** Counted from submission if somebody waits, else from the start of the work. */
   readonly timeoutMs: number;
   readonly isAwaited: boolean;
@@ -183,8 +183,8 @@ function createEntry({ newId, store, clock }: JobsOptions, work: JobWork): JobEn
     job_id: id,
     status: 'queued',
     created_at: formatNow({ clock }),
-    ...(work.sessionId === undefined ? {} : { session_id: work.sessionId }),
-    ...(work.workingDirectory === undefined ? {} : { working_directory: work.workingDirectory }),
+    session_id: work.sessionId,
+    working_directory: work.workingDirectory,
     prompt_sha256: work.promptSha256,
     timeout_ms: work.timeoutMs,
   };

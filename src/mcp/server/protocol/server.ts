@@ -36,7 +36,7 @@ export function createProtocolServer(sdk: Sdk, { host, tools }: Service): SdkSer
       throw new sdk.ProtocolError(INVALID_PARAMS, `there is no resource "${uri.slice(0, 200)}", or no longer`, { uri });
     }
     const { text, mimeType, next } = found;
-    return { contents: [{ uri, mimeType, text, ...(next === undefined ? {} : { _meta: { next } }) }] };
+    return { contents: [{ uri, mimeType, text, _meta: next === undefined ? undefined : { next } }] };
   });
   server.setRequestHandler('prompts/list', () => ({ prompts: PROMPT_LIST.map(toPublicPrompt) }));
   server.setRequestHandler('prompts/get', ({ params }) => {

@@ -64,10 +64,10 @@ const TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image
 
 /** Exactly one of the first three must be given. */
 interface ImageArguments {
-  readonly imagePath?: string | undefined;
-  readonly imageUrl?: string | undefined;
-  readonly imageBase64?: string | undefined;
-  readonly mimeType?: string | undefined;
+  readonly imagePath?: string;
+  readonly imageUrl?: string;
+  readonly imageBase64?: string;
+  readonly mimeType?: string;
 }
 
 interface ImageContext {

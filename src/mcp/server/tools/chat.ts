@@ -19,9 +19,9 @@ const CHAT_ARGUMENTS = {
 
 interface ChatArguments {
   readonly prompt: string;
-  readonly model?: string | undefined;
-  readonly systemPrompt?: string | undefined;
-  readonly cwd?: string | undefined;
+  readonly model?: string;
+  readonly systemPrompt?: string;
+  readonly cwd?: string;
 }
 
 /** Starts a new session unless it continues `earlier`. Throws AppError. */
@@ -47,8 +47,8 @@ async function runChatTurn(
   host.ownSessions.add(sessionId);
   host.latest.sessionId = sessionId;
   // A conversation that goes on keeps its model, which this call did not name.
-  const answered = earlier === undefined || answer.model === DEFAULT_MODEL ? {} : { model: answer.model };
-  return plainResult(host.pages, { ...answer, meta: { sessionId, ...answered } });
+  const answered = earlier === undefined || answer.model === DEFAULT_MODEL ? undefined : answer.model;
+  return plainResult(host.pages, { ...answer, meta: { sessionId, model: answered } });
 }
 
 /** Callers know this wording from earlier servers. */

@@ -29,11 +29,7 @@ export function delegateAnswer(view: JobView): CallResult {
   const { record } = view;
   const { text: output = '', ...next } = findJobPage(view) ?? {};
   const { job_id, session_id, model_used, duration_ms, cost, refused = [], notices = [], timeout_ms } = record;
-  const known = {
-    job_id,
-    ...(session_id === undefined ? {} : { session_id }),
-    ...(cost === undefined ? {} : { cost }),
-  };
+  const known = { job_id, session_id, cost };
   const shown = { ...(refused.length === 0 ? {} : { refused }), ...(notices.length === 0 ? {} : { notices }) };
   if (record.status === 'completed') {
     const structured = { status: 'completed', output, ...next, duration_ms, model_used, ...known, ...shown };

@@ -106,19 +106,19 @@ const BRAINSTORM = 'BRAINSTORMING MODE: Generate creative, diverse ideas for the
 
 interface DelegateArguments {
   readonly prompt: string;
-  readonly working_directory?: string | undefined;
-  readonly model?: string | undefined;
-  readonly session_id?: string | undefined;
-  readonly brainstorm?: boolean | undefined;
-  readonly system_prompt?: string | undefined;
-  readonly verify?: string | undefined;
+  readonly working_directory?: string;
+  readonly model?: string;
+  readonly session_id?: string;
+  readonly brainstorm?: boolean;
+  readonly system_prompt?: string;
+  readonly verify?: string;
 }
 
 interface DelegateTarget {
   /** Absent: there is no root, and the model has no tools. */
-  readonly directory?: string | undefined;
-  readonly earlier?: SessionSummary | undefined;
-  readonly name?: string | undefined;
+  readonly directory?: string;
+  readonly earlier?: SessionSummary;
+  readonly name?: string;
 }
 
 /** Throws AppError if the directory or the session is not for this caller. */
@@ -192,8 +192,8 @@ function createTurnWork(
     return {
       model_used,
       session_id,
-      ...(cost === undefined ? {} : { cost }),
-      ...(notices.length === 0 ? {} : { notices }),
+      cost,
+      notices: notices.length === 0 ? undefined : notices,
     };
   };
 }

@@ -3,7 +3,7 @@ import { PLAIN_BUILT_IN } from '../../../models/table.ts';
 import type { TurnSampling } from '../engine.ts';
 import { checkModelName, PLAIN_MODEL, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
-import { dropUndefined, plainFailure, plainResult, type TextAnswer, toMetadata } from './results.ts';
+import { plainFailure, plainResult, type TextAnswer, toMetadata } from './results.ts';
 
 export const generateText = serverTool({
   name: 'generate_text',
@@ -63,31 +63,27 @@ export const generateText = serverTool({
         ),
       conversationId === undefined ? undefined : `conversation ${conversationId}`,
     );
-    const conversation = conversationId === undefined ? {} : { conversationId };
     return plainResult(host.pages, {
       text: answer.text,
       files: answer.files,
       notices: answer.notices,
-      metadata: { ...toMetadata(answer), ...conversation },
+      metadata: { ...toMetadata(answer), conversationId },
     });
   },
 });
 
 function toSampling(args: {
-  readonly temperature?: number | undefined;
-  readonly topK?: number | undefined;
-  readonly topP?: number | undefined;
-  readonly maxTokens?: number | undefined;
-  readonly thinkingLevel?: TurnSampling['thinkingLevel'] | undefined;
+  readonly temperature?: number;
+  readonly topK?: number;
+  readonly topP?: number;
+  readonly maxTokens?: number;
+  readonly thinkingLevel?: TurnSampling['thinkingLevel'];
 }): TurnSampling {
   const { temperature, topK, topP, maxTokens: maxOutputTokens, thinkingLevel } = args;
-  return dropUndefined({ temperature, topK, topP, maxOutputTokens, thinkingLevel });
+  return { temperature, topK, topP, maxOutputTokens, thinkingLevel };
 }
 
-function toResponseFormat(args: {
-  readonly jsonMode?: boolean | undefined;
-  readonly jsonSchema?: JsonObject | undefined;
-}): JsonObject {
+function toResponseFormat(args: { readonly jsonMode?: boolean; readonly jsonSchema?: JsonObject }): JsonObject {
   const { jsonMode, jsonSchema } = args;
   if (jsonSchema !== undefined) return { responseMimeType: 'application/json', responseJsonSchema: jsonSchema };
   return jsonMode ? { responseMimeType: 'application/json' } : {};

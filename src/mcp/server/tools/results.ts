@@ -44,7 +44,7 @@ export function plainResult(
       ...blocks,
       ...notes,
     ],
-    ...(metadata === undefined ? {} : { metadata }),
+    metadata,
     ...(Object.keys(_meta).length === 0 ? {} : { _meta }),
   };
 }
@@ -79,7 +79,7 @@ export function describeOmitted(files: readonly AnswerFile[]): string {
   return `The answer also has files that are not in this result: ${kinds}`;
 }
 
-export function formatNext({ next }: { readonly next?: string | undefined }): readonly string[] {
+export function formatNext({ next }: { readonly next?: string }): readonly string[] {
   return next === undefined ? [] : [`The answer continues in the resource ${next}`];
 }
 
@@ -103,20 +103,10 @@ export function toMetadata({ model, usage, cost, finishReason, sources }: TextAn
   const { totalTokenCount } = usage;
   return {
     model,
-    ...(totalTokenCount === undefined ? {} : { tokensUsed: totalTokenCount }),
+    tokensUsed: totalTokenCount,
     finishReason,
     usage: { ...usage },
-    ...(cost === undefined ? {} : { cost }),
-    ...(sources === undefined ? {} : { grounding: { sources: sources.map((source) => ({ ...source })) } }),
+    cost,
+    grounding: sources && { sources: sources.map((source) => ({ ...source })) },
   };
-}
-
-type Defined<Values> = { readonly [Key in keyof Values]?: Exclude<Values[Key], undefined> };
-
-export function dropUndefined<Values extends object>(values: Values): Defined<Values> {
-  return castDefined(Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)));
-}
-
-function castDefined<Values>(values: object): Defined<Values> {
-  return values as Defined<Values>;
 }

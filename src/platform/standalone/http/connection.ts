@@ -16,7 +16,7 @@ export interface Target {
   readonly port: number;
   readonly isTls: boolean;
   /** Connect to one of these only, whatever the host name resolves to. */
-  readonly addresses?: readonly Address[] | undefined;
+  readonly addresses?: readonly Address[];
 }
 
 /** A connection on Bun's own sockets, which load much faster than its `node:net`. */

@@ -18,11 +18,12 @@ export function encodeRequest(
 ): Buffer {
   const content = toBytes(body ?? '');
   // Servers require a length for POST, even without a body (411).
-  const length = body === undefined && method !== 'POST' ? {} : { 'content-length': String(content.length) };
+  const length: HttpRequest['headers'] =
+    body === undefined && method !== 'POST' ? {} : { 'content-length': String(content.length) };
   const given = Object.entries({ ...headers, ...more }).filter(
     ([name]) => !FRAMING_HEADERS.includes(name.toLowerCase()),
   );
-  const host = given.some(([name]) => name.toLowerCase() === 'host') ? {} : { Host: url.host };
+  const host: HttpRequest['headers'] = given.some(([name]) => name.toLowerCase() === 'host') ? {} : { Host: url.host };
   return Buffer.concat([
     encodeHead(`${method} ${target}`, { ...Object.fromEntries(given), ...length, ...host, Connection: 'close' }),
     content,

@@ -43,9 +43,14 @@ test('a tunnel is asked for by host and port', () => {
   );
 });
 
-test.for([{ a: '1\r\nb: 2' }, { a: '1\nb' }, { a: '1\0' }, { a: 'Ω' }, { 'a\r\nb': '1' }, { 'a b': '1' }, { '': '1' }])(
-  '%j would be more than one header, and is not sent',
-  (headers) => {
-    expect(() => encodeRequest({ method: 'GET', url, headers })).toThrow(TypeError);
-  },
-);
+test.for<Record<string, string>>([
+  { a: '1\r\nb: 2' },
+  { a: '1\nb' },
+  { a: '1\0' },
+  { a: 'Ω' },
+  { 'a\r\nb': '1' },
+  { 'a b': '1' },
+  { '': '1' },
+])('%j would be more than one header, and is not sent', (headers) => {
+  expect(() => encodeRequest({ method: 'GET', url, headers })).toThrow(TypeError);
+});
