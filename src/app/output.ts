@@ -1,7 +1,7 @@
 import type { App, OutputFormat } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type TurnEvent, toFailure } from '../core/event.ts';
-import type { Env, Io, Out } from '../core/io.ts';
+import { type Env, type Io, NEVER_REDRAWN, type Out, wrapOut } from '../core/io.ts';
 import { extractCodeBlocks } from '../core/text/code-block.ts';
 import { formatSize } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
@@ -213,7 +213,7 @@ function createPagedIo({ io, env, signal }: App, isQuiet: boolean): PagedIo {
     if (rest !== '') await out.write(rest);
   };
   return {
-    io: { err, out: { write, isTerminal: out.isTerminal, columns: out.columns, isStyled: out.isStyled } },
+    io: { err, out: wrapOut(out, { ...NEVER_REDRAWN, rows: undefined, write }) },
     abandon,
     async show() {
       if (text === '') return;

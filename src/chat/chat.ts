@@ -4,7 +4,7 @@ import type { Homes } from '../core/app.ts';
 import type { MediaPart, StoredContent } from '../core/content.ts';
 import type { AppError } from '../core/error.ts';
 import type { AnswerFile, TurnEvent } from '../core/event.ts';
-import type { Clock, Env, Io, Out } from '../core/io.ts';
+import { type Clock, type Env, type Io, type Out, wrapOut } from '../core/io.ts';
 import type { Session, SessionStore } from '../core/session.ts';
 import { stripControls } from '../core/text/terminal.ts';
 import { measureWidth, wrapText } from '../core/text/width.ts';
@@ -133,33 +133,16 @@ interface SilenceableIo {
 function makeSilenceable({ out, err }: Io): SilenceableIo {
   let isSilenced = false;
   let last = '\n';
-  const wrapStream = (stream: Out): Out => ({
-    async write(chunk) {
-      if (isSilenced) return;
-      if (stream.isTerminal && chunk !== '') last = chunk;
-      await stream.write(chunk);
-    },
-    get isTerminal() {
-      return stream.isTerminal;
-    },
-    get columns() {
-      return stream.columns;
-    },
-    get rows() {
-      return stream.rows;
-    },
-    get isStyled() {
-      return stream.isStyled;
-    },
-    get hasLinks() {
-      return stream.hasLinks === true;
-    },
-    onResize: stream.onResize,
-    onSuspend: stream.onSuspend,
-    spinners: stream.spinners,
-  });
+  const makeStream = (stream: Out): Out =>
+    wrapOut(stream, {
+      async write(chunk) {
+        if (isSilenced) return;
+        if (stream.isTerminal && chunk !== '') last = chunk;
+        await stream.write(chunk);
+      },
+    });
   return {
-    io: { out: wrapStream(out), err: wrapStream(err) },
+    io: { out: makeStream(out), err: makeStream(err) },
     async silence() {
       for (const spinner of err.spinners ?? []) await spinner.hide();
       isSilenced = true;

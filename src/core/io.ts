@@ -23,6 +23,22 @@ export interface Out {
   readonly spinners?: Set<Spinner>;
 }
 
+/** The same output with other members. What is not changed keeps its current value, as the size of a window. */
+export function wrapOut<Wrapped extends Out>(
+  out: Wrapped,
+  changes: { readonly [Name in keyof Wrapped]?: Wrapped[Name] | undefined },
+): Wrapped {
+  return Object.create(out, Object.getOwnPropertyDescriptors(changes));
+}
+
+/** Takes from an output what redraws: it gets one piece of text after the other. */
+export const NEVER_REDRAWN = {
+  hasLinks: false,
+  onResize: undefined,
+  onSuspend: undefined,
+  spinners: undefined,
+} as const;
+
 export interface Spinner {
   /** Erases it, and draws nothing until `show`. */
   hide(): Promise<void> | undefined;

@@ -28,7 +28,7 @@ import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
 import { loadOnce } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
-import type { Io, Out } from '../../core/io.ts';
+import { type Io, NEVER_REDRAWN, wrapOut } from '../../core/io.ts';
 import type { Session, SessionSetup, SessionStore } from '../../core/session.ts';
 import { DEFAULT_NAME } from '../../models/choice.ts';
 import { chooseShell } from '../../platform/process/shell-choice.ts';
@@ -248,21 +248,6 @@ interface ChatTerminal {
 }
 
 function toPlainIo({ out, err }: Io): Io {
-  return { out: toPlainOut(out), err: toPlainOut(err) };
-}
-
-function toPlainOut(out: Out): Out {
-  return {
-    write: (chunk) => out.write(chunk),
-    get isTerminal() {
-      return out.isTerminal;
-    },
-    get columns() {
-      return out.columns;
-    },
-    get rows() {
-      return out.rows;
-    },
-    isStyled: false,
-  };
+  const plain = { ...NEVER_REDRAWN, isStyled: false };
+  return { out: wrapOut(out, plain), err: wrapOut(err, plain) };
 }

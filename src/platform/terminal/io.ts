@@ -1,5 +1,5 @@
 import { AppError } from '../../core/error.ts';
-import type { Env, Io, Out } from '../../core/io.ts';
+import { type Env, type Io, type Out, wrapOut } from '../../core/io.ts';
 import { callAfter } from '../runtime/clock.ts';
 import type { OutputStream } from './file-output.ts';
 import { createPieceWriter, outputStream, type WritePieces } from './output-stream.ts';
@@ -212,11 +212,7 @@ function ignoreFailures(err: ProcessOut, before: () => void): ProcessOut {
     err.release();
     return written;
   };
-  return Object.defineProperties(Object.create(err), {
-    write: { value: write },
-    flush: { value: () => err.flush().catch(ignore) },
-    spinners: { value: new Set() },
-  });
+  return wrapOut(err, { write, flush: () => err.flush().catch(ignore), spinners: new Set() });
 }
 
 function writeError(error: NodeJS.ErrnoException, isTerminal: boolean): AppError {
