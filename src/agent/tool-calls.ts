@@ -1,3 +1,4 @@
+import { createLimit } from '../core/async.ts';
 import type { Content, StoredContent } from '../core/content.ts';
 import { type TurnEvent, toNotices } from '../core/event.ts';
 import type { History } from '../core/history.ts';
@@ -22,6 +23,7 @@ interface Slot extends PendingDecision {
   elapsedMs?: number;
 }
 
+/** Each call may hold a whole file in memory. */
 const MAX_AT_ONCE = 8;
 
 type Events = AsyncGenerator<TurnEvent, void>;
@@ -33,6 +35,7 @@ type Events = AsyncGenerator<TurnEvent, void>;
  */
 export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (calls: readonly ReplyCall[]) => Events {
   const repeats = createRepeatGuard();
+  const limit = createLimit({ maxRunning: MAX_AT_ONCE });
   let count = 0;
   const record = async (slot: Slot): Promise<ToolResult> => {
     const outcome = slot.outcome ?? cancelledResult();
@@ -79,7 +82,7 @@ export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (
     const started = batch.filter(({ decision }) => decision?.kind === 'run').map(({ call }) => call);
     const names = [...new Set(started.map(({ name }) => name))];
     if (names.length > 0) yield { type: 'wait', what: names.join(', '), calls: started.map(({ id }) => id) };
-    await runLimited(batch, finish, signal);
+    await Promise.allSettled(batch.map((slot) => limit.run(() => finish(slot), { signal })));
     signal.throwIfAborted();
     for (const slot of batch) {
       yield* addContext(slot);
@@ -110,22 +113,6 @@ export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (
 async function readSent(history: History): Promise<readonly StoredContent[]> {
   const { contents, compactions = [] } = history;
   return compactions.length === 0 ? contents : (await import('./compacted.ts')).listSent(history);
-}
-
-/** Limited concurrency, since each call may hold a whole file in memory; starts no other after an abort. */
-async function runLimited<T>(
-  items: readonly T[],
-  work: (item: T) => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  const queue = items.values();
-  const worker = async (): Promise<void> => {
-    for (const item of queue) {
-      if (signal.aborted) return;
-      await work(item);
-    }
-  };
-  await Promise.all(Array.from({ length: MAX_AT_ONCE }, worker));
 }
 
 function createSlot(question: PendingDecision): Slot {

@@ -1,3 +1,4 @@
+import { createSerial } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Env, Out } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -55,13 +56,9 @@ const CHANGED_SINCE = '│ Something has changed since then. This is what would 
  * top of those before it.
  */
 export function createApprover(options: ApprovalOptions): Approve {
-  let last: Promise<unknown> = Promise.resolve();
+  const inOrder = createSerial();
   const decideOptions: DecideOptions = { ...options, shared: new WeakMap() };
-  return (tool, call, context) => {
-    const decision = last.then(() => decideCall(decideOptions, { tool, call }, context));
-    last = decision;
-    return decision;
-  };
+  return (tool, call, context) => inOrder(() => decideCall(decideOptions, { tool, call }, context));
 }
 
 interface DecideOptions extends ApprovalOptions {

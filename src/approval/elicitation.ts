@@ -1,4 +1,5 @@
 import type { App } from '../core/app.ts';
+import { createSerial } from '../core/async.ts';
 import type { Elicit, Elicitation, ElicitationAnswer } from '../core/elicitation.ts';
 import type { Out } from '../core/io.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
@@ -22,13 +23,10 @@ export const acceptDefaults: Elicit = async (question) =>
  */
 export function createTerminalElicit({ io }: Pick<App, 'io'>, runPaused: RunPaused): { readonly elicit?: Elicit } {
   if (!io.err.isTerminal) return {};
-  let last: Promise<unknown> = Promise.resolve();
-  const elicit: Elicit = (question, signal) => {
-    const answer = last.then(() => runPaused(() => askElicitation(question, io.err, signal)));
-    last = answer.catch(() => undefined);
-    return answer;
+  const inOrder = createSerial();
+  return {
+    elicit: (question, signal) => inOrder(() => runPaused(() => askElicitation(question, io.err, signal))),
   };
-  return { elicit };
 }
 
 async function askElicitation(question: Elicitation, err: Out, signal: AbortSignal): Promise<ElicitationAnswer> {

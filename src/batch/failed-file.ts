@@ -1,3 +1,4 @@
+import { createSerial } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { openAppendFile } from '../platform/files/append.ts';
@@ -38,7 +39,7 @@ export async function openFailedFile(
     (line) => known.set(toRowKey(line), KEPT),
   );
   let waiting: string[] = [];
-  let writing: Promise<void> = Promise.resolve();
+  const inOrder = createSerial();
   let failure: unknown;
 
   async function append(): Promise<void> {
@@ -62,17 +63,16 @@ export async function openFailedFile(
     add(line) {
       waiting.push(line);
       if (waiting.length > 1) return;
-      writing = writing
-        .then(() => append())
-        .catch((thrown: unknown) => {
+      void inOrder(() =>
+        append().catch((thrown: unknown) => {
           failure ??= thrown;
-        });
+        }),
+      );
     },
     async close(isAnsweredNow, dropsOthers) {
-      await writing;
       const isDropped = (line: string): boolean =>
         isAnsweredRow(line, isAnsweredNow) || (dropsOthers && known.get(toRowKey(line)) !== ADDED);
-      if (failure === undefined) await compact(path, isDropped, () => {});
+      await inOrder(async () => failure === undefined && compact(path, isDropped, () => {}));
       if (failure === undefined) return;
       throw new AppError('internal', `cannot write ${path}: ${errorReason(failure)}`, {
         cause: failure,

@@ -58,7 +58,7 @@ interface Waiting {
 }
 
 /** The concurrency limit: grows by one with every answer; after a refusal, which takes 30 %, by one per round of answers. */
-function createLimit(most: number) {
+function createMovingLimit(most: number) {
   let limit = Math.min(FIRST_LIMIT, most);
   /** Up to here the limit doubles in a round; beyond, it grows by one. */
   let slowStartEnd = most;
@@ -82,7 +82,7 @@ export function createThrottle(options: ThrottleOptions): Throttle {
   const { clock, random, maxConcurrency, rpm, tpm, baseMs, onWait = () => {} } = options;
   const requests = createPacer(clock, rpm);
   const tokenPacer = createPacer(clock, tpm);
-  const limit = createLimit(maxConcurrency);
+  const limit = createMovingLimit(maxConcurrency);
   let inFlight = 0;
   let pausedUntil = 0;
   let refusalsInARow = 0;

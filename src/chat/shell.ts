@@ -1,3 +1,4 @@
+import { createSerial } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Out } from '../core/io.ts';
 import { terminalFilter } from '../core/text/terminal.ts';
@@ -37,20 +38,21 @@ function runStreaming(chat: Chat, command: string, signal: AbortSignal): Promise
       area: () => live,
     });
     const filter = terminalFilter();
-    let shown = Promise.resolve();
-    const show = (text: string): Promise<void> => {
+    const inOrder = createSerial();
+    const show = async (text: string): Promise<void> => {
       const printed = io.err.isTerminal ? filter.filter(text) : text;
-      if (printed === '' || signal.aborted) return shown;
-      shown = shown.then(() => progress.clear()).then(() => output.write(printed));
-      return shown;
+      if (printed === '' || signal.aborted) return;
+      await inOrder(async () => {
+        await progress.clear();
+        await output.write(printed);
+      });
     };
     progress.wait(command);
     try {
       const run = { shell, command, cwd, env, timeoutMs: TIMEOUT_MS, maxChars: MAX_CHARS, onOutput: show };
       return await runShell(run, signal);
     } finally {
-      await shown;
-      await progress.pause();
+      await inOrder(async () => progress.pause());
       if (output.isMidLine) await output.write('\n');
     }
   });

@@ -1,3 +1,4 @@
+import { createSerial, type Serial } from '../core/async.ts';
 import { toJsonObject } from '../core/json.ts';
 import type { SpoolFile } from '../platform/files/spool.ts';
 import type { RequestHead, ServedReply, StreamHandler } from '../platform/http/server.ts';
@@ -17,8 +18,7 @@ interface Upload {
   readonly bytes: number;
   readonly content: SpoolFile;
   file?: StoredFile;
-  /** Resolves when the last command is done. */
-  last: Promise<void>;
+  readonly inOrder: Serial;
 }
 
 const MAX_BYTES = 2 * 1024 ** 3;
@@ -61,7 +61,7 @@ function createStartHandler(store: FileStore, uploads: Map<string, Upload>): Rec
       mimeType: head.headers['x-goog-upload-header-content-type'] ?? 'application/octet-stream',
       bytes,
       content: await store.createContent(),
-      last: Promise.resolve(),
+      inOrder: createSerial(),
     });
     const url = `http://${head.headers.host}${head.path}?upload_id=${id}&upload_protocol=resumable`;
     reply.send(200, { ...uploadHeaders('active', 0), 'x-goog-upload-url': url }, '');
@@ -109,9 +109,7 @@ function createCommandHandler(store: FileStore, uploads: Map<string, Upload>): R
       return sendError(reply, UNKNOWN_UPLOAD);
     }
     // One command at a time: bytes of a client that has disconnected may still arrive.
-    const work = upload.last.then(() => handleCommand(upload, head, body, reply));
-    upload.last = work.catch(() => {});
-    return work;
+    return upload.inOrder(() => handleCommand(upload, head, body, reply));
   };
 }
 

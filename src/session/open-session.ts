@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { createSerial } from '../core/async.ts';
 import { beginsTurn, type StoredContent } from '../core/content.ts';
 import type { Compaction, TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
@@ -35,7 +36,7 @@ export interface LocalSession extends Session {
 export function createSession(given: SessionOptions): LocalSession {
   const { clock, file, earlier, writer, reservation, blobs, ...options } = given;
   const { turns: history, setup: choice, toLine, toLines, ...log } = createRecordLog(clock, earlier, options.by);
-  const runInOrder = createSerialQueue();
+  const runInOrder = createSerial();
   const partial = createPartialBuffer(clock);
   /** Whether there is no file yet. */
   const isBlank = (): boolean => earlier === undefined && !writer.hasBegun;
@@ -256,13 +257,5 @@ function createPartialBuffer({ now }: Clock): PartialBuffer {
       fresh = 0;
       since = now();
     },
-  };
-}
-
-function createSerialQueue(): (work: () => Promise<void>) => Promise<void> {
-  let last = Promise.resolve();
-  return (work) => {
-    last = last.then(work);
-    return last;
   };
 }

@@ -1,3 +1,4 @@
+import { createSerial } from '../core/async.ts';
 import type { MediaPart } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
@@ -39,7 +40,7 @@ export const readFile = defineTool({
   },
   aliases: { path: 'file_path', absolute_path: 'file_path' },
   handle: ({ workspace }: Pick<ToolContext, 'workspace'>) => {
-    const oneByOne = createSerializer();
+    const oneByOne = createSerial();
     return {
       root: workspace.roots[0],
       async run({ file_path, start_line = 1, end_line, start_column = 1 }, signal) {
@@ -70,15 +71,6 @@ export const readFile = defineTool({
 
 function markUntrusted(result: ToolResult, { isUntrusted }: Place): ToolResult {
   return isUntrusted ? { ...result, response: { ...result.response, ...UNTRUSTED } } : result;
-}
-
-function createSerializer(): <Result>(work: () => Promise<Result>) => Promise<Result> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const result = last.then(work, work);
-    last = result;
-    return result;
-  };
 }
 
 async function readLarge(

@@ -1,9 +1,9 @@
 import type { App } from '../../core/app.ts';
+import { createSerial, type Locks } from '../../core/async.ts';
 import { isPrompt, type StoredContent } from '../../core/content.ts';
 import type { Compaction, History, TurnRecord } from '../../core/history.ts';
 import type { Session, SessionSetup, SessionStore } from '../../core/session.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import type { Locks } from '../../mcp/server/concurrency.ts';
 import type { TurnStorage } from '../../mcp/server/engine.ts';
 import { yieldToIo, yieldToRequest } from '../../platform/runtime/clock.ts';
 import type { LocalSession } from '../../session/open-session.ts';
@@ -109,7 +109,8 @@ function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHist
   const toSession = (index: number): number => answered[index]?.[0] ?? index - earlier.length + begin;
   const fromSession = (index: number): number =>
     index >= begin ? index - begin + earlier.length : answered.filter(([at]) => at < index).length;
-  let last: Promise<void> = Promise.resolve();
+  const inOrder = createSerial();
+  const waitForWrites = (): Promise<void> => inOrder(async () => {});
   let unwritten: readonly StoredContent[] = [];
   const appendRecord = (record: TurnRecord): Promise<void> => {
     unwritten = [];
@@ -122,25 +123,25 @@ function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHist
     get compactions() {
       return session.compactions.map((compaction) => moveCompaction(compaction, fromSession));
     },
-    async compact(compaction) {
-      last = last.then(() => session.compact(moveCompaction(compaction, toSession)));
-      await last;
-    },
+    compact: (compaction) => inOrder(() => session.compact(moveCompaction(compaction, toSession))),
     keepOutput: session.keepOutput,
     replyLimit: session.replyLimit,
     async append(record) {
       const isPrompted = record.kind === 'prompt';
       if (isPrompted) unwritten = [record.content];
-      last = (isPrompted ? yieldToRequest() : last).then(() => appendRecord(record));
-      if (!isPrompted) await last;
+      const written = inOrder(async () => {
+        if (isPrompted) await yieldToRequest();
+        await appendRecord(record);
+      });
+      if (!isPrompted) await written;
     },
     async appendDelta(delta) {
       // A delta may be written at once, and must follow its prompt.
-      if (unwritten.length > 0) await last;
+      if (unwritten.length > 0) await waitForWrites();
       await session.appendDelta?.(delta);
     },
   };
-  return { history, waitForWrites: () => last };
+  return { history, waitForWrites };
 }
 
 /** The same for contents that have other indices. */

@@ -1,4 +1,5 @@
 import type { App } from '../../core/app.ts';
+import { createLimit } from '../../core/async.ts';
 import { AppError, findStatus } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { connectServer } from '../../mcp/client/connect.ts';
@@ -93,20 +94,8 @@ export type LimitStarts = <Value>(server: NamedServer, work: () => Promise<Value
  * servers do not wait.
  */
 export function createStartLimiter(atOnce = maxProgramsAtOnce()): LimitStarts {
-  let free = atOnce;
-  const waiting: (() => void)[] = [];
-  return async (server, work) => {
-    if (server.definition.kind !== 'stdio') return work();
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free += 1;
-      else next();
-    }
-  };
+  const limit = createLimit({ maxRunning: atOnce });
+  return (server, work) => (server.definition.kind === 'stdio' ? limit.run(work) : work());
 }
 
 export type Inspection<Value> = { readonly name: string } & ({ readonly value: Value } | { readonly error: AppError });

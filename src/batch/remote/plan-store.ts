@@ -1,4 +1,5 @@
 import { basename, dirname, join } from 'node:path';
+import { createSerial } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { type DirectoryHandle, detectHandleMode, openDirectoryHandle } from '../../platform/files/directory-handle.ts';
 import { realPath } from '../../platform/files/path.ts';
@@ -158,22 +159,17 @@ async function readPlanText(directory: DirectoryHandle): Promise<string | undefi
 
 function createPlanStore(directory: DirectoryHandle, plan: Plan, tokens: string): PlanStore {
   let current = plan;
-  let writing: Promise<unknown> = Promise.resolve();
+  const inOrder = createSerial();
   const locateFile = (name: string): StoredFile => ({ path: directory.at(name), name: join(directory.path, name) });
   const locateRequests = (number: number) => locateFile(`${toDigits(number)}.jsonl`);
   const locateRows = (number: number) => locateFile(`${toDigits(number)}.rows.jsonl`);
-  const update = (change: (plan: Plan) => Plan): Promise<Plan> => {
-    const written = writing
-      .catch(() => {})
-      .then(async () => {
-        const next = change(current);
-        await writePlan(directory, next);
-        current = next;
-        return next;
-      });
-    writing = written;
-    return written;
-  };
+  const update = (change: (plan: Plan) => Plan): Promise<Plan> =>
+    inOrder(async () => {
+      const next = change(current);
+      await writePlan(directory, next);
+      current = next;
+      return next;
+    });
   return {
     directory: directory.path,
     get plan() {
@@ -195,15 +191,15 @@ function createPlanStore(directory: DirectoryHandle, plan: Plan, tokens: string)
         (name) => TEMPORARY.test(name) || (SHARD.test(name) && !kept.has(name.split('.')[0] ?? '')),
       );
     },
-    async remove() {
-      await writing.catch(() => {});
-      await removeFiles(directory, (name) => TEMPORARY.test(name) || SHARD.test(name));
-      // The plan last: without it, files that are left behind do no harm.
-      await removeFiles(directory, (name) => name === PLAN);
-      await removeFile(join(tokens, current.token));
-      await directory.close();
-      await removeEmptyDirectory(directory.path);
-    },
+    remove: () =>
+      inOrder(async () => {
+        await removeFiles(directory, (name) => TEMPORARY.test(name) || SHARD.test(name));
+        // The plan last: without it, files that are left behind do no harm.
+        await removeFiles(directory, (name) => name === PLAN);
+        await removeFile(join(tokens, current.token));
+        await directory.close();
+        await removeEmptyDirectory(directory.path);
+      }),
     close: () => directory.close(),
   };
 }

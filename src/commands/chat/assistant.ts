@@ -8,6 +8,7 @@ import type { ApprovalMode } from '../../approval/policy.ts';
 import type { Assistant, Servers, Setup } from '../../chat/assistant.ts';
 import { loadSettings } from '../../config/settings.ts';
 import type { App } from '../../core/app.ts';
+import { createSerial } from '../../core/async.ts';
 import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import { listModelChoices, readListing, tryParseTier } from '../../models/listing.ts';
 import { makesPictures } from '../../models/table.ts';
@@ -140,17 +141,14 @@ async function createAssistant(
     return { setup: known, model, agent, notices: [...(sameModel === undefined ? model.notices : []), ...notices] };
   };
   let current = await open(createSetup(options, mode));
-  let last: Promise<unknown> = Promise.resolve();
-  const change = (setup: Partial<Setup>): Promise<readonly string[]> => {
-    const changed = last.then(async () => {
+  const inOrder = createSerial();
+  const change = (setup: Partial<Setup>): Promise<readonly string[]> =>
+    inOrder(async () => {
       const before = current;
       current = await open({ ...before.setup, ...setup }, before);
       if (current.model !== before.model) await before.model.close();
       return current.notices;
     });
-    last = changed.catch(() => undefined);
-    return changed;
-  };
   // In the background: the next turn gets the current tools of the servers.
   const watchServers = (): void =>
     servers.watch((notices) => {

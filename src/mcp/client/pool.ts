@@ -1,4 +1,4 @@
-import { raceWithAbort } from '../../core/async.ts';
+import { createLimit, type Limit, raceWithAbort } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { mcpError } from './errors.ts';
 import type { ConfiguredServer } from './servers.ts';
@@ -72,30 +72,26 @@ export function openServers(context: ClientContext): ServerPool {
     if (failures >= MAX_STARTS) throw mcpError(server, `it ended ${MAX_STARTS} times, and is not started again`);
     return start(server, failures + 1, connection).opening;
   };
-  const queues = new Map<string, Promise<void>>();
+  const limits = new Map<string, Limit>();
   const hasStayed = ({ name, definition }: ConfiguredServer): boolean =>
     definition.kind !== 'stdio' || entries.get(name)?.exitMs === 0;
   return {
     connect: (server, signal) => raceWithAbort(requireConnection(server), signal),
     async runSafely(server, run, signal) {
       if (hasStayed(server)) return run();
-      const before = queues.get(server.name);
-      let finish = (): void => {};
-      const done = new Promise<void>((resolve) => {
-        finish = resolve;
-      });
-      // The next caller waits for all before it, even if this one gives up.
-      queues.set(server.name, before === undefined ? done : Promise.all([before, done]).then(() => {}));
+      const known = limits.get(server.name);
+      const limit = known ?? createLimit({ maxRunning: 1 });
+      limits.set(server.name, limit);
+      const release = await limit.acquire({ signal });
       try {
-        if (before !== undefined) {
-          await raceWithAbort(before, signal);
+        if (known !== undefined) {
           // Wait to see whether it exits after the last work.
           await raceWithAbort(requireConnection(server), signal);
-          if (hasStayed(server)) finish();
+          if (hasStayed(server)) release();
         }
         return await run();
       } finally {
-        finish();
+        release();
       }
     },
     async close() {

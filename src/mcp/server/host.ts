@@ -1,7 +1,7 @@
+import type { Limit } from '../../core/async.ts';
 import type { StoredContent } from '../../core/content.ts';
 import type { History } from '../../core/history.ts';
 import type { Clock } from '../../core/io.ts';
-import type { WorkQueue } from './concurrency.ts';
 import type { Engine, TurnRequest } from './engine.ts';
 import type { Jobs } from './jobs/table.ts';
 import type { Pages } from './pages.ts';
@@ -30,7 +30,7 @@ export interface Host {
   readonly jobs: Jobs;
   readonly pages: Pages;
   readonly conversations: Conversations;
-  readonly queue: WorkQueue;
+  readonly queue: Limit;
   readonly calls: Set<Promise<unknown>>;
   /** Sessions begun or continued by this server, in any directory. */
   readonly ownSessions: RecentIds;

@@ -1,8 +1,8 @@
+import { createLimit, createLocks, type Locks } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { recordDirectory } from '../../platform/files/records.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
-import { createLocks, createQueue, type Locks } from './concurrency.ts';
 import type { Engine } from './engine.ts';
 import { createConversations, type Host } from './host.ts';
 import { createJobStore } from './jobs/store.ts';
@@ -72,7 +72,7 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
     }),
     pages: createPages(randomId),
     conversations: createConversations(),
-    queue: createQueue({ ...PLAIN_CALL_LIMITS, locks, overloadError }),
+    queue: createLimit({ ...PLAIN_CALL_LIMITS, locks, overloadError }),
     calls: new Set(),
     ownSessions: createRecentIds(MAX_OWN_SESSIONS),
     latest: {},

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openServeSessions } from '../../../src/app/serve/sessions.ts';
-import { createLocks } from '../../../src/mcp/server/concurrency.ts';
+import { createLocks } from '../../../src/core/async.ts';
 import { testApp } from '../../auth/support/app.ts';
 import { home } from '../../auth/support/home.ts';
 import { linesOf, onlyFile, prompt } from '../../session/support.ts';

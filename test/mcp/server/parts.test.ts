@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { createLimit } from '../../../src/core/async.ts';
 import { AppError } from '../../../src/core/error.ts';
 import { parseArguments } from '../../../src/core/schema.ts';
-import { createLocks, createQueue } from '../../../src/mcp/server/concurrency.ts';
 import { formatFailure } from '../../../src/mcp/server/errors.ts';
 import { createConversations } from '../../../src/mcp/server/host.ts';
 import { createPages } from '../../../src/mcp/server/pages.ts';
@@ -144,24 +144,19 @@ test('good arguments come as they are, without what is null, empty and optional,
   expect(parseArguments(SCHEMA, { prompt: 'x', wait_for_previous: true })).toEqual({ prompt: 'x' });
 });
 
-const LINE = {
-  overloadError: (inside: number, waiting: number) => new AppError('limit', `${inside} inside, ${waiting} waiting`),
-} as const;
-
 test('conversations are bounded, and the queue runs turns of one after the other', async () => {
   const conversations = createConversations();
-  const queue = createQueue({ ...LINE, maxRunning: 9, maxQueued: 9, locks: createLocks() });
+  const queue = createLimit({ maxRunning: 9 });
   const { signal } = new AbortController();
   const say = (id: string) =>
     queue.run(
-      signal,
       () =>
         conversations.runTurn(id, {}, async (history) => {
           const before = history.contents.length;
           await history.append({ kind: 'prompt', content: { role: 'user', parts: [{ text: id }] } });
           return before;
         }),
-      id,
+      { signal, key: id },
     );
   expect(await Promise.all([say('a'), say('a'), say('a')])).toEqual([0, 1, 2]);
   for (let index = 0; index < 100; index += 1) await say(`other ${index}`);
@@ -247,42 +242,4 @@ test('without a root nothing can be named', () => {
   const none = createRoots([]);
   expect(none.requireDirectory()).toBeUndefined();
   expect(() => none.requireDirectory('/tmp')).toThrow('/tmp is not inside a root of this server');
-});
-
-test('a queue runs up to its limit, then in order, and refuses when it is full', async () => {
-  const queue = createQueue({ ...LINE, maxRunning: 1, maxQueued: 2, locks: createLocks() });
-  const order: string[] = [];
-  const { signal } = new AbortController();
-  const leaving = new AbortController();
-  let open: () => void = () => {};
-  const held = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  const first = queue.run(signal, () => held);
-  const second = queue.run(leaving.signal, async () => void order.push('second'));
-  const third = queue.run(signal, async () => void order.push('third'));
-  expect(() => queue.run(signal, async () => {})).toThrow('1 inside, 2 waiting');
-  leaving.abort(new Error('left the line'));
-  await expect(second).rejects.toThrow('left the line');
-  const fourth = queue.run(signal, async () => void order.push('fourth'));
-  open();
-  await Promise.all([first, third, fourth]);
-  expect(order).toEqual(['third', 'fourth']);
-  await expect(queue.run(signal, async () => 'again')).resolves.toBe('again');
-});
-
-test('work that waits for a key takes no place from others, and runs when all have released it', async () => {
-  const inUse = createLocks();
-  const queue = createQueue({ ...LINE, maxRunning: 1, maxQueued: 9, locks: inUse });
-  const order: string[] = [];
-  const { signal } = new AbortController();
-  const free = [inUse.lock('k'), inUse.lock('k')];
-  const keyed = queue.run(signal, async () => void order.push('keyed'), 'k');
-  await queue.run(signal, async () => void order.push('other'));
-  free[0]?.();
-  await queue.run(signal, async () => void order.push('another'));
-  free[1]?.();
-  await keyed;
-  expect(order).toEqual(['other', 'another', 'keyed']);
-  expect(inUse.isHeld('k')).toBe(false);
 });

@@ -1,7 +1,7 @@
+import { createLimit, type Locks } from '../../../core/async.ts';
 import { AppError } from '../../../core/error.ts';
 import type { Clock } from '../../../core/io.ts';
 import { callAfter } from '../../../platform/runtime/clock.ts';
-import { createQueue, type Locks } from '../concurrency.ts';
 import { formatFailure, toErrorCode } from '../errors.ts';
 import { hasEnded, type JobRecord, type JobStatus, type JobView, toEndFields } from './job.ts';
 import { createOutputWriter } from './output.ts';
@@ -93,7 +93,7 @@ const MAX_UNSAVED_CHARACTERS = 32_000_000;
 export function createJobRunner(options: JobsOptions): JobRunner {
   const { locks, maxRunning, maxQueued } = options;
   const live = new Map<string, LiveJob>();
-  const queue = createQueue({ maxRunning, maxQueued, locks, overloadError: jobOverloadError });
+  const queue = createLimit({ maxRunning, maxQueued, locks, overloadError: jobOverloadError });
 
   function stop(entry: JobEntry, by: StopReason): void {
     if (hasEnded(entry.record) || entry.stoppedBy !== undefined) return;
@@ -109,7 +109,7 @@ export function createJobRunner(options: JobsOptions): JobRunner {
         entry.stopTimer = callAfter(work.timeoutMs, () => stop(entry, 'timeout'));
       };
       entry.onSaved = (isSaved) => (isSaved ? live.delete(entry.id) : dropOldest(live));
-      const ran = queue.run(entry.controller.signal, () => runJob(entry, options), toLockKey(work));
+      const ran = queue.run(() => runJob(entry, options), { signal: entry.controller.signal, key: toLockKey(work) });
       // It was stopped while in the queue.
       ran.catch((thrown: unknown) => finishJob(entry, options, toFailedState(entry, thrown)));
       live.set(entry.id, toLiveJob(entry, stop));

@@ -1,3 +1,4 @@
+import { createLimit } from '../../../core/async.ts';
 import type { Clock } from '../../../core/io.ts';
 import { tryParseJson } from '../../../core/json.ts';
 import { DAY_MS } from '../../../core/text/format.ts';
@@ -74,11 +75,9 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
   let known: ReadonlyMap<string, JobRecord> = new Map();
   const list = async (): Promise<readonly JobRecord[]> => {
     const ids = (await files.names()).flatMap((name) => (name.endsWith('.jsonl') ? [name.slice(0, -6)] : []));
-    const records: JobRecord[] = [];
-    for (let start = 0; start < ids.length; start += MAX_OPEN_FILES) {
-      const some = ids.slice(start, start + MAX_OPEN_FILES).map((id) => known.get(id) ?? load(id));
-      for (const record of await Promise.all(some)) if (record !== undefined) records.push(record);
-    }
+    const limit = createLimit({ maxRunning: MAX_OPEN_FILES });
+    const found = await Promise.all(ids.map((id) => known.get(id) ?? limit.run(() => load(id))));
+    const records = found.filter((record) => record !== undefined);
     known = new Map(records.filter(hasEnded).map((record) => [record.job_id, record]));
     return records.sort(compareNewestFirst);
   };

@@ -36,7 +36,7 @@ export const analyzeImage = serverTool({
     const { prompt, model, mediaResolution = 'media_resolution_medium' } = args;
     checkModelName(model);
     const engine = await host.engine();
-    return host.queue.run(signal, async () => {
+    const describe = async () => {
       progress.report('reading the image');
       const image = await readImage(args, { roots: host.roots, engine, signal });
       const answer = await host.conversations.runTurn(undefined, { model }, (history, setup) =>
@@ -54,7 +54,8 @@ export const analyzeImage = serverTool({
         ),
       );
       return plainResult(host.pages, { text: answer.text, notices: answer.notices, metadata: toMetadata(answer) });
-    });
+    };
+    return host.queue.run(describe, { signal });
   },
 });
 

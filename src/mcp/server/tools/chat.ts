@@ -41,7 +41,7 @@ async function runChatTurn(
     storage: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
     signal,
   } as const;
-  const answer = await host.queue.run(signal, () => collectAnswer(engine, turn, { progress }), earlier?.id);
+  const answer = await host.queue.run(() => collectAnswer(engine, turn, { progress }), { signal, key: earlier?.id });
   const { sessionId } = answer;
   if (sessionId === undefined) return plainResult(host.pages, answer);
   host.ownSessions.add(sessionId);

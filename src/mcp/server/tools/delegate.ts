@@ -147,7 +147,9 @@ function createWork(args: DelegateArguments, target: DelegateTarget, call: Call)
     // An earlier job of the same name has begun the session meanwhile.
     const now = await resolveTarget(args, call.host);
     const run = createTurnWork(args, now, call);
-    return now.earlier === undefined ? run(job) : call.host.queue.run(job.signal, () => run(job), now.earlier.id);
+    return now.earlier === undefined
+      ? run(job)
+      : call.host.queue.run(() => run(job), { signal: job.signal, key: now.earlier.id });
   };
 }
 

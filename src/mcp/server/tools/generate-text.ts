@@ -56,12 +56,11 @@ export const generateText = serverTool({
       signal,
     } as const;
     const answer: TextAnswer = await host.queue.run(
-      signal,
       () =>
         host.conversations.runTurn(conversationId, { model, systemText: systemInstruction }, (history, setup) =>
           collectAnswer(engine, { ...turn, ...setup, storage: { kind: 'history', history } }, { progress }),
         ),
-      conversationId === undefined ? undefined : `conversation ${conversationId}`,
+      { signal, key: conversationId && `conversation ${conversationId}` },
     );
     return plainResult(host.pages, {
       text: answer.text,

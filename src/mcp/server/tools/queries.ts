@@ -11,7 +11,7 @@ export const countTokens = serverTool({
   fail: plainFailure,
   async run({ text }, { host, signal }) {
     const engine = await host.engine();
-    const { model, totalTokens } = await host.queue.run(signal, () => engine.countTokens(text, signal));
+    const { model, totalTokens } = await host.queue.run(() => engine.countTokens(text, signal), { signal });
     const metadata = { model, tokensUsed: totalTokens, tokenCount: totalTokens };
     return plainResult(host.pages, { text: `${totalTokens} tokens for ${model}`, metadata });
   },
@@ -26,7 +26,7 @@ export const embedText = serverTool({
   fail: plainFailure,
   async run({ text }, { host, signal }) {
     const engine = await host.engine();
-    const { model, values } = await host.queue.run(signal, () => engine.embed(text, signal));
+    const { model, values } = await host.queue.run(() => engine.embed(text, signal), { signal });
     return plainResult(host.pages, { text: JSON.stringify(values), metadata: { model, dimensions: values.length } });
   },
 });

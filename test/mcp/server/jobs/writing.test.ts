@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { createLocks } from '../../../../src/mcp/server/concurrency.ts';
+import { createLocks } from '../../../../src/core/async.ts';
 import type { JobWork } from '../../../../src/mcp/server/jobs/runner.ts';
 import { createJobStore } from '../../../../src/mcp/server/jobs/store.ts';
 import { createJobs, type Jobs } from '../../../../src/mcp/server/jobs/table.ts';
