@@ -143,7 +143,7 @@ export function splitOutput(response: JsonObject): { readonly text: string; read
 const estimates = new WeakMap<Part, number>();
 
 /** In tokens; thoughts are not sent. */
-export function estimatePart(part: Part): number {
+function estimatePart(part: Part): number {
   const tokens = estimates.get(part) ?? computeEstimate(part);
   estimates.set(part, tokens);
   return tokens;
@@ -155,7 +155,7 @@ function computeEstimate(part: Part): number {
   return estimateTokens('text' in part ? part.text : JSON.stringify(part));
 }
 
-export function estimateContent({ parts }: StoredContent): number {
+export function estimateContent({ parts }: Pick<StoredContent, 'parts'>): number {
   return parts.reduce((sum, part) => sum + estimatePart(part), 0);
 }
 

@@ -2,7 +2,7 @@ import { AppError } from '../core/error.ts';
 import { canonicalJson, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { ReplyCall } from '../core/model.ts';
 import { findNearestNames } from '../core/text/names.ts';
-import type { Effect, PendingCall, Tool, ToolCall, ToolResult } from '../core/tool.ts';
+import { type Effect, errorResult, type PendingCall, type Tool, type ToolCall, type ToolResult } from '../core/tool.ts';
 import type { Agent } from './agent.ts';
 
 const MAX_CALLS = { inReply: 64, inTurn: 200 } as const;
@@ -89,10 +89,6 @@ function findExceededLimit({ index, count }: PendingDecision): string | undefine
 
 function refusedDecision(reason: string): Decision {
   return { kind: 'refused', outcome: errorResult(reason) };
-}
-
-function errorResult(error: string): ToolResult {
-  return { ok: false, response: { error } };
 }
 
 export function cancelledResult(): ToolResult {

@@ -2,7 +2,7 @@ import type { App } from '../core/app.ts';
 import { createSerial } from '../core/async.ts';
 import type { Elicit, Elicitation, ElicitationAnswer } from '../core/elicitation.ts';
 import type { Out } from '../core/io.ts';
-import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { filterStrings, isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { yieldToEvents } from '../platform/runtime/clock.ts';
 import { CONTINUED, INTERRUPT, openTty, type Tty } from '../platform/terminal/tty.ts';
@@ -211,6 +211,6 @@ function toBoolean(answer: string): boolean | undefined {
 }
 
 function toFieldValue(value: JsonValue | undefined): FieldValue | undefined {
-  if (isList(value)) return value.filter((item) => typeof item === 'string');
+  if (isList(value)) return filterStrings(value);
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
 }

@@ -2,7 +2,7 @@ import { shareWork } from '../core/async.ts';
 import type { AuthType, Credential } from '../core/credential.ts';
 import { AppError, serverError } from '../core/error.ts';
 import type { Clock, Env, SendHttp } from '../core/io.ts';
-import { isObject, tryParseJson } from '../core/json.ts';
+import { filterStrings, isObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import type { CredentialChoice } from './choice.ts';
@@ -93,7 +93,7 @@ function createLibraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file:
       sourceClient: await createClient(source),
       targetPrincipal: findTargetAccount(file.value) ?? '',
       targetScopes: [...scopes],
-      delegates: toStrings(delegates),
+      delegates: [...filterStrings(delegates)],
       transporterOptions,
     });
   };
@@ -136,10 +136,6 @@ async function readKeyFile(env: Env): Promise<KeyDocument | undefined> {
   const file = path === undefined ? undefined : await readFileState(path);
   const value = file?.kind === 'text' ? tryParseJson(file.text) : undefined;
   return isObject(value) ? { source: 'gcloud application default credentials', value } : undefined;
-}
-
-function toStrings(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
 function findIdentity(value: Readonly<Record<string, unknown>>): string {

@@ -1,5 +1,7 @@
+import { raceWithAbort } from '../core/async.ts';
 import type { Content } from '../core/content.ts';
 import { AppError, FAULTS } from '../core/error.ts';
+import { settlesWithin } from '../core/io.ts';
 import { formatBanner, formatFarewell } from './banner.ts';
 import type { Chat } from './chat.ts';
 import type { NextStep } from './commands/command.ts';
@@ -54,7 +56,7 @@ async function answerEntries(chat: Chat, first: string | undefined, failures: Ap
     const leaving = findExit(chat, entry);
     if (leaving !== undefined) {
       // Give an abandoned answer a moment to be saved.
-      if (rest) await Promise.race([rest, chat.clock.sleep(WIND_DOWN_MS, chat.signal).catch(() => {})]);
+      if (rest) await settlesWithin(rest, WIND_DOWN_MS, chat.clock, chat.signal);
       return leaving;
     }
     await reportNotices(chat);
@@ -141,12 +143,7 @@ async function answerEntry(
 
 async function waitForRest(chat: Chat, rest: Promise<void>, signal: AbortSignal): Promise<void> {
   await chat.showNotice('Waiting for the cancelled work to end. Esc: do not wait for it.');
-  const aborted = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-  await Promise.race([rest, aborted]);
-  signal.throwIfAborted();
+  await raceWithAbort(rest, signal);
 }
 
 async function runEntry(chat: Chat, text: string, signal: AbortSignal): Promise<NextStep> {

@@ -1,7 +1,6 @@
 import {
   describeCompactions,
   estimateContent,
-  estimatePart,
   listSent,
   mergeCompactions,
   prepareEstimates,
@@ -99,12 +98,15 @@ export function estimateShares({ session, assistant }: WindowContents): readonly
   const added = sent.length - (session.contents.length - (summary?.end ?? 0));
   const kept = sent.slice(added);
   const sumParts = (matches: (content: StoredContent, part: Part) => boolean): number =>
-    kept.reduce((sum, content) => sum + estimateParts(content.parts.filter((part) => matches(content, part))), 0);
+    kept.reduce(
+      (sum, content) => sum + estimateContent({ parts: content.parts.filter((part) => matches(content, part)) }),
+      0,
+    );
   const context = estimateTokens(contextText);
   const shares = [
     {
       what: 'system instruction',
-      tokens: system === undefined ? 0 : Math.max(0, estimateParts(system.parts) - context),
+      tokens: system === undefined ? 0 : Math.max(0, estimateContent(system) - context),
     },
     { what: 'context files', tokens: context },
     { what: `${agent.tools.length} tools`, tokens: estimateTokens(declared.join('')) },
@@ -131,8 +133,4 @@ export function estimateSize(contents: WindowContents): number {
 
 export function describeWindow({ session }: Pick<WindowContents, 'session'>): string | undefined {
   return describeCompactions(session.compactions);
-}
-
-function estimateParts(parts: readonly Part[]): number {
-  return parts.reduce((sum, part) => sum + estimatePart(part), 0);
 }

@@ -67,6 +67,23 @@ export interface Clock {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
+/** Whether the work ends within `ms`; an abort ends the wait. Rejects as the work does. */
+export async function settlesWithin(
+  work: Promise<unknown>,
+  ms: number,
+  clock: Pick<Clock, 'sleep'>,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const done = new AbortController();
+  const timer = clock.sleep(ms, signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]));
+  const isLate = (): false => false;
+  try {
+    return await Promise.race([work.then(() => true), timer.then(isLate, isLate)]);
+  } finally {
+    done.abort();
+  }
+}
+
 export interface Ticker {
   every(ms: number, action: () => void): () => void;
 }

@@ -19,6 +19,10 @@ export function filterObjects(value: unknown): readonly Readonly<Record<string, 
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
+export function filterStrings(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
 export function toNonEmptyString(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -1,6 +1,6 @@
 import { canonicalJson, type JsonObject, toJsonObject } from '../core/json.ts';
 import { hashHex } from './embed.ts';
-import type { DemoFault, FaultName } from './fault.ts';
+import { type DemoFault, findAmount } from './fault.ts';
 import type { Parsed } from './request.ts';
 import { findFirstCandidate, markLast } from './send.ts';
 
@@ -29,9 +29,8 @@ export async function* continueEvents(
   { from, createToken }: Continuation,
   faults: readonly DemoFault[],
 ): AsyncGenerator<JsonObject> {
-  const findAmount = (name: FaultName) => faults.find((fault) => fault.name === name)?.amount;
-  const checkpoint = findAmount('checkpoint');
-  const continuation = findAmount('continuation');
+  const checkpoint = findAmount(faults, 'checkpoint');
+  const continuation = findAmount(faults, 'continuation');
   let index = 0;
   let earlier: JsonObject = {};
   for await (const { value, isLast } of markLast(events)) {

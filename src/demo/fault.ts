@@ -164,6 +164,10 @@ function isFaultName(text: string): text is FaultName {
   return Object.hasOwn(FAULTS, text);
 }
 
+export function findAmount(faults: readonly DemoFault[], name: FaultName): number | undefined {
+  return faults.find((fault) => fault.name === name)?.amount;
+}
+
 export interface FaultBook {
   take(names: readonly FaultName[], fits?: (fault: DemoFault) => boolean): DemoFault | undefined;
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
+import { filterStrings, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
 import { resolvePointer } from '../core/schema.ts';
 
 const MAX_DEPTH = 24;
@@ -148,8 +148,4 @@ function makeString(schema: JsonObject, salt: number): string {
 function toFiniteNumber(value: JsonValue | undefined): number | undefined {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
-}
-
-function filterStrings(value: JsonValue | undefined): readonly string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }

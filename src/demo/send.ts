@@ -2,7 +2,7 @@ import { waitForAbort } from '../core/async.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import type { ServedReply } from '../platform/http/server.ts';
-import type { DemoFault, FaultBook, FaultName } from './fault.ts';
+import { type DemoFault, type FaultBook, type FaultName, findAmount } from './fault.ts';
 import type { ErrorResponse, Outcome } from './google-error.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
@@ -113,10 +113,9 @@ export async function* applyFaults(
     for await (const value of events) yield { kind: 'event', value };
     return;
   }
-  const findAmount = (name: FaultName) => faults.find((fault) => fault.name === name)?.amount;
-  const cutAfter = findAmount('cut-after');
-  const hangAfter = findAmount('hang-after');
-  const slowMs = findAmount('slow');
+  const cutAfter = findAmount(faults, 'cut-after');
+  const hangAfter = findAmount(faults, 'hang-after');
+  const slowMs = findAmount(faults, 'slow');
   const isGarbled = faults.some(({ name }) => name === 'garbage');
   let sent = 0;
   for await (const { value, isLast } of markLast(replaceEvents(events, faults))) {

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import type { Clock, Env } from '../core/io.ts';
+import { type Clock, type Env, settlesWithin } from '../core/io.ts';
 import { formatDuration, parseEnvDuration } from '../core/text/format.ts';
 import type { Stdin } from '../platform/terminal/stdin.ts';
 import { INLINE_LIMIT, INLINE_LIMIT_NAME } from './attachment.ts';
@@ -78,19 +78,6 @@ async function* awaitFirst(first: Promise<unknown>, waitMs: number, clock: Clock
   const waited = waitMs === 0 ? 'stdin had nothing to read' : `no stdin within ${formatDuration(waitMs)}`;
   yield { type: 'notice', message: `${waited}: continuing without it (--stdin waits for its end)` };
   return false;
-}
-
-async function settlesWithin(promise: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
-  const timer = new AbortController();
-  const late = clock.sleep(ms, timer.signal).then(
-    () => false,
-    () => true,
-  );
-  try {
-    return await Promise.race([promise.then(() => true), late]);
-  } finally {
-    timer.abort();
-  }
 }
 
 interface Reading {

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../core/json.ts';
 import type { InputSchema } from '../core/schema.ts';
-import type { ToolResult } from '../core/tool.ts';
+import { errorResult, type ToolResult } from '../core/tool.ts';
 import type { BackgroundOutput } from '../platform/process/background.ts';
 import type { ShellCommand } from '../platform/process/shell.ts';
 import { describeEnding, joinCaptured, shortenOutput, summarizeOutput } from './command-output.ts';
-import { fail, type ToolContext } from './define.ts';
+import type { ToolContext } from './define.ts';
 
 export type BackgroundContext = Pick<ToolContext, 'background' | 'storeOutput'>;
 
@@ -38,7 +38,7 @@ export async function toBackgroundResult(
   found: BackgroundOutput | undefined,
   options: BackgroundContext,
 ): Promise<ToolResult> {
-  if (found === undefined) return fail(formatUnknownCommand(id, options.background.ids()));
+  if (found === undefined) return errorResult(formatUnknownCommand(id, options.background.ids()));
   const { ending } = found;
   const captured = joinCaptured(found);
   const output = await shortenOutput(captured, found.omitted, options.storeOutput);

@@ -4,7 +4,7 @@ import type { Env, SendHttp } from '../core/io.ts';
 import { type JsonObject, type JsonValue, toNonEmptyString } from '../core/json.ts';
 import type { Ground } from '../core/model.ts';
 import { type ArgumentsOf, findProblem, type InputSchema, type Property } from '../core/schema.ts';
-import type { Draft, Effect, Preview, Tool, ToolResult } from '../core/tool.ts';
+import { type Draft, type Effect, errorResult, type Preview, type Tool, type ToolResult } from '../core/tool.ts';
 import type { BackgroundCommands } from '../platform/process/background.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
 import type { StoreOutput } from './command-output.ts';
@@ -124,11 +124,6 @@ export function succeed(output: JsonValue, summary?: string): ToolResult {
   return { ok: true, response: { output }, summary };
 }
 
-/** `error` should tell the model what to do about it. */
-export function fail(error: string): ToolResult {
-  return { ok: false, response: { error } };
-}
-
 async function runToResult<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | ToolResult> {
   signal.throwIfAborted();
   try {
@@ -137,7 +132,7 @@ async function runToResult<T>(work: () => Promise<T>, signal: AbortSignal): Prom
     // An abort reason may be an AppError too, but it is for whoever aborted.
     signal.throwIfAborted();
     if (!(thrown instanceof AppError)) throw thrown;
-    return fail(thrown.hint === undefined ? thrown.message : `${thrown.message}. ${thrown.hint}`);
+    return errorResult(thrown.hint === undefined ? thrown.message : `${thrown.message}. ${thrown.hint}`);
   }
 }
 

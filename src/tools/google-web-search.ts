@@ -1,5 +1,6 @@
 import { plural } from '../core/text/format.ts';
-import { defineTool, fail, succeed, type ToolContext } from './define.ts';
+import { errorResult } from '../core/tool.ts';
+import { defineTool, succeed, type ToolContext } from './define.ts';
 
 /** Never asked about: the query goes to Google, which gets the whole conversation anyway. */
 export const googleWebSearch = defineTool({
@@ -16,9 +17,9 @@ export const googleWebSearch = defineTool({
   },
   handle: ({ ground }: Pick<ToolContext, 'ground'>) => ({
     async run({ query }, signal) {
-      if (query.trim() === '') return fail('google_web_search: "query" is empty. Say what to search for.');
+      if (query.trim() === '') return errorResult('google_web_search: "query" is empty. Say what to search for.');
       const { text, sources, usage } = await ground(query, signal);
-      if (text.trim() === '') return { ...fail('The search found nothing. Try other words.'), usage };
+      if (text.trim() === '') return { ...errorResult('The search found nothing. Try other words.'), usage };
       if (sources.length === 0) return { ...succeed(text, 'no sources'), usage };
       const list = sources.map(({ title, uri }, index) => `[${index + 1}] ${title} (${uri})`);
       const summary = plural(sources.length, 'source');

@@ -1,8 +1,9 @@
 import { type AppError, findStatus } from '../../core/error.ts';
+import { settlesWithin } from '../../core/io.ts';
 import { isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { createDeadline, type Deadline, startTimer } from '../../platform/runtime/clock.ts';
+import { createDeadline, type Deadline, systemClock } from '../../platform/runtime/clock.ts';
 import { MAX_TIMER_MS, type NamedServer } from './definition.ts';
 import { mcpError, redactServerText, toServerError } from './errors.ts';
 import { MAX_ITEMS, MAX_PAGES, toListTimeout } from './limits.ts';
@@ -86,14 +87,7 @@ export function createConnection(initialized: InitializedClient): Connection {
     },
     async waitForEnd(ms) {
       const leftMs = servedAt === undefined ? 0 : servedAt + ms - performance.now();
-      if (leftMs <= 0) return;
-      await new Promise<void>((resolve) => {
-        const stopTimer = startTimer(leftMs, resolve);
-        void ended.then(() => {
-          stopTimer();
-          resolve();
-        });
-      });
+      if (leftMs > 0) await settlesWithin(ended, leftMs, systemClock);
     },
     get isOpen() {
       return !isClosed && client.transport !== undefined;

@@ -1,4 +1,12 @@
-import { filterObjects, isObject, isTooDeep, type JsonValue, toJsonObject, toNonEmptyString } from '../../core/json.ts';
+import {
+  filterObjects,
+  filterStrings,
+  isObject,
+  isTooDeep,
+  type JsonValue,
+  toJsonObject,
+  toNonEmptyString,
+} from '../../core/json.ts';
 import type {
   CallResult,
   ContentBlock,
@@ -97,7 +105,7 @@ export function parsePromptResult(value: unknown): PromptResult {
 export function parseSuggestions(value: unknown): readonly string[] {
   const { completion } = isObject(value) ? value : {};
   const { values } = isObject(completion) ? completion : {};
-  return Array.isArray(values) ? values.filter((item) => typeof item === 'string').slice(0, MAX_SUGGESTIONS) : [];
+  return filterStrings(values).slice(0, MAX_SUGGESTIONS);
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { createLimit, createLocks, type Locks } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
-import type { Clock } from '../../core/io.ts';
+import { type Clock, settlesWithin } from '../../core/io.ts';
 import { recordDirectory } from '../../platform/files/records.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import type { Engine } from './engine.ts';
@@ -89,8 +89,10 @@ const CLOSE_MS = 2000;
 
 /** Also ends requests and child processes; running jobs are saved as INTERRUPTED. Never throws. */
 export async function closeMcpService({ host }: Service): Promise<void> {
-  const timer = new AbortController();
   const ended = Promise.allSettled([host.jobs.close(), ...host.calls]).then(host.waitForSaves);
-  await Promise.race([ended.catch(() => {}), host.clock.sleep(CLOSE_MS, timer.signal).catch(() => {})]);
-  timer.abort();
+  await settlesWithin(
+    ended.catch(() => {}),
+    CLOSE_MS,
+    host.clock,
+  );
 }

@@ -1,5 +1,6 @@
 import { AppError } from '../../core/error.ts';
-import { startTimer } from '../runtime/clock.ts';
+import { settlesWithin } from '../../core/io.ts';
+import { startTimer, systemClock } from '../runtime/clock.ts';
 import { killProcessTree, type ProcessTree, stopProcessTree } from './group.ts';
 import {
   type CapturedText,
@@ -88,7 +89,7 @@ export function createBackgroundCommands(): BackgroundCommands {
       const entry = entries.get(id);
       if (entry === undefined) return undefined;
       if (!entry.hasNews && entry.ending === undefined) await waitForNews(entry, waitMs, signal);
-      if (entry.ending === undefined && entry.hasNews) await waitUntilExited(entry, LINGER_MS);
+      if (entry.ending === undefined && entry.hasNews) await settlesWithin(entry.exited, LINGER_MS, systemClock);
       // Processes that it left running are being stopped, which takes three seconds at most.
       if (entry.hasExited()) await entry.ended;
       signal.throwIfAborted();
@@ -184,15 +185,5 @@ function waitForNews(entry: Entry, waitMs: number, signal: AbortSignal): Promise
     entry.waiting.add(finish);
     signal.addEventListener('abort', finish, { once: true });
     if (signal.aborted) finish();
-  });
-}
-
-function waitUntilExited({ exited }: Entry, waitMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const stopTimer = startTimer(waitMs, resolve);
-    void exited.then(() => {
-      stopTimer();
-      resolve();
-    });
   });
 }

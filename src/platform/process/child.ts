@@ -2,7 +2,8 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { StringDecoder } from 'node:string_decoder';
-import { startTimer } from '../runtime/clock.ts';
+import { settlesWithin } from '../../core/io.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { errorReason } from '../runtime/system.ts';
 import { killProcessTree, type ProcessTree, startWatchdog, stopProcessTree } from './group.ts';
 import { resolveCommand } from './windows-command.ts';
@@ -94,7 +95,7 @@ async function stop(
 ): Promise<void> {
   child.stdin.end();
   if (tree !== undefined) {
-    await waitAtMost(GRACE_MS, ended);
+    await settlesWithin(ended, GRACE_MS, systemClock);
     await stopProcessTree(tree);
   }
   child.stdin.destroy();
@@ -107,7 +108,7 @@ function waitForProgramEnd(child: ChildProcessWithoutNullStreams): Promise<Progr
     const closed = new Promise<void>((close) => void child.once('close', () => close()));
     const finish = (): void => {
       // A process that it left behind may keep the pipes open for ever.
-      void waitAtMost(LINGER_MS, closed).then(() => {
+      void settlesWithin(closed, LINGER_MS, systemClock).then(() => {
         child.stdout.destroy();
         resolve({ exitCode: child.exitCode, signal: child.signalCode });
       });
@@ -115,16 +116,6 @@ function waitForProgramEnd(child: ChildProcessWithoutNullStreams): Promise<Progr
     child.once('error', (error) => resolve({ failure: errorReason(error), exitCode: null, signal: null }));
     child.once('exit', finish);
     child.stdout.once('close', finish);
-  });
-}
-
-function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
-  return new Promise((resolve) => {
-    const stopTimer = startTimer(ms, resolve);
-    void work.then(() => {
-      stopTimer();
-      resolve();
-    });
   });
 }
 

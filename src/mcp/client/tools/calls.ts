@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../core/json.ts';
 import { formatSize, plural } from '../../../core/text/format.ts';
 import { sniffMedia } from '../../../core/text/media.ts';
 import { sanitize } from '../../../core/text/terminal.ts';
-import { type ToolResult, UNTRUSTED } from '../../../core/tool.ts';
+import { errorResult, type ToolResult, UNTRUSTED } from '../../../core/tool.ts';
 import type { ServerPool } from '../pool.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { CallResult, ClientContext, Connection, ContentBlock, Progress, RemoteTool } from '../types.ts';
@@ -64,7 +64,7 @@ export function createRemoteCalls(
     const toolList = await fetchList(server, signal);
     const current = toolList.tools.find(({ name }) => name === remote.name);
     if (current === undefined || hashTool(current) !== hashTool(remote))
-      return toFailedResult(formatToolChange(server, remote, current));
+      return errorResult(formatToolChange(server, remote, current));
     const connection = await pool.connect(server, signal);
     return toToolResult(await connection.callTool(remote.name, args, { signal, onProgress }), storeOutput);
   };
@@ -79,15 +79,12 @@ export function createRemoteCalls(
     } catch (thrown) {
       signal.throwIfAborted();
       if (!(thrown instanceof AppError)) throw thrown;
-      return toFailedResult(thrown.message);
+      return errorResult(thrown.message);
     }
   };
 }
 
 type Origin = Pick<RegisteredTool, 'server' | 'remote'>;
-function toFailedResult(error: string): ToolResult {
-  return { ok: false, response: { error } };
-}
 
 function formatToolChange({ name }: ConfiguredServer, remote: RemoteTool, current: RemoteTool | undefined): string {
   const server = sanitize(name);

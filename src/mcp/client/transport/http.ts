@@ -1,7 +1,8 @@
 import { AppError } from '../../../core/error.ts';
+import { settlesWithin } from '../../../core/io.ts';
 import { isLoopback } from '../../../core/text/url.ts';
 import { createHttpClient } from '../../../platform/http/send.ts';
-import { callAfter } from '../../../platform/runtime/clock.ts';
+import { callAfter, systemClock } from '../../../platform/runtime/clock.ts';
 import { trackRequests } from '../../wire/message.ts';
 import type { NamedServer, RemoteDefinition } from '../definition.ts';
 import { mcpError } from '../errors.ts';
@@ -44,7 +45,12 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
     async close() {
       await authorization?.close();
       // Say that the session is over, but hardly wait for the response.
-      if (transport.sessionId !== undefined) await waitBriefly(transport.terminateSession());
+      if (transport.sessionId !== undefined)
+        await settlesWithin(
+          transport.terminateSession().catch(() => {}),
+          CLOSE_MS,
+          systemClock,
+        );
       await transport.close();
       disconnect();
     },
@@ -113,17 +119,6 @@ function addHeaders(own: RemoteDefinition['headers'], given: RequestInit['header
   const headers = new Headers(own);
   new Headers(given).forEach((value, name) => void headers.set(name, value));
   return headers;
-}
-
-function waitBriefly(work: Promise<unknown>): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = callAfter(CLOSE_MS, resolve);
-    const finish = (): void => {
-      cancel();
-      resolve();
-    };
-    work.then(finish, finish);
-  });
 }
 
 /**

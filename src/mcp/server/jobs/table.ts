@@ -1,5 +1,5 @@
 import { AppError } from '../../../core/error.ts';
-import type { Clock } from '../../../core/io.ts';
+import { type Clock, settlesWithin } from '../../../core/io.ts';
 import { createRecentIds } from '../recent-ids.ts';
 import { compareNewestFirst, hasEnded, type JobRecord, type JobView } from './job.ts';
 import { createJobRunner, type JobRunner, type JobsOptions, type LiveJob } from './runner.ts';
@@ -88,10 +88,7 @@ interface WaitOptions {
 }
 
 async function waitForJob(job: LiveJob, clock: Clock, { ms, signal }: WaitOptions): Promise<void> {
-  const done = new AbortController();
-  const timer = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
-  await Promise.race([job.ended, timer]);
-  done.abort();
+  await settlesWithin(job.ended, ms, clock, signal);
   signal.throwIfAborted();
 }
 

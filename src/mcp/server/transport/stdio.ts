@@ -1,3 +1,4 @@
+import { settlesWithin } from '../../../core/io.ts';
 import { isObject } from '../../../core/json.ts';
 import { randomId } from '../../../platform/runtime/random-id.ts';
 import type { ClaimedStdout } from '../../../platform/terminal/claimed-stdout.ts';
@@ -50,9 +51,7 @@ export async function serveLines(service: Service, options: StdioOptions): Promi
   const timer = new AbortController();
   const finished = readMessages()
     .catch(() => {})
-    .then(() =>
-      Promise.race([connection?.waitForAnswers(), service.host.clock.sleep(DRAIN_MS, timer.signal).catch(() => {})]),
-    );
+    .then(() => connection && settlesWithin(connection.waitForAnswers(), DRAIN_MS, service.host.clock, timer.signal));
   await Promise.race([finished, output.gone]);
   timer.abort();
   await connection?.close();
