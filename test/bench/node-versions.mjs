@@ -1,8 +1,7 @@
-// Other versions of Node, from the lock file in test/interop/node.
+// Other versions of Node, from test/peers/nodes.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../../scripts/project.mjs';
-import { installPeers } from '../interop/install.mjs';
+import { installPeers } from '../peers/install.mjs';
 
 /**
  * The programs of the wanted major versions, as `{ name, program }`; this Node's own is the one that runs the bench.
@@ -14,7 +13,7 @@ export function nodeVersions(majors, skip) {
   const others = majors.filter((major) => major !== own);
   if (others.length === 0) return [here];
   try {
-    const cache = installPeers(join(root, 'test', 'interop', 'node'));
+    const cache = installPeers('nodes');
     const found = others.map((major) => ({
       name: `node ${major}`,
       program: join(cache, 'node_modules', `node-${major}`, 'bin', 'node'),

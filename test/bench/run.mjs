@@ -154,9 +154,9 @@ function withVerdicts({ rows, verdicts = plainVerdicts(rows) }) {
 }
 
 async function installed() {
-  const { installPeers } = await import('../interop/install.mjs');
+  const { installPeers } = await import('../peers/install.mjs');
   try {
-    return installPeers();
+    return installPeers('clients');
   } catch (thrown) {
     skip(`the official CLI and ripgrep (${thrown.message})`);
     return undefined;

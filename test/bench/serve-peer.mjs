@@ -1,8 +1,7 @@
-// A call of gmn beside one of a server that starts the official CLI for every call: gemini-mcp-tool, from its lock file.
+// A call of gmn beside one of a server that starts the official CLI for every call: gemini-mcp-tool, from ../peers/served.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { installPeers } from '../interop/install.mjs';
+import { installPeers } from '../peers/install.mjs';
 import { openLine, timed } from './mcp-line.mjs';
 import { median } from './statistics.mjs';
 
@@ -18,7 +17,7 @@ export async function peerRows({ scratch, peers, model, open, skip }) {
   if (process.platform === 'win32') return none(skip, 'its programs are scripts of a Unix shell');
   let served;
   try {
-    served = installPeers(fileURLToPath(new URL('../interop/served/', import.meta.url)));
+    served = installPeers('served');
   } catch (thrown) {
     return none(skip, thrown.message);
   }

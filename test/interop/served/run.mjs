@@ -1,39 +1,33 @@
 // `npm run test:served [-- --allow-skip]`: `gmn mcp serve` with the clients of other people: the MCP inspector's CLI and the SDK's
 // client, each in both eras and on both transports, the official Gemini CLI, Claude Code and Codex. The model is gmn's offline one.
-// They come from this folder's own lock file, that of the folder above and that of ../agents, and are installed into a cache
-// outside the tree.
+// They come from ../../peers (served, clients and agents) and are installed into a cache outside the tree.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { installPeers } from '../install.mjs';
+import { installPeers, requirePeers } from '../../peers/install.mjs';
 import { cleanEnv } from '../processes.mjs';
 import { agents } from './agents.mjs';
 import { geminiCli } from './gemini-cli.mjs';
 import { inspector } from './inspector.mjs';
 import { sdkClient } from './sdk-client.mjs';
 
-const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const { values: flags } = parseArgs({
   options: { 'allow-skip': { type: 'boolean' }, gmn: { type: 'string', default: join(root, 'bin', 'gmn.js') } },
 });
 const TOKEN = 'the-token-of-this-test-run';
-const caches = (() => {
-  try {
-    return { own: installPeers(here), gemini: installPeers() };
-  } catch (thrown) {
-    console.log(`skipped: the clients cannot be installed (${thrown.message})`);
-    process.exit(flags['allow-skip'] ? 0 : 1);
-  }
-})();
+const caches = {
+  own: requirePeers('served', 'the clients', { isSkipAllowed: flags['allow-skip'] }),
+  gemini: requirePeers('clients', 'the official CLI', { isSkipAllowed: flags['allow-skip'] }),
+};
 
 /** They are large, and not for every system: the others are run without them. */
 const agentCache = (() => {
   try {
-    return installPeers(fileURLToPath(new URL('../agents', import.meta.url)));
+    return installPeers('agents');
   } catch (thrown) {
     console.log(`skipped: Claude Code and Codex cannot be installed (${thrown.message})`);
     return undefined;
