@@ -155,17 +155,19 @@ export function toOneLine(text: string, max = 500): string {
   return `${line.slice(0, max).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** The first `max` visible characters of an HTML page; other text becomes one line. */
-export function htmlToText(page: string, max = 200): string {
+const MAX_PAGE_TEXT = 200;
+
+/** The first visible characters of an HTML page; other text becomes one line. */
+export function htmlToText(page: string): string {
   let text = '';
   let at = 0;
-  while (at < page.length && text.length < 4 * max) {
+  while (at < page.length && text.length < 4 * MAX_PAGE_TEXT) {
     const open = page.indexOf('<', at);
-    text += `${page.slice(at, open === -1 ? page.length : Math.min(open, at + 4 * max))} `;
+    text += `${page.slice(at, open === -1 ? page.length : Math.min(open, at + 4 * MAX_PAGE_TEXT))} `;
     if (open === -1) break;
     at = findTagEnd(page, open);
   }
-  return toOneLine(text.replace(/\s+/g, ' '), max);
+  return toOneLine(text.replace(/\s+/g, ' '), MAX_PAGE_TEXT);
 }
 
 function findTagEnd(page: string, open: number): number {

@@ -3,10 +3,8 @@ import { type AnswerSchema, parseAnswer, runStructuredTurn, structuredAgent } fr
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { decodeText } from '../core/text/decode.ts';
 import { StepLimitError } from '../core/text/pattern.ts';
-import { resolveNamedFile } from '../input/named-file.ts';
-import { readBytes } from '../platform/files/read.ts';
+import { readNamedText } from '../input/text-or-file.ts';
 import type { compileSchemaCheck } from './schema-check.ts';
 
 export interface AnswerFormatOptions {
@@ -36,29 +34,19 @@ export async function readAnswerFormat(outputSchema: string, app: App): Promise<
   };
 }
 
-const MAX_BYTES = 1_000_000;
-
 const HINT = `Example: --output-schema '{"type":"array","items":{"type":"string"}}', or the path of such a file`;
 
 /** Reads `--output-schema`: a JSON Schema, or the path of one. Throws AppError `usage` if it is invalid. */
 async function readSchema(value: string, app: App): Promise<AnswerSchema & { readonly document: JsonObject }> {
   const isLiteral = /^\s*(?:\{|\[.*\]\s*$)/s.test(value);
   const name = isLiteral ? '--output-schema' : value;
-  const document = parseSchema(isLiteral ? value : await readSchemaFile(value, app), name);
+  const document = parseSchema(
+    isLiteral ? value : await readNamedText(value, '--output-schema', [HINT, HINT], app),
+    name,
+  );
   const { compileSchemaCheck } = await import('./schema-check.ts');
   const check = explainFault(() => compileSchemaCheck(document));
   return { document, schema: toApiObject(document), findFault: (answer) => findMismatch(check, answer) };
-}
-
-async function readSchemaFile(name: string, app: App): Promise<string> {
-  const bytes = await readBytes(await resolveNamedFile(name, app), {
-    name,
-    maxBytes: MAX_BYTES,
-    tooLarge: () => new AppError('usage', `--output-schema: ${name} is larger than 1 MB`, { hint: HINT }),
-  });
-  const decoded = decodeText(bytes);
-  if (decoded.isText) return decoded.text;
-  throw new AppError('usage', `--output-schema: ${name} is not text`, { hint: HINT });
 }
 
 function parseSchema(text: string, name: string): JsonObject {

@@ -16,9 +16,10 @@ export function geminiFile({ env, homes }: HomeContext, file: string): KnownFile
   return { path, name: env.GEMINI_CLI_HOME ? path : `~/.gemini/${file}` };
 }
 
-export function gmnFile({ env, homes }: HomeContext, file: string): KnownFile {
-  const path = join(homes().gmn, file);
-  return { path, name: env.GMN_HOME ? path : `~/.gmn/${file}` };
+/** Where our own key is kept. */
+export function nameKeyPlace({ env, homes }: HomeContext, place: 'file' | 'keyring'): string {
+  if (place === 'keyring') return "the system's keyring";
+  return env.GMN_HOME ? join(homes().gmn, 'key.json') : '~/.gmn/key.json';
 }
 
 /** The email address that the official CLI saved at sign-in; not verified. Never throws. */

@@ -9,7 +9,7 @@ import { createAdcChoice } from './adc.ts';
 import { type ChoiceInput, type CredentialChoice, createKeyChoice, type RequestedType } from './choice.ts';
 import { keyStore } from './key-store.ts';
 import { withUserAgent } from './library-fetch.ts';
-import { geminiFile, gmnFile } from './official-files.ts';
+import { geminiFile, nameKeyPlace } from './official-files.ts';
 import {
   API_KEY,
   avoidsKeyring,
@@ -68,7 +68,7 @@ async function failWith(error: Promise<AppError> | AppError): Promise<never> {
 async function readStoredKey(input: ChoiceInput): Promise<CredentialChoice | undefined> {
   const stored = await keyStore(input.homes().gmn, input.machine ?? detectMachine(), input.clock).read();
   if (stored === undefined) return undefined;
-  const source = stored.place === 'file' ? gmnFile(input, 'key.json').name : "the system's keyring";
+  const source = nameKeyPlace(input, stored.place);
   return createKeyChoice({ type: 'gemini-api-key', key: stored.key, source, env: input.settings.env });
 }
 

@@ -8,7 +8,7 @@ import { detectMachine } from '../platform/host.ts';
 import type { ChoiceInput, CredentialChoice } from './choice.ts';
 import { chooseCredential, findRequestedType } from './credential.ts';
 import { keyStore } from './key-store.ts';
-import { geminiFile, gmnFile, readActiveAccount } from './official-files.ts';
+import { geminiFile, nameKeyPlace, readActiveAccount } from './official-files.ts';
 import { tryParseOauthFile } from './token.ts';
 
 /** A possible source of credentials. `used`: a run would use it; `unusable`: it would, but cannot. */
@@ -140,7 +140,7 @@ function environmentRow({ settings }: ChoiceInput): SourceRow {
 async function storedRow(input: ChoiceInput): Promise<SourceRow> {
   const place = await keyStore(input.homes().gmn, input.machine ?? detectMachine(), input.clock).place();
   if (place === undefined) return createRow('stored key', false, ['none (gmn auth set-key)']);
-  return createRow('stored key', true, [place === 'file' ? gmnFile(input, 'key.json').name : "the system's keyring"]);
+  return createRow('stored key', true, [nameKeyPlace(input, place)]);
 }
 
 async function signInRow(input: ChoiceInput, email: string | undefined): Promise<SourceRow> {

@@ -1,3 +1,4 @@
+import { waitForAbort } from '../../core/async.ts';
 import type { Clock } from '../../core/io.ts';
 import type { Key } from '../terminal/keys.ts';
 import type { Screen } from '../terminal/screen.ts';
@@ -196,10 +197,8 @@ function createSuggester({ editor, complete }: ReadingContext, onShown: () => vo
 async function completeLine({ editor, complete, after }: ReadingContext): Promise<void> {
   if (complete === undefined) return;
   const controller = new AbortController();
-  const timedOut = new Promise<undefined>((resolve) => {
-    controller.signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
   const stop = after(COMPLETE_MS, () => controller.abort());
+  const timedOut = waitForAbort(controller.signal).then(() => undefined);
   const completion = await Promise.race([complete(editor.before, controller.signal), timedOut]);
   stop();
   if (completion !== undefined) editor.showCompletion(completion);

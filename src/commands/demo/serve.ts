@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { App } from '../../core/app.ts';
+import { waitForAbort } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { parseFaults } from '../../demo/fault.ts';
 import { parseScript, type ScriptLine } from '../../demo/script.ts';
@@ -43,16 +44,11 @@ export async function run(options: DemoServeOptions, app: App): Promise<number> 
         `GEMINI_API_KEY=demo GOOGLE_GEMINI_BASE_URL=${server.url}\n` +
         `GOOGLE_GENAI_USE_GCA=true GOOGLE_CLOUD_ACCESS_TOKEN=demo CODE_ASSIST_ENDPOINT=${server.url}\n`,
     );
-    return await waitForSignal(app.signal);
+    await waitForAbort(app.signal);
+    return AppError.from(app.signal.reason).exitCode;
   } finally {
     await server.close();
   }
-}
-
-function waitForSignal(signal: AbortSignal): Promise<number> {
-  const toExitCode = (): number => AppError.from(signal.reason).exitCode;
-  if (signal.aborted) return Promise.resolve(toExitCode());
-  return new Promise((finish) => signal.addEventListener('abort', () => finish(toExitCode()), { once: true }));
 }
 
 async function readScript(path: string, cwd: string): Promise<readonly ScriptLine[]> {
