@@ -99,7 +99,7 @@ function unknownToolResult(name: string, tools: readonly Tool[]): ToolResult {
   const names = tools.map((tool) => tool.name);
   const near = findNearestNames(name, names);
   return errorResult(
-    `there is no tool ${name}; ${near.length > 0 ? `did you mean ${near.join(' or ')}?` : `the tools are ${names.join(', ')}`}`,
+    `there is no such tool; ${near.length > 0 ? `did you mean ${near.join(' or ')}?` : `the tools are ${names.join(', ')}`}`,
   );
 }
 

@@ -5,7 +5,8 @@ type PropertyType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'ar
 
 export interface Property extends JsonObject {
   readonly type: PropertyType;
-  readonly description: string;
+  /** Absent where the name says it. */
+  readonly description?: string;
   readonly enum?: readonly string[];
   readonly default?: JsonValue;
   readonly minimum?: number;
@@ -68,7 +69,7 @@ export function parseArguments<Schema extends InputSchema>(schema: Schema, args:
       );
     }
     const fault = property.type === 'string' && value === '' ? 'is empty' : findProblem(property, value);
-    if (fault !== undefined) throw argumentError(`${name} ${fault}`, property.description);
+    if (fault !== undefined) throw argumentError(`${name} ${fault}`, property.description ?? '');
   }
   const parsed = Object.fromEntries(given);
   for (const name of schema.required ?? []) {
@@ -95,7 +96,7 @@ export function findProblem(property: Property, value: JsonValue | undefined): s
     case 'integer': {
       if (typeof value !== 'number' || !Number.isFinite(value)) return 'must be a number';
       if (type === 'integer' && !Number.isSafeInteger(value)) return 'must be a whole number';
-      return value >= minimum && value <= maximum ? undefined : `must be ${formatRange(minimum, maximum)}`;
+      return value >= minimum && value <= maximum ? undefined : `must be ${formatRange(property)}`;
     }
     case 'object':
       return isObject(value) ? undefined : 'must be an object';
@@ -108,9 +109,8 @@ export function findProblem(property: Property, value: JsonValue | undefined): s
   }
 }
 
-function formatRange(minimum: number, maximum: number): string {
-  if (maximum === Number.POSITIVE_INFINITY) return `${minimum} or more`;
-  return `${minimum} to ${maximum}`;
+export function formatRange({ minimum, maximum }: Pick<Property, 'minimum' | 'maximum'>): string {
+  return maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`;
 }
 
 export function resolvePointer(root: JsonObject, pointer: string): JsonObject | undefined {

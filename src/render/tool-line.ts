@@ -33,7 +33,7 @@ export function formatToolLine(
   const time = formatElapsed(elapsedMs, exit !== undefined);
   const opening = formatCall(name, args);
   if (!ok) {
-    const reason = readReason(name, response) ?? (summary || 'it failed');
+    const reason = toNonEmptyString(response.error) ?? (summary || 'it failed');
     return { isGood: false, text: joinParts([`${opening}: ${clipProse(reason, MAX_REASON)}`, time]) };
   }
   const parts = [`${opening}${formatCounts(change)}`, hasFailed ? formatExit(exit) : '', sanitize(summary), time];
@@ -114,16 +114,10 @@ export interface FoldedOutput {
   readonly hidden: number;
 }
 
-/** `edit_file hello.js failed: there is no file hello.js`: the first line of the reason. Sanitized for the terminal. */
+/** `edit_file hello.js failed: there is no such file`: the first line of the reason. Sanitized for the terminal. */
 export function formatToolFailure(name: string, args: JsonObject, { response }: ToolResult): string {
-  const reason = readReason(name, response) ?? 'no reason was given';
+  const reason = toNonEmptyString(response.error) ?? 'no reason was given';
   return `${formatCall(name, args)} failed: ${clipProse(reason, MAX_NOTICE_REASON)}`;
-}
-
-/** Messages to the model about its arguments begin with the name of the tool, which the line has already. */
-function readReason(name: string, { error }: JsonObject): string | undefined {
-  const reason = toNonEmptyString(error);
-  return reason?.startsWith(`${name}: `) ? toNonEmptyString(reason.slice(name.length + 2)) : reason;
 }
 
 export function formatCall(name: string, args: JsonObject): string {

@@ -10,7 +10,7 @@ export type BackgroundContext = Pick<ToolContext, 'background' | 'storeOutput'>;
 
 /** For `read_output` and `stop_command`. They reach only what an approved call has started, so neither of them asks. */
 export const BACKGROUND_INPUT = {
-  properties: { id: { type: 'integer', description: 'The id that run_shell_command gave.' } },
+  properties: { id: { type: 'integer' } },
   required: ['id'],
 } as const satisfies InputSchema;
 
@@ -26,7 +26,8 @@ export async function startInBackground(
   const { background } = options;
   const id = await background.start(command);
   try {
-    return await toBackgroundResult(id, await background.read(id, FIRST_WAIT_MS, signal), options);
+    const result = await toBackgroundResult(id, await background.read(id, FIRST_WAIT_MS, signal), options);
+    return { ...result, response: { id, ...result.response } };
   } catch (thrown) {
     await background.stop(id);
     throw thrown;
@@ -38,20 +39,20 @@ export async function toBackgroundResult(
   found: BackgroundOutput | undefined,
   options: BackgroundContext,
 ): Promise<ToolResult> {
-  if (found === undefined) return errorResult(formatUnknownCommand(id, options.background.ids()));
+  if (found === undefined) return errorResult(formatUnknownCommand(options.background.ids()));
   const { ending } = found;
   const captured = joinCaptured(found);
   const output = await shortenOutput(captured, found.omitted, options.storeOutput);
   const state: JsonObject = ending === undefined ? { running: true } : { running: false, ...describeEnding(ending) };
   return {
     ok: true,
-    response: { id, output, ...state },
+    response: { output, ...state },
     summary: `${ending === undefined ? `running in the background as ${id}` : `${id} has ended`}, ${summarizeOutput(found)}`,
     wholeOutput: output === captured ? undefined : captured,
     exit: ending && { code: ending.exitCode, signal: ending.signal },
   };
 }
 
-function formatUnknownCommand(id: number, ids: readonly number[]): string {
-  return `there is no command ${id} in the background; ${ids.length === 0 ? 'none was started' : `there is ${ids.join(', ')}`}`;
+function formatUnknownCommand(ids: readonly number[]): string {
+  return `there is no such command in the background; ${ids.length === 0 ? 'none was started' : `there is ${ids.join(', ')}`}`;
 }

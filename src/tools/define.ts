@@ -3,7 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { Env, SendHttp } from '../core/io.ts';
 import { type JsonObject, type JsonValue, toNonEmptyString } from '../core/json.ts';
 import type { Ground } from '../core/model.ts';
-import { type ArgumentsOf, findProblem, type InputSchema, type Property } from '../core/schema.ts';
+import { type ArgumentsOf, findProblem, formatRange, type InputSchema, type Property } from '../core/schema.ts';
 import { type Draft, type Effect, errorResult, type Preview, type Tool, type ToolResult } from '../core/tool.ts';
 import type { BackgroundCommands } from '../platform/process/background.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
@@ -88,7 +88,7 @@ export function defineTool<const S extends InputSchema, Context>({
   const withValidation =
     <T>(handler: (input: ArgumentsOf<S>, signal: AbortSignal, draft?: Draft) => Promise<T>) =>
     (args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<T | ToolResult> =>
-      runToResult(async () => handler(parseInput(name, input, aliases, args), signal, draft), signal);
+      runToResult(async () => handler(parseInput(input, aliases, args), signal, draft), signal);
   const create = (context: Context): Tool => {
     const { root, preview, distinguish, run } = handle(context);
     return {
@@ -136,8 +136,10 @@ async function runToResult<T>(work: () => Promise<T>, signal: AbortSignal): Prom
   }
 }
 
-function toJsonSchema({ properties, required = [] }: InputSchema): JsonObject {
-  return { type: 'object', properties, required };
+/** Without the limits of numbers, which every request would carry: a call beyond one is told what it must be. */
+function toJsonSchema({ properties, required }: InputSchema): JsonObject {
+  const declared = Object.entries(properties).map(([key, { minimum: _, maximum: __, ...rest }]) => [key, rest]);
+  return { type: 'object', properties: Object.fromEntries(declared), ...(required && { required }) };
 }
 
 /**
@@ -145,18 +147,17 @@ function toJsonSchema({ properties, required = [] }: InputSchema): JsonObject {
  * names the parameter and what it must be.
  */
 function parseInput<S extends InputSchema>(
-  tool: string,
   { properties, required = [] }: S,
   aliases: Readonly<Record<string, string>>,
   args: JsonObject,
 ): ArgumentsOf<S> {
   const values = resolveAliases(properties, aliases, args);
   for (const key of required)
-    if (!values.has(key)) throw toolArgumentError(tool, `"${key}" is missing`, describeProperty(properties[key]));
+    if (!values.has(key)) throw toolArgumentError(`"${key}" is missing`, describeProperty(properties[key]));
   for (const [key, value] of values) {
     const property = properties[key];
     if (property !== undefined && findProblem(property, value) !== undefined)
-      throw toolArgumentError(tool, `"${key}" is wrong`, describeProperty(property));
+      throw toolArgumentError(`"${key}" is wrong`, describeProperty(property));
   }
   return Object.fromEntries(values) as ArgumentsOf<S>;
 }
@@ -174,23 +175,23 @@ function resolveAliases(
   return values;
 }
 
-/** Arguments that only describe the call for the user, and do not change what it does. */
-const DESCRIPTIVE: readonly string[] = ['description', 'instruction'];
+/** Only describes the call for the user, and does not change what it does. */
+const DESCRIPTIVE = 'description';
 
 function* normalizeValues(
   values: ReadonlyMap<string, JsonValue>,
   { properties }: InputSchema,
   root: string | undefined,
 ): Generator<readonly [key: string, value: JsonValue]> {
-  for (const key of Object.keys(properties).filter((name) => !DESCRIPTIVE.includes(name))) {
+  for (const key of Object.keys(properties).filter((name) => name !== DESCRIPTIVE)) {
     const value = values.get(key) ?? (key === 'dir_path' ? '.' : undefined);
     const isPath = key === 'file_path' || key === 'dir_path';
     if (value !== undefined) yield [key, isPath && typeof value === 'string' && root ? resolve(root, value) : value];
   }
 }
 
-function toolArgumentError(tool: string, what: string, wanted: string): AppError {
-  return new AppError('usage', `${tool}: ${what}`, { hint: `It must be ${wanted}.` });
+function toolArgumentError(what: string, wanted: string): AppError {
+  return new AppError('usage', what, { hint: `It must be ${wanted}.` });
 }
 
 function describeProperty(property: Property | undefined): string {
@@ -198,7 +199,7 @@ function describeProperty(property: Property | undefined): string {
     case 'string':
       return property.enum === undefined ? 'a string' : `one of ${property.enum.join(', ')}`;
     case 'integer':
-      return `a whole number${property.minimum === undefined ? '' : `, ${property.minimum} or more`}`;
+      return `a whole number${property.minimum === undefined ? '' : `, ${formatRange(property)}`}`;
     case 'boolean':
       return 'true or false';
     default:

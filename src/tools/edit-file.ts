@@ -15,13 +15,10 @@ const MAX_EDITS = 100;
 
 const INPUT = {
   properties: {
-    file_path: { type: 'string', description: 'The file, relative to the working directory.' },
-    old_string: { type: 'string', description: 'The text to be replaced, exactly as it is in the file.' },
-    new_string: { type: 'string', description: 'The text that replaces it.' },
-    allow_multiple: {
-      type: 'boolean',
-      description: 'Replace every place where old_string is found. Without it, it must be found exactly once.',
-    },
+    file_path: { type: 'string' },
+    old_string: { type: 'string' },
+    new_string: { type: 'string' },
+    allow_multiple: { type: 'boolean', description: 'Replace old_string wherever it is found.' },
     edits: {
       type: 'array',
       items: {
@@ -29,9 +26,8 @@ const INPUT = {
         properties: { old_string: { type: 'string' }, new_string: { type: 'string' } },
         required: ['old_string', 'new_string'],
       },
-      description: 'Several changes, instead of old_string and new_string. Each is found in the file as it is now.',
+      description: 'Each is found in the file as it is now.',
     },
-    instruction: { type: 'string', description: 'What the change is for, in a sentence. Optional.' },
   },
   required: ['file_path'],
 } as const satisfies InputSchema;
@@ -43,10 +39,9 @@ export const editFile = defineTool({
   set: 'edit',
   about: 'replaces part of a file, or several with `edits`',
   description:
-    'Replaces old_string by new_string in a text file of the workspace that was read with read_file before. ' +
-    'old_string must be copied exactly from the file, with a few lines around the change, so that it is found once. ' +
-    'new_string is put in literally. An empty old_string makes a new file. For several changes to one file give edits ' +
-    'instead: all are made, or none.',
+    'Replaces old_string by new_string in a text file that you have read. Copy old_string exactly from it, with a few ' +
+    'lines around the change, so that it is found once. An empty old_string makes a new file. For several changes to ' +
+    'one file give edits instead: all are made, or none.',
   effect: 'write',
   target: 'file_path',
   input: INPUT,
@@ -63,10 +58,10 @@ export const editFile = defineTool({
       const { place, before, after, lines } = await planEdits(workspace, input, { signal });
       const { cutLinks } = await workspace.write(input.file_path, encodeText(place, before, after.text));
       const change = { ...lines, cutLinks };
-      if (before === undefined) return { ...succeed(`Created ${place.name}.`), change };
-      const times = after.count === 1 ? 'one place' : `${after.count} places`;
+      if (before === undefined) return { ...succeed('Created.'), change };
+      const times = after.count === 1 ? '' : ` in ${after.count} places`;
       const loosely = after.isLoose ? ' White space differed from old_string and was disregarded.' : '';
-      return { ...succeed(`Changed ${place.name} in ${times}.${loosely}${formatCutLinks(cutLinks)}`), change };
+      return { ...succeed(`Changed${times}.${loosely}${formatCutLinks(cutLinks)}`), change };
     },
   }),
 });
@@ -78,12 +73,12 @@ function parseEdits({ old_string, new_string, allow_multiple = false, edits }: E
   const [first, ...others] = edits ?? [];
   const hasOne = (old_string ?? '') !== '' || (new_string ?? '') !== '';
   if (hasOne && first !== undefined) {
-    throw new AppError('usage', 'edit_file: both "edits" and "old_string" or "new_string" are given', {
+    throw new AppError('usage', 'both "edits" and "old_string" or "new_string" are given', {
       hint: 'Give one or the other; nothing was changed.',
     });
   }
   if (others.length >= MAX_EDITS) {
-    throw new AppError('usage', `edit_file: "edits" has more than ${MAX_EDITS} changes`, {
+    throw new AppError('usage', `"edits" has more than ${MAX_EDITS} changes`, {
       hint: 'Make fewer at once.',
     });
   }
@@ -101,7 +96,7 @@ function parseEdit(
     const value = edit[key];
     if (typeof value === 'string') return value;
     const what = value === undefined || value === null ? 'is missing' : 'is wrong';
-    throw new AppError('usage', `edit_file: "${where}${key}" ${what}`, { hint: 'It must be a string.' });
+    throw new AppError('usage', `"${where}${key}" ${what}`, { hint: 'It must be a string.' });
   };
   return { oldText: parse('old_string'), newText: parse('new_string'), isMultiple };
 }
@@ -124,18 +119,18 @@ async function planEdits(
   const { place, old } = await workspace.current(input.file_path, 'part', draft);
   const isNewText = edits.length === 1 && edit.oldText === '';
   if (old === undefined && !isNewText) {
-    throw new AppError('usage', `there is no file ${place.name}`, {
+    throw new AppError('usage', 'there is no such file', {
       hint: 'Look with list_directory or glob; leave old_string empty to make it.',
     });
   }
   const before = old === undefined ? undefined : decodeTextFile(old);
   if (old !== undefined && before === undefined) {
-    throw new AppError('usage', `${place.name} is not a Unicode text file and is not edited`, {
+    throw new AppError('usage', 'it is not a Unicode text file and is not edited', {
       hint: 'Tell the user what to change there.',
     });
   }
   if (isNewText && before !== undefined && before.text !== '') {
-    throw new AppError('usage', `${place.name} exists`, { hint: 'Say in old_string what is to be replaced.' });
+    throw new AppError('usage', 'the file exists', { hint: 'Say in old_string what is to be replaced.' });
   }
   if (isNewText || before === undefined) {
     const after = { text: edit.newText, count: 1, isLoose: false };

@@ -16,16 +16,15 @@ export const glob = defineTool({
   set: 'read',
   about: 'finds files by name',
   description:
-    'Finds files of the workspace whose paths match a pattern such as "**/*.ts" or "src/**/{a,b}-*.json", in the ' +
-    'order of their paths. A pattern without "/" is looked for in every directory. node_modules and what ' +
-    '.gitignore and .geminiignore leave out is not searched.',
+    'Finds files whose paths match a glob such as **/*.ts or src/**/{a,b}-*.json. A pattern without / is looked for ' +
+    'in every directory.',
   effect: 'read',
   input: {
     properties: {
-      pattern: { type: 'string', description: 'The glob: *, ?, [a-z], {a,b}, and ** for any number of directories.' },
-      dir_path: { type: 'string', description: 'Where to look; the working directory if left out.' },
-      case_sensitive: { type: 'boolean', description: 'Whether case matters; it does not if left out.' },
-      respect_git_ignore: { type: 'boolean', description: 'Set to false to find what .gitignore leaves out, too.' },
+      pattern: { type: 'string' },
+      dir_path: { type: 'string' },
+      case_sensitive: { type: 'boolean' },
+      respect_git_ignore: { type: 'boolean' },
     },
     required: ['pattern'],
   },

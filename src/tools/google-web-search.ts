@@ -8,16 +8,16 @@ export const googleWebSearch = defineTool({
   classNames: ['WebSearchTool'],
   set: 'all',
   about: 'searches the web through the model, with sources',
-  description: 'Search the web with Google. Gives an answer with its sources; web_fetch reads one of them.',
+  description: 'Searches the web with Google and gives an answer with its sources, which web_fetch reads.',
   effect: 'network',
   isNeverAsked: true,
   input: {
-    properties: { query: { type: 'string', description: 'What to search for.' } },
+    properties: { query: { type: 'string' } },
     required: ['query'],
   },
   handle: ({ ground }: Pick<ToolContext, 'ground'>) => ({
     async run({ query }, signal) {
-      if (query.trim() === '') return errorResult('google_web_search: "query" is empty. Say what to search for.');
+      if (query.trim() === '') return errorResult('"query" is empty. Say what to search for.');
       const { text, sources, usage } = await ground(query, signal);
       if (text.trim() === '') return { ...errorResult('The search found nothing. Try other words.'), usage };
       if (sources.length === 0) return { ...succeed(text, 'no sources'), usage };

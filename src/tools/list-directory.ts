@@ -17,14 +17,12 @@ export const listDirectory = defineTool({
   classNames: ['LSTool'],
   set: 'read',
   about: 'lists a directory',
-  description:
-    'Lists the files and directories in a directory of the workspace, not what is below them. Directories end in ' +
-    '"/". What .gitignore and .geminiignore leave out is not listed. To find files anywhere, use glob.',
+  description: 'Lists a directory, not what is below it; directories end in /. To find files anywhere, use glob.',
   effect: 'read',
   input: {
     properties: {
-      dir_path: { type: 'string', description: 'The directory, relative to the working directory; "." for itself.' },
-      ignore: { type: 'array', items: { type: 'string' }, description: 'Globs of names that are not listed.' },
+      dir_path: { type: 'string' },
+      ignore: { type: 'array', items: { type: 'string' }, description: 'Globs of names to skip.' },
     },
     required: ['dir_path'],
   },
@@ -38,7 +36,7 @@ export const listDirectory = defineTool({
         const pace = createTreePace(signal);
         const entries = await readEntries(directory.at('.'), pace);
         const rules = readRulesWithin(readPlaceRules(workspace, place), '', directory.at('.'), entries);
-        if (rules === undefined) throw ignoreFileError(place.name);
+        if (rules === undefined) throw ignoreFileError();
         const isShown = ({ name, kind }: Entry): boolean =>
           !rules.ignores(name, kind === 'directory' ? 'directory' : 'file') &&
           !ignored(name) &&
@@ -55,10 +53,7 @@ export const listDirectory = defineTool({
           ...formatHidden(entries.length - shown.length),
         ];
         const note = notes.length === 0 ? {} : { note: notes.join('; ') };
-        return succeed(
-          { path: place.name, entries: listed, ...note },
-          shown.length === 1 ? '1 entry' : `${shown.length} entries`,
-        );
+        return succeed({ entries: listed, ...note }, shown.length === 1 ? '1 entry' : `${shown.length} entries`);
       } finally {
         await directory.close();
       }
@@ -97,8 +92,8 @@ function formatHidden(count: number): readonly string[] {
   return count === 0 ? [] : [`${count} not listed: left out by ignore files, or likely to hold secrets`];
 }
 
-function ignoreFileError(name: string): AppError {
-  return new AppError('usage', `the ignore file of ${name} cannot be read, or is too large`, {
+function ignoreFileError(): AppError {
+  return new AppError('usage', 'the ignore file in it cannot be read, or is too large', {
     hint: 'What it excludes is unknown. Name the files you need.',
   });
 }

@@ -24,17 +24,16 @@ export const readFile = defineTool({
   set: 'read',
   about: 'reads text by lines, attaches images, PDF, audio and video',
   description:
-    'Reads a file of the workspace. Text comes back as it is, up to 2000 lines at a time; a first line in brackets ' +
-    'says so if there is more, and how to continue. Images, PDF, audio and video are attached. Read a file before ' +
-    'you change it. What .geminiignore leaves out is not read.',
+    'Reads a file. Text comes back as it is, up to 2000 lines at a time; if there is more, a first line in brackets ' +
+    'says how to continue. Images, PDF, audio and video are attached.',
   effect: 'read',
   target: 'file_path',
   input: {
     properties: {
-      file_path: { type: 'string', description: 'The file, relative to the working directory.' },
-      start_line: { type: 'integer', minimum: 1, description: 'The first line to read, counted from 1.' },
-      end_line: { type: 'integer', minimum: 1, description: 'The last line to read, included.' },
-      start_column: { type: 'integer', minimum: 1, description: 'The first character of a very long line to read.' },
+      file_path: { type: 'string' },
+      start_line: { type: 'integer', minimum: 1 },
+      end_line: { type: 'integer', minimum: 1 },
+      start_column: { type: 'integer', minimum: 1, description: 'Where to begin in a very long line.' },
     },
     required: ['file_path'],
   },
@@ -51,7 +50,7 @@ export const readFile = defineTool({
         try {
           rejectExcluded(workspace, place);
           const wanted = { first: start_line, last: end_line, column: start_column };
-          if (file.size > MAX_FILE_BYTES) return markUntrusted(await readLarge(place, file, wanted, signal), place);
+          if (file.size > MAX_FILE_BYTES) return markUntrusted(await readLarge(file, wanted, signal), place);
           const read = async (): Promise<ToolResult> => {
             signal.throwIfAborted();
             const bytes = await file.read(0, file.size);
@@ -73,16 +72,11 @@ function markUntrusted(result: ToolResult, { isUntrusted }: Place): ToolResult {
   return isUntrusted ? { ...result, response: { ...result.response, ...UNTRUSTED } } : result;
 }
 
-async function readLarge(
-  place: Place,
-  file: OpenedFile,
-  wanted: WantedLines,
-  signal: AbortSignal,
-): Promise<ToolResult> {
+async function readLarge(file: OpenedFile, wanted: WantedLines, signal: AbortSignal): Promise<ToolResult> {
   const head = Buffer.from(await file.read(0, HEAD_BYTES));
-  if (head.includes(0)) return toBinaryResult(place, file.size);
+  if (head.includes(0)) return toBinaryResult(file.size);
   const window = await readWindow(file, wanted, signal);
-  return succeed(formatWindow(place, window, { wanted, label: '' }), plural(window.lines.length, 'line'));
+  return succeed(formatWindow(window, { wanted, label: '' }), plural(window.lines.length, 'line'));
 }
 
 interface Reading {
@@ -92,33 +86,33 @@ interface Reading {
 
 function toReading(place: Place, bytes: Uint8Array, wanted: WantedLines): Reading {
   const mimeType = sniffMedia(bytes, place.name);
-  if (mimeType !== undefined) return { result: toMediaResult(place, bytes, mimeType), shown: ALL_SHOWN };
+  if (mimeType !== undefined) return { result: toMediaResult(bytes, mimeType), shown: ALL_SHOWN };
   const decoded = decodeText(bytes);
-  if (decoded.isText) return toTextReading(place, decoded.text, wanted, '');
-  if (decoded.reason === 'nul') return { result: toBinaryResult(place, bytes.length), shown: ALL_SHOWN };
+  if (decoded.isText) return toTextReading(decoded.text, wanted, '');
+  if (decoded.reason === 'nul') return { result: toBinaryResult(bytes.length), shown: ALL_SHOWN };
   const latin = new TextDecoder('windows-1252').decode(bytes);
-  return toTextReading(place, latin, wanted, 'not valid Unicode, shown as Windows-1252; it cannot be edited');
+  return toTextReading(latin, wanted, 'not valid Unicode, shown as Windows-1252; it cannot be edited');
 }
 
-function toTextReading(place: Place, text: string, wanted: WantedLines, label: string): Reading {
+function toTextReading(text: string, wanted: WantedLines, label: string): Reading {
   const window = selectLines(text, wanted);
   const { first, lines, isCut, total } = window;
-  const result = succeed(formatWindow(place, window, { wanted, label }), plural(lines.length, 'line'));
+  const result = succeed(formatWindow(window, { wanted, label }), plural(lines.length, 'line'));
   const isPartial = isCut || wanted.column > 1;
   return { result, shown: { first, last: isPartial ? first - 1 : first + lines.length - 1, total } };
 }
 
-function toMediaResult({ name }: Place, bytes: Uint8Array, mimeType: string): ToolResult {
-  const what = `${name} (${mimeType}, ${formatSize(bytes.length)})`;
-  if (bytes.length > MAX_MEDIA_BYTES) return succeed(`${what} is too large to be attached.`, 'too large');
+function toMediaResult(bytes: Uint8Array, mimeType: string): ToolResult {
+  const what = `${mimeType}, ${formatSize(bytes.length)}`;
+  if (bytes.length > MAX_MEDIA_BYTES) return succeed(`${what}: too large to be attached.`, 'too large');
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
   const media: readonly MediaPart[] = [{ inlineData: { mimeType, data } }];
-  return { ...succeed(`${what} is attached.`, `${mimeType}, ${formatSize(bytes.length)}`), media };
+  return { ...succeed(`Attached: ${what}.`, what), media };
 }
 
-function toBinaryResult({ name }: Place, bytes: number): ToolResult {
+function toBinaryResult(bytes: number): ToolResult {
   const size = formatSize(bytes);
-  return succeed(`${name} is a binary file of ${size} and cannot be shown.`, `binary, ${size}`);
+  return succeed(`It is a binary file of ${size} and cannot be shown.`, `binary, ${size}`);
 }
 
 interface WindowContext {
@@ -126,16 +120,16 @@ interface WindowContext {
   readonly label: string;
 }
 
-function formatWindow({ name }: Place, window: LineWindow, { wanted: { column }, label }: WindowContext): string {
+function formatWindow(window: LineWindow, { wanted: { column }, label }: WindowContext): string {
   const { lines, first, total } = window;
   const last = first + lines.length - 1;
   if (lines.length === 0 && (first > 1 || total === undefined)) {
-    throw new AppError('usage', `${name} has no line ${first}`, {
+    throw new AppError('usage', 'it has no such line', {
       hint: total === undefined ? 'Read it from an earlier line.' : `It has ${total} lines.`,
     });
   }
   if (column > 1 && lines.every((line) => line === '')) {
-    throw new AppError('usage', `no line that was asked for has a character ${column}`, {
+    throw new AppError('usage', 'no line that was asked for is that long', {
       hint: 'Leave start_column out to see how long they are.',
     });
   }
@@ -143,7 +137,6 @@ function formatWindow({ name }: Place, window: LineWindow, { wanted: { column },
   const notes = [
     ...(isWhole ? [] : [`lines ${first} to ${last} of ${total ?? 'more'}`]),
     ...(last === total ? [] : [`to continue, set start_line to ${last + 1}`]),
-    ...(column === 1 ? [] : [`from character ${column} on`]),
     ...formatCutNotes(window, column),
     ...(label === '' ? [] : [label]),
   ];

@@ -10,7 +10,7 @@ export const readOutput = defineTool({
   companionOf: runShellCommand.name,
   about: 'reads what runs in the background',
   description:
-    'What a command in the background has printed since you last looked, and whether it still runs. Waits up to ' +
+    'Gives what a background command has printed since you last looked, and whether it still runs. Waits up to ' +
     `${WAIT_MS / 1000} seconds for something new.`,
   effect: 'read',
   input: BACKGROUND_INPUT,

@@ -25,18 +25,15 @@ export const runShellCommand = defineTool({
   set: 'all',
   about: 'runs a command',
   description: ({ shell, timeoutMs = TIMEOUT_MS }: ShellContext) =>
-    `Run a command with ${shell.path} and get its output and exit code. It has no input and no terminal, ends after ${formatDuration(timeoutMs)}, and whatever it leaves running is stopped; for a server or the like set is_background, then use read_output and stop_command.`,
+    `Runs a command with ${shell.path} and gives its output and exit code. It has no input and no terminal, ends after ${formatDuration(timeoutMs)}, and whatever it leaves running is stopped. For a server or the like set is_background: it runs on until you or gmn end it; use read_output and stop_command.`,
   effect: 'execute',
   target: 'dir_path',
   input: {
     properties: {
-      command: { type: 'string', description: 'The exact command.' },
+      command: { type: 'string' },
       description: { type: 'string', description: 'What it does, in one short sentence for the user.' },
-      dir_path: { type: 'string', description: 'Where to run it: a directory of the workspace. Default: its root.' },
-      is_background: {
-        type: 'boolean',
-        description: 'Let it run on, without a time limit, until you or gmn end it.',
-      },
+      dir_path: { type: 'string' },
+      is_background: { type: 'boolean' },
     },
     required: ['command'],
   },

@@ -7,7 +7,7 @@ export const stopCommand = defineTool({
   set: 'all',
   companionOf: runShellCommand.name,
   about: 'ends what runs in the background',
-  description: 'Ends a command in the background and everything it has started, and gives what it printed last.',
+  description: 'Ends a background command and everything it has started, and gives what it printed last.',
   effect: 'read',
   input: BACKGROUND_INPUT,
   handle: (context: BackgroundContext) => ({

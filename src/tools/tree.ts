@@ -41,11 +41,11 @@ export function readPlaceRules(workspace: Workspace, place: Place, isIgnoring = 
   const root = workspace.roots.find((candidate) => contains(candidate, place.path)) ?? dirname(place.path);
   const rules = readRulesAbove(place.path, root, isIgnoring);
   if (!rules.isStartOut) return rules;
-  throw excludedError(place);
+  throw excludedError();
 }
 
-function excludedError({ name }: Place): AppError {
-  return new AppError('usage', `${name} is left out by .geminiignore`, {
+function excludedError(): AppError {
+  return new AppError('usage', 'it is left out by .geminiignore', {
     hint: 'The user keeps it from models. Continue without it, or ask the user for what you need to know.',
   });
 }
@@ -59,7 +59,7 @@ export function rejectExcluded({ roots }: Workspace, place: Place): void {
   const above = readRulesAbove(directory, contains(root, directory) ? root : directory, false);
   const name = basename(place.path);
   const isOut = name !== '.git' && createIgnoreCheck(directory, above)(name);
-  if (above.isStartOut || isOut) throw excludedError(place);
+  if (above.isStartOut || isOut) throw excludedError();
 }
 
 export function createTreePace(signal: AbortSignal): Pace {

@@ -1,5 +1,4 @@
 import { AppError } from '../core/error.ts';
-import { plural } from '../core/text/format.ts';
 import type { Draft } from '../core/tool.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
 import { previewChange } from './diff.ts';
@@ -14,14 +13,14 @@ export const writeFile = defineTool({
   set: 'edit',
   about: 'writes a whole file',
   description:
-    'Writes a whole text file of the workspace; directories that are missing are made. A file that exists must have ' +
-    'been read with read_file before, all of it. For changes to a part of a file use edit_file.',
+    'Writes a whole text file; missing directories are made. To overwrite a file, first read all of it. To change a ' +
+    'part of a file, use edit_file.',
   effect: 'write',
   target: 'file_path',
   input: {
     properties: {
-      file_path: { type: 'string', description: 'The file, relative to the working directory.' },
-      content: { type: 'string', description: 'The complete content of the file, nothing left out.' },
+      file_path: { type: 'string' },
+      content: { type: 'string', description: 'All of it, nothing left out.' },
     },
     required: ['file_path', 'content'],
   },
@@ -37,10 +36,8 @@ export const writeFile = defineTool({
     async run({ file_path, content }) {
       const { place, before, after } = await planWrite(workspace, file_path, content);
       const { cutLinks } = await workspace.write(file_path, encodeText(place, before, after));
-      const lines = after.split('\n').length - (after.endsWith('\n') ? 1 : 0);
-      const made = before === undefined ? 'Created' : 'Replaced';
       return {
-        ...succeed(`${made} ${place.name} (${plural(lines, 'line')}).${formatCutLinks(cutLinks)}`),
+        ...succeed(`${before === undefined ? 'Created.' : 'Replaced.'}${formatCutLinks(cutLinks)}`),
         change: { ...countChangedLines(before?.text ?? '', after), cutLinks },
       };
     },
@@ -59,7 +56,7 @@ async function planWrite(workspace: Workspace, path: string, content: string, dr
   if (old === undefined) return { place, after: content };
   const before = decodeTextFile(old);
   if (before === undefined) {
-    throw new AppError('usage', `${place.name} is not a Unicode text file`, { hint: 'Write to another file.' });
+    throw new AppError('usage', 'it is not a Unicode text file', { hint: 'Write to another file.' });
   }
   return { place, before, after: keepLineEnding(before.text, content) };
 }

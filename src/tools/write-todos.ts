@@ -6,16 +6,15 @@ import { defineTool } from './define.ts';
 const MAX_TODOS = 100;
 const STATUSES: readonly Todo['status'][] = ['pending', 'in_progress', 'completed', 'cancelled'];
 
-/** Every call and its result have the whole list, so nothing is kept between calls. */
+/** Every call has the whole list, so nothing is kept between calls. */
 export const writeTodos = defineTool({
   name: 'write_todos',
   classNames: ['WriteTodosTool'],
   set: 'read',
   about: 'keeps the list of steps of a longer task',
   description:
-    'Keeps a list of the steps of a longer task and shows it to the user. Give the whole list each time; it replaces ' +
-    'the one before. Mark a step in_progress before you begin it, only one at a time, and completed as soon as it is ' +
-    'done. Not for work of one or two steps.',
+    'Keeps the steps of a longer task, not of one or two steps, and shows them to the user. Give the whole list each ' +
+    'time. Mark a step in_progress before you begin it, only one at a time, and completed when it is done.',
   effect: 'read',
   input: {
     properties: {
@@ -29,7 +28,6 @@ export const writeTodos = defineTool({
           },
           required: ['description', 'status'],
         },
-        description: 'All steps, in order.',
       },
     },
     required: ['todos'],
@@ -41,7 +39,7 @@ export const writeTodos = defineTool({
       const running = todos.filter(({ status }) => status === 'in_progress').length;
       if (running > 1) throw todoError(`${running} todos are in_progress`, 'Only one may be; make the others pending.');
       const summary = summarize(todos);
-      return { ok: true, response: { output: `The list is kept: ${summary}.`, todos }, summary, todos };
+      return { ok: true, response: { output: summary }, summary, todos };
     },
   }),
 });

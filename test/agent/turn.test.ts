@@ -159,8 +159,8 @@ test('a call that cannot run gets an error as its result, and the turn continues
     createMemoryHistory(),
   );
   expect(events.flatMap((event) => (event.type === 'answer' ? [event.outcome] : []))).toEqual([
-    { ok: false, response: { error: 'there is no tool lok; did you mean look?' } },
-    { ok: false, response: { error: 'there is no tool zzzzzzzzzz; the tools are look' } },
+    { ok: false, response: { error: 'there is no such tool; did you mean look?' } },
+    { ok: false, response: { error: 'there is no such tool; the tools are look' } },
     { ok: false, response: { error: 'args must be an object; nothing was run' } },
     { ok: false, response: { error: 'the tool failed unexpectedly: x is not a function' } },
     { ok: false, response: { error: 'no such file: a' } },

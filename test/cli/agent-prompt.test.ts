@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
+import { selectTools } from '../../src/tools/builtins.ts';
 import { pipedChat } from '../support/chat.ts';
 import { fakeGemini, reply, type SeenRequest } from '../support/fake-gemini.ts';
 import { type GmnOptions, place, runGmn, runGmnIn } from '../support/gmn.ts';
@@ -56,6 +57,22 @@ test('with tools the model is told where it is and how to work, the same in ever
   expect(gemini.requests).toHaveLength(3);
   expect(findBreaks(gemini.requests)).toEqual([]);
 });
+
+test.for([
+  ['edit', 6500],
+  ['all', 8500],
+] as const)(
+  'with --tools %s a request has at most %i bytes of system prompt and declarations',
+  async ([set, most], t) => {
+    const gemini = await fakeGemini(t, [reply('Done.')]);
+    const at = place(t, { gemini, files: { '.git/HEAD': 'ref: refs/heads/feature/under\n' } });
+    await runGmnIn(t, at, ['--tools', set, 'look']);
+    const { systemInstruction, tools } = gemini.requests[0]?.body ?? {};
+    expect(tools[0].functionDeclarations).toHaveLength(selectTools([set]).length);
+    const sent = JSON.stringify([systemInstruction, tools]).replaceAll(at.cwd, '/home/somebody/projects/under');
+    expect(Buffer.byteLength(sent)).toBeLessThanOrEqual(most);
+  },
+);
 
 test('a session that is continued keeps its date and branch; a new one, and one from before, gets them', async (t) => {
   const gemini = await fakeGemini(

@@ -105,8 +105,8 @@ linuxTest('without approval nothing is started, and the tools beside it reach no
     ),
   ).toEqual([
     'run_shell_command was not run: it needs ',
-    'there is no command 1 in the background;',
-    'there is no command 1 in the background;',
+    'there is no such command in the backgrou',
+    'there is no such command in the backgrou',
   ]);
 });
 
@@ -124,7 +124,7 @@ linuxTest('in a chat a command goes on from turn to turn, and ends with the chat
   const { stdout } = await pipedChat(t, ['x', '/tools glob off', 'y'], { args: ALLOWED, gemini });
   expect(stdout).toBe('one\ntwo\n');
   const [stopped, started] = gemini.requests[3]?.body.contents.at(-1).parts ?? [];
-  expect(stopped.functionResponse.response).toMatchObject({ id: 1, running: false, signal: 'SIGTERM' });
+  expect(stopped.functionResponse.response).toMatchObject({ running: false, signal: 'SIGTERM' });
   expect(started.functionResponse.response).toMatchObject({ id: 2, running: true });
   expect(processesWith(mark)).toEqual([]);
 });

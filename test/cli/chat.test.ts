@@ -110,7 +110,7 @@ test('--shell turns the shell tool on', async (t) => {
   const gemini = await fakeGemini(t, [reply('ok')]);
   await pipedChat(t, ['hi'], { gemini, args: ['--shell', '/bin/sh'] });
   const tools = JSON.stringify(gemini.requests[0]?.body.tools);
-  expect(tools).toContain('Run a command with /bin/sh');
+  expect(tools).toContain('Runs a command with /bin/sh');
 });
 
 posixTest('a --shell that cannot be run is refused at once', async (t) => {

@@ -115,8 +115,8 @@ test('old results become pointers that the model can read, and nothing else of g
   expect(gemini.requests[5] && outputsOf(gemini.requests[5]).at(-1)).toBe(FILES['a.txt']);
 });
 
-test('a run that reads six times what fits stays below the limit, and is continued without tools, too', async (t) => {
-  const names = [...'abcdefghijkl'];
+test('a run that reads seven times what fits stays below the limit, and is continued without tools, too', async (t) => {
+  const names = [...'abcdefghijklmn'];
   const files = Object.fromEntries(names.map((name) => [name, bigFile(name)]));
   let next = 0;
   const isSummary = (request: SeenRequest): boolean => textsOf(request)[0]?.startsWith('Below is the record') ?? false;
@@ -125,7 +125,7 @@ test('a run that reads six times what fits stays below the limit, and is continu
     next += 1;
     return reply(next <= names.length ? read(names[next - 1] ?? '') : 'Done.')(response, request);
   };
-  const gemini = await fakeGemini(t, Array(15).fill(answer));
+  const gemini = await fakeGemini(t, Array(17).fill(answer));
   const at = place(t, { gemini, files, home: SETTINGS });
   expect((await runGmnIn(t, at, ['--tools', 'read', 'read all'])).stdout).toBe('Done.\n');
   expect((await runGmnIn(t, at, ['-c', 'again'])).stdout).toBe('Done.\n');

@@ -67,14 +67,10 @@ test('a cut at the end of a word never makes the line wider', () => {
   );
 });
 
-test('a reason that begins with the name of the tool does not repeat it', () => {
-  const error = 'edit_file: "edits" is wrong. It must be a list of objects.';
-  expect(line('edit_file', { file_path: 'a' }, error).text).toBe(
-    'edit_file a: "edits" is wrong. It must be a list of objects.',
-  );
-  const args = { file_path: 'a' };
-  expect(formatToolFailure('edit_file', args, { ok: false, response: { error } })).toBe(
-    'edit_file a failed: "edits" is wrong. It must be a list of objects.',
+test('a failed write is a notice with the whole reason', () => {
+  const error = '"edits" is wrong. It must be a list of objects.';
+  expect(formatToolFailure('edit_file', { file_path: 'a' }, { ok: false, response: { error } })).toBe(
+    `edit_file a failed: ${error}`,
   );
 });
 

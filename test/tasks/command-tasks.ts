@@ -72,7 +72,7 @@ export const backgroundCommand: Task = {
       return [call('write_file', { file_path: 'work', content: 'this' }), call('read_output', { id: 1 })];
     },
     (seen) => {
-      expect(seen.results[1]).toEqual({ id: 1, output: 'worked on this\n', running: true });
+      expect(seen.results[1]).toEqual({ output: 'worked on this\n', running: true });
       return [call('stop_command', { id: 1 })];
     },
     ({ results: [result] }) => [say(`It works, and is ${result?.running ? 'still running' : 'stopped'}.`)],

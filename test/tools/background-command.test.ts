@@ -52,13 +52,13 @@ posixTest('a command in the background is read as it goes on, and ends when it i
   // Or the third look would pass for a model that is stuck.
   expect(toKey()).not.toEqual(key);
   writeFileSync(join(root, 'go'), '');
-  expect(await next).toEqual({ ok: true, response: { id: 1, output: 'two\n', running: true } });
+  expect(await next).toEqual({ ok: true, response: { output: 'two\n', running: true } });
   expect(await call('stop_command', { id: 1 })).toEqual({
-    ...{ ok: true, response: { id: 1, output: '', running: false, exit_code: null, signal: 'SIGTERM' } },
+    ...{ ok: true, response: { output: '', running: false, exit_code: null, signal: 'SIGTERM' } },
   });
   expect(await call('read_output', { id: 1 })).toMatchObject({ response: { output: '', running: false } });
   expect(await call('stop_command', { id: 7 })).toEqual({
-    ...{ ok: false, response: { error: 'there is no command 7 in the background; there is 1' } },
+    ...{ ok: false, response: { error: 'there is no such command in the background; there is 1' } },
   });
 });
 

@@ -30,17 +30,17 @@ const echo = defineTool({
 }).create({});
 
 test.each<[JsonObject, string]>([
-  [{}, 'echo: "file_path" is missing. It must be a string.'],
-  [{ file_path: 1 }, 'echo: "file_path" is wrong. It must be a string.'],
-  [{ path: ['x'] }, 'echo: "file_path" is wrong. It must be a string.'],
-  [{ path: 'x', mode: 'c' }, 'echo: "mode" is wrong. It must be one of a, b.'],
-  [{ path: 'x', count: 0 }, 'echo: "count" is wrong. It must be a whole number, 1 or more.'],
-  [{ path: 'x', count: 10 }, 'echo: "count" is wrong. It must be a whole number, 1 or more.'],
-  [{ path: 'x', any: 1.5 }, 'echo: "any" is wrong. It must be a whole number.'],
-  [{ path: 'x', any: '1' }, 'echo: "any" is wrong. It must be a whole number.'],
-  [{ path: 'x', flag: 'true' }, 'echo: "flag" is wrong. It must be true or false.'],
-  [{ path: 'x', list: 'a' }, 'echo: "list" is wrong. It must be a list of strings.'],
-  [{ path: 'x', list: [1] }, 'echo: "list" is wrong. It must be a list of strings.'],
+  [{}, '"file_path" is missing. It must be a string.'],
+  [{ file_path: 1 }, '"file_path" is wrong. It must be a string.'],
+  [{ path: ['x'] }, '"file_path" is wrong. It must be a string.'],
+  [{ path: 'x', mode: 'c' }, '"mode" is wrong. It must be one of a, b.'],
+  [{ path: 'x', count: 0 }, '"count" is wrong. It must be a whole number, 1 to 9.'],
+  [{ path: 'x', count: 10 }, '"count" is wrong. It must be a whole number, 1 to 9.'],
+  [{ path: 'x', any: 1.5 }, '"any" is wrong. It must be a whole number.'],
+  [{ path: 'x', any: '1' }, '"any" is wrong. It must be a whole number.'],
+  [{ path: 'x', flag: 'true' }, '"flag" is wrong. It must be true or false.'],
+  [{ path: 'x', list: 'a' }, '"list" is wrong. It must be a list of strings.'],
+  [{ path: 'x', list: [1] }, '"list" is wrong. It must be a list of strings.'],
 ])('the arguments %j are refused in words', async (args, error) => {
   expect(await echo.invoke(args, CALM)).toEqual({ ok: false, response: { error } });
 });

@@ -64,7 +64,7 @@ test(
           old_string: '<mark>',
           new_string: replacement.join('\n'),
         });
-        expect(response).toEqual({ output: 'Changed file.txt in one place.' });
+        expect(response).toEqual({ output: 'Changed.' });
         expect(ok).toBe(true);
         const [before = '', after = ''] = whole.split('<mark>');
         const written = readFileSync(path);
@@ -350,10 +350,10 @@ test('several edits are shown as one diff, and what cannot be made is refused in
   expect(await failure([edit('one', '1'), edit('', '2')])).toContain('edit 2 of 2: old_string was not found');
   expect(await failure([edit('one', '1')], edit('two', '2'))).toContain('both "edits" and "old_string"');
   expect(await failure([edit('one', '1'), { old_string: 'four' }])).toBe(
-    'edit_file: "edits[1].new_string" is missing. It must be a string.',
+    '"edits[1].new_string" is missing. It must be a string.',
   );
-  expect(await failure([])).toBe('edit_file: "old_string" is missing. It must be a string.');
-  expect(await failure(['one'] as never)).toBe('edit_file: "edits" is wrong. It must be a list of objects.');
+  expect(await failure([])).toBe('"old_string" is missing. It must be a string.');
+  expect(await failure(['one'] as never)).toBe('"edits" is wrong. It must be a list of objects.');
   expect(await failure(Array.from({ length: 101 }, () => edit('one', '1')))).toContain('more than 100 changes');
   for (const file_path of ['.git/config', '../a.txt', '/etc/passwd'])
     expect((await here.call('edit_file', { file_path, edits: good })).ok).toBe(false);
@@ -366,11 +366,11 @@ test('several edits are shown as one diff, and what cannot be made is refused in
     '--- a/a.txt\n+++ b/a.txt\n@@ -1,5 +1,6 @@\n-one\n+ONE\n+1\n two\n three\n-four\n+FOUR\n two\n',
   );
   expect(await here.call('edit_file', args)).toMatchObject({
-    response: { output: 'Changed a.txt in 2 places.' },
+    response: { output: 'Changed in 2 places.' },
     change: { added: 3, removed: 2 },
   });
   expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('ONE\n1\ntwo\nthree\nFOUR\ntwo\n');
   const both = { file_path: 'a.txt', edits: [edit('two', '2'), edit('1', 'i')], allow_multiple: true };
   // Models give an optional argument that they do not need as an empty text.
-  expect(await here.output('edit_file', { ...both, ...edit('', '') })).toBe('Changed a.txt in 3 places.');
+  expect(await here.output('edit_file', { ...both, ...edit('', '') })).toBe('Changed in 3 places.');
 });

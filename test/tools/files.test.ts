@@ -16,7 +16,6 @@ test('the call of the specification, list_directory with "path", works', async (
     ok: true,
     response: {
       output: {
-        path: '.',
         entries: [
           { name: 'a/' },
           { name: '.gitignore', bytes: 4 },
@@ -29,7 +28,6 @@ test('the call of the specification, list_directory with "path", works', async (
     summary: '4 entries',
   });
   expect(await here.output('list_directory', { dir_path: 'a', ignore: ['x'] })).toMatchObject({
-    path: 'a',
     entries: [],
   });
   expect(await here.error('list_directory', { dir_path: 'b.txt' })).toBe(
@@ -63,7 +61,7 @@ test('a file is read whole, or by lines, and says how to read on', async () => {
     '[lines 3 to 4 of 2500; to continue, set start_line to 5]\nline 3\nline 4',
   );
   expect(await here.error('read_file', { file_path: 'long.txt', start_line: 9000 })).toBe(
-    'long.txt has no line 9000. It has 2500 lines.',
+    'it has no such line. It has 2500 lines.',
   );
   expect(await here.error('read_file', { file_path: 'long.txt', start_line: 4, end_line: 3 })).toContain('before');
   expect(await here.output('read_file', { file_path: 'wide.txt' })).toBe(
@@ -89,10 +87,10 @@ test('a line that is too long is read alone, and from any of its characters on',
     `[lines 2 to 2 of 3; to continue, set start_line to 3; the line is cut; to continue in it, set start_column to 100001]\n${line.slice(0, 100_000)}… [line cut, 150000 characters]`,
   );
   expect(await read({ start_line: 2, end_line: 2, start_column: 100_001 })).toBe(
-    `[lines 2 to 2 of 3; to continue, set start_line to 3; from character 100001 on]\n${line.slice(100_000)}`,
+    `[lines 2 to 2 of 3; to continue, set start_line to 3]\n${line.slice(100_000)}`,
   );
   expect(await here.error('read_file', { file_path: 'wide.txt', start_column: 150_001 })).toBe(
-    'no line that was asked for has a character 150001. Leave start_column out to see how long they are.',
+    'no line that was asked for is that long. Leave start_column out to see how long they are.',
   );
 });
 
@@ -120,9 +118,9 @@ test('a file of more than 20 MB is read by lines', async () => {
   expect(output).toBe(
     '[lines 1400000 to 1400001 of more; to continue, set start_line to 1400002]\nline of the file\nline of the file',
   );
-  expect(await here.error('read_file', { path: 'huge.txt', start_line: 2_000_000 })).toContain('has no line 2000000');
+  expect(await here.error('read_file', { path: 'huge.txt', start_line: 2_000_000 })).toContain('it has no such line');
   expect(await here.output('read_file', { path: 'huge.bin' })).toBe(
-    'huge.bin is a binary file of 21.0 MB and cannot be shown.',
+    'It is a binary file of 21.0 MB and cannot be shown.',
   );
   expect(await here.error('write_file', { path: 'huge.txt', content: 'x' })).toContain('larger than 20 MB');
 }, 30_000);
@@ -137,13 +135,11 @@ test('UTF-16 is read as text, pictures are attached, other bytes are not shown',
   expect(await here.output('read_file', { path: 'wide.txt' })).toBe('hé');
   expect(await here.call('read_file', { path: 'dot.png' })).toEqual({
     ok: true,
-    response: { output: `dot.png (image/png, ${PNG.length} B) is attached.` },
+    response: { output: `Attached: image/png, ${PNG.length} B.` },
     media: [{ inlineData: { mimeType: 'image/png', data: PNG.toString('base64') } }],
     summary: `image/png, ${PNG.length} B`,
   });
-  expect(await here.output('read_file', { path: 'data.bin' })).toBe(
-    'data.bin is a binary file of 4 B and cannot be shown.',
-  );
+  expect(await here.output('read_file', { path: 'data.bin' })).toBe('It is a binary file of 4 B and cannot be shown.');
   expect(await here.output('read_file', { path: 'fat.png' })).toContain('too large to be attached');
 });
 
@@ -158,9 +154,9 @@ test('a new file is made with its directories, and shown first as a diff', async
     added: 2,
     removed: 0,
   });
-  expect(await here.output('write_file', args)).toBe('Created a/b/new.txt (2 lines).');
+  expect(await here.output('write_file', args)).toBe('Created.');
   expect(readFileSync(join(here.root, 'a/b/new.txt'), 'utf8')).toBe('one\ntwo\n');
-  expect(await here.output('write_file', { ...args, content: 'three\n' })).toBe('Replaced a/b/new.txt (1 line).');
+  expect(await here.output('write_file', { ...args, content: 'three\n' })).toBe('Replaced.');
 });
 
 test('a change that leaves less than half of a file is shown with what it had and would have', async () => {
@@ -190,7 +186,7 @@ test('a file that exists is overwritten only after its content was read', async 
   );
   expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('other\n');
   await here.output('read_file', { path: 'a.txt' });
-  expect(await here.output('write_file', args)).toBe('Replaced a.txt (1 line).');
+  expect(await here.output('write_file', args)).toBe('Replaced.');
 });
 
 test('a file is replaced only after all of it was read; for an edit a part is enough', async () => {
@@ -211,7 +207,7 @@ test('a file is replaced only after all of it was read; for an edit a part is en
   expect(await replaced('long.txt')).toContain('only a part of it was read');
   await here.output('read_file', { path: 'long.txt', start_line: 2001 });
   await here.output('read_file', { path: 'long.txt', start_line: 7, end_line: 8 });
-  expect(await here.output('write_file', { path: 'long.txt', content: 'new\n' })).toBe('Replaced long.txt (1 line).');
+  expect(await here.output('write_file', { path: 'long.txt', content: 'new\n' })).toBe('Replaced.');
   expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('one\nthree\n');
 });
 
@@ -237,17 +233,21 @@ test('an edit is shown as a diff, made literally, and refused where it cannot be
     added: 1,
     removed: 1,
   });
-  expect(await here.output('edit_file', args)).toBe('Changed a.txt in one place.');
+  expect(await here.output('edit_file', args)).toBe('Changed.');
   expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe("one\n$& $1 $' $$\nthree\n");
   expect(
     await here.output('edit_file', { path: 'a.txt', old_string: 'e', new_string: 'E', allow_multiple: true }),
-  ).toBe('Changed a.txt in 3 places.');
+  ).toBe('Changed in 3 places.');
   expect(await here.output('edit_file', { path: 'a.txt', old_string: 'onE \n', new_string: 'one\n' })).toBe(
-    'Changed a.txt in one place. White space differed from old_string and was disregarded.',
+    'Changed. White space differed from old_string and was disregarded.',
   );
-  expect(await here.error('edit_file', { path: 'a.txt', old_string: '', new_string: 'x' })).toContain('a.txt exists');
-  expect(await here.error('edit_file', { path: 'b.txt', old_string: 'x', new_string: 'y' })).toContain('no file b.txt');
-  expect(await here.output('edit_file', { path: 'b.txt', old_string: '', new_string: 'y' })).toBe('Created b.txt.');
+  expect(await here.error('edit_file', { path: 'a.txt', old_string: '', new_string: 'x' })).toContain(
+    'the file exists',
+  );
+  expect(await here.error('edit_file', { path: 'b.txt', old_string: 'x', new_string: 'y' })).toContain(
+    'there is no such file',
+  );
+  expect(await here.output('edit_file', { path: 'b.txt', old_string: '', new_string: 'y' })).toBe('Created.');
   await here.output('read_file', { path: 'empty.txt' });
   expect(await here.output('edit_file', { path: 'empty.txt', old_string: '', new_string: 'y' })).toContain('Changed');
   expect(await here.error('edit_file', { path: 'c.txt', old_string: '', new_string: '\ud800' })).toContain(

@@ -170,7 +170,7 @@ test('where an ignore file is too large to be asked, nothing is shown rather tha
     files: ['a.txt'],
     note: '1 could not be read',
   });
-  expect(await here.error('list_directory', { path: 'sub' })).toContain('the ignore file of sub cannot be read');
+  expect(await here.error('list_directory', { path: 'sub' })).toContain('the ignore file in it cannot be read');
 });
 
 /** `size` bytes of one letter and no line feed, then a word. */
@@ -202,7 +202,7 @@ test('a file of a terabyte with nothing in it is a binary file', async () => {
   ftruncateSync(file, 1_000_000_000_000);
   closeSync(file);
   expect(await here.output('read_file', { path: 'sparse' })).toBe(
-    'sparse is a binary file of 1000.0 GB and cannot be shown.',
+    'It is a binary file of 1000.0 GB and cannot be shown.',
   );
   expect(await here.output('search_file_content', { pattern: 'x' })).toEqual({ matches: [] });
 });

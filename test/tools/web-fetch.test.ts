@@ -256,7 +256,7 @@ test('the preview lists the addresses as they will be asked for, and refuses wha
   const error = async (args: JsonObject) => (await preview(args)) as unknown;
   expect(await error({ prompt: 'nothing' })).toEqual({
     ok: false,
-    response: { error: 'web_fetch: there is no URL. Name it in full: https://…' },
+    response: { error: 'there is no URL. Name it in full: https://…' },
   });
   expect(await error({ url: 'file:///etc/passwd' })).toMatchObject({ ok: false });
   expect(await error({ url: 'https://user:pass@example.com/' })).toEqual({
@@ -266,6 +266,6 @@ test('the preview lists the addresses as they will be asked for, and refuses wha
   const many = Array.from({ length: 11 }, (_, index) => `https://example.com/${index}`).join(' ');
   expect(await error({ prompt: many })).toEqual({
     ok: false,
-    response: { error: 'web_fetch: there are 11 URLs. Fetch at most 10 at once.' },
+    response: { error: 'there are 11 URLs. Fetch at most 10 at once.' },
   });
 });

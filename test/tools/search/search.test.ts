@@ -238,7 +238,7 @@ test.each(['our own engine', 'ripgrep'])(
         ['list_directory', { path }],
       ] as const) {
         expect(await here.error(tool, args)).toBe(
-          `${path} is left out by .geminiignore. The user keeps it from models. Continue without it, or ask the user for what you need to know.`,
+          'it is left out by .geminiignore. The user keeps it from models. Continue without it, or ask the user for what you need to know.',
         );
       }
     }
@@ -247,7 +247,7 @@ test.each(['our own engine', 'ripgrep'])(
 
 test('what a .geminiignore that cannot be asked may leave out is not shown', async () => {
   const here = await place({ '.geminiignore': 'x*\n'.repeat(3000), 'sub/a.txt': 'canary\n' });
-  expect(await here.error('glob', { pattern: '*', path: 'sub' })).toContain('sub is left out by .geminiignore');
+  expect(await here.error('glob', { pattern: '*', path: 'sub' })).toContain('it is left out by .geminiignore');
   expect(await here.output('glob', { pattern: '*', respect_git_ignore: false })).toEqual({
     files: [],
     note: '1 could not be read',

@@ -124,7 +124,7 @@ test('a root that is itself protected stays so', async () => {
 test('a work tree that another program keeps in its own directory can be written', async () => {
   const here = await place({ '.claude/worktrees/one/a.txt': 'a\n' });
   const inner = await placeAt(join(here.root, '.claude/worktrees/one'));
-  expect(await inner.output('write_file', { path: 'b.txt', content: 'b\n' })).toBe('Created b.txt (1 line).');
+  expect(await inner.output('write_file', { path: 'b.txt', content: 'b\n' })).toBe('Created.');
 });
 
 test('a directory named besides the working directory is judged with all that it lies in', async () => {
@@ -226,7 +226,7 @@ test('files that others take for settings or keys are not made, but changed if t
     await here.output('write_file', { path, content: 'x\n' });
   here.workspace.permit((await here.workspace.findSecretAt('.env'))!);
   await here.output('read_file', { path: '.env' });
-  expect(await here.output('write_file', { path: '.env', content: 'A=2\n' })).toBe('Replaced .env (1 line).');
+  expect(await here.output('write_file', { path: '.env', content: 'A=2\n' })).toBe('Replaced.');
 });
 
 test.each([
@@ -391,5 +391,5 @@ test('what the settings name as context files is not written, however it is spel
   const here = await place({}, { protectedNames: ['RULES.md'] });
   for (const path of ['RULES.md', 'sub/rules.md', 'Rules.md.'])
     expect(await here.error('write_file', { path, content: 'x' })).toContain('is protected');
-  expect(await here.output('write_file', { path: 'RULES.txt', content: 'x\n' })).toBe('Created RULES.txt (1 line).');
+  expect(await here.output('write_file', { path: 'RULES.txt', content: 'x\n' })).toBe('Created.');
 });

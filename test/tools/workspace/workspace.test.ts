@@ -164,12 +164,12 @@ test('a hard link keeps the old content, and a notice says so', async () => {
   const edited = await here.call('edit_file', { path: 'a.txt', old_string: 'old', new_string: 'new' });
   expect(edited).toEqual({
     ok: true,
-    response: { output: 'Changed a.txt in one place. The file had 1 other hard link: the old content is still there.' },
+    response: { output: 'Changed. The file had 1 other hard link: the old content is still there.' },
     change: { added: 1, removed: 1, cutLinks: 1 },
   });
   expect(readFileSync(join(outside, 'other'), 'utf8')).toBe('old\n');
   expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('new\n');
-  expect(await here.output('write_file', { path: 'a.txt', content: 'newer\n' })).toBe('Replaced a.txt (1 line).');
+  expect(await here.output('write_file', { path: 'a.txt', content: 'newer\n' })).toBe('Replaced.');
 });
 
 test('more than a file may hold is not written, whoever asks', async () => {
