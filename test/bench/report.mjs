@@ -125,6 +125,14 @@ As a server; 100 calls at once are all answered, or the run fails:
 
 ${table(first.serve ?? [])}
 
+## Standing cost
+
+Bytes of the system prompt and of the declarations of tools, which come before the user's words and with every call again, as they are in
+the request. gmn and the official CLI were asked \`Hello\` in an empty directory; what pi sends is a constant of
+\`test/bench/standing.mjs\`, which says how it was measured.
+
+${table(first.standing ?? [])}
+
 ## Growth
 
 Ten times the size may take 15 times as long in the last step; least times, in milliseconds.

@@ -21,8 +21,8 @@ export function keepResult({ only, ...run }) {
 }
 
 /**
- * The runs of the newest day that has any with verdicts, one for each seed, in the order of their seeds, each with its file's
- * `name`. Parts that were run by themselves are joined: of two runs of a part, that of fewer parts counts, as it was repeated.
+ * The runs of the newest day on which the start was measured, one for each seed, in the order of their seeds, each with its file's
+ * `name`. Parts that were run by themselves, then or later, are joined: of two runs of a part, that of fewer parts counts, as it was repeated.
  */
 export function newestResults() {
   const runs = readdirSync(directory)
@@ -31,15 +31,18 @@ export function newestResults() {
     .filter(({ verdicts }) => verdicts !== undefined)
     .sort((left, right) => right.verdicts.length - left.verdicts.length);
   const newest = runs
+    .filter(({ start }) => start !== undefined)
     .map(({ date }) => date)
     .sort()
     .at(-1);
-  const ofDay = runs.filter(({ date }) => date === newest);
-  const seeds = [...new Set(ofDay.map(({ seed }) => seed))].sort((left, right) => left - right);
-  return seeds.map((seed) => ofDay.filter((run) => run.seed === seed).reduce(joinRuns));
+  const recent = runs.filter(({ date }) => date >= newest);
+  const seeds = [...new Set(recent.map(({ seed }) => seed))].sort((left, right) => left - right);
+  return seeds.map((seed) => recent.filter((run) => run.seed === seed).reduce(joinRuns));
 }
 
-function joinRuns(first, { name: _, rounds: __, verdicts, skipped = [], ...parts }) {
+function joinRuns(first, { verdicts, skipped = [], ...run }) {
+  // Of the two, only parts are arrays; where and when is said of the first.
+  const parts = Object.fromEntries(Object.entries(run).filter(([, value]) => Array.isArray(value)));
   const repeated = new Set(verdicts.map(({ work }) => work));
   const kept = first.verdicts.filter(({ work }) => !repeated.has(work));
   return { ...first, ...parts, verdicts: [...kept, ...verdicts], skipped: [...(first.skipped ?? []), ...skipped] };
