@@ -53,9 +53,9 @@ const FEATURES = [
   ['src/render/stream-json.ts', 'src/models/prices.ts'],
   ['src/config/context.ts'],
   ['src/input/assembly.ts', 'src/platform/terminal/input-stream.ts'],
-  ['src/input/assembly.ts', 'src/input/files.ts', 'src/app/redaction.ts'],
-  ['src/app/sessions.ts', 'src/agent/history.ts'],
-  ['src/app/sessions.ts', 'src/app/toolbox.ts', 'src/api/reply-calls.ts'],
+  ['src/input/assembly.ts', 'src/input/files.ts', 'src/engine/redaction.ts'],
+  ['src/engine/sessions.ts', 'src/agent/history.ts'],
+  ['src/engine/sessions.ts', 'src/engine/toolbox.ts', 'src/api/reply-calls.ts'],
   ['src/cli/completion/answer.ts', 'src/commands/complete.ts'],
 ];
 

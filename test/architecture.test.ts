@@ -211,7 +211,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
   const homes = new Set(packages.map(({ from, to }) => `${packageOf(to)} in ${from}`));
   expect([...homes].sort()).toMatchInlineSnapshot(`
     [
-      "@cfworker/json-schema in app/schema-check.ts",
+      "@cfworker/json-schema in engine/schema-check.ts",
       "@modelcontextprotocol/client in mcp/client/sdk.ts",
       "@modelcontextprotocol/server in mcp/server/sdk-http.ts",
       "@modelcontextprotocol/server in mcp/server/sdk.ts",

@@ -38,8 +38,7 @@ export interface ModelOptions {
   readonly contentIdleMs?: number;
   readonly fallback?: Fallback;
   /** Tried in order, each with a notice, when the model before is overloaded and nothing was shown. */
-  readonly alternatives?: readonly Substitute[];
-  readonly takeNotices?: () => readonly string[];
+  readonly alternatives?: readonly Substitute[] | undefined;
   /** Asked before every request: the first one, retries, resumptions, continuations, and those to other models. */
   readonly spending?: SpendingLimit;
   /** Gets what the service counted for every request, also for one that failed: that is billed. */
@@ -89,7 +88,7 @@ const MAX_RESUMPTIONS = 20;
  * comes once per model: with the first 2xx response, or before the failure if a request was sent. Throws AppError.
  */
 export function geminiModel(options: ModelOptions): Model {
-  const { clock, requestTimeout, takeNotices = () => [] } = options;
+  const { clock, requestTimeout } = options;
   const readers = createReaderOptions(options);
   const substitutes = new Map<string, { readonly substitute: Substitute; readonly since: number }>();
   const findSubstitute = (model: string): Substitute | undefined => {
@@ -127,7 +126,7 @@ export function geminiModel(options: ModelOptions): Model {
           for (const event of await waitEvents(call, clock)) yield event;
           attempt = await beginAttempt(call, options, deadline);
           response = await sendAttempt(call, attempt, options);
-          for (const event of beginEvents(call, takeNotices())) yield event;
+          for (const event of beginEvents(call)) yield event;
           const reader = resumeReader(call) ?? replyReader(call.request.model, await readers(call.request));
           attempt.reader = reader;
           const reply = yield* receiveReply(call, response, { ...options, reader });
@@ -172,10 +171,10 @@ async function waitEvents({ request, retry, checkpoint, signal }: Call, clock: C
   return checkpoint ? [] : [{ type: 'wait', what }];
 }
 
-function beginEvents(call: Call, notices: readonly string[]): readonly ReplyEvent[] {
+function beginEvents(call: Call): readonly ReplyEvent[] {
   const isFirst = !call.hasBegun;
   call.hasBegun = true;
-  return [...toNotices(notices), ...(isFirst ? [{ type: 'begin', model: call.request.model } as const] : [])];
+  return isFirst ? [{ type: 'begin', model: call.request.model }] : [];
 }
 
 function createCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitute): Call {
@@ -210,8 +209,8 @@ interface Recovery {
 async function recover(call: Call, failure: AppError, options: ModelOptions): Promise<Recovery> {
   const { request, signal } = call;
   const { model } = request;
-  const { fallback, alternatives = [], trace, takeNotices = () => [], clock, random, deadline } = options;
-  const events: ReplyEvent[] = [...toNotices(takeNotices())];
+  const { fallback, alternatives = [], trace, clock, random, deadline } = options;
+  const events: ReplyEvent[] = [];
   const { toFinalFailure, nextRetry, formatRetry, joinClauses } = await import('./retry.ts');
   const limits = { baseMs: options.retryBaseMs, random, atMost: options.retries, now: clock.now, deadline };
   const canRestart = !signal.aborted && !call.hasShown;

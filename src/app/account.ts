@@ -2,9 +2,9 @@ import { chooseCredential } from '../auth/credential.ts';
 import type { App } from '../core/app.ts';
 import type { Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
+import { type OpenedBackend, openBackend } from '../engine/backend.ts';
 import { type ListingOwner, tryParseTier } from '../models/listing.ts';
 import type { Backend } from '../models/table.ts';
-import { type OpenedBackend, openBackend } from './backend.ts';
 import { createNoticeCollector } from './notice-collector.ts';
 import type { PrintOptions } from './report.ts';
 
@@ -26,10 +26,10 @@ export async function openAccount(
   app: App,
   { isRehearsal = false } = {},
 ): Promise<OpenedAccount> {
-  const { notify, say, take } = createNoticeCollector(options, app);
+  const { notify, take } = createNoticeCollector(options, app);
   const settings = await app.settings();
   const choice = await chooseCredential({ ...app, flag: options.auth, settings, isRehearsal, notify });
-  const opened = await openBackend(choice, { app, settings, wanted: options.backend, notify: say });
+  const opened = await openBackend(choice, { app, settings, wanted: options.backend, notify });
   const takeNotices = (): readonly string[] => [...settings.notices, ...choice.notices, ...take()];
   return { opened, credential: choice.credential, takeNotices };
 }

@@ -55,11 +55,6 @@ interface CommandSummary {
   readonly about: string;
 }
 
-interface ExpandedCommand {
-  readonly prompt: string;
-  readonly notices: readonly string[];
-}
-
 /** A menu asks for the list at every key. */
 const LIST_MS = 2000;
 
@@ -78,22 +73,20 @@ export function createCustomCommands(options: AccessOptions, context: Omit<Acces
       text: string,
       approvalMode: NonNullable<AccessOptions['approvalMode']>,
       signal: AbortSignal,
-    ): Promise<ExpandedCommand | undefined> {
+    ): Promise<string | undefined> {
       const entry = tryParseSlashEntry(text);
       const found = entry && (await findCustomCommand(entry.name, app));
       if (entry === undefined || found === undefined) return undefined;
       const template = await readUsableTemplate(found, app);
-      const { notices, ...access } = createTemplateAccess({ ...options, approvalMode }, { ...context, signal });
-      const prompt = await fillTemplate(template, {
+      return fillTemplate(template, {
         ...splitSlashWords(template, entry),
         stdin: async () => {
           throw new AppError('usage', `the template ${entry.name} needs stdin, which a chat does not have`, {
             hint: `Use it in a shell: … | gmn -p /${entry.name}`,
           });
         },
-        ...access,
+        ...createTemplateAccess({ ...options, approvalMode }, { ...context, signal }),
       });
-      return { prompt, notices };
     },
   };
 }

@@ -1,49 +1,42 @@
 import { resolve } from 'node:path';
-import type { RunPaused } from '../approval/approve.ts';
-import { askPerson } from '../approval/question.ts';
 import { markBlanks } from '../approval/view.ts';
-import type { App, OutputFormat } from '../core/app.ts';
+import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
+import type { Notify } from '../core/event.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { plural } from '../core/text/format.ts';
 import { quoteForShell } from '../core/text/quote.ts';
 import { sanitize } from '../core/text/terminal.ts';
+import type { Host } from '../engine/host.ts';
+import { chooseMode, type ToolOptions } from '../engine/toolbox.ts';
 import { createAttachments, NO_FILE_SUPPORT, toPlainName } from '../input/attachment.ts';
 import { type AttachedItem, addDirectory, createWalkContext, type WalkContext } from '../input/files.ts';
 import { findMentionRefusal } from '../input/mentions.ts';
 import { type FoundPath, inspectPath, readBytes } from '../platform/files/read.ts';
 import { runShell } from '../platform/process/shell.ts';
 import { chooseShell, type Shell } from '../platform/process/shell-choice.ts';
-import { openTty } from '../platform/terminal/tty.ts';
 import type { TemplateValues } from './template.ts';
-import { chooseMode, type ToolOptions } from './toolbox.ts';
 
 const MAX_BYTES = 1_000_000;
 const MAX_CHARS = 200_000;
 const COMMAND_MS = 60_000;
 
-export interface AccessOptions extends Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo' | 'shell'> {
-  readonly outputFormat?: OutputFormat;
-}
+export type AccessOptions = Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo' | 'shell'>;
 
 export interface AccessContext {
   readonly app: App;
-  readonly runPaused: RunPaused;
+  /** Is asked about commands, and told about files that are left out. */
+  readonly host: Pick<Host, 'notify' | 'withPerson'>;
   readonly signal: AbortSignal;
 }
 
-interface TemplateAccess extends Pick<TemplateValues, 'run' | 'read' | 'quote'> {
-  /** About files that were left out. */
-  readonly notices: readonly string[];
-}
+type TemplateAccess = Pick<TemplateValues, 'run' | 'read' | 'quote'>;
 
 export function createTemplateAccess(options: AccessOptions, context: AccessContext): TemplateAccess {
   const shell = chooseShell(options.shell, context.app.env);
-  const notices: string[] = [];
   return {
-    notices,
     run: (command) => runTemplateCommand(command, shell, { options, context }),
-    read: (path) => readTemplatePath(path, context, (message) => notices.push(message)),
+    read: (path) => readTemplatePath(path, context),
     quote: (words) => quoteArguments(shell, words),
   };
 }
@@ -58,11 +51,7 @@ function quoteArguments({ path, args }: Shell, words: string): string {
 /**
  * A template may come from someone else. Throws AppError `usage` for a path that `@path` in a prompt would not attach.
  */
-async function readTemplatePath(
-  path: string,
-  { app, signal }: AccessContext,
-  notify: (message: string) => void,
-): Promise<string> {
+async function readTemplatePath(path: string, { app, host, signal }: AccessContext): Promise<string> {
   const found = await inspectPath(resolve(app.cwd, path), path);
   if (found === undefined) {
     throw new AppError('usage', `the template wants ${sanitize(path)}, which does not exist`, {
@@ -70,33 +59,23 @@ async function readTemplatePath(
     });
   }
   const { cwd, env, homes } = app;
-  const walk = await createWalkContext({ cwd, env, homes, signal, attachments: createAttachments(NO_FILE_SUPPORT) });
+  const attachments = createAttachments(NO_FILE_SUPPORT);
+  const walk = await createWalkContext({ cwd, env, homes, signal, attachments, notify: host.notify });
   const refusal = await findMentionRefusal({ ...found, name: path }, walk);
   if (refusal !== undefined) {
     throw new AppError('usage', `the template wants ${sanitize(path)}, which ${refusal.replace(/ \(.*$/, '')}`, {
       hint: 'If you want it to be sent, add it yourself: -f <path>',
     });
   }
-  return found.kind === 'directory'
-    ? readTemplateDirectory(path, found, { walk, notify })
-    : readTemplateFile(path, found);
+  return found.kind === 'directory' ? readTemplateDirectory(path, found, walk) : readTemplateFile(path, found);
 }
 
 /** All its files, as the official CLI inserts them, each below its name. */
-async function readTemplateDirectory(
-  path: string,
-  found: FoundPath,
-  { walk, notify }: { readonly walk: WalkContext; readonly notify: (message: string) => void },
-): Promise<string> {
-  const files = addDirectory(path, found, walk);
-  for (;;) {
-    const { done, value } = await files.next();
-    if (done) return formatFiles(path, value ?? [], notify);
-    if (value.type === 'notice') notify(value.message);
-  }
+async function readTemplateDirectory(path: string, found: FoundPath, walk: WalkContext): Promise<string> {
+  return formatFiles(path, (await addDirectory(path, found, walk)) ?? [], walk.notify);
 }
 
-function formatFiles(path: string, files: readonly AttachedItem[], notify: (message: string) => void): string {
+function formatFiles(path: string, files: readonly AttachedItem[], notify: Notify): string {
   const texts = files.flatMap((file) => ('text' in file ? [`=== ${file.name} ===\n${file.text}`] : []));
   const media = files.flatMap((file) => ('text' in file ? [] : [file.name]));
   if (media.length > 0)
@@ -128,8 +107,7 @@ async function runTemplateCommand(
   { options, context }: ApprovalRequest,
 ): Promise<string> {
   const { app, signal } = context;
-  if (!(await isAllowed(options, app)) && !(await isApproved(command, { options, context })))
-    throw unapprovedError(command);
+  if (!(await isAllowed(options, app)) && !(await isApproved(command, context))) throw unapprovedError(command);
   const run = { shell, command, cwd: app.cwd, env: app.env, timeoutMs: COMMAND_MS, maxChars: MAX_CHARS };
   const { head, tail, omitted, exitCode, hasTimedOut } = await runShell(run, signal);
   if (hasTimedOut) {
@@ -147,23 +125,13 @@ async function isAllowed(options: AccessOptions, app: App): Promise<boolean> {
   return chooseMode(options, await app.settings()).mode === 'yolo' || names.includes('run_shell_command');
 }
 
-/** Asks only in text format on a terminal; otherwise false. */
-async function isApproved(
-  command: string,
-  { options, context: { app, runPaused, signal } }: ApprovalRequest,
-): Promise<boolean> {
-  const canAsk = (options.outputFormat ?? 'text') === 'text' && app.io.err.isTerminal;
-  const tty = canAsk ? openTty() : undefined;
-  if (tty === undefined) return false;
-  try {
-    const preview = { kind: 'command', command, directory: app.cwd } as const;
-    const question = { items: [{ name: 'The template wants to run this', preview }], hasFile: false };
-    const { kind } = await runPaused(() => askPerson(question, { tty, err: app.io.err, env: app.env }, signal));
-    signal.throwIfAborted();
-    return kind === 'yes';
-  } finally {
-    tty.close();
-  }
+/** False if nobody can be asked. */
+async function isApproved(command: string, { app, host, signal }: AccessContext): Promise<boolean> {
+  const preview = { kind: 'command', command, directory: app.cwd } as const;
+  const question = { items: [{ name: 'The template wants to run this', preview }], hasFile: false };
+  const answer = await host.withPerson?.((person) => person.ask(question, signal));
+  signal.throwIfAborted();
+  return answer?.kind === 'yes';
 }
 
 function unapprovedError(command: string): AppError {

@@ -1,6 +1,5 @@
 import { createSerial } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
-import type { Env, Out } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type {
@@ -14,18 +13,17 @@ import type {
   ToolCall,
   ToolResult,
 } from '../core/tool.ts';
-import { openTty as openOwnTty, type Tty } from '../platform/terminal/tty.ts';
 import { formatCall, formatToolFailure } from '../render/tool-line.ts';
-import { type Denial, nonInteractiveDenial, type Policy, type ResolvedCall, type Scope } from './policy.ts';
-import { editArguments, formatRefusal, isSameChange, type Proposal, prepareProposal } from './proposal.ts';
-import { type Answer, askPerson } from './question.ts';
+import type { Person, WithPerson } from './person.ts';
+import type { Denial, Policy, ResolvedCall, Scope } from './policy.ts';
+import { formatRefusal, isSameChange, type Proposal, prepareProposal } from './proposal.ts';
+import type { Answer } from './question.ts';
 
 export interface ApprovalOptions {
   readonly policy: Policy;
-  /** Where questions are shown. A person is asked only if this is a terminal. */
-  readonly err: Out;
-  readonly isTextFormat: boolean;
-  readonly env: Env;
+  readonly withPerson: WithPerson;
+  /** Why a call is denied when there is nobody to ask. */
+  readonly explainDenial: (call: ResolvedCall, scope: Scope) => Promise<Denial>;
   /** The real path of the file a call would read, if that file likely holds keys or passwords. */
   readonly findSecret: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   /** Allows one read of that file; called after the person approved this exact path. */
@@ -34,25 +32,18 @@ export interface ApprovalOptions {
   readonly findTarget?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   /** The real path of the directory a command would run in. Absent: the path is taken as the model spelled it. */
   readonly findDirectory?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
-  readonly runPaused: RunPaused;
   readonly onDenied?: (notice: string) => void;
-  /** Opens the person's terminal; undefined if there is none. Default: the terminal of this process. */
-  readonly openTty?: () => Tty | undefined;
 }
-
-/** Runs a question while the terminal belongs to the person and the clock is paused. */
-export type RunPaused = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 /** The person sees only the first line; the model gets both. */
 const DENIED_BY_USER =
   'The user said no to this call.\nDo not repeat it; ask what they would like instead, or continue without it.';
 
-const CHANGED_SINCE = '│ Something has changed since then. This is what would be done now:\n';
+const CHANGED_SINCE = 'Something has changed since then. This is what would be done now:';
 
 /**
- * Decides by the policy and asks the person where the policy says so: on /dev/tty, if stderr is a terminal and the
- * format is text. Otherwise such a call is denied at once, with a reason that tells the model how the user can allow
- * it. Concurrent calls are decided one after the other; adjacent writes are asked about as a group, each previewed on
+ * Decides by the policy and asks the person where the policy says so. Without one such a call is denied at once, with a
+ * reason that tells the model how the user can allow it. Concurrent calls are decided one after the other; adjacent writes are asked about as a group, each previewed on
  * top of those before it.
  */
 export function createApprover(options: ApprovalOptions): Approve {
@@ -78,7 +69,6 @@ async function decideCall(
   { tool, call }: PendingCall,
   context: ApproveContext,
 ): Promise<CallDecision> {
-  const { openTty = openOwnTty } = options;
   const { signal } = context;
   try {
     const resolved = await resolveCall(options, tool, call.args);
@@ -87,16 +77,11 @@ async function decideCall(
     if (decision.kind === 'run') return await allowCall(options, resolved, call);
     const known = await findGroupDecision(options, resolved, call, signal);
     if (known !== undefined) return known;
-    const tty = options.isTextFormat && options.err.isTerminal ? openTty() : undefined;
-    if (tty === undefined)
-      return denyCall(options, call, nonInteractiveDenial(tool, decision.scope, options.isTextFormat));
-    return await options.runPaused(async () => {
-      try {
-        return await askAboutCall({ ...options, tty, scope: decision.scope }, resolved, call, context);
-      } finally {
-        tty.close();
-      }
-    });
+    const { scope } = decision;
+    const asked = await options.withPerson((person) =>
+      askAboutCall({ ...options, person, scope }, resolved, call, context),
+    );
+    return asked ?? denyCall(options, call, await options.explainDenial(resolved, scope));
   } catch (thrown) {
     if (signal.aborted) return { kind: 'stop' };
     const { message } = AppError.from(thrown);
@@ -153,7 +138,7 @@ async function allowCall(
 }
 
 interface AskOptions extends DecideOptions {
-  readonly tty: Tty;
+  readonly person: Person;
   readonly scope: Scope;
 }
 
@@ -168,7 +153,7 @@ async function askAboutCall(
   const start = await prepareProposal(first, signal, draft);
   if ('ok' in start) return refuseCall(options, call, start);
   const answer = options.shared.get(call.args);
-  if (answer?.kind === 'shown') await options.err.write(CHANGED_SINCE);
+  if (answer?.kind === 'shown') await options.person.say(CHANGED_SINCE);
   const others = answer === undefined ? await findGroup(options, context, draft) : [];
   if (others.length > 0) {
     const decision = await askForGroup(options, [{ ...start, call }, ...others], signal);
@@ -183,12 +168,12 @@ async function askForOne(
   call: ToolCall,
   signal: AbortSignal,
 ): Promise<CallDecision> {
-  const { policy, err, scope } = options;
+  const { policy, person, scope } = options;
   let proposal = start;
   for (;;) {
     const { resolved, preview } = proposal;
     const hasFile = resolved.target !== undefined;
-    const answer = await askPerson({ items: [{ name: resolved.tool.name, preview }], scope, hasFile }, options, signal);
+    const answer = await person.ask({ items: [{ name: resolved.tool.name, preview }], scope, hasFile }, signal);
     switch (answer.kind) {
       case 'yes':
       case 'always':
@@ -199,13 +184,13 @@ async function askForOne(
           if (answer.kind !== 'yes') policy.remember(resolved, answer.kind === 'file' ? 'file' : 'scope');
           return allowCall(options, resolved, call);
         }
-        await err.write(CHANGED_SINCE);
+        await person.say(CHANGED_SINCE);
         proposal = now;
         break;
       }
       case 'edit': {
         const next = await editProposal(options, proposal, signal);
-        if ('ok' in next) await err.write(`│ ${sanitize(formatRefusal(next))}\n`);
+        if ('ok' in next) await person.say(sanitize(formatRefusal(next)));
         else proposal = next;
         break;
       }
@@ -252,9 +237,9 @@ async function askForGroup(
   candidates: readonly [Candidate, ...Candidate[]],
   signal: AbortSignal,
 ): Promise<CallDecision | undefined> {
-  const { policy, shared, scope } = options;
+  const { policy, shared, scope, person } = options;
   const items = candidates.map(({ resolved, preview }) => ({ name: resolved.tool.name, preview }));
-  const answer = await askPerson({ items, scope, hasFile: false }, options, signal);
+  const answer = await person.ask({ items, scope, hasFile: false }, signal);
   const [first] = candidates;
   for (const { call, preview } of candidates) {
     if (answer.kind === 'yes' || answer.kind === 'always') shared.set(call.args, { kind: 'shown', preview });
@@ -269,7 +254,7 @@ async function editProposal(
   proposal: Proposal,
   signal: AbortSignal,
 ): Promise<Proposal | ToolResult> {
-  const args = await editArguments(proposal, options, signal);
+  const args = await options.person.edit(proposal, signal);
   return args === undefined
     ? EDITOR_FAILED
     : prepareProposal(await resolveCall(options, proposal.resolved.tool, args), signal);

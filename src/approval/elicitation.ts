@@ -1,4 +1,3 @@
-import type { App } from '../core/app.ts';
 import { createSerial } from '../core/async.ts';
 import type { Elicit, Elicitation, ElicitationAnswer } from '../core/elicitation.ts';
 import type { Out } from '../core/io.ts';
@@ -6,7 +5,7 @@ import { filterStrings, isList, isObject, type JsonObject, type JsonValue } from
 import { sanitize } from '../core/text/terminal.ts';
 import { yieldToEvents } from '../platform/runtime/clock.ts';
 import { CONTINUED, INTERRUPT, openTty, type Tty } from '../platform/terminal/tty.ts';
-import type { RunPaused } from './approve.ts';
+import type { RunPaused } from './person.ts';
 import { questionView } from './view.ts';
 
 const CANCEL: ElicitationAnswer = { action: 'cancel' };
@@ -18,15 +17,13 @@ export const acceptDefaults: Elicit = async (question) =>
   question.kind === 'form' ? { action: 'accept', content: collectDefaults(question.schema) } : DECLINE;
 
 /**
- * Asks one question at a time. Without a terminal on stderr there is no `elicit`, so the capability is not announced to
+ * Asks one question at a time. Undefined without a terminal on stderr, so that the capability is not announced to
  * servers.
  */
-export function createTerminalElicit({ io }: Pick<App, 'io'>, runPaused: RunPaused): { readonly elicit?: Elicit } {
-  if (!io.err.isTerminal) return {};
+export function createTerminalElicit(err: Out, runPaused: RunPaused): Elicit | undefined {
+  if (!err.isTerminal) return undefined;
   const inOrder = createSerial();
-  return {
-    elicit: (question, signal) => inOrder(() => runPaused(() => askElicitation(question, io.err, signal))),
-  };
+  return (question, signal) => inOrder(() => runPaused(() => askElicitation(question, err, signal)));
 }
 
 async function askElicitation(question: Elicitation, err: Out, signal: AbortSignal): Promise<ElicitationAnswer> {

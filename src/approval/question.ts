@@ -9,7 +9,7 @@ export type Answer =
   | { readonly kind: 'yes' | 'no' | 'always' | 'file' | 'edit' | 'single' | 'stop' }
   | { readonly kind: 'reply'; readonly text: string };
 
-interface Question {
+export interface Question {
   readonly items: readonly { readonly name: string; readonly preview: Preview }[];
   /** What "always" would cover. Absent: only yes and no are offered. */
   readonly scope?: Scope;

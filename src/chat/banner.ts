@@ -23,10 +23,10 @@ export function describeMode(mode: ApprovalMode): string {
  * end of the path; else in rows that fit the window.
  */
 export function formatBanner(chat: Chat): string {
-  const { version, assistant, cwd, env, columns } = chat;
-  const { service, agent, setup } = assistant;
-  const before = [`gmn ${version}`, service, sanitize(agent.request.model)];
-  const after = [assistant.tools.length === 0 ? 'no tools' : describeMode(setup.mode), '/help'];
+  const { version, run, cwd, env, columns } = chat;
+  const { agent, model, tools } = run.facts;
+  const before = [`gmn ${version}`, model.billedTo, sanitize(agent.request.model)];
+  const after = [tools.length === 0 ? 'no tools' : describeMode(run.facts.setup.approvalMode ?? 'default'), '/help'];
   const path = sanitize(shortenPath(cwd, env.HOME));
   const room = columns - measureWidth([...before, '', ...after].join(' · '));
   return wrapItems([...before, cutPath(path, room), ...after], columns).join('\n');

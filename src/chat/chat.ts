@@ -1,21 +1,22 @@
-import type { RunTurn } from '../agent/agent.ts';
 import type { ApprovalMode } from '../approval/policy.ts';
 import type { Homes } from '../core/app.ts';
 import type { MediaPart, StoredContent } from '../core/content.ts';
 import type { AppError } from '../core/error.ts';
-import type { AnswerFile, TurnEvent } from '../core/event.ts';
 import { type Clock, type Env, type Io, type Out, wrapOut } from '../core/io.ts';
 import type { Session, SessionStore } from '../core/session.ts';
 import { stripControls } from '../core/text/terminal.ts';
 import { measureWidth, wrapText } from '../core/text/width.ts';
+import type { AnswerFiles } from '../engine/answer-files.ts';
+import type { Run } from '../engine/run.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
 import { styleDiff } from '../render/lazy.ts';
 import type { RenderOptions } from '../render/renderer.ts';
 import { createStderr } from '../render/stderr.ts';
-import type { Assistant, CustomCommands } from './assistant.ts';
 import type { Changes } from './changes.ts';
+import type { CustomCommands } from './custom-commands.ts';
 import type { LineSource } from './line/source.ts';
 import type { Notifier } from './notifier.ts';
+import type { Reports } from './reports.ts';
 import type { Spending } from './spending.ts';
 import { type ChatStats, createStats } from './stats.ts';
 import { createToolLog, type ToolLog } from './tool-log.ts';
@@ -32,11 +33,11 @@ interface ChatParts {
   readonly isQuiet: boolean;
   readonly isPlain: boolean;
   readonly lines: LineSource;
-  readonly assistant: Assistant;
+  /** Who answers. */
+  readonly run: Run;
   readonly customCommands: CustomCommands;
-  readonly openVerifiedTurn: (command: string) => Promise<RunTurn>;
   /** Saves the files of an answer to `prompt`. */
-  readonly openFiles: (prompt: string) => Promise<FileSaver>;
+  readonly openFiles: (prompt: string) => Promise<AnswerFiles>;
   readonly findPictures: NonNullable<RenderOptions['findPictures']>;
   /** The approval modes that the user may choose, in the order of Shift+Tab. */
   readonly modes: readonly ApprovalMode[];
@@ -47,17 +48,10 @@ interface ChatParts {
   readonly shell: Shell;
   readonly notifier: Notifier;
   readonly spending: Spending;
-  /** Saves the usage of the model calls made since it was last called; does nothing in a chat that is not saved. */
-  readonly recordUsage: (session: Session) => void;
-  readonly takeReports: () => readonly string[];
+  readonly reports: Reports;
   /** Flags to put after `gmn chat` in the command that resumes this chat. */
   readonly resumeFlags: string;
   readonly files: readonly string[];
-}
-
-export interface FileSaver {
-  /** Saves a file; the events to show. Throws AppError `usage`. */
-  add(file: AnswerFile): Promise<readonly TurnEvent[]>;
 }
 
 export interface Picture {
@@ -91,6 +85,8 @@ export interface Chat extends ChatParts {
   list(rows: readonly ListRow[]): Promise<void>;
   /** Writes a notice, wrapped at words; nothing with `--quiet`. */
   showNotice(text: string): Promise<void>;
+  /** Shows what the run has said since the last time. */
+  showReports(): Promise<void>;
   fail(error: AppError): Promise<void>;
 }
 
@@ -120,6 +116,9 @@ export function openChat(parts: ChatParts): Chat {
     sayDiff: async (diff) => (err.isStyled ? err.write(`${await styleDiff(stripControls(diff))}\n`) : say(diff)),
     list: (rows) => say(formatListRows(rows, chat.columns).join('\n')),
     showNotice: async (text) => (parts.isQuiet ? undefined : say(wrapText(text, chat.columns))),
+    showReports: async () => {
+      for (const message of parts.reports.take()) await chat.showNotice(message);
+    },
     fail: stderr.error,
   };
   return chat;

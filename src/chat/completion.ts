@@ -1,6 +1,6 @@
 import { findLastWord } from '../core/text/trim.ts';
+import type { PromptArguments, Servers } from '../engine/servers/servers.ts';
 import { createPathSearch, type PathSearch } from '../input/path-search.ts';
-import type { PromptArguments, Servers } from './assistant.ts';
 import type { Chat } from './chat.ts';
 import { type SlashCommand, splitWords } from './commands/command.ts';
 import { findServer } from './commands/servers.ts';
@@ -36,7 +36,7 @@ async function completeEntry(
   if (remote !== undefined) return remote;
   const [, name, gap, argument = ''] = /^\/([^\s/]*)(?:(\s+)([\s\S]*))?$/.exec(before) ?? [];
   if (name !== undefined && gap === undefined) {
-    const servers = (chat.assistant.servers?.all ?? []).filter(({ isUsable }) => isUsable);
+    const servers = (chat.run.facts.servers?.all ?? []).filter(({ isUsable }) => isUsable);
     const prompts = servers.map((server) => ({ insert: `/${server.name}:`, hint: 'prompts of this MCP server' }));
     return matchCandidates(0, before, [
       ...COMMANDS.map(toCandidate),
@@ -79,7 +79,11 @@ function toAliasCandidates({ aliases = [], ...command }: SlashCommand): readonly
  * AppError.
  */
 async function completeFromServers(
-  { assistant: { servers } }: Chat,
+  {
+    run: {
+      facts: { servers },
+    },
+  }: Chat,
   before: string,
   signal: AbortSignal,
 ): Promise<Completion | undefined> {

@@ -32,7 +32,7 @@ export async function runChat(chat: Chat, first: string | undefined): Promise<nu
   const failures: AppError[] = [];
   try {
     if (lines.isTerminal) await chat.showNotice(formatBanner(chat));
-    await reportNotices(chat);
+    await chat.showReports();
     if (lines.isTerminal) await showRecap(chat);
     const notice = unansweredNotice(chat.session);
     if (notice !== undefined && lines.isTerminal) await chat.showNotice(notice);
@@ -41,7 +41,7 @@ export async function runChat(chat: Chat, first: string | undefined): Promise<nu
   } finally {
     await lines.close();
     await chat.session.close();
-    await reportNotices(chat);
+    await chat.showReports();
     for (const line of await formatFarewell(chat)) await chat.showNotice(line);
   }
 }
@@ -59,7 +59,7 @@ async function answerEntries(chat: Chat, first: string | undefined, failures: Ap
       if (rest) await settlesWithin(rest, WIND_DOWN_MS, chat.clock, chat.signal);
       return leaving;
     }
-    await reportNotices(chat);
+    await chat.showReports();
     const outcome = await runCancellable(chat, (signal, hasLeft) =>
       answerEntry(chat, entry, { isLiteral, failures, signal, hasLeft, rest }),
     );
@@ -71,7 +71,7 @@ async function answerEntries(chat: Chat, first: string | undefined, failures: Ap
       await chat.silence();
       await chat.say('⏹ cancelled');
     } else if (outcome.result === 'leave') return { exitCode: 0 };
-    await reportNotices(chat);
+    await chat.showReports();
     isLiteral = false;
     entry = await readEntry(chat);
   }
@@ -83,16 +83,12 @@ function findExit({ signal }: Chat, { kind }: Entry): ChatExit | undefined {
   return kind === 'leave' ? { exitCode: FAULTS.interrupted.exitCode } : undefined;
 }
 
-async function reportNotices(chat: Chat): Promise<void> {
-  for (const message of chat.takeReports()) await chat.showNotice(message);
-}
-
 /** Returns `leave` if a signal of the system arrives while it waits. */
-async function readEntry({ lines, signal, isPlain, io, assistant }: Chat): Promise<Entry> {
+async function readEntry({ lines, signal, isPlain, io, run }: Chat): Promise<Entry> {
   try {
     const prompt = formatPromptMark({ isPlain, isStyled: io.err.isStyled });
     // The connection of the last turn is kept for a minute; a new one is ready by the time of Enter.
-    return await lines.read({ prompt, onFirstKey: () => assistant.preconnect() });
+    return await lines.read({ prompt, onFirstKey: () => run.facts.model.preconnect() });
   } catch (thrown) {
     if (signal.aborted) return { kind: 'leave' };
     throw thrown;

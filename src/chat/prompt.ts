@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Content, nameByQuestion, type Part, type StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
+import type { Notify } from '../core/event.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { buildPromptContent } from '../input/prompt.ts';
 import { inspectPath } from '../platform/files/read.ts';
@@ -27,14 +27,16 @@ export async function buildPrompt(
   signal: AbortSignal,
   { allowsMentions = true, question = words }: PromptOptions = {},
 ): Promise<StoredContent> {
-  const shown: (readonly [path: string, bytes: Uint8Array])[] = [];
+  const shown: ShownFile[] = [];
   try {
-    const events = buildContent(
-      chat,
-      { words, allowsMentions, files: chat.files, onAttached: (...file) => void shown.push(file) },
-      signal,
-    );
-    const content = await drainContent(events, chat.showNotice);
+    const source = {
+      words,
+      allowsMentions,
+      files: chat.files,
+      onAttached: (...file: ShownFile) => void shown.push(file),
+    };
+    const content = await buildContent(chat, { ...source, notify: chat.reports.notify }, signal);
+    await chat.showReports();
     checkRoomForPictures(chat, content.parts);
     for (const file of shown) await chat.changes.markShown(...file);
     for (const { label } of chat.pictures) await chat.showNotice(`+ ${label}`);
@@ -53,54 +55,36 @@ interface PromptOptions {
   readonly question?: string;
 }
 
+type ShownFile = readonly [path: string, bytes: Uint8Array];
+
 interface PromptSource {
   readonly words: string;
   readonly allowsMentions: boolean;
   readonly files: readonly string[];
   readonly onAttached: (path: string, bytes: Uint8Array) => void;
+  readonly notify: Notify;
 }
 
 function buildContent(
-  { assistant: { servers, fileSupport }, cwd, env, homes, clock }: Chat,
-  { words, allowsMentions, files, onAttached }: PromptSource,
+  { run: { facts }, cwd, env, homes, clock }: Chat,
+  { words, ...source }: PromptSource,
   signal: AbortSignal,
-): AsyncGenerator<TurnEvent, Content> {
-  return buildPromptContent({
-    ...{
-      prompt: words,
-      allowsMentions,
-      files,
-      onAttached,
-      cwd,
-      env,
-      homes,
-      clock,
-      signal,
-      stdin: NO_STDIN,
-      fileSupport,
-    },
-    stdinMode: 'never',
-    readResource: servers?.readResource,
-  });
-}
-
-async function drainContent(
-  events: AsyncGenerator<TurnEvent, Content>,
-  showNotice: (text: string) => Promise<void>,
 ): Promise<Content> {
-  for (;;) {
-    const step = await events.next();
-    if (step.done) return step.value;
-    if (step.value.type === 'notice') await showNotice(step.value.message);
-  }
+  return buildPromptContent({
+    ...source,
+    ...{ prompt: words, cwd, env, homes, clock, signal },
+    ...{ stdin: NO_STDIN, stdinMode: 'never' },
+    fileSupport: facts.model.fileSupport,
+    readResource: facts.servers?.readResource,
+  });
 }
 
 /** Otherwise a file that cannot be sent would make every later prompt fail. */
 async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
   const isSendable = async (files: readonly string[]): Promise<boolean> => {
     try {
-      const source = { words: 'x', allowsMentions: false, files, onAttached: () => {} };
-      await drainContent(buildContent(chat, source, signal), async () => {});
+      const source = { words: 'x', allowsMentions: false, files, onAttached: () => {}, notify: () => {} };
+      await buildContent(chat, source, signal);
       return true;
     } catch {
       return false;

@@ -68,10 +68,10 @@ export async function copyConversation({ setup, records, compactions }: Session,
 /**
  * The chat's session as saved. If it is not, or not fully, on disk, it is built from memory without its original times.
  */
-export async function readSavedSession({ store, session, cwd, clock, assistant }: Chat): Promise<SavedSession> {
+export async function readSavedSession({ store, session, cwd, clock, run }: Chat): Promise<SavedSession> {
   if (session.isSaved) return store.read(await store.find(session.id));
   const { id, name, turns, contents, records, unanswered } = session;
-  const { model } = assistant.agent.request;
+  const { model } = run.facts.agent.request;
   const at = clock.now();
   const first = contents.find(({ role }) => role === 'user');
   return {

@@ -1,13 +1,20 @@
+import type { ApprovalMode } from '../approval/policy.ts';
 import { AppError } from '../core/error.ts';
 import type { Session, SessionSetup } from '../core/session.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import type { Setup } from './assistant.ts';
+import type { RunSetup } from '../engine/setup.ts';
 import { describeMode } from './banner.ts';
 import type { Chat } from './chat.ts';
 import { formatRecap } from './recap.ts';
 
-export function toSessionSetup({ model, systemText, appendText, start }: Setup): SessionSetup {
-  return { model, systemText, appendText, start };
+export function findMode({ run }: Pick<Chat, 'run'>): ApprovalMode {
+  return run.facts.setup.approvalMode ?? 'default';
+}
+
+/** Throws AppError; then nothing changes. */
+export async function changeRun(chat: Chat, wanted: Partial<RunSetup>): Promise<void> {
+  await chat.run.change(wanted);
+  await chat.showReports();
 }
 
 /** What a session brings back; `model` is absent if there is nothing to say about it. */
@@ -32,8 +39,8 @@ export async function showRecap({ session, columns, isPlain, isQuiet, io: { err 
 }
 
 export async function switchToNextMode(chat: Chat): Promise<undefined> {
-  const { modes, assistant } = chat;
-  await setMode(chat, modes[(modes.indexOf(assistant.setup.mode) + 1) % modes.length] ?? 'default');
+  const { modes } = chat;
+  await setMode(chat, modes[(modes.indexOf(findMode(chat)) + 1) % modes.length] ?? 'default');
 }
 
 export async function setMode(chat: Chat, wanted: string): Promise<void> {
@@ -44,6 +51,6 @@ export async function setMode(chat: Chat, wanted: string): Promise<void> {
       hint: isYolo ? 'Start with: gmn chat --yolo' : `Choose one of: ${chat.modes.join(', ')}`,
     });
   }
-  for (const notice of await chat.assistant.change({ mode })) await chat.showNotice(notice);
+  await changeRun(chat, { approvalMode: mode });
   await chat.say(`${mode}: ${describeMode(mode)}`);
 }

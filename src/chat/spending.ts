@@ -10,8 +10,6 @@ export interface Spending {
   readonly cost: number | undefined;
   /** What is left of `--max-cost` in dollars, if that was given. */
   readonly left: number | undefined;
-  /** The calls added since `takeCalls` was last called. */
-  takeCalls(): readonly BilledCall[];
 }
 
 interface SpendingOptions {
@@ -20,13 +18,11 @@ interface SpendingOptions {
 }
 
 export function createSpending({ overrides, left }: SpendingOptions): Spending {
-  const pending: BilledCall[] = [];
   let usage = NO_USAGE;
   let cost: number | undefined;
   let isUnknown = false;
   return {
     add(call) {
-      pending.push(call);
       usage = addUsage(usage, call.usage);
       const more = sumCosts([call], overrides);
       isUnknown ||= more === undefined;
@@ -41,6 +37,5 @@ export function createSpending({ overrides, left }: SpendingOptions): Spending {
     get left() {
       return left?.();
     },
-    takeCalls: () => pending.splice(0),
   };
 }

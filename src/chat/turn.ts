@@ -1,16 +1,15 @@
-import { createMemoryHistory, type RunTurn } from '../agent/agent.ts';
-import { runTurn } from '../agent/turn.ts';
 import type { Content, StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import { settle, type TurnEvent } from '../core/event.ts';
+import type { AnswerFiles } from '../engine/answer-files.ts';
+import { type Conversation, createUnsavedConversation } from '../engine/conversation.ts';
+import type { Verification } from '../engine/verify.ts';
 import { callEvery, nextTurn } from '../platform/runtime/clock.ts';
 import { loadLive } from '../render/lazy.ts';
 import type { LiveArea } from '../render/live.ts';
-import type { Renderer } from '../render/renderer.ts';
+import { type Renderer, showInOrder } from '../render/renderer.ts';
 import { textRenderer } from '../render/text.ts';
-import type { Assistant } from './assistant.ts';
-import type { Chat, FileSaver } from './chat.ts';
-import { toSessionSetup } from './setup.ts';
+import type { Chat } from './chat.ts';
+import { findMode } from './setup.ts';
 import { windowNotice } from './window.ts';
 
 /**
@@ -19,80 +18,100 @@ import { windowNotice } from './window.ts';
  * Returns the failure, if any, already shown.
  */
 export async function askPrompt(chat: Chat, prompt: StoredContent, signal: AbortSignal): Promise<AppError | undefined> {
-  const { assistant, session, stats, toolLog, changes, notifier } = chat;
-  const agent = { ...assistant.agent, onReply: stats.measureWindow };
-  const tokensBefore = stats.windowTokens;
+  const { run, session, stats, toolLog, changes, notifier } = chat;
   chat.lastPrompt = prompt;
   stats.addTurn();
   changes.begin(session);
-  session.choose(toSessionSetup(assistant.setup));
   const before = session.contents.length;
-  const run = await chooseRun(chat);
+  const verify = await chooseVerification(chat);
   notifier.start();
-  const events = saveFiles(run(agent, { history: session, prompt, signal, tokensBefore }), chat, prompt);
-  const failure = await showTurn(chat, events, {
-    onEvent: (event) => {
+  const events = run.turn(prompt, {
+    conversation: toConversation(chat),
+    signal,
+    verify,
+    openFiles: () => openChatFiles(chat, prompt),
+    tokensBefore: stats.windowTokens,
+    onReply: stats.measureWindow,
+    onCall: chat.spending.add,
+  });
+  let failure: AppError | undefined;
+  await withRenderer(chat, async (render) => {
+    for await (const event of events) {
       stats.addEvent(event);
       toolLog.add(event);
-    },
-    isKept: () => session.contents.length > before + 1,
-    signal,
+      if (event.type !== 'failure') await render(event);
+      else {
+        failure = event.error;
+        await render({ type: 'failure', error: toChatError(chat, event.error, { before, signal }) });
+      }
+    }
   });
-  chat.recordUsage(session);
   if (!signal.aborted) await notifier.notify('ended');
-  if (failure !== undefined && session.contents.length === before + 1) await session.retractPrompt();
-  else if (!signal.aborted) await warnIfWindowFull(chat);
+  const isRetracted = failure !== undefined && session.contents.length === before;
+  if (!isRetracted && !signal.aborted) await warnIfWindowFull(chat);
   return failure;
 }
 
+/** Every step is written before the next; a prompt without a reply is removed, and waits for `/retry`. */
+function toConversation({ session, isSaved }: Chat): Conversation {
+  const before = session.contents.length;
+  return {
+    history: session,
+    sessionId: isSaved ? session.id : undefined,
+    keepSetup: session.choose,
+    async save() {
+      if (session.contents.length === before + 1) await session.retractPrompt();
+      return { notices: [] };
+    },
+  };
+}
+
 /** A file that cannot be saved is reported, and the turn goes on: the session has it. */
-async function* saveFiles(
-  events: AsyncIterable<TurnEvent>,
-  { openFiles }: Chat,
-  { parts }: Content,
-): AsyncGenerator<TurnEvent, void> {
-  let files: FileSaver | undefined;
-  for await (const event of events) {
-    if (event.type !== 'file') {
-      yield event;
-      continue;
-    }
-    const textPart = parts.findLast((part) => 'text' in part);
-    files ??= await openFiles(textPart !== undefined && 'text' in textPart ? textPart.text : '');
-    try {
-      yield* await files.add(event.file);
-    } catch (thrown) {
-      const { message, hint = '' } = AppError.from(thrown);
-      yield { type: 'notice', message: `${message}. ${hint}`.trim() };
-    }
-  }
+async function openChatFiles(chat: Chat, { parts }: Content): Promise<AnswerFiles> {
+  const textPart = parts.findLast((part) => 'text' in part);
+  const files = await chat.openFiles(textPart !== undefined && 'text' in textPart ? textPart.text : '');
+  return {
+    ...files,
+    add: (file) =>
+      files.add(file).catch((thrown: unknown) => {
+        const { message, hint = '' } = AppError.from(thrown);
+        return [{ type: 'notice', message: `${message}. ${hint}`.trim() }];
+      }),
+  };
 }
 
-async function chooseRun(chat: Chat): Promise<RunTurn> {
-  const { verify, assistant } = chat;
-  if (verify === undefined) return runTurn;
-  const why = findVerifyObstacle(assistant);
-  if (why === undefined) return chat.openVerifiedTurn(verify);
+const VERIFY_HINT = 'What the model changed is kept: /undo takes it back. /verify off ends this.';
+
+async function chooseVerification(chat: Chat): Promise<Verification | undefined> {
+  const { verify: command } = chat;
+  if (command === undefined) return undefined;
+  const why = findVerifyObstacle(chat);
+  if (why === undefined) return { command, hint: VERIFY_HINT };
   await chat.showNotice(`/verify is not run ${why}.`);
-  return runTurn;
+  return undefined;
 }
 
-export function findVerifyObstacle({ setup, agent }: Pick<Assistant, 'setup' | 'agent'>): string | undefined {
-  if (setup.mode === 'plan') return 'in plan mode, which changes nothing';
-  return agent.tools.length === 0 ? 'without tools' : undefined;
+export function findVerifyObstacle(chat: Pick<Chat, 'run'>): string | undefined {
+  if (findMode(chat) === 'plan') return 'in plan mode, which changes nothing';
+  return chat.run.facts.agent.tools.length === 0 ? 'without tools' : undefined;
 }
 
+/** Asks about the conversation, without tools; nothing of it is kept. Only progress is shown. Throws AppError. */
 export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {
-  const { assistant, session } = chat;
-  const agent = { ...assistant.agent, tools: [] };
-  const history = createMemoryHistory({ earlier: session.contents, compacted: session.compactions });
+  const { run, session, isSaved } = chat;
+  const { contents: earlier, compactions: compacted } = session;
+  const conversation = {
+    ...createUnsavedConversation({ earlier, compacted }),
+    sessionId: isSaved ? session.id : undefined,
+  };
+  const agent = { ...run.facts.agent, tools: [] };
   let text = '';
   await withRenderer(chat, async (render) => {
-    for await (const event of settle(runTurn(agent, { history, prompt: question, signal }))) {
+    for await (const event of run.turn(question, { conversation, agent, signal, onCall: chat.spending.add })) {
       if (event.type === 'text') text += event.delta;
-      // Only progress is shown; the `end` event below removes it from the screen.
       else if (event.type !== 'failure') await render(event);
       else {
+        // Removes the progress from the screen.
         await render({ type: 'end', finishReason: '', usage: {}, model: '' });
         throw event.error;
       }
@@ -101,33 +120,11 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
   return text;
 }
 
-interface ShowOptions {
-  readonly onEvent: (event: TurnEvent) => void;
-  readonly isKept: () => boolean;
-  readonly signal: AbortSignal;
-}
-
-async function showTurn(
-  chat: Chat,
-  events: AsyncIterable<TurnEvent>,
-  options: ShowOptions,
-): Promise<AppError | undefined> {
-  let failure: AppError | undefined;
-  await withRenderer(chat, async (render) => {
-    for await (const event of settle(events)) {
-      options.onEvent(event);
-      if (event.type !== 'failure') await render(event);
-      else {
-        failure = event.error;
-        await render({ type: 'failure', error: toChatError(chat, event.error, options) });
-      }
-    }
-  });
-  return failure;
-}
-
 function withRenderer(chat: Chat, work: (render: Renderer) => Promise<void>): Promise<void> {
-  return withLive(chat, (live) => work(createTurnRenderer(chat, live)));
+  return withLive(chat, (live) => {
+    const show = showInOrder(createTurnRenderer(chat, live));
+    return chat.reports.showWith(show, () => work(show));
+  });
 }
 
 /** Shows what is typed, and the status, below what `work` shows in the area; without an area if nothing can be drawn. */
@@ -148,11 +145,11 @@ export async function withLive<Result>(
 }
 
 /** Create one per turn: it tracks the position in the line. */
-function createTurnRenderer({ io, isQuiet, isPlain, assistant, clock, findPictures }: Chat, live?: LiveArea): Renderer {
+function createTurnRenderer({ io, isQuiet, isPlain, run, clock, findPictures }: Chat, live?: LiveArea): Renderer {
   return textRenderer(io, {
     live,
     quiet: isQuiet,
-    showThoughts: assistant.setup.showThoughts,
+    showThoughts: run.facts.setup.showThoughts ?? false,
     showUsage: false,
     render: isPlain ? 'never' : 'auto',
     rawOutput: false,
@@ -167,14 +164,18 @@ function createTurnRenderer({ io, isQuiet, isPlain, assistant, clock, findPictur
   });
 }
 
-function toChatError({ signal: chatSignal }: Chat, error: AppError, { isKept, signal }: ShowOptions): AppError {
+function toChatError(
+  { signal: chatSignal, session }: Chat,
+  error: AppError,
+  { before, signal }: { readonly before: number; readonly signal: AbortSignal },
+): AppError {
   if (error.fault === 'api' && error.details.objection === 'length') {
     return error.with({
       hint: '/compress replaces the conversation with a summary; leave out a file that is too long.',
     });
   }
   if (!signal.aborted || chatSignal.aborted) return error;
-  const kept = isKept() ? 'partial answer kept' : 'nothing had arrived';
+  const kept = session.contents.length > before + 1 ? 'partial answer kept' : 'nothing had arrived';
   return new AppError('interrupted', `⏹ cancelled; ${kept}. Press Ctrl+C again on an empty line to leave.`);
 }
 

@@ -10,13 +10,14 @@ import { formatDollars } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { measureWidth } from '../core/text/width.ts';
 import { estimateTokens } from '../core/usage.ts';
+import type { RunFacts } from '../engine/run.ts';
 import { findPromptWindow } from '../models/table.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
 import { clipText } from '../render/spinner.ts';
-import type { Assistant } from './assistant.ts';
 import { describeMode } from './banner.ts';
 import type { Chat } from './chat.ts';
 import type { FitStatus } from './line/source.ts';
+import { findMode } from './setup.ts';
 
 const NOTICE_SHARE = 0.8;
 
@@ -31,14 +32,15 @@ interface WindowShare {
  * only the model, which stays, is ever cut.
  */
 export function formatStatus(chat: Chat): FitStatus {
-  const { assistant, stats, files, notes, pictures, spending } = chat;
-  const { model } = assistant.agent.request;
-  const limit = findWindowLimit(assistant);
+  const { run, stats, files, notes, pictures, spending } = chat;
+  const { facts } = run;
+  const { model } = facts.agent.request;
+  const limit = findWindowLimit(facts);
   const attached = files.length + notes.length + pictures.length;
   const room = limit && `${formatRoom(stats.windowTokens ?? estimateSize(chat), limit)} of the window left`;
   const items = {
     model: sanitize(model),
-    mode: assistant.tools.length === 0 ? 'no tools' : describeMode(assistant.setup.mode),
+    mode: facts.tools.length === 0 ? 'no tools' : describeMode(findMode(chat)),
     room: room || '',
     cost: spending.cost === undefined ? '' : formatDollars(spending.cost),
     attached: attached === 0 ? '' : `${attached} attached`,
@@ -64,13 +66,13 @@ function formatRoom(tokens: number, limit: number): string {
 }
 
 /** Undefined also if gmn compacts the conversation by itself. */
-export function windowNotice({ stats: { windowTokens }, assistant }: Chat): string | undefined {
-  const limit = assistant.agent.compaction === undefined ? findWindowLimit(assistant) : undefined;
+export function windowNotice({ stats: { windowTokens }, run: { facts } }: Chat): string | undefined {
+  const limit = facts.agent.compaction === undefined ? findWindowLimit(facts) : undefined;
   if (limit === undefined || windowTokens === undefined || windowTokens < limit * NOTICE_SHARE) return undefined;
   return `${formatPercent(windowTokens, limit)} of the model's window is full. /compress replaces the conversation with a summary.`;
 }
 
-export function findWindowLimit({ agent }: Pick<Assistant, 'agent'>): number | undefined {
+export function findWindowLimit({ agent }: Pick<RunFacts, 'agent'>): number | undefined {
   return agent.compaction?.windowTokens ?? findPromptWindow(agent.request.model);
 }
 
@@ -79,7 +81,7 @@ export function formatPercent(tokens: number, limit: number): string {
   return `${share < 10 ? share.toFixed(1) : Math.round(share)} %`;
 }
 
-type WindowContents = Pick<Chat, 'assistant'> & {
+type WindowContents = Pick<Chat, 'run'> & {
   readonly session: Pick<Chat['session'], 'contents' | 'compactions'>;
 };
 
@@ -89,8 +91,8 @@ export function prepareWindow(session: WindowContents['session']): Promise<void>
 }
 
 /** What the next request will contain, estimated at four characters of plain text per token. */
-export function estimateShares({ session, assistant }: WindowContents): readonly WindowShare[] {
-  const { agent, contextText } = assistant;
+export function estimateShares({ session, run }: WindowContents): readonly WindowShare[] {
+  const { agent, contextText } = run.facts;
   const declared = agent.tools.map(({ name, description, input }) => JSON.stringify({ name, description, input }));
   const system = agent.request.systemInstruction;
   const sent = listSent(session);

@@ -1,6 +1,4 @@
-import { createLazyRedaction } from '../app/agent.ts';
-import type { Budget } from '../app/budget.ts';
-import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelOptions, openModel } from '../app/model.ts';
+import { createNoticeCollector } from '../app/notice-collector.ts';
 import { createQueries } from '../app/queries.ts';
 import type { PrintOptions } from '../app/report.ts';
 import { readSetting } from '../config/keys.ts';
@@ -8,6 +6,9 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../core/usage.ts';
+import { createLazyRedaction } from '../engine/agent.ts';
+import type { Budget } from '../engine/budget.ts';
+import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelOptions, openModel } from '../engine/model.ts';
 import { findNamedFile, resolveNamedFile } from '../input/named-file.ts';
 import { splitLines } from '../mcp/wire/lines.ts';
 import { BUILT_IN, EMBEDDING_MODEL } from '../models/table.ts';
@@ -49,13 +50,14 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
   const wanted = parseEmbedOptions(options);
   await checkFiles(options.args, app);
   const budget = await openEmbedBudget(options, app);
-  const opened = await openModel({ ...pickModelOptions(options), builtIn: BUILT_IN }, app, { budget });
+  const { notify } = createNoticeCollector({ quiet: options.quiet }, app);
+  const opened = await openModel({ ...pickModelOptions(options), builtIn: BUILT_IN }, app, { budget, notify });
   const stop = new AbortController();
   const signal = AbortSignal.any([app.signal, stop.signal]);
   try {
     if (opened.backend === 'code-assist') throw noEmbeddingsError();
     const report = options.quiet ? undefined : createStderr(app.io.err);
-    for (const notice of [...(app.notices ?? []), ...opened.notices]) await report?.notice(notice);
+    for (const notice of app.notices ?? []) await report?.notice(notice);
     const queries = await createQueries(opened, app);
     const redaction = createLazyRedaction(app);
     const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
@@ -99,7 +101,7 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
 
 async function openEmbedBudget({ maxCost }: EmbedOptions, app: App): Promise<Budget | undefined> {
   if (maxCost === undefined) return undefined;
-  return (await import('../app/budget.ts')).openBudget({ maxCost, hint: 'Raise --max-cost, or embed less.' }, app);
+  return (await import('../engine/budget.ts')).openBudget({ maxCost, hint: 'Raise --max-cost, or embed less.' }, app);
 }
 
 function saveUsage(call: BilledCall, { homes, cwd, clock }: App): void {
@@ -112,8 +114,8 @@ async function sumCost(call: BilledCall, app: App): Promise<number | undefined> 
   return sumCosts([call], readSetting((await app.settings()).document ?? {}, 'prices'));
 }
 
-function pickModelOptions({ auth, backend, demo, retries, quiet }: EmbedOptions): ModelOptions {
-  return { auth, backend, demo, retries, quiet };
+function pickModelOptions({ auth, backend, demo, retries }: EmbedOptions): ModelOptions {
+  return { auth, backend, demo, retries };
 }
 
 /** Keeps the order, with up to `CONCURRENCY` requests in flight. True if there was nothing to write. */

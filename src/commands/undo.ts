@@ -1,9 +1,9 @@
 import { type PrintOptions, printReport } from '../app/report.ts';
-import { createUndoStore } from '../app/undo-store.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
 import { listStateDirectories } from '../core/text/secrets.ts';
+import { createUndoStore } from '../engine/undo-store.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { type Change, undoAll } from '../tools/workspace/journal.ts';

@@ -58,6 +58,11 @@ export type TurnEvent =
   | { readonly type: 'notice'; readonly message: string; readonly isDenial?: true }
   | Ending;
 
+export type NoticeEvent = Extract<TurnEvent, { type: 'notice' | 'wait' }>;
+
+/** Says something beside the answer: a message to the user, or what the run waits for. It is shown before later events. */
+export type Notify = (notice: string | NoticeEvent) => void;
+
 /** Every event stream has exactly one of these, as its last event. */
 type Ending =
   | {
@@ -128,6 +133,10 @@ export function* toFailure(thrown: unknown, sessionId?: string): Generator<Endin
   const error = AppError.from(thrown);
   yield { type: 'failure', error, sessionId };
   error.isReported = true;
+}
+
+export function toNoticeEvent(notice: Parameters<Notify>[0]): NoticeEvent {
+  return typeof notice === 'string' ? { type: 'notice', message: notice } : notice;
 }
 
 export function toNotices(messages: readonly string[]): readonly Extract<TurnEvent, { type: 'notice' }>[] {

@@ -1,6 +1,5 @@
 import { nameByQuestion, type Part, type StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
 import {
   type Attachments,
   createAttachments,
@@ -19,49 +18,52 @@ import { readStdin, type StdinInput } from './stdin.ts';
  * A prompt with attachments. Files are checked before waiting for stdin. Has no parts if there is only white space.
  * `prompt` must not be blank.
  */
-export async function* assembleContent(input: PromptInput): AsyncGenerator<TurnEvent, StoredContent> {
-  const parts = yield* assembleParts(input);
+export async function assembleContent(input: PromptInput): Promise<StoredContent> {
+  const parts = await assembleParts(input);
   return nameByQuestion({ role: 'user', parts }, input.question ?? input.prompt);
 }
 
-async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
-  const { cwd, env, homes, signal, onAttached } = input;
+async function assembleParts(input: PromptInput): Promise<readonly Part[]> {
+  const { cwd, env, homes, signal, onAttached, notify } = input;
   const attachments = createAttachments(input.fileSupport ?? NO_FILE_SUPPORT);
-  const context = { cwd, env, homes, signal, onAttached, attachments };
+  const context = { cwd, env, homes, signal, onAttached, notify, attachments };
   const { readResource } = input;
   let { prompt } = input;
   let stdinPlace: number | undefined;
   if (input.files.length > 0) {
     const { addFiles } = await import('./files.ts');
-    stdinPlace = yield* addFiles(input.files, context);
+    stdinPlace = await addFiles(input.files, context);
   }
   let stdinType: StdinTarget['stdinType'];
   if (input.otherAttachments !== undefined) {
     const { addOtherAttachments } = await import('./other-attachments.ts');
     ({ stdinPlace, stdinType } = await addOtherAttachments(input.otherAttachments, { ...context, stdinPlace }));
   }
-  const attachMentions = async function* (text: string): AsyncGenerator<TurnEvent, string> {
+  const attachMentions = async (text: string): Promise<string> => {
     if (!input.allowsMentions || !text.includes('@')) return text;
     const { addMentions } = await import('./mentions.ts');
-    return yield* addMentions(text, { ...context, readResource });
+    return addMentions(text, { ...context, readResource });
   };
-  if (prompt !== undefined) prompt = yield* attachMentions(prompt);
+  if (prompt !== undefined) prompt = await attachMentions(prompt);
   if (stdinPlace !== undefined && input.stdinMode === 'never') {
     throw new AppError('usage', '- needs stdin, and --no-stdin forbids it', { hint: 'Use only one of them.' });
   }
-  const bytes = yield* readStdin({
+  const bytes = await readStdin({
     stdin: input.stdin,
     mode: stdinPlace === undefined ? input.stdinMode : 'always',
     hasPrompt: prompt !== undefined,
     env: input.env,
     clock: input.clock,
     signal: input.signal,
-    spool: attachments.support.hasUploads ? async () => (await import('./large-stdin.ts')).openStdinSpool() : undefined,
+    notify,
+    ...(attachments.support.hasUploads
+      ? { spool: async () => (await import('./large-stdin.ts')).openStdinSpool() }
+      : {}),
     hint: attachments.support.hint,
   });
   let stdinText = await addStdin(bytes, { place: stdinPlace, type: stdinType, attachments });
   if (input.allowsStdinMentions && prompt === undefined && stdinText !== undefined)
-    stdinText = yield* attachMentions(stdinText);
+    stdinText = await attachMentions(stdinText);
   return buildParts(attachments, [stdinText, prompt], signal);
 }
 

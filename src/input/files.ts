@@ -1,6 +1,6 @@
 import { basename, dirname, join, posix, resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
+import type { Notify } from '../core/event.ts';
 import type { FileSupport } from '../core/files.ts';
 import type { Env } from '../core/io.ts';
 import { sniffEncoding } from '../core/text/decode.ts';
@@ -43,7 +43,9 @@ export interface FileContext {
   readonly homes: PromptInput['homes'] | undefined;
   readonly signal: AbortSignal;
   readonly attachments: Attachments;
-  readonly onAttached?: OnAttached;
+  /** Gets what was attached, and what was left out. */
+  readonly notify: Notify;
+  readonly onAttached?: OnAttached | undefined;
 }
 
 export interface WalkContext extends FileContext, Withholding {}
@@ -58,26 +60,23 @@ export async function createWalkContext<Context extends NamingContext>(
  * Attaches the files, directories and globs of `-f`, in order. Returns the index for stdin if one of them is `-`.
  * Throws AppError `usage` for a value without anything to send.
  */
-export async function* addFiles(
-  values: readonly string[],
-  context: FileContext,
-): AsyncGenerator<TurnEvent, number | undefined> {
+export async function addFiles(values: readonly string[], context: FileContext): Promise<number | undefined> {
   const walked = await createWalkContext(context);
   let stdinPlace: number | undefined;
   for (const value of values) {
     context.signal.throwIfAborted();
     if (value === '-' || value === '/dev/stdin') stdinPlace ??= context.attachments.items.length;
-    else yield* addValue(value, walked);
+    else await addValue(value, walked);
   }
   return stdinPlace;
 }
 
-async function* addValue(value: string, context: WalkContext): AsyncGenerator<TurnEvent, void> {
+async function addValue(value: string, context: WalkContext): Promise<void> {
   if (value === '') throw new AppError('usage', '-f was given an empty path', { hint: 'Name a file: -f <path>' });
   const found = await findNamedFile(value, context);
   if (found?.kind === 'directory') {
     throwIfWithheld(value, found, context);
-    if ((yield* addDirectory(value, found, context)) !== undefined) return;
+    if ((await addDirectory(value, found, context)) !== undefined) return;
     throw new AppError('usage', `no files to send in ${value}`, {
       hint: 'It is empty, or its files are left out by .gitignore or .geminiignore; name them one by one.',
     });
@@ -90,7 +89,7 @@ async function* addValue(value: string, context: WalkContext): AsyncGenerator<Tu
     });
   }
   if (!GLOB.test(value)) throw await missingFileError(value, context.cwd);
-  return yield* addGlob(value, context);
+  return await addGlob(value, context);
 }
 
 async function addBucketFile(value: string, { attachments }: FileContext): Promise<void> {
@@ -157,17 +156,17 @@ export async function loadFile(
  * Attaches the files of a directory; notices say what was skipped. Undefined if it has no files. Throws AppError
  * `usage` if there is too much.
  */
-export async function* addDirectory(
+export async function addDirectory(
   name: string,
   found: FoundPath,
   context: WalkContext,
-): AsyncGenerator<TurnEvent, readonly AttachedItem[] | undefined> {
+): Promise<readonly AttachedItem[] | undefined> {
   const walked = await collectFiles({ root: found.path, name, context });
   if (isEmpty(walked)) return undefined;
-  return yield* addWalked(walked, { root: found.path, name, context });
+  return await addWalked(walked, { root: found.path, name, context });
 }
 
-async function* addGlob(pattern: string, context: WalkContext): AsyncGenerator<TurnEvent, void> {
+async function addGlob(pattern: string, context: WalkContext): Promise<void> {
   const { base: name, below } = splitGlob(toSlashes(pattern));
   const { matches, depth } = compileGlob(below, { isCaseSensitive: true, hasBraces: true, hidesDots: true });
   const found = await inspectPath(resolve(context.cwd, name), name);
@@ -179,7 +178,7 @@ async function* addGlob(pattern: string, context: WalkContext): AsyncGenerator<T
   const glob = { accepts: matches, maxDepth: depth };
   const walked = await collectFiles({ root: found.path, name: pattern, context, glob });
   if (isEmpty(walked)) throw noMatch;
-  yield* addWalked(walked, { root: found.path, name, context });
+  await addWalked(walked, { root: found.path, name, context });
 }
 
 /** Throws AppError `usage`: naming a directory is not naming each of its files. */
@@ -262,7 +261,7 @@ function tooManyFilesError(name: string, limit: string): AppError {
   });
 }
 
-async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerator<TurnEvent, readonly AttachedItem[]> {
+async function addWalked(walked: WalkResult, target: WalkTarget): Promise<readonly AttachedItem[]> {
   const { root, context } = target;
   const toDisplayName = (below: string): string => toPlainName(posix.join(toSlashes(target.name), below));
   const added: AttachedItem[] = [];
@@ -281,17 +280,21 @@ async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerato
     if (bytes !== undefined) context.onAttached?.(path, bytes);
     added.push(item);
   }
-  yield* reportSkipped('neither text nor media that can be sent', notText.map(toDisplayName));
+  reportSkipped('neither text nor media that can be sent', notText.map(toDisplayName), context.notify);
   const { model, reader } = context.attachments.support.officeGap ?? {};
-  yield* reportSkipped(`Office files, which ${model} does not read; -m ${reader} does`, office.map(toDisplayName));
-  yield* reportSkipped('may hold secrets; to send one, name it with -f', walked.secrets.map(toDisplayName));
-  yield* reportSkipped('symbolic links', walked.links.map(toDisplayName));
+  reportSkipped(
+    `Office files, which ${model} does not read; -m ${reader} does`,
+    office.map(toDisplayName),
+    context.notify,
+  );
+  reportSkipped('may hold secrets; to send one, name it with -f', walked.secrets.map(toDisplayName), context.notify);
+  reportSkipped('symbolic links', walked.links.map(toDisplayName), context.notify);
   return added;
 }
 
 const MAX_NAMES = 3;
 
-function* reportSkipped(why: string, names: readonly string[]): Generator<TurnEvent, void> {
+function reportSkipped(why: string, names: readonly string[], notify: Notify): void {
   if (names.length === 0) return;
   const some = names.slice(0, MAX_NAMES).join(', ') + (names.length > MAX_NAMES ? ', …' : '');
   const directories = names.filter((name) => name.endsWith('/')).length;
@@ -300,7 +303,7 @@ function* reportSkipped(why: string, names: readonly string[]): Generator<TurnEv
     ...(files > 0 ? [plural(files, 'file')] : []),
     ...(directories > 0 ? [`${directories} ${directories === 1 ? 'directory' : 'directories'}`] : []),
   ];
-  yield { type: 'notice', message: `left out ${count.join(' and ')} (${why}): ${some}` };
+  notify(`left out ${count.join(' and ')} (${why}): ${some}`);
 }
 
 function isEmpty({ files, secrets, links }: WalkResult): boolean {

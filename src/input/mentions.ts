@@ -1,12 +1,11 @@
 import { basename, dirname, resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
 import { formatSize } from '../core/text/format.ts';
 import { contains } from '../core/text/path.ts';
 import { describeMedia } from '../core/text/picture.ts';
 import { type FoundPath, inspectPath } from '../platform/files/read.ts';
 import { readRulesAboveNamed, readRulesWithin, unreadableRulesError } from '../tools/search/ignore.ts';
-import { type Attachments, describeUnsendable, isAttachment, toAttachment, toPlainName } from './attachment.ts';
+import { describeUnsendable, isAttachment, toAttachment, toPlainName } from './attachment.ts';
 import { addDirectory, createWalkContext, type FileContext, loadFile, type WalkContext } from './files.ts';
 import { createFindElsewhere, describeMissingPath, type FindElsewhere } from './missing-path.ts';
 import type { ReadResource, Resource } from './prompt-input.ts';
@@ -16,7 +15,7 @@ import type { ReadResource, Resource } from './prompt-input.ts';
  * that `\@` loses its backslash. A mention that is not a file may be a resource of an MCP server. Ignored files,
  * possible secrets, unknown resources and what looks like a path of no file are not attached, and a notice says so. Any other mention is plain text.
  */
-export async function* addMentions(prompt: string, given: MentionOptions): AsyncGenerator<TurnEvent, string> {
+export async function addMentions(prompt: string, given: MentionOptions): Promise<string> {
   const context = { ...given, findElsewhere: createFindElsewhere(given) };
   const walked = await createWalkContext(context);
   let text = '';
@@ -26,12 +25,12 @@ export async function* addMentions(prompt: string, given: MentionOptions): Async
     context.signal.throwIfAborted();
     const mention = await resolveMention(piece.paths, context.cwd);
     if (mention === undefined) {
-      yield* attachResource(piece.paths, context);
+      await attachResource(piece.paths, context);
       continue;
     }
     const refusal = await findMentionRefusal(mention, walked);
-    if (refusal === undefined) yield* attachMention(mention, walked);
-    else yield { type: 'notice', message: `not attached: @${mention.name} ${refusal}` };
+    if (refusal === undefined) await attachMention(mention, walked);
+    else context.notify(`not attached: @${mention.name} ${refusal}`);
   }
   return text;
 }
@@ -44,17 +43,17 @@ interface MentionContext extends MentionOptions {
   readonly findElsewhere: FindElsewhere;
 }
 
-async function* attachResource(mentions: readonly string[], context: MentionContext): AsyncGenerator<TurnEvent, void> {
+async function attachResource(mentions: readonly string[], context: MentionContext): Promise<void> {
   const { readResource, signal, attachments } = context;
   try {
     const resource = await readResource?.(mentions, signal);
-    if (resource === undefined) yield* reportUnresolved(mentions, context);
-    else if (attachments.isNew(`@${resource.uri}`)) yield* addResource(resource, attachments);
+    if (resource === undefined) await reportUnresolved(mentions, context);
+    else if (attachments.isNew(`@${resource.uri}`)) addResource(resource, context);
   } catch (thrown) {
     signal.throwIfAborted();
     const { fault, message } = AppError.from(thrown);
     if (fault !== 'mcp') throw thrown;
-    yield { type: 'notice', message: `not attached: @${mentions[0]}: ${message}` };
+    context.notify(`not attached: @${mentions[0]}: ${message}`);
   }
 }
 
@@ -62,15 +61,12 @@ async function* attachResource(mentions: readonly string[], context: MentionCont
 const RESOURCE = /^(?!(?:https?|ftp|file|ssh|git|mailto|data):)([^\s:/@]+):(?:\/\/|[a-z][a-z\d+.-]*:)./i;
 
 /** Without a notice, the model would have to guess what the mention means. */
-async function* reportUnresolved(
-  mentions: readonly string[],
-  context: MentionContext,
-): AsyncGenerator<TurnEvent, void> {
+async function reportUnresolved(mentions: readonly string[], context: MentionContext): Promise<void> {
   // The shortest candidate, i.e. without trailing punctuation.
   const mention = mentions.findLast((candidate) => RESOURCE.test(candidate));
   if (mention === undefined) {
     const missing = await describeMissingPath(mentions, context);
-    if (missing !== undefined) yield { type: 'notice', message: `not attached: ${toPlainName(missing)}` };
+    if (missing !== undefined) context.notify(`not attached: ${toPlainName(missing)}`);
     return;
   }
   const [, server = ''] = RESOURCE.exec(mention) ?? [];
@@ -78,10 +74,10 @@ async function* reportUnresolved(
     context.readResource !== undefined
       ? 'is not a resource of an MCP server in use here'
       : `names an MCP server, and none is in use (--allowed-mcp-server-names ${toPlainName(server)} uses it)`;
-  yield { type: 'notice', message: `not attached: @${toPlainName(mention)} ${why}` };
+  context.notify(`not attached: @${toPlainName(mention)} ${why}`);
 }
 
-async function* addResource({ uri, pieces }: Resource, attachments: Attachments): AsyncGenerator<TurnEvent, void> {
+function addResource({ uri, pieces }: Resource, { attachments, notify }: FileContext): void {
   const name = toPlainName(uri);
   for (const piece of pieces) {
     const loaded =
@@ -89,11 +85,11 @@ async function* addResource({ uri, pieces }: Resource, attachments: Attachments)
         ? { name, bytes: Buffer.byteLength(piece), text: piece }
         : toAttachment(piece, name, attachments);
     if (!isAttachment(loaded)) {
-      yield { type: 'notice', message: `not attached: ${name} ${describeUnsendable(loaded)}` };
+      notify(`not attached: ${name} ${describeUnsendable(loaded)}`);
       continue;
     }
     attachments.add(loaded);
-    yield { type: 'notice', message: `+ ${name} (${formatSize(loaded.bytes)})` };
+    notify(`+ ${name} (${formatSize(loaded.bytes)})`);
   }
 }
 
@@ -145,27 +141,27 @@ function isIgnored(path: string, kind: 'file' | 'directory', workspace: string):
   return kind === 'file' && rules.ignores(basename(path), 'file');
 }
 
-async function* attachMention(mention: Mention, context: WalkContext): AsyncGenerator<TurnEvent, void> {
+async function attachMention(mention: Mention, context: WalkContext): Promise<void> {
   const { name, path, kind } = mention;
   if (kind === 'directory') {
-    const added = yield* addDirectory(name, mention, context);
-    if (added === undefined) yield { type: 'notice', message: `not attached: @${name} has no files to send` };
+    const added = await addDirectory(name, mention, context);
+    if (added === undefined) context.notify(`not attached: @${name} has no files to send`);
     if (added === undefined || added.length === 0) return;
     const bytes = added.reduce((sum, item) => sum + item.bytes, 0);
     const count = added.length === 1 ? '1 file' : `${added.length} files`;
-    yield { type: 'notice', message: `+ ${name} (${count}, ${formatSize(bytes)})` };
+    context.notify(`+ ${name} (${count}, ${formatSize(bytes)})`);
     return;
   }
   if (!context.attachments.isNew(path)) return;
   const { item: loaded, bytes } = await loadFile(path, name, context, { links: 'never' });
   if (!isAttachment(loaded)) {
-    yield { type: 'notice', message: `not attached: @${name} ${describeUnsendable(loaded)}` };
+    context.notify(`not attached: @${name} ${describeUnsendable(loaded)}`);
     return;
   }
   context.attachments.add(loaded);
   if (bytes !== undefined) context.onAttached?.(path, bytes);
   const type = bytes === undefined || !('data' in loaded) ? '' : `${describeMedia(loaded.mimeType, bytes)}, `;
-  yield { type: 'notice', message: `+ ${loaded.name} (${type}${formatSize(loaded.bytes)})` };
+  context.notify(`+ ${loaded.name} (${type}${formatSize(loaded.bytes)})`);
 }
 
 /** The `raw` of all pieces, joined, is the prompt. */

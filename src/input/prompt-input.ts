@@ -1,4 +1,5 @@
 import type { Homes } from '../core/app.ts';
+import type { Notify } from '../core/event.ts';
 import type { FileSupport } from '../core/files.ts';
 import type { Clock, Env } from '../core/io.ts';
 import type { Stdin } from '../platform/terminal/stdin.ts';
@@ -40,6 +41,8 @@ export interface PromptInput {
   /** What the backend does with files that are too large for a request; absent: nothing. */
   readonly fileSupport?: FileSupport;
   readonly onAttached?: OnAttached;
+  /** Gets what it waits for, and what it attached. */
+  readonly notify: Notify;
   readonly cwd: string;
   readonly env: Env;
   readonly homes?: () => Homes;

@@ -1,14 +1,13 @@
 import type { StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
 import type { PromptInput } from './prompt-input.ts';
 
 /**
  * The prompt as one user Content: media first, then one text, `<files>\n\n<stdin>\n\n<prompt>`, with stdin unchanged.
- * Yields what it waits for and what it attached. Throws AppError `usage` if there is nothing to send, or something that
+ * Throws AppError `usage` if there is nothing to send, or something that
  * cannot be sent. A prompt alone costs one fstat and loads no other code.
  */
-export async function* buildPromptContent(input: PromptInput): AsyncGenerator<TurnEvent, StoredContent> {
+export async function buildPromptContent(input: PromptInput): Promise<StoredContent> {
   const isDash = input.prompt?.trim() === '-';
   const prompt = isDash || input.prompt?.trim() === '' ? undefined : input.prompt;
   const stdinMode = isDash && input.stdinMode === 'auto' ? 'always' : input.stdinMode;
@@ -22,7 +21,7 @@ export async function* buildPromptContent(input: PromptInput): AsyncGenerator<Tu
     return { role: 'user', parts: [{ text: prompt }], question: input.question || undefined };
   }
   const { assembleContent } = await import('./assembly.ts');
-  const content = yield* assembleContent({ ...input, prompt, stdinMode });
+  const content = await assembleContent({ ...input, prompt, stdinMode });
   if (content.parts.length === 0) throw noPromptError();
   return content;
 }

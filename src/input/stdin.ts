@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
+import type { NoticeEvent, Notify } from '../core/event.ts';
 import { type Clock, type Env, settlesWithin } from '../core/io.ts';
 import { formatDuration, parseEnvDuration } from '../core/text/format.ts';
 import type { Stdin } from '../platform/terminal/stdin.ts';
@@ -21,6 +21,8 @@ export interface StdinRequest {
   readonly spool?: () => Promise<StdinSpool>;
   /** What to do about an input that is too long. */
   readonly hint?: string;
+  /** Gets what it waits for, and that it gives up. */
+  readonly notify: Notify;
 }
 
 /** Keeps an input that is too long for the memory. Every method throws AppError `usage`. */
@@ -37,12 +39,12 @@ const NOTICE_AFTER_MS = 1000;
 const DEFAULT_WAIT_MS = { pipe: 10_000, socket: 2000 } as const;
 
 /**
- * All bytes of stdin; undefined if there is none to read. Yields a notice while it waits and when it gives up. Throws
+ * All bytes of stdin; undefined if there is none to read. Throws
  * AppError `usage` as soon as there is more than can be sent, `config` if `GMN_STDIN_WAIT` is not a duration, and the
  * signal's reason. Closes everything, however it ends.
  */
-export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEvent, StdinInput | undefined> {
-  const { stdin, mode, hasPrompt, clock, signal } = request;
+export async function readStdin(request: StdinRequest): Promise<StdinInput | undefined> {
+  const { stdin, mode, hasPrompt, signal, notify } = request;
   const kind = stdin.kind();
   if (mode === 'never' || (kind === 'none' && mode === 'auto')) return undefined;
   const waitMs =
@@ -50,33 +52,37 @@ export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEven
       ? parseEnvDuration(request.env, 'GMN_STDIN_WAIT', DEFAULT_WAIT_MS[kind])
       : undefined;
   if (kind === 'none' && (await stdin.isTerminal())) {
-    yield { type: 'notice', message: 'reading stdin from the terminal; end it with Ctrl-D' };
+    notify('reading stdin from the terminal; end it with Ctrl-D');
   }
   const reading = startStdinReading(stdin, signal);
   try {
-    if (kind !== 'file') yield WAITING;
-    if (waitMs !== undefined && !(yield* awaitFirst(reading.first, waitMs, clock))) return undefined;
+    if (kind !== 'file') notify(WAITING);
+    if (waitMs !== undefined && !(await awaitFirst(reading.first, waitMs, request))) return undefined;
     return await reading.readAll(request);
   } finally {
     await reading.close();
   }
 }
 
-const WAITING: TurnEvent = { type: 'wait', what: 'stdin' };
+const WAITING: NoticeEvent = { type: 'wait', what: 'stdin' };
 
 /** True if a byte or the end came in time. */
-async function* awaitFirst(first: Promise<unknown>, waitMs: number, clock: Clock): AsyncGenerator<TurnEvent, boolean> {
+async function awaitFirst(
+  first: Promise<unknown>,
+  waitMs: number,
+  { clock, notify }: Pick<StdinRequest, 'clock' | 'notify'>,
+): Promise<boolean> {
   const quietMs = Math.min(waitMs, NOTICE_AFTER_MS);
   if (await settlesWithin(first, quietMs, clock)) return true;
   if (waitMs > quietMs) {
-    yield { type: 'notice', message: 'waiting for stdin… (--no-stdin to skip)' };
-    yield WAITING;
+    notify('waiting for stdin… (--no-stdin to skip)');
+    notify(WAITING);
     if (await settlesWithin(first, waitMs - quietMs, clock)) return true;
   }
   // If the process was suspended, the timer fires first although data may be waiting.
   if (await settlesWithin(first, 0, clock)) return true;
   const waited = waitMs === 0 ? 'stdin had nothing to read' : `no stdin within ${formatDuration(waitMs)}`;
-  yield { type: 'notice', message: `${waited}: continuing without it (--stdin waits for its end)` };
+  notify(`${waited}: continuing without it (--stdin waits for its end)`);
   return false;
 }
 

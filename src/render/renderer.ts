@@ -1,3 +1,4 @@
+import { createSerial } from '../core/async.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Clock, Io, Ticker } from '../core/io.ts';
 import type { LiveArea } from './live.ts';
@@ -5,6 +6,12 @@ import type { PictureProtocol } from './picture.ts';
 
 /** Shows one run. Receives its events in order, one at a time, including the last one (`end` or `failure`). */
 export type Renderer = (event: TurnEvent) => Promise<void>;
+
+/** A renderer that may be called before it is done: notices come between the events of a turn. */
+export function showInOrder(render: Renderer): Renderer {
+  const inOrder = createSerial();
+  return (event) => inOrder(() => render(event));
+}
 
 /** Writes nothing before the first event. */
 export type MakeRenderer = (io: Io, options: RenderOptions) => Renderer;

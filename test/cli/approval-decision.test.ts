@@ -18,11 +18,11 @@ test('what the policy denies is not asked about', async () => {
   expect(told).toEqual([]);
 });
 
-test('without a terminal, or for a program, nobody is asked', async () => {
+test('without a terminal nobody is asked', async () => {
   const { err } = fakePerson({});
   const openTty = () => undefined;
-  for (const options of [{ openTty }, { isTextFormat: false }, { err: { ...err, isTerminal: false } }]) {
-    const { decide, told } = fakePerson({}, options);
+  for (const terminal of [{ openTty }, { err: { ...err, isTerminal: false } }]) {
+    const { decide, told } = fakePerson({}, {}, terminal);
     expect(await decide(SHELL, { command: 'ls' })).toMatchObject({
       kind: 'deny',
       reason: expect.stringMatching(/--allowed-tools run_shell_command\.$/),

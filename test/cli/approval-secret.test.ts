@@ -2,6 +2,7 @@ import { renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { createApprover } from '../../src/approval/approve.ts';
+import { createTerminalPerson } from '../../src/approval/person.ts';
 import { approvalPolicy } from '../../src/approval/policy.ts';
 import { secretFiles } from '../../src/approval/targets.ts';
 import type { JsonObject } from '../../src/core/json.ts';
@@ -25,15 +26,17 @@ async function openSecretQuestion(keys: readonly string[], meanwhile: (root: str
   };
   const approve = createApprover({
     policy: approvalPolicy({ mode: 'yolo', allowedTools: [], isTrusted: () => false }),
-    err: { write, isTerminal: true, isStyled: false, columns: 200 },
-    isTextFormat: true,
-    env: {},
-    ...secretFiles(here.workspace),
-    runPaused: (work) => work(),
-    openTty: () => ({
-      ...{ columns: 200, rows: 24, key, close: () => {} },
-      ...{ line: async () => '', edit: async () => undefined, page: async () => false },
+    withPerson: createTerminalPerson({
+      err: { write, isTerminal: true, isStyled: false, columns: 200 },
+      env: {},
+      runPaused: (work) => work(),
+      openTty: () => ({
+        ...{ columns: 200, rows: 24, key, close: () => {} },
+        ...{ line: async () => '', edit: async () => undefined, page: async () => false },
+      }),
     }),
+    explainDenial: () => Promise.reject(new Error('somebody is there')),
+    ...secretFiles(here.workspace),
   });
   const tool = here.tools.get('read_file')!;
   const read = async (args: JsonObject) => {

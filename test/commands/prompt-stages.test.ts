@@ -68,6 +68,6 @@ test('a piece of text passes the stages that docs/architecture.md lists, and no 
   expect(await run({ args: ['hi'], noStdin: true }, app)).toBe(0);
   expect(written.join('')).toBe('one two.\n');
   const stages = documentedStages();
-  expect(stages).toHaveLength(7);
+  expect(stages).toHaveLength(8);
   expect(readers).toEqual([...stages, 'commands/prompt/prompt.ts runPrompt']);
 });

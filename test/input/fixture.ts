@@ -1,4 +1,6 @@
+import type { StoredContent } from '../../src/core/content.ts';
 import { AppError } from '../../src/core/error.ts';
+import { toNoticeEvent } from '../../src/core/event.ts';
 import { buildPromptContent } from '../../src/input/prompt.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { systemStdin } from '../../src/platform/terminal/stdin.ts';
@@ -9,29 +11,28 @@ const stdin = systemStdin();
 const notices: string[] = [];
 const controller = new AbortController();
 process.once('SIGINT', () => controller.abort(new AppError('interrupted', 'Interrupted.')));
-const events = buildPromptContent({
-  prompt: PROMPT,
-  files: FILE === undefined ? [] : [FILE],
-  stdinMode: MODE === 'always' || MODE === 'never' ? MODE : 'auto',
-  allowsMentions: true,
-  cwd: process.cwd(),
-  env: process.env,
-  stdin,
-  clock: systemClock,
-  signal: controller.signal,
-});
+const building = (): Promise<StoredContent> =>
+  buildPromptContent({
+    notify(notice) {
+      const event = toNoticeEvent(notice);
+      if (event.type === 'notice') notices.push(event.message);
+      // Tells a test that the wait has begun.
+      else process.stderr.write('waiting\n');
+    },
+    prompt: PROMPT,
+    files: FILE === undefined ? [] : [FILE],
+    stdinMode: MODE === 'always' || MODE === 'never' ? MODE : 'auto',
+    allowsMentions: true,
+    cwd: process.cwd(),
+    env: process.env,
+    stdin,
+    clock: systemClock,
+    signal: controller.signal,
+  });
 const kind = stdin.kind();
 try {
-  for (;;) {
-    const step = await events.next();
-    if (step.done === true) {
-      console.log(JSON.stringify({ kind, notices, parts: step.value.parts }));
-      break;
-    }
-    if (step.value.type === 'notice') notices.push(step.value.message);
-    // Tells a test that the wait has begun.
-    if (step.value.type === 'wait') process.stderr.write('waiting\n');
-  }
+  const { parts } = await building();
+  console.log(JSON.stringify({ kind, notices, parts }));
 } catch (thrown) {
   const { message, hint, exitCode, fault } = AppError.from(thrown);
   console.log(JSON.stringify({ kind, notices, error: { message, hint, fault } }));

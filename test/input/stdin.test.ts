@@ -3,10 +3,10 @@ import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import { readStdin, type StdinRequest } from '../../src/input/stdin.ts';
 import type { StdinKind } from '../../src/platform/terminal/stdin.ts';
-import { drain, fakeClock, fakeStdin, silence } from './support.ts';
+import { fakeClock, fakeStdin, listen, silence } from './support.ts';
 
 const WAIT: TurnEvent = { type: 'wait', what: 'stdin' };
-const WAITING: TurnEvent = { type: 'notice', message: 'waiting for stdin… (--no-stdin to skip)' };
+const WAITING = { type: 'notice', message: 'waiting for stdin… (--no-stdin to skip)' } as const;
 const goingOn = (why: string): TurnEvent => ({
   type: 'notice',
   message: `${why}: continuing without it (--stdin waits for its end)`,
@@ -20,9 +20,12 @@ function request(over: Partial<StdinRequest>): StdinRequest {
     env: {},
     clock: fakeClock(0),
     signal: new AbortController().signal,
+    notify: () => {},
     ...over,
   };
 }
+
+const read = (over: Partial<StdinRequest>) => listen((notify) => readStdin(request({ notify, ...over })));
 
 const chunks = (...texts: string[]): Uint8Array[] => texts.map((text) => Buffer.from(text));
 
@@ -36,7 +39,7 @@ test.each([
   async (kind, wait, slept, span) => {
     const { stdin, state } = fakeStdin(kind, silence());
     const clock = fakeClock(Number.POSITIVE_INFINITY);
-    const { events, value } = await drain(readStdin(request({ stdin, clock, env: { GMN_STDIN_WAIT: wait } })));
+    const { events, value } = await read({ stdin, clock, env: { GMN_STDIN_WAIT: wait } });
     expect(events).toEqual([WAIT, WAITING, WAIT, goingOn(`no stdin within ${span}`)]);
     expect(value).toBeUndefined();
     expect(clock.slept).toEqual(slept);
@@ -47,21 +50,19 @@ test.each([
 test('a wait of less than a second is given up without an announcement', async () => {
   const { stdin } = fakeStdin('pipe', silence());
   const clock = fakeClock(Number.POSITIVE_INFINITY);
-  const { events } = await drain(readStdin(request({ stdin, clock, env: { GMN_STDIN_WAIT: '300ms' } })));
+  const { events } = await read({ stdin, clock, env: { GMN_STDIN_WAIT: '300ms' } });
   expect(events).toEqual([WAIT, goingOn('no stdin within 300 ms')]);
   expect(clock.slept).toEqual([300, 0]);
 });
 
 test('a wait of 0 takes what is there and never waits for more', async () => {
-  const silent = await drain(
-    readStdin(
-      request({ stdin: fakeStdin('pipe', silence()).stdin, clock: fakeClock(9), env: { GMN_STDIN_WAIT: '0' } }),
-    ),
-  );
+  const silent = await read({
+    stdin: fakeStdin('pipe', silence()).stdin,
+    clock: fakeClock(9),
+    env: { GMN_STDIN_WAIT: '0' },
+  });
   expect(silent.events).toEqual([WAIT, goingOn('stdin had nothing to read')]);
-  const ready = await drain(
-    readStdin(request({ stdin: fakeStdin('pipe', chunks('a', 'b')).stdin, env: { GMN_STDIN_WAIT: '0' } })),
-  );
+  const ready = await read({ stdin: fakeStdin('pipe', chunks('a', 'b')).stdin, env: { GMN_STDIN_WAIT: '0' } });
   expect(Buffer.from((ready.value as Uint8Array | undefined) ?? []).toString()).toBe('ab');
 });
 
@@ -75,18 +76,19 @@ test('a first byte after the announcement is enough to wait for the end', async 
     yield* chunks('x', 'y');
   })();
   const { stdin, state } = fakeStdin('pipe', source);
-  const reading = readStdin(request({ stdin, clock: fakeClock(1) }));
-  expect(await reading.next()).toEqual({ done: false, value: WAIT });
-  expect(await reading.next()).toEqual({ done: false, value: WAITING });
-  deliver();
-  const { events, value } = await drain(reading);
-  expect(events).toEqual([WAIT]);
+  const said: unknown[] = [];
+  const notify = (notice: unknown): void => {
+    said.push(notice);
+    if (said.length === 3) deliver();
+  };
+  const value = await readStdin(request({ stdin, clock: fakeClock(1), notify }));
+  expect(said).toEqual([WAIT, WAITING.message, WAIT]);
   expect(Buffer.from((value as Uint8Array | undefined) ?? []).toString()).toBe('xy');
   expect(state.closed).toBe(1);
 });
 
 test.each(['pipe', 'socket'] as const)('a %s that ends at once is empty, not missing', async (kind) => {
-  const { value } = await drain(readStdin(request({ stdin: fakeStdin(kind).stdin })));
+  const { value } = await read({ stdin: fakeStdin(kind).stdin });
   expect(value).toHaveLength(0);
 });
 
@@ -98,7 +100,7 @@ test.each([
   ['none', { mode: 'always' }],
 ] as const)('a %s with %o is read to its end without a timer', async (kind, over) => {
   const clock = fakeClock(9);
-  const { value } = await drain(readStdin(request({ stdin: fakeStdin(kind, chunks('a', 'b')).stdin, clock, ...over })));
+  const { value } = await read({ stdin: fakeStdin(kind, chunks('a', 'b')).stdin, clock, ...over });
   expect(Buffer.from((value as Uint8Array | undefined) ?? []).toString()).toBe('ab');
   expect(clock.slept).toEqual([]);
 });
@@ -110,13 +112,13 @@ test.each([
   ['directory', 'never'],
 ] as const)('a %s in mode %s is not opened', async (kind: StdinKind, mode) => {
   const { stdin, state } = fakeStdin(kind, chunks('a'));
-  expect(await drain(readStdin(request({ stdin, mode })))).toEqual({ events: [], value: undefined });
+  expect(await read({ stdin, mode })).toEqual({ events: [], value: undefined });
   expect(state.opened).toBe(0);
 });
 
 test('reading from a terminal is announced', async () => {
   const stdin = { ...fakeStdin('none', chunks('a')).stdin, isTerminal: async () => true };
-  const { events } = await drain(readStdin(request({ stdin, mode: 'always' })));
+  const { events } = await read({ stdin, mode: 'always' });
   expect(events).toEqual([{ type: 'notice', message: 'reading stdin from the terminal; end it with Ctrl-D' }, WAIT]);
 });
 
@@ -126,10 +128,10 @@ test('20 MB are read, one byte more is an error that names the limit, and readin
   const source = function* (blocks: number): Generator<Uint8Array, void> {
     for (given = 0; given < blocks; given += 1) yield block;
   };
-  const whole = await drain(readStdin(request({ stdin: fakeStdin('file', source(20)).stdin })));
+  const whole = await read({ stdin: fakeStdin('file', source(20)).stdin });
   expect(whole.value).toHaveLength(20_000_000);
   const { stdin, state } = fakeStdin('pipe', source(1000));
-  await expect(drain(readStdin(request({ stdin })))).rejects.toMatchObject({
+  await expect(read({ stdin })).rejects.toMatchObject({
     fault: 'usage',
     message: 'stdin is longer than 20 MB, the most that can be sent',
   });
@@ -140,27 +142,15 @@ test('20 MB are read, one byte more is an error that names the limit, and readin
 test('an abort ends the wait with its reason and lets go of stdin', async () => {
   const controller = new AbortController();
   const { stdin, state } = fakeStdin('pipe', silence());
-  const reading = readStdin(request({ stdin, signal: controller.signal }));
-  await reading.next();
-  const pending = reading.next();
+  const pending = readStdin(request({ stdin, signal: controller.signal }));
   const reason = new AppError('interrupted', 'Interrupted.');
   controller.abort(reason);
   await expect(pending).rejects.toBe(reason);
   expect(state).toEqual({ opened: 1, closed: 1 });
 });
 
-test('leaving in the middle of the wait lets go of stdin', async () => {
-  const { stdin, state } = fakeStdin('pipe', silence());
-  const reading = readStdin(request({ stdin }));
-  await reading.next();
-  await reading.return(undefined);
-  expect(state).toEqual({ opened: 1, closed: 1 });
-});
-
 test('a GMN_STDIN_WAIT that is no duration is a config error with an example', async () => {
-  await expect(
-    drain(readStdin(request({ stdin: fakeStdin('pipe').stdin, env: { GMN_STDIN_WAIT: 'soon' } }))),
-  ).rejects.toMatchObject({
+  await expect(read({ stdin: fakeStdin('pipe').stdin, env: { GMN_STDIN_WAIT: 'soon' } })).rejects.toMatchObject({
     fault: 'config',
     message: 'GMN_STDIN_WAIT: "soon" is not a duration',
     hint: 'Example: GMN_STDIN_WAIT=30s',

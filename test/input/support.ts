@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { TestContext } from 'vitest';
 import type { Content } from '../../src/core/content.ts';
-import type { TurnEvent } from '../../src/core/event.ts';
+import { type Notify, type TurnEvent, toNoticeEvent } from '../../src/core/event.ts';
 import type { Clock } from '../../src/core/io.ts';
 import { buildPromptContent } from '../../src/input/prompt.ts';
 import type { PromptInput } from '../../src/input/prompt-input.ts';
@@ -87,21 +87,20 @@ export function fakeClock(passing: number): Clock & { readonly slept: number[] }
 }
 
 /** All events of a generator, and what it returned. */
-export async function drain<T>(generator: AsyncGenerator<TurnEvent, T>): Promise<{ events: TurnEvent[]; value: T }> {
+/** What `work` returns, and what it said. */
+export async function listen<T>(work: (notify: Notify) => Promise<T>): Promise<{ events: TurnEvent[]; value: T }> {
   const events: TurnEvent[] = [];
-  for (;;) {
-    const step = await generator.next();
-    if (step.done === true) return { events, value: step.value };
-    events.push(step.value);
-  }
+  const value = await work((notice) => void events.push(toNoticeEvent(notice)));
+  return { events, value };
 }
 
 /** The Content of a prompt; stdin is none unless given. */
 export async function contentOf(
   input: Partial<PromptInput> & { readonly cwd: string },
 ): Promise<{ notices: string[]; content: Content }> {
-  const { events, value } = await drain(
+  const { events, value } = await listen((notify) =>
     buildPromptContent({
+      notify,
       prompt: undefined,
       files: [],
       stdinMode: 'auto',

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
+import { createTerminalHost } from '../../src/app/terminal-host.ts';
 import { createApprover } from '../../src/approval/approve.ts';
 import { type ApprovalMode, approvalPolicy } from '../../src/approval/policy.ts';
+import type { App } from '../../src/core/app.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool } from '../../src/core/tool.ts';
 import { createBackgroundCommands } from '../../src/platform/process/background.ts';
@@ -57,17 +59,20 @@ function plainTool(name: string, effect: Tool['effect']): Tool {
 }
 
 const told: string[] = [];
-const approve = createApprover({
-  policy: approvalPolicy({ mode: script.mode ?? 'default', allowedTools: [], isTrusted: () => false }),
-  err: io.err,
-  isTextFormat: script.isTextFormat ?? true,
-  env: process.env,
-  findSecret: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
-  permit: async () => void told.push('permit'),
+const host = createTerminalHost({ io, env: process.env } as unknown as App, {
+  notify: () => {},
+  isText: script.isTextFormat ?? true,
   runPaused: async (work) => {
     told.push('hold');
     return work().finally(() => told.push('resume'));
   },
+});
+const approve = createApprover({
+  policy: approvalPolicy({ mode: script.mode ?? 'default', allowedTools: [], isTrusted: () => false }),
+  withPerson: host.withPerson ?? (async () => undefined),
+  explainDenial: host.explainDenial,
+  findSecret: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
+  permit: async () => void told.push('permit'),
 });
 
 const pending = script.calls.map((call, index) => ({

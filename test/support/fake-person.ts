@@ -1,5 +1,6 @@
 import { type ApprovalOptions, createApprover } from '../../src/approval/approve.ts';
-import { approvalPolicy } from '../../src/approval/policy.ts';
+import { createTerminalPerson, type RunPaused } from '../../src/approval/person.ts';
+import { approvalPolicy, nonInteractiveDenial } from '../../src/approval/policy.ts';
 import type { Out } from '../../src/core/io.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { CallDecision, Preview, Tool, ToolResult } from '../../src/core/tool.ts';
@@ -36,6 +37,7 @@ export function fakePerson(
     hasPager = false,
   }: Person,
   options: Partial<ApprovalOptions> = {},
+  terminal: Partial<Parameters<typeof createTerminalPerson>[0]> = {},
 ) {
   const queues = { keys: [...keys], lines: [...lines], edits: [...edits] };
   const told: string[] = [];
@@ -73,18 +75,16 @@ export function fakePerson(
     },
     close: () => void told.push('close'),
   };
+  const runPaused: RunPaused = async (work) => {
+    told.push('hold');
+    return work().finally(() => told.push('resume'));
+  };
   const approve = createApprover({
     policy: approvalPolicy({ mode: 'default', allowedTools: [], isTrusted: () => false }),
-    err,
-    isTextFormat: true,
-    env: {},
+    withPerson: createTerminalPerson({ err, env: {}, runPaused, openTty: () => tty, ...terminal }),
+    explainDenial: async (call, scope) => nonInteractiveDenial(call.tool, scope, true),
     findSecret: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
     permit: async (path) => void told.push(`permit ${path}`),
-    runPaused: async (work) => {
-      told.push('hold');
-      return work().finally(() => told.push('resume'));
-    },
-    openTty: () => tty,
     ...options,
   });
   const decide = (tool: Tool, args: JsonObject, signal = new AbortController().signal) =>

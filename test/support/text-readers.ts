@@ -1,9 +1,9 @@
-import { compileSchemaCheck } from '../../src/app/schema-check.ts';
 import { extractCodeBlocks } from '../../src/core/text/code-block.ts';
 import { findNearestNames } from '../../src/core/text/names.ts';
 import { hasSecret, isSensitiveEntry } from '../../src/core/text/secrets.ts';
 import { terminalFilter } from '../../src/core/text/terminal.ts';
 import { wrapText } from '../../src/core/text/width.ts';
+import { compileSchemaCheck } from '../../src/engine/schema-check.ts';
 import { exportSession } from '../../src/export/export.ts';
 import { parseMentions } from '../../src/input/mentions.ts';
 import { markdownStream } from '../../src/render/markdown/stream.ts';

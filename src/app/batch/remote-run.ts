@@ -8,9 +8,10 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formatCount, plural } from '../../core/text/format.ts';
-import { createLazyRedaction } from '../agent.ts';
-import { chooseRetries, type ModelOptions, openModel } from '../model.ts';
-import { readAnswerFormat } from '../output-schema.ts';
+import { createLazyRedaction } from '../../engine/agent.ts';
+import { chooseRetries, type ModelOptions, openModel } from '../../engine/model.ts';
+import { readAnswerFormat } from '../../engine/output-schema.ts';
+import { createNoticeCollector } from '../notice-collector.ts';
 import type { PrintOptions, Report } from '../report.ts';
 import { createBilledCalls, createPrices } from './price.ts';
 import { createAnswerCodec, locatePlan, toBatchPrices, toRemoteLimits, toRemoteTiming } from './remote.ts';
@@ -38,7 +39,8 @@ const DEFAULT_RETRIES = 3;
 /** The account and service that have the jobs of a run. */
 export async function openService(options: RemoteRunOptions, app: App) {
   const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
-  const opened = await openModel(options, app);
+  const { notify } = createNoticeCollector(options, app);
+  const opened = await openModel(options, app, { notify });
   try {
     return { opened, service: await openBatchService(app, opened, retries) };
   } catch (thrown) {

@@ -3,9 +3,9 @@ import type { BatchService } from '../../batch/remote/service.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { DAY_MS } from '../../core/text/format.ts';
+import type { OpenedModel } from '../../engine/model.ts';
+import { createUploads } from '../../engine/uploads.ts';
 import { openFileSource } from '../../platform/files/upload-source.ts';
-import type { OpenedModel } from '../model.ts';
-import { createUploads } from '../uploads.ts';
 
 const MIME_TYPE = 'application/jsonl';
 
@@ -27,15 +27,8 @@ export async function openBatchService(
       const source = await openFileSource(path, { name, signal, links: 'never' });
       try {
         // Opened each time: a file of an earlier upload may have been deleted since.
-        const uploading = (await createUploads(app, { ...opened, files: () => openFiles(retries) })).provide(
-          source,
-          MIME_TYPE,
-          { signal, minLifeMs: MIN_FILE_LIFE_MS },
-        );
-        for (;;) {
-          const step = await uploading.next();
-          if (step.done) return step.value.name;
-        }
+        const uploads = await createUploads(app, { ...opened, files: () => openFiles(retries) });
+        return (await uploads.provide(source, MIME_TYPE, { signal, minLifeMs: MIN_FILE_LIFE_MS })).name;
       } finally {
         await source.close();
       }

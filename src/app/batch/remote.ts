@@ -12,9 +12,9 @@ import type { Clock } from '../../core/io.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import type { BilledCall } from '../../core/usage.ts';
-import { DEFAULT_OUTPUT } from '../budget.ts';
-import { toBilledCall } from '../model.ts';
-import type { AnswerFormat } from '../output-schema.ts';
+import { DEFAULT_OUTPUT } from '../../engine/budget.ts';
+import { toBilledCall } from '../../engine/model.ts';
+import type { AnswerFormat } from '../../engine/output-schema.ts';
 import type { ComputeCost, Prices } from './price.ts';
 import { MIN_FILE_LIFE_MS } from './remote-service.ts';
 import { guessTokens } from './request.ts';
@@ -85,7 +85,7 @@ export function createAnswerCodec(schema: AnswerFormat['schema'], { prices, onCa
 
 export function createRowCodec(setup: BatchSetup, billing: Billing): RowCodec {
   return {
-    ...createAnswerCodec(setup.format.schema, billing),
+    ...createAnswerCodec(setup.schema, billing),
     async prepare(row, signal) {
       try {
         const request = await setup.toRequest(row);
@@ -119,6 +119,6 @@ export function locatePlan({ plan }: RunPaths, { homes }: Pick<App, 'homes'>): P
 }
 
 /** What is needed to finish rows without the command line they were asked with. */
-export function toPlanSettings({ format }: BatchSetup): PlanSettings {
-  return format.schema === undefined ? {} : { schema: format.schema.document };
+export function toPlanSettings({ schema }: BatchSetup): PlanSettings {
+  return schema === undefined ? {} : { schema: schema.document };
 }

@@ -1,5 +1,4 @@
 import type { Agent } from '../../agent/agent.ts';
-import { createMemoryHistory } from '../../agent/agent.ts';
 import type { PendingRow } from '../../batch/engine.ts';
 import type { AttemptAnswer, PreparedRow } from '../../batch/local-engine.ts';
 import type { RowInput } from '../../batch/row.ts';
@@ -9,10 +8,11 @@ import type { Content, Part } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import type { FileSupport } from '../../core/files.ts';
 import { estimatePartTokens } from '../../core/media-tokens.ts';
-import type { Model } from '../../core/model.ts';
 import { isOfficeType } from '../../core/text/office.ts';
 import { listStateDirectories } from '../../core/text/secrets.ts';
 import type { BilledCall } from '../../core/usage.ts';
+import { createUnsavedConversation } from '../../engine/conversation.ts';
+import type { Run } from '../../engine/run.ts';
 import { buildParts } from '../../input/assembly.ts';
 import {
   type Attachments,
@@ -22,12 +22,9 @@ import {
   unsendableError,
 } from '../../input/attachment.ts';
 import { type AttachedItem, loadFile } from '../../input/files.ts';
-import type { Backend } from '../../models/table.ts';
 import { findUserHomes } from '../../platform/host.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { createFence, type Fence } from '../../tools/workspace/fence.ts';
-import { toBilledCall } from '../model.ts';
-import type { AnswerFormat } from '../output-schema.ts';
 import { fillTemplate, listPlaceholders } from '../template.ts';
 import type { Prices } from './price.ts';
 
@@ -35,29 +32,22 @@ import type { Prices } from './price.ts';
 interface RequestParts {
   readonly app: App;
   /** For rows that name no model. */
-  readonly model: RowModel;
+  readonly run: Run;
   /** For a row that names one. Throws AppError `usage` if it cannot be asked. */
-  readonly chooseModel: (name: string) => Promise<RowModel>;
-  readonly format: AnswerFormat;
-  readonly isJson: boolean;
+  readonly chooseRun: (name: string) => Promise<Run>;
   readonly template: Template | undefined;
   readonly params: readonly string[];
   /** Put before the prompt of every row. */
   readonly words: string | undefined;
   readonly attachments: readonly AttachedItem[];
-  readonly backend: Backend;
   readonly prices: Pick<Prices, 'sum'>;
   readonly onCall: (call: BilledCall) => void;
   readonly onNotice: (message: string) => void;
 }
 
-export interface RowModel {
-  readonly agent: Agent;
-  readonly fileSupport: FileSupport;
-}
-
 /** One row as the request it becomes. */
 export interface RowRequest {
+  readonly run: Run;
   readonly agent: Agent;
   readonly contents: readonly Content[];
 }
@@ -65,7 +55,6 @@ export interface RowRequest {
 /** Converts rows to requests. These functions throw AppError `usage` for a row that cannot be asked. */
 export async function createRequests(parts: RequestParts) {
   const { app } = parts;
-  const ask = createRowAsk(parts);
   let fence: Promise<Fence> | undefined;
   const openFence = (): Promise<Fence> =>
     (fence ??= createFence({
@@ -103,12 +92,13 @@ export async function createRequests(parts: RequestParts) {
   };
 
   const toRequest = async ({ input }: Pick<PendingRow, 'input'>): Promise<RowRequest> => {
-    const chosen = input.model === undefined ? parts.model : await parts.chooseModel(input.model);
-    const agent = input.system === undefined ? chosen.agent : withSystem(chosen.agent, input.system);
-    const added = await toParts(input, chosen.fileSupport);
+    const run = input.model === undefined ? parts.run : await parts.chooseRun(input.model);
+    const { facts } = run;
+    const agent = input.system === undefined ? facts.agent : withSystem(facts.agent, input.system);
+    const added = await toParts(input, facts.model.fileSupport);
     const { role = 'user', parts: own = [] } = input.contents?.at(-1) ?? {};
     const content: Content = { role, parts: [...added, ...own] };
-    if (content.parts.length > 0) return { agent, contents: [...(input.contents?.slice(0, -1) ?? []), content] };
+    if (content.parts.length > 0) return { run, agent, contents: [...(input.contents?.slice(0, -1) ?? []), content] };
     throw new AppError('usage', 'the row has nothing to ask: neither "prompt" nor "contents" nor "files"', {
       hint: 'Add one, or say what to ask with --template or -p.',
     });
@@ -120,7 +110,7 @@ export async function createRequests(parts: RequestParts) {
     return {
       tokens: guessTokens(request),
       key: () => sha256(JSON.stringify([agent.request, contents])),
-      ask: (signal) => ask(agent, contents, signal),
+      ask: (signal) => askRow(request, parts, signal),
     };
   };
 
@@ -133,46 +123,38 @@ function isOfficeFile(item: AttachedItem): boolean {
   return isOfficeType(mimeType);
 }
 
-/** Sends a request once, and reports what was counted for it even if it fails. */
-function createRowAsk(parts: RequestParts) {
-  const { app, format } = parts;
-  const askOnce = async (
-    agent: Agent,
-    contents: readonly Content[],
-    calls: BilledCall[],
-    signal: AbortSignal,
-  ): Promise<AttemptAnswer> => {
-    const model: Model = {
-      stream: (request, limit) =>
-        agent.model.stream(request, limit, (call) => calls.push(toBilledCall(call, parts.backend, app.clock.now()))),
-    };
-    const history = createMemoryHistory({ earlier: contents.slice(0, -1) });
-    const prompt = contents.at(-1) as Content;
-    const text: string[] = [];
-    for await (const event of format.run({ ...agent, model }, { history, prompt, signal })) {
-      if (event.type === 'text') text.push(event.delta);
-      else if (event.type === 'notice') parts.onNotice(event.message);
-      else if (event.type === 'end') {
-        const { usage, finishReason } = event;
-        const cost = parts.prices.sum(calls);
-        return {
-          ...(parts.isJson ? { json: JSON.parse(text.join('')) } : { response: text.join('') }),
-          ...{ model: event.model, usage, cost },
-          finishReason: finishReason === 'STOP' ? undefined : finishReason,
-        };
-      }
+/** Asks a row once. Throws what the turn fails with. */
+async function askRow(
+  { run, agent, contents }: RowRequest,
+  { prices, onCall, onNotice }: RequestParts,
+  signal: AbortSignal,
+): Promise<AttemptAnswer> {
+  const calls: BilledCall[] = [];
+  const text: string[] = [];
+  const turn = run.turn(contents.at(-1) as Content, {
+    conversation: createUnsavedConversation({ earlier: contents.slice(0, -1) }),
+    agent,
+    signal,
+    onCall(call) {
+      calls.push(call);
+      onCall(call);
+    },
+  });
+  for await (const event of turn) {
+    if (event.type === 'text') text.push(event.delta);
+    else if (event.type === 'notice') onNotice(event.message);
+    else if (event.type === 'failure') throw event.error;
+    else if (event.type === 'end') {
+      const { model, usage, finishReason } = event;
+      const answer = text.join('');
+      return {
+        ...(run.facts.schema === undefined ? { response: answer } : { json: JSON.parse(answer) }),
+        ...{ model, usage, cost: prices.sum(calls) },
+        finishReason: finishReason === 'STOP' ? undefined : finishReason,
+      };
     }
-    throw new AppError('internal', 'the turn ended without an end');
-  };
-
-  return async (agent: Agent, contents: readonly Content[], signal: AbortSignal): Promise<AttemptAnswer> => {
-    const calls: BilledCall[] = [];
-    try {
-      return await askOnce(agent, contents, calls, signal);
-    } finally {
-      for (const call of calls) parts.onCall(call);
-    }
-  };
+  }
+  throw new AppError('internal', 'the turn ended without an end');
 }
 
 /** Undefined if the row, the template and `-p` have no text. */

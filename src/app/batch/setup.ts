@@ -1,26 +1,25 @@
-import { REDACTED_NOTICE, runTurn } from '../../agent/turn.ts';
+import { REDACTED_NOTICE } from '../../agent/turn.ts';
 import type { RedactLines } from '../../batch/failed-file.ts';
 import { hashSetting, type RunSettings } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
 import { AppError, serverError } from '../../core/error.ts';
-import type { TurnEvent } from '../../core/event.ts';
-import type { FileSupport } from '../../core/files.ts';
+import { toNoticeEvent } from '../../core/event.ts';
 import { canonicalJson, type JsonObject } from '../../core/json.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import type { BilledCall } from '../../core/usage.ts';
+import { createLazyRedaction } from '../../engine/agent.ts';
+import type { Budget } from '../../engine/budget.ts';
+import type { Host } from '../../engine/host.ts';
+import { chooseRetries, type ModelOptions, type OpenedModel } from '../../engine/model.ts';
+import { openRun, type Run, type RunFacts } from '../../engine/run.ts';
+import type { FileNeed } from '../../engine/uploads.ts';
 import { createAttachments } from '../../input/attachment.ts';
 import { type AttachedItem, addFiles } from '../../input/files.ts';
-import { findIgnoredSampling } from '../../models/generation.ts';
 import { makesPictures } from '../../models/table.ts';
-import { createLazyRedaction, openAgent } from '../agent.ts';
-import type { Budget } from '../budget.ts';
-import { chooseRetries, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
-import { type AnswerFormat, readAnswerFormat } from '../output-schema.ts';
 import { chooseTemplate } from '../template.ts';
-import type { FileNeed } from '../uploads.ts';
 import type { Prices } from './price.ts';
-import { checkTemplate, createRequests, type RowModel, type RowRequest } from './request.ts';
+import { checkTemplate, createRequests, type RowRequest } from './request.ts';
 
 export interface BatchOptions extends ModelOptions {
   readonly prompt?: string;
@@ -50,8 +49,7 @@ export interface BatchSetup {
   provide(request: RowRequest, need: FileNeed): Promise<ModelRequest>;
   /** Takes gmn's own credentials out of rows that are saved. */
   readonly redact: RedactLines;
-  readonly format: AnswerFormat;
-  readonly notices: readonly string[];
+  readonly schema: RunFacts['schema'];
   close(): Promise<void>;
 }
 
@@ -78,36 +76,27 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       hint: 'Example: --template translate --param to=French',
     });
   }
-  const notices: string[] = [];
-  const format = await openFormat(options, app);
   // The engine retries, not the model: what one row learns of the server holds for all.
   const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
-  const modelOptions = { ...options, retries: 0 };
-  const limits = { isTimedByRequest: true, budget: context.budget, onWait: context.onNotice };
-  const models: OpenedModel[] = [];
-  const open = async (own: { readonly model?: string }): Promise<RowModel & { opened: OpenedModel }> => {
-    const opened = await openModel({ ...modelOptions, ...own }, app, limits);
-    models.push(opened);
-    requireBatchBackend(opened);
-    requireTextModel(opened);
-    const plain = await collectNotices(
-      openAgent(options, { app, opened, runPaused: (work) => work() }),
-      own.model === undefined ? notices : [],
-    );
-    return { opened, agent: format.agent(plain), fileSupport: opened.fileSupport };
+  const setup = { ...options, retries: 0, timing: 'request', servers: 'none', budget: context.budget } as const;
+  const host = createBatchHost(context.onNotice);
+  const runs: Run[] = [];
+  const open = async (own: { readonly model?: string }): Promise<Run> => {
+    const run = await openRun({ ...setup, ...own }, app, host);
+    runs.push(run);
+    requireBatchBackend(run.facts.model);
+    requireTextModel(run.facts.model);
+    return run;
   };
   const close = async (): Promise<void> => {
-    for (const model of models) await model.close();
+    for (const run of runs) await run.close();
   };
   try {
-    const model = await open({});
-    const { opened, agent, fileSupport } = model;
-    const attachments = await readSharedFiles(options.file ?? [], app, {
-      ...{ fileSupport, notices },
-      signal: context.signal,
-    });
-    const others = new Map<string, Promise<RowModel>>();
-    const chooseModel = (name: string): Promise<RowModel> => {
+    const run = await open({});
+    const { model: opened, agent, schema } = run.facts;
+    const attachments = await readSharedFiles(options.file ?? [], app, { opened, host, signal: context.signal });
+    const others = new Map<string, Promise<Run>>();
+    const chooseRun = (name: string): Promise<Run> => {
       const known = others.get(name);
       if (known !== undefined) return known;
       if (others.size >= MAX_MODELS) {
@@ -120,11 +109,9 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       return opening;
     };
     const requests = await createRequests({
-      ...{ app, model, chooseModel, format, template, attachments },
-      isJson: options.outputSchema !== undefined,
+      ...{ app, run, chooseRun, template, attachments },
       params: options.param ?? [],
       words: options.prompt,
-      backend: opened.backend,
       prices: context.prices,
       onCall: context.onCall,
       onNotice: context.onNotice,
@@ -132,7 +119,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
     return {
       opened,
       retries,
-      format,
+      schema,
       settings: {
         '-m': opened.modelId,
         ...toHashedSetting('the system instruction', serializeParts(agent.request.systemInstruction)),
@@ -153,9 +140,8 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
         const given: ModelRequest = { ...request, contents };
         const redacted = (await redaction?.redact(given)) ?? given;
         if (redacted !== given) context.onNotice(REDACTED_NOTICE);
-        return forwardNotices(opened.provideFiles(redacted, need), context.onNotice);
+        return opened.provideFiles(redacted, need);
       },
-      notices: [...opened.notices, ...findIgnoredSampling(opened.modelId, options), ...notices],
       close,
     };
   } catch (thrown) {
@@ -164,8 +150,15 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
   }
 }
 
-async function openFormat({ outputSchema }: BatchOptions, app: App): Promise<AnswerFormat> {
-  return outputSchema === undefined ? { agent: (agent) => agent, run: runTurn } : readAnswerFormat(outputSchema, app);
+/** Rows have no tools, so there is nothing to ask. */
+function createBatchHost(onNotice: (message: string) => void): Host {
+  return {
+    notify(notice) {
+      const event = toNoticeEvent(notice);
+      if (event.type === 'notice') onNotice(event.message);
+    },
+    explainDenial: () => Promise.reject(new AppError('internal', 'a batch row has no tools')),
+  };
 }
 
 function requireBatchBackend({ backend }: OpenedModel): void {
@@ -205,37 +198,19 @@ function toFileIdentity(item: AttachedItem): unknown {
 async function readSharedFiles(
   files: readonly string[],
   app: App,
-  {
-    signal,
-    notices,
-    fileSupport,
-  }: { readonly signal: AbortSignal; readonly notices: string[]; readonly fileSupport: FileSupport },
+  { opened, host, signal }: { readonly opened: OpenedModel; readonly host: Host; readonly signal: AbortSignal },
 ): Promise<readonly AttachedItem[]> {
   if (files.length === 0) return [];
   if (files.includes('-')) {
     throw new AppError('usage', '-f - is not possible: stdin may be the input', { hint: 'Put it into a file.' });
   }
-  const attachments = createAttachments(fileSupport);
+  const attachments = createAttachments(opened.fileSupport);
   const { cwd, env, homes } = app;
-  await collectNotices(addFiles(files, { cwd, env, homes, signal, attachments }), notices);
+  await addFiles(files, { cwd, env, homes, signal, attachments, notify: host.notify });
   const items: AttachedItem[] = [];
   for (const item of attachments.items) {
     if (!('isUploaded' in item)) items.push(item);
     else items.push({ ...item, part: await (await import('../../input/large-file.ts')).createFilePart(item, signal) });
   }
   return items;
-}
-
-function collectNotices<Result>(events: AsyncGenerator<TurnEvent, Result>, notices: string[]): Promise<Result> {
-  return forwardNotices(events, (message) => notices.push(message));
-}
-
-async function forwardNotices<Result>(
-  events: AsyncGenerator<TurnEvent, Result>,
-  report: (message: string) => void,
-): Promise<Result> {
-  for (let step = await events.next(); ; step = await events.next()) {
-    if (step.done) return step.value;
-    if (step.value.type === 'notice') report(step.value.message);
-  }
 }

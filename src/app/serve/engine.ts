@@ -1,32 +1,28 @@
-import type { RunTurn } from '../../agent/agent.ts';
-import { runTurn } from '../../agent/turn.ts';
-import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
 import { type Locks, loadOnce } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
-import { settle, type TurnEvent, toNotices } from '../../core/event.ts';
-import type { BilledCall } from '../../core/usage.ts';
+import { settle, type TurnEvent, toNoticeEvent } from '../../core/event.ts';
+import type { SessionSetup } from '../../core/session.ts';
+import { createLazyRedaction } from '../../engine/agent.ts';
+import type { Budget } from '../../engine/budget.ts';
+import type { Host } from '../../engine/host.ts';
+import { chooseKept } from '../../engine/kept-setup.ts';
+import { type ModelOptions, type OpenedModel, openModel } from '../../engine/model.ts';
+import { openRun, type Run } from '../../engine/run.ts';
+import type { RunSetup } from '../../engine/setup.ts';
+import { createLazyJournal, openOwnWorkspace } from '../../engine/toolbox.ts';
 import type { Engine, TurnRequest } from '../../mcp/server/engine.ts';
 import { outsideRootsError } from '../../mcp/server/roots.ts';
 import { listKnownModels } from '../../models/listing.ts';
-import { sumCosts } from '../../models/prices.ts';
-import { type BuiltInModel, EMBEDDING_MODEL, PLAIN_BUILT_IN } from '../../models/table.ts';
+import { EMBEDDING_MODEL, PLAIN_BUILT_IN } from '../../models/table.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { createPinnedClient, isPublicAddress } from '../../platform/http/pinned.ts';
-import { createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
-import { randomId } from '../../platform/runtime/random-id.ts';
-import { appendUsage } from '../../session/usage-log.ts';
 import { fetchBytes } from '../../tools/web-page.ts';
-import { createLazyRedaction, openAgent } from '../agent.ts';
-import type { Budget } from '../budget.ts';
-import { chooseKept, type KeptOptions } from '../kept-setup.ts';
-import { deadlineError, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
+import type { Workspace } from '../../tools/workspace/workspace.ts';
 import { createModelsReport } from '../models-report.ts';
 import { countTokens, createQueries } from '../queries.ts';
-import { type BackgroundHolder, openOwnWorkspace } from '../toolbox.ts';
-import { createUndoStore } from '../undo-store.ts';
-import { type OpenHistory, openServeSessions, type ServeSessions } from './sessions.ts';
-import { denyQuestions, type Permissions, reportRefusals, reportUnoffered, toToolOptions } from './tools.ts';
+import { openServeSessions, type ServedConversation } from './sessions.ts';
+import { denyServed, type Permissions, reportRefusals, reportUnoffered, toToolOptions } from './tools.ts';
 
 const DEFAULT_TURN_MS = 600_000;
 
@@ -54,12 +50,9 @@ export function createEngine(options: EngineOptions): Engine {
     waitForSaves: sessions.waitForSaves,
     async startTurn(request) {
       checkDepth(app);
-      const kept = await sessions.open(request.storage, request.onSession);
+      const conversation = await sessions.open(request.storage, request.onSession);
       const refused: string[] = [];
-      const calls: BilledCall[] = [];
-      const turn = runEngineTurn(options, request, { ...kept, refused, calls, budget });
-      const { saveLater } = sessions;
-      const events = addCost(addSessionEvents(settle(turn), kept), { app, request, calls, saveLater, ...kept });
+      const events = settle(serveTurn(options, request, { conversation, refused, budget }));
       return { events, refused };
     },
     countTokens: (text, signal) =>
@@ -85,134 +78,100 @@ export function createEngine(options: EngineOptions): Engine {
 async function openServeBudget({ maxCost, app }: EngineOptions): Promise<Budget | undefined> {
   if (maxCost === undefined) return undefined;
   const hint = 'Whoever runs this server can start it again, with a higher --max-cost.';
-  return (await import('../budget.ts')).openBudget({ maxCost, hint }, app);
+  return (await import('../../engine/budget.ts')).openBudget({ maxCost, hint }, app);
 }
 
-interface CostOptions extends Pick<OpenHistory, 'savedId'> {
-  readonly app: App;
-  readonly request: TurnRequest;
-  readonly calls: readonly BilledCall[];
-  readonly saveLater: ServeSessions['saveLater'];
-}
-
-/** Adds to the last event what the turn cost, and a line to the usage log if it is saved. */
-async function* addCost(
-  events: AsyncIterable<TurnEvent>,
-  { app, request, calls, savedId, saveLater }: CostOptions,
-): AsyncGenerator<TurnEvent, void> {
-  for await (const event of events) {
-    const id = event.type === 'end' || event.type === 'failure' ? savedId() : undefined;
-    if (id !== undefined) {
-      const cwd = request.directory ?? app.cwd;
-      const record = { at: app.clock.now(), kind: 'serve', id, cwd, calls } as const;
-      saveLater(async () => appendUsage(app.homes().gmn, record));
-    }
-    const cost =
-      event.type === 'end' ? sumCosts(calls, readSetting((await app.settings()).document ?? {}, 'prices')) : undefined;
-    yield event.type !== 'end' || cost === undefined ? event : { ...event, cost };
-  }
-}
-
-async function* addSessionEvents(
-  events: AsyncIterable<TurnEvent>,
-  { waitForWrites, savedId, notices }: OpenHistory,
-): AsyncGenerator<TurnEvent, void> {
-  for await (const event of events) {
-    // The caller may want to continue the session after a failure, so it must be in the file.
-    if (event.type === 'failure') await waitForWrites();
-    yield* toNotices(notices());
-    const sessionId = event.type === 'end' ? savedId() : undefined;
-    yield event.type !== 'end' || sessionId === undefined ? event : { ...event, sessionId };
-  }
-}
-
-interface EngineTurn extends Pick<OpenHistory, 'history' | 'setup' | 'keepSetup' | 'close'> {
+interface ServedTurn {
+  readonly conversation: ServedConversation;
   readonly refused: string[];
-  readonly calls: BilledCall[];
   readonly budget: () => Promise<Budget | undefined>;
 }
 
-async function* runEngineTurn(
+/** A run for one request. */
+async function* serveTurn(
   options: EngineOptions,
   request: TurnRequest,
-  { history, setup, keepSetup, refused, close, calls, budget }: EngineTurn,
+  { conversation, refused, budget }: ServedTurn,
 ): AsyncGenerator<TurnEvent, void> {
-  const { timeoutMs = DEFAULT_TURN_MS } = request;
-  const deadline = createDeadline(request.signal, timeoutMs, deadlineError);
-  let opened: OpenedModel | undefined;
-  const background: BackgroundHolder = {};
+  const { prompt, verify: command } = request;
+  const said: TurnEvent[] = [];
+  let run: Run | undefined;
   try {
     checkDirectory(request);
     const app = createTurnApp(options.app, request.directory);
-    // A path that a person named once is not read for a caller.
-    const { system: _, ...kept } = chooseKept(request, setup);
-    opened = await openModel(toModelOptions(options, request, kept), app, {
-      endsAt: deadline.endsAt,
-      onCall: (call) => void calls.push(call),
-      budget: await budget(),
-    });
-    if (request.timeoutMs === undefined) deadline.restart(Math.max(timeoutMs, opened.timeoutMs));
-    yield* toNotices(opened.notices);
-    const agent = yield* openTurnAgent(options, request, { app, opened, refused, background, kept });
-    keepSetup(agent.setup);
+    const workspace = await openTurnWorkspace(request, app, refused);
+    const setup = toServedSetup(options, request, { kept: conversation.setup, workspace, budget: await budget() });
+    run = await openRun(setup, app, createServeHost(said, refused));
+    const agent = addRequestFields(run, request);
     // Check again: reading settings and context files took time.
     checkDirectory(request);
-    const run = await chooseServedRun(options, request, app);
-    for await (const event of run(agent, { history, prompt: request.prompt, signal: deadline.signal })) {
+    if (command !== undefined && !(options.permissions.shell && workspace)) {
+      throw new AppError('internal', 'verify is not allowed here');
+    }
+    const verify = command === undefined ? undefined : { command };
+    for await (const event of run.turn(prompt, { conversation, agent, verify })) {
       reportUnoffered(event, agent, refused);
+      yield* said.splice(0);
       yield event;
     }
+  } catch (thrown) {
+    yield* said.splice(0);
+    throw thrown;
   } finally {
-    await background.commands?.close();
-    await closeTurn(deadline, opened, close);
+    await run?.close();
+    conversation.close();
   }
 }
 
-async function chooseServedRun(
-  { permissions }: EngineOptions,
-  { verify, directory }: TurnRequest,
-  app: App,
-): Promise<RunTurn> {
-  if (verify === undefined) return runTurn;
-  if (!permissions.shell || directory === undefined) throw new AppError('internal', 'verify is not allowed here');
-  // The deadline of the turn ends it.
-  return (await import('../verify.ts')).verifyTurn(runTurn, { app, command: verify, timeoutMs: 0 });
+/** Nobody can be asked: what is not allowed is denied at once, and added to `refused`. */
+function createServeHost(said: TurnEvent[], refused: string[]): Host {
+  return {
+    notify(notice) {
+      const event = toNoticeEvent(notice);
+      if (event.type !== 'notice' || !event.isDenial) said.push(event);
+    },
+    async explainDenial(call) {
+      const denial = denyServed(call);
+      refused.push(`${call.tool.name}: ${denial.advice}`);
+      return denial;
+    },
+  };
 }
 
-async function closeTurn(deadline: Deadline, opened: OpenedModel | undefined, close: () => void): Promise<void> {
-  deadline.clear();
-  await opened?.close();
-  close();
-}
-
-interface TurnContext extends Pick<EngineTurn, 'refused'> {
-  readonly app: App;
-  readonly opened: OpenedModel;
-  readonly background: BackgroundHolder;
-  readonly kept: KeptOptions;
-}
-
-async function* openTurnAgent(
-  { permissions }: EngineOptions,
+function toServedSetup(
+  { model, permissions }: EngineOptions,
   request: TurnRequest,
-  { app, opened, refused, kept, background }: TurnContext,
-) {
-  const { directory, systemText, generationConfig, safetySettings, isGrounded } = request;
-  const system = systemText === undefined ? {} : { systemText };
-  const runPaused = <Result>(work: () => Promise<Result>): Promise<Result> => work();
-  const workspace =
-    directory === undefined
-      ? undefined
-      : reportRefusals(
-          await openOwnWorkspace({}, app, (roots) => createUndoStore(app).createJournal(randomId(), roots)),
-          (message) => {
-            if (!refused.includes(message)) refused.push(message);
-          },
-        );
-  if (workspace !== undefined && workspace.roots[0] !== directory) throw outsideRootsError(directory ?? '');
-  const tools = workspace === undefined ? {} : toToolOptions(permissions);
-  const agent = yield* openAgent({ ...kept, ...system, ...tools }, { app, opened, runPaused, background, workspace });
-  const configured = {
+  { kept, ...own }: { readonly kept: SessionSetup } & Pick<RunSetup, 'workspace' | 'budget'>,
+): RunSetup {
+  const { builtIn, sampling, timeoutMs, signal } = request;
+  // A path that a person named once is not read for a caller.
+  const { keptModel, system: _, systemText, appendText, start } = chooseKept(request, kept);
+  return {
+    ...{ ...model, model: request.model ?? keptModel ?? model.model, ...sampling, builtIn },
+    ...{ systemText: request.systemText ?? systemText, appendText, start },
+    ...(own.workspace === undefined ? {} : toToolOptions(permissions)),
+    ...{ ...own, signal, timeout: timeoutMs, leastMs: DEFAULT_TURN_MS },
+    ...{ kind: 'serve', showsCost: true, servers: 'none' },
+  };
+}
+
+/** Undefined if the model has no tools. */
+async function openTurnWorkspace(
+  { directory }: TurnRequest,
+  app: App,
+  refused: string[],
+): Promise<Workspace | undefined> {
+  if (directory === undefined) return undefined;
+  const workspace = await openOwnWorkspace({}, app, (roots) => createLazyJournal(app, roots));
+  if (workspace.roots[0] !== directory) throw outsideRootsError(directory);
+  return reportRefusals(workspace, (message) => {
+    if (!refused.includes(message)) refused.push(message);
+  });
+}
+
+function addRequestFields({ facts: { agent } }: Run, request: TurnRequest): Run['facts']['agent'] {
+  const { generationConfig, safetySettings, isGrounded } = request;
+  return {
     ...agent,
     request: {
       ...agent.request,
@@ -221,7 +180,6 @@ async function* openTurnAgent(
       ...(isGrounded ? { tools: [{ googleSearch: {} }] } : {}),
     },
   };
-  return workspace === undefined ? configured : denyQuestions(configured, { permissions, workspace, refused });
 }
 
 /** Checks for symbolic links again: a call may have waited long since the first check. Throws AppError. */
@@ -230,9 +188,8 @@ function checkDirectory({ directory }: TurnRequest): void {
 }
 
 /** The nesting depth goes into the environment of child processes. */
-function createTurnApp(app: App, directory: string | undefined): App {
-  const env = { ...app.env, [DEPTH_VARIABLE]: String(readDepth(app) + 1) };
-  return { ...app, env, cwd: directory ?? app.cwd };
+function createTurnApp(app: App, directory = app.cwd): App {
+  return { ...app, env: { ...app.env, [DEPTH_VARIABLE]: String(readDepth(app) + 1) }, cwd: directory };
 }
 
 function readDepth({ env }: App): number {
@@ -247,22 +204,14 @@ function checkDepth(app: App): void {
   });
 }
 
-function toModelOptions(
-  { model }: EngineOptions,
-  { model: wanted, builtIn, sampling }: TurnRequest,
-  { keptModel }: KeptOptions,
-): ModelOptions {
-  // In JSON format, messages of the credential become notices instead of going to a terminal.
-  return { ...model, ...sampling, outputFormat: 'json', model: wanted ?? keptModel ?? model.model, builtIn };
-}
-
 async function withModel<Result>(
   { app, model }: EngineOptions,
-  { builtIn, budget }: { readonly builtIn?: BuiltInModel; readonly budget?: Budget },
+  own: Pick<RunSetup, 'builtIn' | 'budget'>,
   work: (opened: OpenedModel) => Promise<Result>,
 ): Promise<Result> {
   checkDepth(app);
-  const opened = await openModel({ ...model, builtIn, outputFormat: 'json' }, app, { budget });
+  const { builtIn, budget } = own;
+  const opened = await openModel({ ...model, builtIn }, app, { budget, notify: () => {} });
   try {
     return await work(opened);
   } finally {

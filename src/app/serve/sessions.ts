@@ -4,12 +4,14 @@ import { isPrompt, type StoredContent } from '../../core/content.ts';
 import type { Compaction, History, TurnRecord } from '../../core/history.ts';
 import type { Session, SessionSetup, SessionStore } from '../../core/session.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { createLazyRedaction } from '../../engine/agent.ts';
+import type { Conversation } from '../../engine/conversation.ts';
+import { mergeSetup, toKeptSetup } from '../../engine/kept-setup.ts';
 import type { TurnStorage } from '../../mcp/server/engine.ts';
 import { yieldToIo, yieldToRequest } from '../../platform/runtime/clock.ts';
+import { NOT_SAVED } from '../../session/one-shot.ts';
 import type { LocalSession } from '../../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../../session/store.ts';
-import { createLazyRedaction } from '../agent.ts';
-import { mergeSetup, toKeptSetup } from '../kept-setup.ts';
 
 export interface ServeSessions {
   readonly store: SessionStore;
@@ -17,27 +19,18 @@ export interface ServeSessions {
    * Locks the session until the history is closed. `onSession` gets the id whenever it changes; undefined if something
    * could not be saved. Throws AppError.
    */
-  open(storage: TurnStorage, onSession?: OnSession): Promise<OpenHistory>;
-  /** Runs it in the background, so that the answer need not wait. */
-  saveLater(work: () => Promise<void>): void;
+  open(storage: TurnStorage, onSession?: OnSession): Promise<ServedConversation>;
   /** Resolves when everything in the background is done. */
   waitForSaves(): Promise<void>;
 }
 
 type OnSession = (sessionId: string | undefined) => void;
 
-export interface OpenHistory {
-  readonly history: History;
+export interface ServedConversation extends Conversation {
   /** Of the session that it continues. */
   readonly setup: SessionSetup;
-  /** Takes how this turn asks; saved with the prompt, as far as later turns keep it. */
-  readonly keepSetup: (asked: SessionSetup) => void;
   /** Runs in the background, so that the answer need not wait. */
-  readonly close: () => void;
-  /** Resolves when all records are written, or writing has failed. */
-  readonly waitForWrites: () => Promise<void>;
-  readonly savedId: () => string | undefined;
-  readonly notices: () => readonly string[];
+  close(): void;
 }
 
 type SessionStorage = Extract<TurnStorage, { kind: 'session' }>;
@@ -64,10 +57,10 @@ export function openServeSessions(app: App, locks: Locks): ServeSessions {
   };
   return {
     store: openServeStore((message) => app.trace(`session: ${message}`)),
-    saveLater,
     waitForSaves: async () => void (await Promise.all(saves)),
     async open(storage, onSession = () => {}) {
-      if (storage.kind === 'history') return { ...NO_SESSION, history: storage.history };
+      if (storage.kind === 'history')
+        return { history: storage.history, setup: {}, save: async () => NOT_SAVED, close() {} };
       const notices: string[] = [];
       const session = await openSession(storage, (message) => void notices.push(message));
       const { id } = session;
@@ -75,32 +68,33 @@ export function openServeSessions(app: App, locks: Locks): ServeSessions {
       const unlock = locks.lock(id);
       const close = (): void => saveLater(() => session.close().finally(unlock));
       let savedId = storage.earlier?.id;
-      const early = sendBeforeWrite(session, () => {
+      const { history, waitForWrites } = sendBeforeWrite(session, () => {
         const now = session.isSaved ? session.id : undefined;
         if (now !== savedId) onSession(now);
         savedId = now;
       });
-      const setup = toKeptSetup(session, storage.earlier ?? {});
-      const keepSetup = (asked: SessionSetup): void => session.choose(mergeSetup(session, asked));
-      return { ...early, setup, keepSetup, close, savedId: () => savedId, notices: () => notices.splice(0) };
+      return {
+        history,
+        setup: toKeptSetup(session, storage.earlier ?? {}),
+        keepSetup: (asked) => session.choose(mergeSetup(session, asked)),
+        async save() {
+          await waitForWrites();
+          return { sessionId: savedId, notices: notices.splice(0) };
+        },
+        close,
+      };
     },
   };
 }
-
-const NO_SESSION = {
-  setup: {},
-  keepSetup: () => {},
-  close: () => {},
-  waitForWrites: async () => {},
-  savedId: () => undefined,
-  notices: () => [],
-} as const;
 
 /**
  * Sends the request before its prompt is written; the reply waits for the write. Earlier prompts without a reply are
  * not sent again, since the API might reject them every time.
  */
-function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHistory, 'history' | 'waitForWrites'> {
+function sendBeforeWrite(
+  session: Session,
+  onWritten: () => void,
+): { readonly history: History; waitForWrites(): Promise<void> } {
   const begin = session.contents.length;
   const answered = [...session.contents.entries()].filter(
     ([index, content]) => !isPrompt(content) || !isPromptOrEnd(session.contents[index + 1]),

@@ -1,13 +1,12 @@
 import type { Agent } from '../../agent/agent.ts';
-import { approvalPolicy } from '../../approval/policy.ts';
-import { secretFiles } from '../../approval/targets.ts';
+import type { Denial, ResolvedCall } from '../../approval/policy.ts';
 import { AppError } from '../../core/error.ts';
 import type { TurnEvent } from '../../core/event.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import type { Approve, Effect } from '../../core/tool.ts';
+import type { Effect } from '../../core/tool.ts';
+import type { ToolOptions } from '../../engine/toolbox.ts';
 import { findBuiltin, listNamesByEffect } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
-import type { ToolOptions } from '../toolbox.ts';
 
 export interface Permissions {
   readonly write: boolean;
@@ -16,37 +15,21 @@ export interface Permissions {
 
 const FLAGS: Readonly<Partial<Record<Effect, string>>> = { write: '--allow-write', execute: '--allow-shell' };
 
+/** The server's flags decide what is allowed, not the approval mode in the user's settings. */
 export function toToolOptions({ write, shell }: Permissions): ToolOptions {
-  // The server's flags decide what is allowed, not the approval mode in the user's settings.
-  const fixed = { outputFormat: 'json', approvalMode: 'default' } as const;
-  const named = ['read', ...(write ? listNamesByEffect('write') : []), ...listNamesByEffect('execute')];
-  if (shell) return { ...fixed, tools: named.join(',') };
+  const approvalMode = write ? 'auto_edit' : 'default';
   // A set instead of names, so that no writing tool is offered in a home directory even if it is a root.
-  return { ...fixed, tools: write ? 'edit' : 'read' };
+  if (!shell) return { approvalMode, tools: write ? 'edit' : 'read' };
+  const execute = listNamesByEffect('execute');
+  const named = ['read', ...(write ? listNamesByEffect('write') : []), ...execute];
+  return { approvalMode, tools: named.join(','), allowedTools: execute };
 }
 
-/** Nobody can be asked, so what is not allowed is denied at once, and added to `refused`. */
-export function denyQuestions<Kind extends Agent>(
-  agent: Kind,
-  { permissions, workspace, refused }: { permissions: Permissions; workspace: Workspace; refused: string[] },
-): Kind {
-  const { findSecret } = secretFiles(workspace);
-  const policy = approvalPolicy({
-    mode: permissions.write ? 'auto_edit' : 'default',
-    allowedTools: permissions.shell ? listNamesByEffect('execute') : [],
-    isTrusted: () => false,
-  });
-  const approve: Approve = async (tool, call) => {
-    const secret = await findSecret(tool, call.args);
-    if (policy.rule({ tool, args: call.args, secret }).kind === 'run') return { kind: 'run' };
-    const why = secret === undefined ? 'it is not allowed here' : `${sanitize(secret)} may hold keys or passwords`;
-    refused.push(`${tool.name}: ${why}`);
-    return {
-      kind: 'deny',
-      reason: `${tool.name} was not run: ${why}, and there is nobody to ask. Continue without it.`,
-    };
-  };
-  return { ...agent, approve };
+/** There is nobody to ask. */
+export function denyServed({ tool, secret }: ResolvedCall): Denial {
+  const advice = secret === undefined ? 'it is not allowed here' : `${sanitize(secret)} may hold keys or passwords`;
+  const reason = `${tool.name} was not run: ${advice}, and there is nobody to ask. Continue without it.`;
+  return { reason, advice };
 }
 
 export function reportUnoffered(event: TurnEvent, { tools }: Agent, refused: string[]): void {

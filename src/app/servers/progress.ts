@@ -1,5 +1,5 @@
 import type { App } from '../../core/app.ts';
-import { sanitize } from '../../core/text/terminal.ts';
+import { formatStep } from '../../engine/servers/tools.ts';
 import type { Progress } from '../../mcp/client/types.ts';
 import { callEvery } from '../../platform/runtime/clock.ts';
 import { createProgress } from '../../render/spinner.ts';
@@ -41,9 +41,4 @@ export function openProgress(what: string, { quiet }: { readonly quiet: boolean 
       await spinner.pause();
     },
   };
-}
-
-export function formatStep({ progress: done, total, message }: Progress): string {
-  const share = total !== undefined && total > 0 ? `${Math.min(100, Math.floor((done / total) * 100))} %` : '';
-  return [share, message === undefined ? '' : sanitize(message).slice(0, 200)].filter((word) => word !== '').join(' ');
 }

@@ -14,7 +14,7 @@ export const NEW: SlashCommand = {
     const { session, store, cwd, isSaved } = chat;
     chat.session = isSaved ? await store.create({ cwd, by: 'chat' }) : createMemorySession(randomId());
     await session.close();
-    await chat.assistant.change({ start: undefined });
+    await chat.run.change({ start: undefined });
     chat.stats.forgetWindow();
     chat.lastPrompt = undefined;
     await chat.say('This is a new session.');
@@ -103,7 +103,7 @@ export const CONTEXT: SlashCommand = {
   name: 'context',
   help: "Show what is in the model's window, and how full it is",
   async run(_, chat) {
-    const limit = findWindowLimit(chat.assistant);
+    const limit = findWindowLimit(chat.run.facts);
     const shares = estimateShares(chat);
     const total = estimateSize(chat);
     const formatShare = (tokens: number): string => (limit === undefined ? '' : `, ${formatPercent(tokens, limit)}`);

@@ -3,7 +3,7 @@ import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
 import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import type { ChatServer, PromptArguments, ServerPrompt, Servers } from '../assistant.ts';
+import type { PromptArguments, ServerPrompt, Servers, UsedServer } from '../../engine/servers/servers.ts';
 import type { Chat } from '../chat.ts';
 import { type NextStep, type SlashCommand, splitWords } from './command.ts';
 
@@ -16,15 +16,18 @@ export const MCP: SlashCommand = {
     if (argument !== '' && argument !== 'reload') {
       throw new AppError('usage', `/mcp does not take ${sanitize(argument)}`, { hint: 'Use /mcp or /mcp reload.' });
     }
-    if (argument === 'reload') for (const notice of await chat.assistant.reloadServers()) await chat.showNotice(notice);
-    const { all = [] } = chat.assistant.servers ?? {};
+    if (argument === 'reload') {
+      await chat.run.reloadServers();
+      await chat.showReports();
+    }
+    const { all = [] } = chat.run.facts.servers ?? {};
     if (all.length === 0) await chat.say('No MCP servers are connected.');
     else await chat.list(all.map((server) => [sanitize(server.name), formatServerLine(server)]));
     return undefined;
   },
 };
 
-function formatServerLine({ name, state, tools, withheld }: ChatServer): string {
+function formatServerLine({ name, state, tools, withheld }: UsedServer): string {
   const look = `changed; to review and allow it, run in a terminal: gmn mcp tools ${sanitize(name)}`;
   return [
     sanitize(state),
@@ -46,7 +49,7 @@ export function findServer(
  * `mcp`.
  */
 export async function buildServerPrompt(entry: string, chat: Chat, signal: AbortSignal): Promise<NextStep> {
-  const { servers } = chat.assistant;
+  const { servers } = chat.run.facts;
   const named = findServer(servers, entry);
   if (named === undefined || servers === undefined) return undefined;
   const { server, rest } = named;

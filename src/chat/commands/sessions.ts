@@ -52,7 +52,7 @@ export const SAVE: SlashCommand = {
   argument: '[name]',
   help: 'Name this session, and save it if it is not saved yet',
   async run(argument, chat) {
-    const wanted = (await chat.assistant.agent.redaction?.redact(argument)) ?? argument;
+    const wanted = (await chat.run.facts.agent.redaction?.redact(argument)) ?? argument;
     if (!chat.isSaved) await beginSaving(chat, wanted);
     else if (wanted !== '') await chat.session.rename(wanted);
     const { session } = chat;
@@ -116,13 +116,12 @@ async function restoreSessionSetup(chat: Chat): Promise<void> {
   const { setup } = chat.session;
   // A session of a version that did not keep its model leaves the chat as it is.
   const own = setup.model === undefined ? {} : { systemText: undefined, appendText: undefined };
-  const { model: before } = chat.assistant.agent.request;
-  const notices = await chat.assistant.change({ ...own, start: undefined, ...setup });
-  const { model } = chat.assistant.agent.request;
+  const { model: before } = chat.run.facts.agent.request;
+  await chat.run.change({ ...own, start: undefined, ...setup });
+  const { model } = chat.run.facts.agent.request;
   const { model: _, ...texts } = setup;
   const restored = restoredNotice(model === before ? texts : { ...texts, model });
-  if (restored === undefined) return;
-  for (const notice of [...notices, restored]) await chat.showNotice(notice);
+  if (restored !== undefined) await chat.showNotice(restored);
 }
 
 async function chooseSession(chat: Chat): Promise<string | undefined> {

@@ -1,11 +1,12 @@
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { translateNames } from '../../tools/builtins.ts';
-import type { Assistant, Setup } from '../assistant.ts';
+import type { RunFacts } from '../../engine/run.ts';
+import { listModelChoices, readListing, tryParseTier } from '../../models/listing.ts';
+import { BUILTIN_NAMES, translateNames } from '../../tools/builtins.ts';
 import { describeMode } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate, LineSource } from '../line/source.ts';
-import { setMode } from '../setup.ts';
+import { changeRun, findMode, setMode } from '../setup.ts';
 import { findVerifyObstacle } from '../turn.ts';
 import type { SlashCommand } from './command.ts';
 
@@ -20,8 +21,8 @@ export const MODEL: SlashCommand = {
     const { pick } = chat.lines;
     const wanted = argument === '' && pick !== undefined ? await pickModel(chat, pick) : argument;
     if (wanted === undefined) return undefined;
-    if (wanted !== '') await changeSetup(chat, { model: wanted });
-    const { model } = chat.assistant.agent.request;
+    if (wanted !== '') await changeRun(chat, { model: wanted });
+    const { model } = chat.run.facts.agent.request;
     if (wanted !== '') await chat.say(`The model is ${sanitize(model)} now.`);
     else {
       await chat.say(`The model is ${sanitize(model)}.\nOthers, with /model <name>:`);
@@ -31,13 +32,16 @@ export const MODEL: SlashCommand = {
   },
 };
 
-function listModelCandidates({ assistant }: Chat): readonly (Candidate & { readonly hint: string })[] {
-  return assistant.listModels().map(({ name, about }) => ({ insert: name, hint: about }));
+function listModelCandidates({ run, homes, clock }: Chat): readonly (Candidate & { readonly hint: string })[] {
+  const { backend, billedTo, account, tier } = run.facts.model;
+  const owner = { backend, account: account(), tier: tryParseTier(tier()) };
+  const choices = listModelChoices(owner, billedTo === 'demo' ? undefined : readListing({ homes, clock }));
+  return choices.map(({ name, about }) => ({ insert: name, hint: about }));
 }
 
 async function pickModel(chat: Chat, pick: PickFromList): Promise<string | undefined> {
   const candidates = listModelCandidates(chat);
-  const current = candidates.findIndex(({ insert }) => insert === chat.assistant.agent.request.model);
+  const current = candidates.findIndex(({ insert }) => insert === chat.run.facts.agent.request.model);
   return (await pick({ title: 'model', candidates, chosen: Math.max(0, current) }))?.insert;
 }
 
@@ -46,8 +50,8 @@ export const SYSTEM: SlashCommand = {
   argument: '[text]',
   help: 'Show the system instruction, or set it; - drops yours',
   async run(argument, chat) {
-    if (argument !== '') await changeSetup(chat, argument === '-' ? { systemText: undefined } : { system: argument });
-    const parts = chat.assistant.agent.request.systemInstruction?.parts ?? [];
+    if (argument !== '') await changeRun(chat, argument === '-' ? { systemText: undefined } : { system: argument });
+    const parts = chat.run.facts.agent.request.systemInstruction?.parts ?? [];
     const text = parts.map((part) => ('text' in part ? part.text : '')).join('');
     await chat.say(text === '' ? 'There is no system instruction.' : text);
     return undefined;
@@ -60,8 +64,8 @@ export const THOUGHTS: SlashCommand = {
   help: 'Show what the model thinks, or not',
   complete: () => ['on', 'off'].map((insert) => ({ insert })),
   async run(argument, chat) {
-    if (argument !== '') await changeSetup(chat, { showThoughts: parseOnOff(argument, 'thoughts') });
-    await chat.say(`Thoughts are ${chat.assistant.setup.showThoughts ? 'shown' : 'not shown'}.`);
+    if (argument !== '') await changeRun(chat, { showThoughts: parseOnOff(argument, 'thoughts') });
+    await chat.say(`Thoughts are ${chat.run.facts.setup.showThoughts ? 'shown' : 'not shown'}.`);
     return undefined;
   },
 };
@@ -70,21 +74,21 @@ export const TOOLS: SlashCommand = {
   name: 'tools',
   argument: '[name on|off]',
   help: 'Show the tools, and turn them on or off',
-  complete: ({ assistant }) =>
-    listToolChoices(assistant).map(({ name, isOn }) => {
+  complete: ({ run }) =>
+    listToolChoices(run.facts).map(({ name, isOn }) => {
       const turned = isOn ? 'off' : 'on';
       return { insert: `${name} ${turned}`, hint: `turn it ${turned}` };
     }),
   async run(argument, chat) {
-    const { assistant, lines } = chat;
+    const { run, lines } = chat;
     if (argument !== '') {
       const [word = '', turned = ''] = argument.split(/\s+/);
-      const isKnown = listToolChoices(assistant).some(({ name: known }) => known === word);
+      const isKnown = listToolChoices(run.facts).some(({ name: known }) => known === word);
       const [name = word] = isKnown ? [word] : translateNames([word]);
       await turnTool(chat, name, parseOnOff(turned, `tools ${word}`));
     } else if (lines.pick !== undefined && !(await pickTools(chat, lines.pick))) return undefined;
     await chat.list(
-      listToolChoices(assistant).map(({ name, isOn, about }) => [isOn ? 'on' : 'off', sanitize(name) + about]),
+      listToolChoices(run.facts).map(({ name, isOn, about }) => [isOn ? 'on' : 'off', sanitize(name) + about]),
     );
     return undefined;
   },
@@ -96,38 +100,34 @@ interface ToolChoice {
   readonly about: string;
 }
 
-const SERVICE_ABOUT: Readonly<Record<string, string>> = {
+const SERVICE_TOOLS = ['search', 'code', 'url'] as const;
+
+const SERVICE_ABOUT: Readonly<Record<(typeof SERVICE_TOOLS)[number], string>> = {
   search: 'the service searches the web',
   code: 'the service runs Python',
   url: 'the service reads the pages you name',
 };
 
-function listToolChoices({ allTools, tools, serviceTools, setup }: Assistant): readonly ToolChoice[] {
+function listToolChoices({ tools, setup }: RunFacts): readonly ToolChoice[] {
   return [
-    ...allTools.map((name) => ({ name, isOn: tools.includes(name), about: '' })),
-    ...serviceTools.map((name) => ({
-      name,
-      isOn: setup.service.includes(name),
-      about: ` (${SERVICE_ABOUT[name] ?? 'the service’s own'})`,
-    })),
+    ...BUILTIN_NAMES.map((name) => ({ name, isOn: tools.includes(name), about: '' })),
+    ...SERVICE_TOOLS.map((name) => ({ name, isOn: setup[name] === true, about: ` (${SERVICE_ABOUT[name]})` })),
   ];
 }
 
 async function turnTool(chat: Chat, name: string, isOn: boolean): Promise<void> {
-  const { assistant } = chat;
-  if (assistant.serviceTools.includes(name)) {
-    const rest = assistant.setup.service.filter((tool) => tool !== name);
-    return changeSetup(chat, { service: isOn ? [...rest, name] : rest });
-  }
-  const others = chat.assistant.tools.filter((tool) => tool !== name);
-  await changeSetup(chat, { tools: (isOn ? [...others, name] : others).join(',') || 'none' });
+  const service = SERVICE_TOOLS.find((tool) => tool === name);
+  if (service !== undefined) return changeRun(chat, { [service]: isOn });
+  const others = chat.run.facts.tools.filter((tool) => tool !== name);
+  const tools = (isOn ? [...others, name] : others).join(',') || 'none';
+  await changeRun(chat, { tools, namedTools: undefined });
 }
 
 async function pickTools(chat: Chat, pick: PickFromList): Promise<boolean> {
-  const { assistant } = chat;
+  const { run } = chat;
   let last: string | undefined;
   for (;;) {
-    const choices = listToolChoices(assistant);
+    const choices = listToolChoices(run.facts);
     const candidates = choices.map(({ name, isOn }) => {
       return { insert: name, label: `${isOn ? 'on ' : 'off'} ${name}`, hint: `Enter turns it ${isOn ? 'off' : 'on'}` };
     });
@@ -145,7 +145,7 @@ export const VERIFY: SlashCommand = {
   help: 'Run a command when the model says it is done, and send it the output if that fails; off turns this off',
   complete: () => [{ insert: 'off' }],
   async run(argument, chat) {
-    const obstacle = findVerifyObstacle(chat.assistant);
+    const obstacle = findVerifyObstacle(chat);
     if (argument !== '' && argument !== 'off' && obstacle !== undefined) {
       throw new AppError('usage', `/verify means nothing ${obstacle}`, {
         hint: obstacle.startsWith('in plan') ? 'First: /approve auto_edit' : 'First: /tools edit_file on',
@@ -166,16 +166,12 @@ export const APPROVE: SlashCommand = {
   help: 'Show which tool calls ask first, or change it: default, auto_edit, plan',
   complete: ({ modes }) => modes.map((mode) => ({ insert: mode, hint: describeMode(mode) })),
   async run(argument, chat) {
-    const { mode } = chat.assistant.setup;
+    const mode = findMode(chat);
     if (argument === '') await chat.say(`${mode}: ${describeMode(mode)}`);
     else await setMode(chat, argument);
     return undefined;
   },
 };
-
-async function changeSetup(chat: Chat, wanted: Partial<Setup>): Promise<void> {
-  for (const notice of await chat.assistant.change(wanted)) await chat.showNotice(notice);
-}
 
 function parseOnOff(word: string, command: string): boolean {
   if (word === 'on' || word === 'off') return word === 'on';

@@ -2,9 +2,10 @@ import type { StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import type { CustomCommands } from '../assistant.ts';
 import type { Chat, ListRow } from '../chat.ts';
+import type { CustomCommands } from '../custom-commands.ts';
 import { buildPrompt } from '../prompt.ts';
+import { findMode } from '../setup.ts';
 import { COPY, EXPORT, PIPE } from './answers.ts';
 import type { NextStep, SlashCommand } from './command.ts';
 import { CLEAR, COMPRESS, CONTEXT, NEW, RETRY, REWIND } from './conversation.ts';
@@ -88,10 +89,10 @@ export async function buildCustomPrompt(
   signal: AbortSignal,
 ): Promise<StoredContent | undefined> {
   if (!entry.startsWith('/') || findCommand(splitEntry(entry).name) !== undefined) return undefined;
-  const expanded = await chat.customCommands.expand(entry, chat.assistant.setup.mode, signal);
-  if (expanded === undefined) return undefined;
-  for (const notice of expanded.notices) await chat.showNotice(notice);
-  return buildPrompt(chat, expanded.prompt, signal, { allowsMentions: false, question: entry });
+  const prompt = await chat.customCommands.expand(entry, findMode(chat), signal);
+  await chat.showReports();
+  if (prompt === undefined) return undefined;
+  return buildPrompt(chat, prompt, signal, { allowsMentions: false, question: entry });
 }
 
 function splitEntry(entry: string): { readonly name: string; readonly argument: string } {

@@ -1,4 +1,3 @@
-import { openBackend } from '../../app/backend.ts';
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import type { ChoiceInput, CredentialChoice } from '../../auth/choice.ts';
 import {
@@ -11,6 +10,7 @@ import {
 import type { App, Settings } from '../../core/app.ts';
 import { FAULTS } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { openBackend } from '../../engine/backend.ts';
 import type { ProbeRow } from './probe.ts';
 
 export interface AuthStatusOptions extends PrintOptions {

@@ -4,7 +4,6 @@ import { openProgressLine, type ProgressLine } from '../../app/batch/progress-li
 import { toBatchPrices } from '../../app/batch/remote.ts';
 import { type BatchOptions, type BatchSetup, openBatch } from '../../app/batch/setup.ts';
 import { createRowSource, peekRows, type Source, type SourceOptions } from '../../app/batch/source.ts';
-import { type Budget, openBudget } from '../../app/budget.ts';
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { type Journal, openJournal } from '../../batch/journal.ts';
 import { formatMoney, formatRowCount } from '../../batch/progress.ts';
@@ -20,6 +19,7 @@ import type { JsonObject } from '../../core/json.ts';
 import { formatCount, formatDuration } from '../../core/text/format.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../../core/usage.ts';
+import { type Budget, openBudget } from '../../engine/budget.ts';
 import { findNamedFile } from '../../input/named-file.ts';
 import { countLines } from '../../platform/files/chunks.ts';
 import { pathExists } from '../../platform/files/path.ts';
@@ -56,9 +56,12 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   };
   const reported = new Set<string>();
   let line: ProgressLine | undefined;
+  const early: string[] = [];
   const onNotice = (message: string): void => {
-    if (!reported.has(message) && reported.size < MAX_NOTICES) line?.notify(message);
+    if (reported.has(message) || reported.size >= MAX_NOTICES) return;
     reported.add(message);
+    if (line === undefined) early.push(message);
+    else line.notify(message);
   };
   const budget = await openLocalBudget(options, app);
   const setup = await openBatch(options, app, { prices, budget, onCall, onNotice, signal: app.signal });
@@ -80,7 +83,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
         isQuiet: (options.quiet || options.json) ?? false,
         state: () => ({ ...stats.state(), ...opened?.state() }),
       });
-      for (const notice of setup.notices) onNotice(notice);
+      early.forEach(line.notify);
       countTotal(options, source, stop.signal).then(stats.setTotal, () => {});
       const stopListening = onAbort(app.signal, () =>
         windDown(app.signal, stop.abort, opened?.isRemote ? undefined : line),
@@ -205,7 +208,7 @@ async function runEstimate(options: BatchCommandOptions, app: App, source: Sourc
       price: prices.estimate,
       limit: options.limit ?? options.sample,
     });
-    await printReport({ ...report, notices: [...setup.notices, ...reported] }, options, app);
+    await printReport({ ...report, notices: [...reported] }, options, app);
     return 0;
   } finally {
     await setup.close();

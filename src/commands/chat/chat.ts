@@ -1,17 +1,10 @@
-import type { RunTurn } from '../../agent/agent.ts';
-import { runTurn } from '../../agent/turn.ts';
-import { createLazyRedaction } from '../../app/agent.ts';
-import { pruneIfDue } from '../../app/history.ts';
-import { chooseKept, type KeptOptions, toKeptSetup } from '../../app/kept-setup.ts';
-import { checkSessionFlags, findContinued, openStore, type SessionOptions } from '../../app/sessions.ts';
-import { openOwnWorkspace } from '../../app/toolbox.ts';
-import { createUndoStore } from '../../app/undo-store.ts';
-import type { RunPaused } from '../../approval/approve.ts';
+import { pruneIfDue } from '../../app/prune.ts';
+import { createTerminalHost } from '../../app/terminal-host.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
-import type { Assistant, CustomCommands } from '../../chat/assistant.ts';
 import { createChanges, createTurnJournal } from '../../chat/changes.ts';
 import { type Chat, openChat } from '../../chat/chat.ts';
 import { createCompleter } from '../../chat/completion.ts';
+import type { CustomCommands } from '../../chat/custom-commands.ts';
 import { createEntryHistory } from '../../chat/line/entry-history.ts';
 import { pipedLines } from '../../chat/line/piped-source.ts';
 import type { LineSource } from '../../chat/line/source.ts';
@@ -20,6 +13,7 @@ import { runChat } from '../../chat/loop.ts';
 import { createNotifier } from '../../chat/notifier.ts';
 import { attachPastedPaths, pasteClipboard } from '../../chat/pictures.ts';
 import { requireFile } from '../../chat/prompt.ts';
+import { createReports } from '../../chat/reports.ts';
 import { copyConversation, createMemorySession } from '../../chat/session.ts';
 import { restoredNotice } from '../../chat/setup.ts';
 import { createSpending } from '../../chat/spending.ts';
@@ -30,6 +24,17 @@ import { loadOnce } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { type Io, NEVER_REDRAWN, wrapOut } from '../../core/io.ts';
 import type { Session, SessionSetup, SessionStore } from '../../core/session.ts';
+import { type AgentOptions, createLazyRedaction } from '../../engine/agent.ts';
+import type { SessionOptions } from '../../engine/conversation.ts';
+import type { Host } from '../../engine/host.ts';
+import { chooseKept, type KeptOptions, toKeptSetup } from '../../engine/kept-setup.ts';
+import type { ModelOptions } from '../../engine/model.ts';
+import { openRun, type Run } from '../../engine/run.ts';
+import type { RosterOptions } from '../../engine/servers/roster.ts';
+import { checkSessionFlags, findContinued, openStore } from '../../engine/sessions.ts';
+import type { RunSetup } from '../../engine/setup.ts';
+import { chooseMode, openOwnWorkspace } from '../../engine/toolbox.ts';
+import { createUndoStore } from '../../engine/undo-store.ts';
 import { DEFAULT_NAME } from '../../models/choice.ts';
 import { chooseShell } from '../../platform/process/shell-choice.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
@@ -37,100 +42,83 @@ import { createTerminalInput } from '../../platform/terminal/input.ts';
 import { isInteractive } from '../../platform/terminal/io.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
 import type { PictureChoice } from '../../render/picture.ts';
-import { appendUsage } from '../../session/usage-log.ts';
-import { type AssistantOptions, openAssistant } from './assistant.ts';
 
-export interface ChatOptions extends AssistantOptions, SessionOptions {
+export interface ChatOptions
+  extends ModelOptions,
+    AgentOptions,
+    RosterOptions,
+    SessionOptions,
+    Pick<RunSetup, 'timeout' | 'maxCost'> {
   readonly args: readonly string[];
   readonly prompt?: string;
   readonly file?: readonly string[];
-  readonly demo?: boolean;
+  readonly noMcp?: boolean;
+  readonly quiet?: boolean;
   readonly plain?: boolean;
-  /** In dollars. */
-  readonly maxCost?: number;
   readonly pictures?: PictureChoice;
 }
 
 const MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
 
-export async function run(options: ChatOptions, app: App): Promise<number> {
+export async function run(options: ChatOptions, given: App): Promise<number> {
   checkChatUsage(options);
-  const shell = chooseShell(options.shell, app.env);
-  const isPlain = (options.plain ?? false) || app.env.TERM === 'dumb';
-  const io = isPlain ? toPlainIo(app.io) : app.io;
+  const shell = chooseShell(options.shell, given.env);
+  const isPlain = (options.plain ?? false) || given.env.TERM === 'dumb';
+  const app = isPlain ? { ...given, io: toPlainIo(given.io) } : given;
+  const { version, env, homes, cwd, clock, signal, io } = app;
   const undo = createUndoStore(app);
   const turns = createTurnJournal(undo);
   const workspace = await openOwnWorkspace(options, app, turns.open);
   let chat: Chat | undefined;
-  const lines = openLines(
-    { app, io, isPlain },
-    {
-      complete: createCompleter(() => chat),
-      status: () => chat && formatStatus(chat),
-      paste: async (given) => (chat === undefined ? { text: '' } : pasteClipboard(chat, given)),
-      attach: async (text) => chat && attachPastedPaths(chat, text),
-    },
-  );
-  const { version, env, cwd, clock, signal } = app;
+  const lines = openLines(app, isPlain, {
+    complete: createCompleter(() => chat),
+    status: () => chat && formatStatus(chat),
+    paste: async (pasted) => (chat === undefined ? { text: '' } : pasteClipboard(chat, pasted)),
+    attach: async (text) => chat && attachPastedPaths(chat, text),
+  });
   for (const path of options.file ?? []) await requireFile(path, cwd);
-  const reports: string[] = [];
-  const onNotice = (notice: string): void => void reports.push(notice);
+  const reports = createReports();
   if (options.noMcp && options.allowedMcpServerNames !== undefined) {
-    onNotice('--allowed-mcp-server-names has no effect with --no-mcp');
+    reports.notify('--allowed-mcp-server-names has no effect with --no-mcp');
   }
-  const store = openStore(app, onNotice, { by: 'chat' });
-  const { setup, ...kept } = await openChatSession(options, app, store);
-  const chosen = setup && chooseKept(options, setup);
-  const { document = {}, model: setting } = await app.settings();
+  const store = openStore(app, reports.notify, { by: 'chat' });
+  const { setup: kept, ...saved } = await openChatSession(options, app, store);
+  const settings = await app.settings();
+  const { document = {} } = settings;
   const isEnabled = readSetting(document, 'general.enableNotifications');
   const notifier = createNotifier({ err: io.err, env, clock, isPlain, isEnabled });
-  const runPaused: RunPaused = async (work) => {
-    await notifier.notify('asks');
-    return lines.withTerminal(work);
-  };
-  const { budget, spending } = await openSpending(options, app);
-  const context = { app: { ...app, io }, runPaused, workspace, onNotice, onCall: spending.add, budget };
-  const opening = openAssistant({ ...options, ...chosen }, context);
-  const assistant = await opening.catch(async (thrown) => {
-    await kept.session.close();
+  const host = createTerminalHost(app, {
+    notify: reports.notify,
+    isText: true,
+    async runPaused(work) {
+      await notifier.notify('asks');
+      return lines.withTerminal(work);
+    },
+  });
+  const { mode, notices } = chooseMode(options, settings);
+  for (const notice of notices) reports.notify(notice);
+  const setup = { ...toChatSetup(options, mode), kept, workspace };
+  const opened = await openRun(setup, app, host).catch(async (thrown) => {
+    await saved.session.close();
     throw thrown;
   });
-  await prepareWindow(kept.session);
-  const notice = describeRestored(assistant, chosen, setting);
-  reports.unshift(...assistant.notices, ...(notice === undefined ? [] : [notice]));
   try {
+    await prepareWindow(saved.session);
+    const restored = kept && describeRestored(opened, chooseKept(options, kept), settings.model);
+    if (restored !== undefined) reports.notify(restored);
+    const { budget } = opened;
+    const left = budget && (() => budget.limit - budget.spent);
     chat = openChat({
-      ...{
-        version,
-        env,
-        homes: app.homes,
-        cwd,
-        clock,
-        signal,
-        io,
-        isPlain,
-        lines,
-        assistant,
-        store,
-        notifier,
-        spending,
-        ...kept,
-      },
-      recordUsage: (session) => {
-        const calls = spending.takeCalls();
-        if (!chat?.isSaved) return;
-        appendUsage(app.homes().gmn, { at: clock.now(), kind: 'chat', id: session.id, cwd, calls });
-      },
+      ...{ version, env, homes, cwd, clock, signal, io, isPlain, lines, store, notifier, reports, shell, ...saved },
+      run: opened,
+      spending: createSpending({ overrides: readSetting(document, 'prices'), left }),
       isQuiet: options.quiet ?? false,
       // Only the command line can choose `yolo`; a chat started with it can switch back to it.
-      modes: assistant.setup.mode === 'yolo' ? [...MODES, 'yolo'] : MODES,
-      takeReports: () => reports.splice(0),
+      modes: mode === 'yolo' ? [...MODES, 'yolo'] : MODES,
       changes: createChanges(undo, { ...turns, workspace, cwd: workspace.roots[0] ?? cwd }),
-      shell,
-      customCommands: createLazyCommands(options, context),
-      openVerifiedTurn: (command) => openVerifiedTurn(command, options, context.app),
+      customCommands: createLazyCommands(options, { app, host }),
       openFiles: async (prompt) => {
-        const { createAnswerFiles } = await import('../../app/answer-files.ts');
+        const { createAnswerFiles } = await import('../../engine/answer-files.ts');
         return createAnswerFiles({}, { app, prompt, canPipe: false, isPicture: false });
       },
       findPictures: async () => (await import('../../render/picture.ts')).choosePictures(options.pictures, env),
@@ -139,27 +127,28 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
     });
     const first = options.prompt ?? (options.args.length > 0 ? options.args.join(' ') : undefined);
     const exitCode = await runChat(chat, first);
-    chat.recordUsage(chat.session);
     if (chat.isSaved && !signal.aborted) await pruneIfDue(app);
     return exitCode;
   } finally {
-    await assistant.close();
+    await opened.close();
   }
 }
 
-async function openVerifiedTurn(command: string, options: ChatOptions, app: App): Promise<RunTurn> {
-  const { verifyTurn } = await import('../../app/verify.ts');
-  const { shell, timeout: timeoutMs } = options;
-  const hint = 'What the model changed is kept: /undo takes it back. /verify off ends this.';
-  return verifyTurn(runTurn, { app, command, shell, timeoutMs, hint });
-}
-
-async function openSpending({ maxCost }: ChatOptions, app: App) {
-  const hint = 'Leave the chat, and continue it with gmn chat -c and a higher --max-cost.';
-  const budget =
-    maxCost === undefined ? undefined : await (await import('../../app/budget.ts')).openBudget({ maxCost, hint }, app);
-  const overrides = readSetting((await app.settings()).document ?? {}, 'prices');
-  return { budget, spending: createSpending({ overrides, left: budget && (() => budget.limit - budget.spent) }) };
+function toChatSetup(options: ChatOptions, mode: ApprovalMode): RunSetup {
+  return {
+    ...options,
+    // `--shell` implies that the model may use it.
+    tools: options.tools ?? (options.shell === undefined ? 'edit' : 'edit,run_shell_command'),
+    // The default tools of a chat do not count as named by the user.
+    namedTools: options.tools === undefined ? 'edit' : undefined,
+    approvalMode: mode,
+    yolo: undefined,
+    isChat: true,
+    servers: options.noMcp ? 'none' : 'all',
+    timing: 'request',
+    kind: 'chat',
+    costHint: 'Leave the chat, and continue it with gmn chat -c and a higher --max-cost.',
+  };
 }
 
 function checkChatUsage(options: ChatOptions): void {
@@ -175,7 +164,7 @@ function checkChatUsage(options: ChatOptions): void {
 /** Loaded when the user first types a slash. */
 function createLazyCommands(
   { allowedTools, shell }: ChatOptions,
-  context: { readonly app: App; readonly runPaused: RunPaused },
+  context: { readonly app: App; readonly host: Host },
 ): CustomCommands {
   const load = loadOnce(async () => {
     const { createCustomCommands } = await import('../../app/custom-commands.ts');
@@ -214,10 +203,10 @@ async function openChatSession(options: ChatOptions, app: App, store: SessionSto
   return { session: await store.create({ cwd, by: 'chat', name, id }), isSaved: true };
 }
 
-function describeRestored({ agent }: Assistant, kept: KeptOptions = {}, setting?: string): string | undefined {
+function describeRestored({ facts }: Run, kept: KeptOptions, setting: string | undefined): string | undefined {
   const { keptModel, start: _, ...texts } = kept;
   const isPlain = keptModel === undefined || (keptModel === DEFAULT_NAME && setting === undefined);
-  return restoredNotice({ ...texts, model: isPlain ? undefined : agent.request.model });
+  return restoredNotice({ ...texts, model: isPlain ? undefined : facts.agent.request.model });
 }
 
 async function continueUnsaved(saved: Session): Promise<ChatSession> {
@@ -227,8 +216,7 @@ async function continueUnsaved(saved: Session): Promise<ChatSession> {
   return { session, isSaved: false };
 }
 
-function openLines({ app, io, isPlain }: ChatTerminal, hooks: LineHooks): LineSource {
-  const { clock, env, signal, homes } = app;
+function openLines({ clock, env, signal, homes, io }: App, isPlain: boolean, hooks: LineHooks): LineSource {
   if (!isInteractive()) return pipedLines(systemStdin().read(signal));
   return terminalLines({
     terminal: createTerminalInput(),
@@ -239,12 +227,6 @@ function openLines({ app, io, isPlain }: ChatTerminal, hooks: LineHooks): LineSo
     history: createEntryHistory(`${homes().gmn}/history`, { clock, signal }),
     ...hooks,
   });
-}
-
-interface ChatTerminal {
-  readonly app: App;
-  readonly io: Io;
-  readonly isPlain: boolean;
 }
 
 function toPlainIo({ out, err }: Io): Io {

@@ -1,9 +1,9 @@
-import { type OpenedBackend, openBackend } from '../../app/backend.ts';
 import { findExposedFiles, type Survey, surveyCredentials } from '../../auth/survey.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { checkEndpoint } from '../../core/text/url.ts';
+import { type OpenedBackend, openBackend } from '../../engine/backend.ts';
 import { readPathStatus } from '../../platform/files/read.ts';
 import { findProxy } from '../../platform/http/send.ts';
 import { type Finding, runCheck } from './finding.ts';

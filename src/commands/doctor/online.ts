@@ -1,4 +1,3 @@
-import { openBackend } from '../../app/backend.ts';
 import { createQueries } from '../../app/queries.ts';
 import type { CredentialChoice } from '../../auth/choice.ts';
 import { resolveConfiguredModel } from '../../config/model-configs.ts';
@@ -6,6 +5,7 @@ import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { HttpResponse } from '../../core/io.ts';
 import { formatDuration } from '../../core/text/format.ts';
+import { openBackend } from '../../engine/backend.ts';
 import { resolveModel } from '../../models/choice.ts';
 import { type Finding, toFailedFinding } from './finding.ts';
 

@@ -1,10 +1,10 @@
 import { type AccountOptions, openAccount } from '../../app/account.ts';
 import { printReport } from '../../app/report.ts';
-import { noFilesError } from '../../app/uploads.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { noFilesError } from '../../engine/uploads.ts';
 
 interface DeleteOptions extends AccountOptions {
   readonly args: readonly string[];

@@ -1,11 +1,11 @@
 import { type AccountOptions, openAccount } from '../../app/account.ts';
 import { formatTable, printReport } from '../../app/report.ts';
-import { noFilesError } from '../../app/uploads.ts';
 import type { App } from '../../core/app.ts';
 import type { RemoteFile } from '../../core/files.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formatDuration, formatSize } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { noFilesError } from '../../engine/uploads.ts';
 
 const HEADERS = ['NAME', 'FILE', 'TYPE', 'SIZE', 'STATE', 'EXPIRES'];
 

@@ -1,13 +1,4 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { createDefinition, readOAuthFlag, type TransportOptions } from '../../app/servers/definition.ts';
-import {
-  definesServer,
-  listWritableFiles,
-  readSettingsFile,
-  requireWritableFile,
-  resolveSettingsFile,
-  type WritableScope,
-} from '../../app/servers/roster.ts';
 import { readSetting } from '../../config/keys.ts';
 import { readServerEnablement } from '../../config/server-enablement.ts';
 import { editSettings } from '../../config/settings-edit.ts';
@@ -17,6 +8,15 @@ import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { splitList } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { createDefinition, readOAuthFlag, type TransportOptions } from '../../engine/servers/definition.ts';
+import {
+  definesServer,
+  listWritableFiles,
+  readSettingsFile,
+  requireWritableFile,
+  resolveSettingsFile,
+  type WritableScope,
+} from '../../engine/servers/roster.ts';
 
 interface McpAddOptions extends PrintOptions, TransportOptions {
   readonly args: readonly string[];

@@ -1,11 +1,11 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
 import { openProgress } from '../../app/servers/progress.ts';
-import type { RosterOptions } from '../../app/servers/roster.ts';
-import { requireServer } from '../../app/servers/session.ts';
 import { createSignInPrompt } from '../../app/servers/sign-in.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import type { RosterOptions } from '../../engine/servers/roster.ts';
+import { requireServer } from '../../engine/servers/session.ts';
 import { signIn } from '../../mcp/client/sign-in.ts';
 
 interface McpAuthOptions extends PrintOptions, RosterOptions {

@@ -1,19 +1,19 @@
 import { parseToolArguments, readJsonArguments, readPairs } from '../../app/servers/arguments.ts';
+import { openProgress } from '../../app/servers/progress.ts';
+import { sanitizeLines } from '../../app/servers/view.ts';
+import { createTerminalElicit } from '../../approval/elicitation.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { sanitize, stripControls } from '../../core/text/terminal.ts';
 import {
   collectMedia,
   createMediaTarget,
   formatBlock,
   formatBlocks,
   type SaveMedia,
-} from '../../app/servers/content.ts';
-import { openProgress } from '../../app/servers/progress.ts';
-import { suggestNames } from '../../app/servers/roster.ts';
-import { type SessionOptions, withServer } from '../../app/servers/session.ts';
-import { sanitizeLines } from '../../app/servers/view.ts';
-import { createTerminalElicit } from '../../approval/elicitation.ts';
-import type { App } from '../../core/app.ts';
-import { AppError } from '../../core/error.ts';
-import { sanitize, stripControls } from '../../core/text/terminal.ts';
+} from '../../engine/servers/content.ts';
+import { suggestNames } from '../../engine/servers/roster.ts';
+import { type SessionOptions, withServer } from '../../engine/servers/session.ts';
 import { isWantedTool, type NamedServer } from '../../mcp/client/definition.ts';
 import { simplifyMessage } from '../../mcp/client/errors.ts';
 import type { CallResult, Connection, RemoteTool } from '../../mcp/client/types.ts';
@@ -45,8 +45,8 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   const save = await createMediaTarget(options.outputFile, app);
   const isText = options.outputFormat !== 'json';
   const progress = openProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
-  const elicit = isText ? createTerminalElicit(app, progress.pause) : {};
-  return withServer(server, { options, app, check: createToolCheck(tool), ...elicit }, async (connection, notices) => {
+  const elicit = isText ? createTerminalElicit(app.io.err, progress.pause) : undefined;
+  return withServer(server, { options, app, check: createToolCheck(tool), elicit }, async (connection, notices) => {
     const { inputSchema } = await requireTool(connection, tool, app.signal);
     const args = given ?? parseToolArguments(pairs, inputSchema);
     const result = await connection

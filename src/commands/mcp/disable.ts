@@ -1,10 +1,10 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
-import { readRoster, requireEntry, requireWritableFile } from '../../app/servers/roster.ts';
 import { readSetting } from '../../config/keys.ts';
 import { editSettings } from '../../config/settings-edit.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { readRoster, requireEntry, requireWritableFile } from '../../engine/servers/roster.ts';
 
 export interface McpNameOptions extends PrintOptions {
   readonly args: readonly string[];

@@ -1,6 +1,5 @@
 import { printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
-import { listWritableFiles, readRoster, readSettingsFile, requireEntry } from '../../app/servers/roster.ts';
 import type { Edit } from '../../config/jsonc-edit.ts';
 import { readSetting } from '../../config/keys.ts';
 import { readLayers } from '../../config/layers.ts';
@@ -10,6 +9,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { listWritableFiles, readRoster, readSettingsFile, requireEntry } from '../../engine/servers/roster.ts';
 import { isDisabledEntry } from '../../mcp/client/servers.ts';
 import type { McpNameOptions } from './disable.ts';
 

@@ -1,8 +1,8 @@
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
-import { type RosterOptions, readRoster, requireEntry, type ServerEntry } from '../../app/servers/roster.ts';
 import { describeEntry, formatServerScope, formatState, toEntryJson } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
+import { type RosterOptions, readRoster, requireEntry, type ServerEntry } from '../../engine/servers/roster.ts';
 import { readSignInStatus, type SignInStatus } from '../../mcp/client/sign-in.ts';
 
 interface McpGetOptions extends PrintOptions, RosterOptions {

@@ -1,7 +1,6 @@
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
 import { rejectArguments } from '../../app/servers/arguments.ts';
 import { openProgress } from '../../app/servers/progress.ts';
-import { type RosterOptions, readRoster, type ServerEntry } from '../../app/servers/roster.ts';
 import {
   describeEntry,
   formatRowLine,
@@ -12,6 +11,7 @@ import {
 } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
 import { FAULTS } from '../../core/error.ts';
+import { type RosterOptions, readRoster, type ServerEntry } from '../../engine/servers/roster.ts';
 
 interface McpListOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];

@@ -1,12 +1,12 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
 import { openProgress } from '../../app/servers/progress.ts';
-import { type Inspection, inspectServers, type SessionOptions } from '../../app/servers/session.ts';
 import { toErrorJson } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
 import { type AppError, FAULTS } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { type Inspection, inspectServers, type SessionOptions } from '../../engine/servers/session.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import type { Connection } from '../../mcp/client/types.ts';
 

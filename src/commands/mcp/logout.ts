@@ -1,9 +1,9 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
-import type { RosterOptions } from '../../app/servers/roster.ts';
-import { requireServer } from '../../app/servers/session.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import type { RosterOptions } from '../../engine/servers/roster.ts';
+import { requireServer } from '../../engine/servers/session.ts';
 import { signOut } from '../../mcp/client/sign-in.ts';
 
 interface McpLogoutOptions extends PrintOptions, RosterOptions {

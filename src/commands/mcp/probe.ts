@@ -1,5 +1,4 @@
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
-import { createDefinition, readOAuthFlag, type TransportOptions } from '../../app/servers/definition.ts';
 import { openProgress } from '../../app/servers/progress.ts';
 import { createSignInPrompt } from '../../app/servers/sign-in.ts';
 import { formatFirstLine, sanitizeLines } from '../../app/servers/view.ts';
@@ -7,6 +6,7 @@ import { acceptDefaults, createTerminalElicit } from '../../approval/elicitation
 import type { App } from '../../core/app.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { createDefinition, readOAuthFlag, type TransportOptions } from '../../engine/servers/definition.ts';
 import { connectServer } from '../../mcp/client/connect.ts';
 import type { Connection } from '../../mcp/client/types.ts';
 import { readCalls, type Trial, tryEverything } from './trial.ts';
@@ -27,9 +27,9 @@ export async function run(options: McpProbeOptions, app: App): Promise<number> {
   const { definition } = createDefinition(options.args, options, await readOAuthFlag(options, app));
   const calls = await readCalls(options.calls, app);
   const progress = openProgress(first, { quiet: options.quiet === true || options.json === true }, app);
-  const elicit = options.json ? {} : createTerminalElicit(app, progress.pause);
+  const elicit = options.json ? undefined : createTerminalElicit(app.io.err, progress.pause);
   const person = {
-    ...(options.acceptDefaults ? { elicit: acceptDefaults } : elicit),
+    elicit: options.acceptDefaults ? acceptDefaults : elicit,
     ...(mayOpenBrowser(options, app)
       ? { signIn: createSignInPrompt({ isOpened: true, pause: progress.pause }, app) }
       : {}),

@@ -1,13 +1,13 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { readPairs } from '../../app/servers/arguments.ts';
-import { formatBlocks, toBlockJson } from '../../app/servers/content.ts';
 import { openProgress } from '../../app/servers/progress.ts';
-import { suggestNames } from '../../app/servers/roster.ts';
-import { type SessionOptions, withServer } from '../../app/servers/session.ts';
 import { createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { formatBlocks, toBlockJson } from '../../engine/servers/content.ts';
+import { suggestNames } from '../../engine/servers/roster.ts';
+import { type SessionOptions, withServer } from '../../engine/servers/session.ts';
 import type { Connection, PromptMessage } from '../../mcp/client/types.ts';
 
 interface McpPromptOptions extends PrintOptions, SessionOptions {
@@ -22,8 +22,8 @@ export async function run(options: McpPromptOptions, app: App): Promise<number> 
   const [server = '', name = '', ...words] = options.args;
   const args = Object.fromEntries(await readPairs(words, app));
   const progress = openProgress(`${server} ${name}`, { quiet: options.quiet === true || options.json === true }, app);
-  const elicit = options.json ? {} : createTerminalElicit(app, progress.pause);
-  return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
+  const elicit = options.json ? undefined : createTerminalElicit(app.io.err, progress.pause);
+  return withServer(server, { options, app, elicit }, async (connection, notices) => {
     await checkPrompt(connection, { name, args }, app.signal);
     const { description, messages } = await connection.getPrompt(name, args, { signal: app.signal });
     await progress.end();

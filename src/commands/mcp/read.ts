@@ -1,11 +1,11 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
-import { createMediaTarget, formatMediaLine, toMedia } from '../../app/servers/content.ts';
 import { openProgress } from '../../app/servers/progress.ts';
-import { type SessionOptions, withServer } from '../../app/servers/session.ts';
 import { createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { createMediaTarget, formatMediaLine, toMedia } from '../../engine/servers/content.ts';
+import { type SessionOptions, withServer } from '../../engine/servers/session.ts';
 
 interface McpReadOptions extends PrintOptions, SessionOptions {
   readonly args: readonly string[];
@@ -20,8 +20,8 @@ export async function run(options: McpReadOptions, app: App): Promise<number> {
   const [server = '', uri = ''] = requireArguments(options.args, 2, 'mcp read');
   const save = await createMediaTarget(options.outputFile, app);
   const progress = openProgress(`${server} ${uri}`, { quiet: options.quiet === true || options.json === true }, app);
-  const elicit = options.json ? {} : createTerminalElicit(app, progress.pause);
-  return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
+  const elicit = options.json ? undefined : createTerminalElicit(app.io.err, progress.pause);
+  return withServer(server, { options, app, elicit }, async (connection, notices) => {
     const contents = await connection.readResource(uri, { signal: app.signal });
     await progress.end();
     const media = contents.flatMap(toMedia);

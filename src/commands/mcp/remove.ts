@@ -1,5 +1,9 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
+import { editSettings } from '../../config/settings-edit.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import {
   definesServer,
   listWritableFiles,
@@ -10,11 +14,7 @@ import {
   resolveSettingsFile,
   type SettingsFile,
   type WritableScope,
-} from '../../app/servers/roster.ts';
-import { editSettings } from '../../config/settings-edit.ts';
-import type { App } from '../../core/app.ts';
-import { AppError } from '../../core/error.ts';
-import { sanitize } from '../../core/text/terminal.ts';
+} from '../../engine/servers/roster.ts';
 
 interface McpRemoveOptions extends PrintOptions {
   readonly args: readonly string[];

@@ -10,7 +10,6 @@ import { type AccessContext, type AccessOptions, createTemplateAccess } from '..
 import type { Template } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { type TurnEvent, toNotices } from '../../core/event.ts';
 import { decodeText } from '../../core/text/decode.ts';
 import type { OtherAttachments, PromptInput } from '../../input/prompt-input.ts';
 import { readStdin, type StdinMode } from '../../input/stdin.ts';
@@ -36,18 +35,20 @@ interface ComposeContext extends AccessContext {
   readonly words: string | undefined;
   readonly stdin: Stdin;
   readonly stdinMode: StdinMode;
+  /** Stops the clock of the run until the returned function is called. */
+  readonly pause: () => () => void;
 }
 
 /** What flags other than `-f` contribute to the prompt. Throws AppError `usage` or `interrupted`. */
-export async function* composeInput(
+export async function composeInput(
   options: ComposeOptions & AccessOptions & AttachmentOptions,
   context: ComposeContext,
-): AsyncGenerator<TurnEvent, Partial<PromptInput>> {
+): Promise<Partial<PromptInput>> {
   const hasOthers = options.attach !== undefined || options.mimeType !== undefined || options.paste;
   const others = hasOthers ? { otherAttachments: toOtherAttachments(options, context.app) } : {};
   const isComposed = options.template !== undefined || options.param !== undefined || options.editor;
   return isComposed || context.words?.startsWith('/')
-    ? { ...others, ...(yield* composePrompt(options, context)) }
+    ? { ...others, ...(await composePrompt(options, context)) }
     : others;
 }
 
@@ -55,36 +56,35 @@ export async function* composeInput(
  * Fills the template, or the custom command that the prompt names, then lets the user edit the text. Throws AppError:
  * `usage` if either is not possible, `interrupted` if the edited prompt is empty.
  */
-async function* composePrompt(
+async function composePrompt(
   options: ComposeOptions & AccessOptions,
   context: ComposeContext,
-): AsyncGenerator<TurnEvent, ComposedPrompt> {
-  const chosen = yield* chooseFilling(options, context);
+): Promise<ComposedPrompt> {
+  const chosen = await chooseFilling(options, context);
   if (options.param !== undefined && chosen === undefined) {
     throw new AppError('usage', '--param needs --template', { hint: 'Example: --template review --param focus=speed' });
   }
   const filled: ComposedPrompt =
     chosen === undefined
       ? { prompt: context.words }
-      : { ...(yield* fillChosen(chosen, options, context)), question: findQuestion(options, context) };
+      : { ...(await fillChosen(chosen, options, context)), question: findQuestion(options, context) };
   return options.editor ? { ...filled, prompt: await editPrompt(filled.prompt ?? '', context) } : filled;
 }
 
 type Filling = { readonly template: Template } & Pick<TemplateValues, 'params' | 'words' | 'entry'>;
 
 /** Undefined if the prompt is plain text. A command of a folder that is not trusted leaves it so, with a notice. */
-async function* chooseFilling(
+async function chooseFilling(
   { template: wanted, param: params = [] }: ComposeOptions,
-  { app, words }: ComposeContext,
-): AsyncGenerator<TurnEvent, Filling | undefined> {
+  { app, words, host }: ComposeContext,
+): Promise<Filling | undefined> {
   if (wanted !== undefined) return { template: await chooseTemplate(wanted, app), params, words };
   const entry = words?.startsWith('/') ? tryParseSlashEntry(words) : undefined;
   const found = entry && (await findCustomCommand(entry.name, app));
   if (entry === undefined || found === undefined) return undefined;
   const { file, place } = found;
   if (place.ignored !== undefined) {
-    const message = `${file} is not used: ${place.ignored}. To trust the folder, run: gmn trust`;
-    yield { type: 'notice', message };
+    host.notify(`${file} is not used: ${place.ignored}. To trust the folder, run: gmn trust`);
     return undefined;
   }
   const template = await readUsableTemplate(found, app);
@@ -92,16 +92,15 @@ async function* chooseFilling(
   return { template, ...split, params: [...split.params, ...params] };
 }
 
-async function* fillChosen(
+async function fillChosen(
   { template, ...values }: Filling,
   options: AccessOptions,
   context: ComposeContext,
-): AsyncGenerator<TurnEvent, ComposedPrompt> {
+): Promise<ComposedPrompt> {
   const hasStdin = takesStdin(template);
-  const stdin = hasStdin ? yield* readStdinText(template.name, context) : '';
-  const { notices, ...access } = createTemplateAccess(options, context);
+  const stdin = hasStdin ? await readStdinText(template.name, context) : '';
+  const access = createTemplateAccess(options, context);
   const prompt = await fillTemplate(template, { ...values, stdin: async () => stdin, ...access });
-  yield* toNotices(notices);
   // An @ in inserted text must not attach a file.
   return { prompt, allowsMentions: false, ...(hasStdin ? { stdinMode: 'never' } : {}) };
 }
@@ -111,9 +110,10 @@ function findQuestion({ template = '', param = [] }: ComposeOptions, { words }: 
   return words?.trim() ? words : [template, ...param].join(' ');
 }
 
-async function* readStdinText(name: string, context: ComposeContext): AsyncGenerator<TurnEvent, string> {
-  const { app, stdin, stdinMode: mode, signal } = context;
-  const bytes = yield* readStdin({ stdin, mode, hasPrompt: false, env: app.env, clock: app.clock, signal });
+async function readStdinText(name: string, context: ComposeContext): Promise<string> {
+  const { app, host, stdin, stdinMode: mode, signal } = context;
+  const { env, clock } = app;
+  const bytes = await readStdin({ stdin, mode, hasPrompt: false, env, clock, signal, notify: host.notify });
   if (!(bytes instanceof Uint8Array)) {
     throw new AppError('usage', `the template ${name} needs stdin`, {
       hint: 'Pipe something in: … | gmn --template <name>',
@@ -124,14 +124,14 @@ async function* readStdinText(name: string, context: ComposeContext): AsyncGener
   throw new AppError('usage', 'stdin is not text, which the template needs', { hint: 'Attach it: -f <path>' });
 }
 
-async function editPrompt(text: string, { app, runPaused, signal }: ComposeContext): Promise<string> {
+async function editPrompt(text: string, { app, pause, signal }: ComposeContext): Promise<string> {
   const tty = openTty();
   if (tty === undefined) {
     throw new AppError('usage', '--editor needs a terminal', { hint: 'Give the prompt as an argument, or on stdin.' });
   }
   tty.close();
   const editing = { text, name: 'prompt.md', env: app.env, terminal: TTY_PATH };
-  const prompt = await runPaused(() => editInEditor(editing, signal));
+  const prompt = await editInEditor(editing, signal).finally(pause());
   if (prompt === undefined) {
     throw new AppError('usage', 'the editor could not be started, or failed', { hint: 'Set VISUAL or EDITOR.' });
   }

@@ -1,6 +1,6 @@
-import { hasTools } from '../../app/history.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
+import { hasTools } from '../../engine/conversation.ts';
 import { isFromEnv, toFlagName } from './flag-names.ts';
 import type { PromptOptions } from './options.ts';
 

@@ -1,11 +1,11 @@
-import type { AgentOptions } from '../../app/agent.ts';
-import type { ModelOptions } from '../../app/model.ts';
 import type { OutputOptions } from '../../app/output.ts';
-import type { AnswerFormatOptions } from '../../app/output-schema.ts';
-import type { RosterOptions } from '../../app/servers/roster.ts';
-import type { SessionOptions } from '../../app/sessions.ts';
-import type { VerifyOptions } from '../../app/verify.ts';
 import type { OutputFormat } from '../../core/app.ts';
+import type { AgentOptions } from '../../engine/agent.ts';
+import type { SessionOptions } from '../../engine/conversation.ts';
+import type { ModelOptions } from '../../engine/model.ts';
+import type { AnswerFormatOptions } from '../../engine/output-schema.ts';
+import type { RosterOptions } from '../../engine/servers/roster.ts';
+import type { VerifyOptions } from '../../engine/verify.ts';
 import type { PictureChoice } from '../../render/picture.ts';
 import type { AttachmentOptions, ComposeOptions } from './compose.ts';
 

@@ -1,42 +1,43 @@
-import type { Agent } from '../../agent/agent.ts';
 import { declareTools, prepareContents, REDACTED_NOTICE } from '../../agent/turn.ts';
-import type { OpenedModel } from '../../app/model.ts';
 import { countTokens } from '../../app/queries.ts';
 import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
-import type { TurnEvent } from '../../core/event.ts';
+import type { Notify, TurnEvent } from '../../core/event.ts';
 import type { History } from '../../core/history.ts';
 import type { Out } from '../../core/io.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import { NO_USAGE } from '../../core/usage.ts';
+import type { OpenedModel } from '../../engine/model.ts';
+import type { Run } from '../../engine/run.ts';
 import { encodeDocument, encodeLine } from '../../render/json-text.ts';
 import type { Renderer } from '../../render/renderer.ts';
 import type { PromptOptions } from './options.ts';
 
 interface Preview {
   readonly app: App;
-  readonly opened: OpenedModel;
-  readonly agent: Agent;
+  readonly run: Run;
+  readonly notify: Notify;
   readonly history: History;
   readonly prompt: Content;
-  readonly signal: AbortSignal;
 }
 
 /** `--dry-run` and `--count-tokens`: the first request of the turn, shown or counted instead of sent. */
 export async function* previewTurn(
   { dryRun }: Pick<PromptOptions, 'dryRun'>,
-  { agent, opened, history, prompt, ...context }: Preview,
+  { app, run, notify, history, prompt }: Preview,
 ): AsyncGenerator<TurnEvent, void> {
+  const { agent, model: opened } = run.facts;
+  const { signal } = run;
   const { listSent } = await import('../../agent/compacted.ts');
   const sent = listSent({ ...history, contents: [...history.contents, prompt] });
   const contents = await prepareContents(sent, { origin: agent.origin, distrusted: 0 });
   const { model, ...rest } = { ...agent.request, ...declareTools(agent.tools, agent.request.tools), contents };
   const redacted = (await agent.redaction?.redact(rest)) ?? rest;
-  if (redacted !== rest) yield { type: 'notice', message: REDACTED_NOTICE };
+  if (redacted !== rest) notify(REDACTED_NOTICE);
   const request = { model, ...redacted };
   yield* dryRun
     ? preview(opened, request)
-    : countEvents(opened, yield* opened.provideFiles(request, { signal: context.signal }), context);
+    : countEvents(opened, await opened.provideFiles(request, { signal }), { app, signal });
 }
 
 type OutputFormat = NonNullable<PromptOptions['outputFormat']>;
@@ -46,7 +47,7 @@ export function createPreviewRenderer(render: Renderer, out: Out, options: Promp
 }
 
 async function* preview(opened: OpenedModel, request: ModelRequest): AsyncGenerator<TurnEvent, void> {
-  const { listLocalFiles } = await import('../../app/local-files.ts');
+  const { listLocalFiles } = await import('../../engine/local-files.ts');
   for (const file of listLocalFiles(request)) yield { type: 'notice', message: `would be uploaded: ${file}` };
   yield { type: 'text', delta: encodeDocument(await opened.preview(request)) };
   yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model: request.model };

@@ -1,8 +1,9 @@
 import { printReport } from '../../app/report.ts';
-import { formatReference, openStore } from '../../app/sessions.ts';
+import { formatReference } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
+import { openStore } from '../../engine/sessions.ts';
 import type { ReferenceOptions } from './show.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
-import { openStore, toSessionJson, toSessionsDirectory } from '../../app/sessions.ts';
+import { toSessionJson, toSessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
@@ -10,6 +10,7 @@ import { formatAge } from '../../core/text/format.ts';
 import { shortenId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { openStore } from '../../engine/sessions.ts';
 import { readBytesIfAny, readDirectory } from '../../platform/files/read.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { findIdProblem } from '../../session/find.ts';

@@ -1,7 +1,7 @@
-import { pruneIfDue } from '../../app/history.ts';
 import { printPaged } from '../../app/output.ts';
+import { pruneIfDue } from '../../app/prune.ts';
 import { formatTable, type PrintOptions } from '../../app/report.ts';
-import { formatName, openStore, toSessionJson, toSessionsDirectory } from '../../app/sessions.ts';
+import { formatName, toSessionJson, toSessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { type SessionStore, type SessionSummary, SOURCE_LABELS } from '../../core/session.ts';
@@ -10,6 +10,7 @@ import { shortenId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { measureWidth, truncateEnd, truncateStart } from '../../core/text/width.ts';
+import { openStore } from '../../engine/sessions.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { createStderr } from '../../render/stderr.ts';
 import { checkReadable } from '../../session/find.ts';

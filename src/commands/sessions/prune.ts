@@ -1,11 +1,12 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { openStore, readExpiry, toSessionsDirectory } from '../../app/sessions.ts';
+import { readExpiry, toSessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
 import { formatAge } from '../../core/text/format.ts';
 import { shortenId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { openStore } from '../../engine/sessions.ts';
 import { checkReadable } from '../../session/find.ts';
 import { listExpired, tryParseAge } from '../../session/prune.ts';
 

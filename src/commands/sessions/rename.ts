@@ -1,9 +1,10 @@
-import { createLazyRedaction } from '../../app/agent.ts';
 import { printReport } from '../../app/report.ts';
-import { openStore, toSessionJson } from '../../app/sessions.ts';
+import { toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { shortenId } from '../../core/text/names.ts';
+import { createLazyRedaction } from '../../engine/agent.ts';
+import { openStore } from '../../engine/sessions.ts';
 import type { ReferenceOptions } from './show.ts';
 
 export async function run(options: ReferenceOptions, app: App): Promise<number> {

@@ -1,12 +1,13 @@
 import { printPaged } from '../../app/output.ts';
 import type { PrintOptions } from '../../app/report.ts';
-import { openStore, toSessionJson } from '../../app/sessions.ts';
+import { toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import type { Part, StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { describeFile } from '../../core/files.ts';
 import type { Compaction } from '../../core/history.ts';
 import type { SavedRecord } from '../../core/session.ts';
+import { openStore } from '../../engine/sessions.ts';
 
 export interface ReferenceOptions extends PrintOptions {
   readonly args: readonly string[];

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import type { ChatServer } from '../../../src/chat/assistant.ts';
 import type { Chat } from '../../../src/chat/chat.ts';
 import { MCP } from '../../../src/chat/commands/servers.ts';
+import type { UsedServer } from '../../../src/engine/servers/servers.ts';
 
 test('/mcp lists the tools that the model does not have since they changed, and the way to allow them', async () => {
-  const all: readonly ChatServer[] = [
+  const all: readonly UsedServer[] = [
     { name: 'a', state: 'ready', tools: ['add'], withheld: ['echo', 'fetch'], isUsable: true },
     { name: 'b', state: 'ready', tools: [], withheld: ['echo'], isUsable: true },
     { name: 'c', state: 'disabled', tools: [], withheld: [], isUsable: false },
   ];
   const listed: unknown[] = [];
-  const chat = { assistant: { servers: { all } }, list: async (rows: unknown) => void listed.push(rows) };
+  const chat = { run: { facts: { servers: { all } } }, list: async (rows: unknown) => void listed.push(rows) };
   await MCP.run('', chat as unknown as Chat, new AbortController().signal);
   const look = (name: string) => `(changed; to review and allow it, run in a terminal: gmn mcp tools ${name})`;
   expect(listed).toEqual([

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createStartLimiter } from '../../../src/app/servers/session.ts';
 import { checkServers } from '../../../src/commands/mcp/check.ts';
+import { createStartLimiter } from '../../../src/engine/servers/session.ts';
 import { listConfiguredServers } from '../../../src/mcp/client/servers.ts';
 import { surroundings } from '../../mcp/client/support.ts';
 import { settings } from '../../mcp/client/toolset-support.ts';

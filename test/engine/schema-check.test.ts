@@ -1,9 +1,9 @@
 import { Validator } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compileSchemaCheck } from '../../src/app/schema-check.ts';
 import type { JsonObject, JsonValue } from '../../src/core/json.ts';
 import { StepLimitError } from '../../src/core/text/pattern.ts';
+import { compileSchemaCheck } from '../../src/engine/schema-check.ts';
 import { FUZZ_TIMEOUT, fuzz } from '../support/fuzz.ts';
 
 const NAMES = ['a', 'b', 'ab', 'c/d', '~'];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { openAssistant } from '../../src/commands/chat/assistant.ts';
 import type { App } from '../../src/core/app.ts';
+import { openRun } from '../../src/engine/run.ts';
 import { surroundings } from '../mcp/client/support.ts';
 
 const listeners = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap').length;
@@ -16,10 +16,10 @@ test('a model whose agent cannot be opened is closed', async (t) => {
     signal: new AbortController().signal,
     settings: async () => ({ env: context.env, notices: [] }),
   } as unknown as App;
-  const around = { app, runPaused: <Value>(work: () => Promise<Value>) => work(), onNotice: () => {} };
   const before = listeners();
-  const options = { demo: true, noMcp: true, allowedTools: ['nosuch'] };
-  await expect(openAssistant(options, around as never)).rejects.toMatchObject({
+  const host = { notify: () => {}, explainDenial: () => Promise.reject(new Error('unasked')) };
+  const setup = { demo: true, tools: 'edit', allowedTools: ['nosuch'] };
+  await expect(openRun(setup, app, host)).rejects.toMatchObject({
     message: 'there is no tool nosuch',
   });
   await expect.poll(listeners).toBe(before);

@@ -1,8 +1,8 @@
 import { expect, type TestContext, test } from 'vitest';
-import { type ModelOptions, openModel } from '../../src/app/model.ts';
-import { fitOutput } from '../../src/app/shared-window.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { HttpRequest } from '../../src/core/io.ts';
+import { type ModelOptions, openModel } from '../../src/engine/model.ts';
+import { fitOutput } from '../../src/engine/shared-window.ts';
 import { findModelFacts, findPromptWindow } from '../../src/models/table.ts';
 import { place } from '../config/place.ts';
 
@@ -18,7 +18,8 @@ async function patience(t: TestContext, options: ModelOptions, env: Readonly<Rec
     throw new AppError('usage', 'sent');
   };
   const settings = { env: app.env, notices: [] };
-  const opened = await openModel(options, { ...app, send, preconnect: () => {}, settings: async () => settings });
+  const around = { ...app, send, preconnect: () => {}, settings: async () => settings };
+  const opened = await openModel(options, around, { notify: () => {} });
   const { modelId: model, generationConfig, timeoutMs } = opened;
   const stream = opened.model.stream({ model, contents: CONTENTS, generationConfig }, new AbortController().signal);
   await expect(async () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { createAgentPrompt } from '../../src/app/agent-prompt.ts';
+import { createAgentPrompt } from '../../src/engine/agent-prompt.ts';
 import { type PlaceFiles, place } from '../config/place.ts';
 import { fifo, posixTest } from '../support/posix.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { createAnswerFiles, toFileStem } from '../../src/app/answer-files.ts';
+import { createAnswerFiles, toFileStem } from '../../src/engine/answer-files.ts';
 
 function directory(): string {
   const path = mkdtempSync(join(tmpdir(), 'gmn-files-'));

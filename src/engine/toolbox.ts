@@ -1,11 +1,12 @@
 import type { OutputFiles } from '../agent/agent.ts';
-import type { RunPaused } from '../approval/approve.ts';
+import type { WithPerson } from '../approval/person.ts';
 import { type ApprovalMode, approvalPolicy, selectOfferedTools } from '../approval/policy.ts';
 import { listContextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
-import type { App, OutputFormat, Settings } from '../core/app.ts';
+import type { App, Settings } from '../core/app.ts';
 import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
+import type { CountedCall, Model } from '../core/model.ts';
 import { splitList } from '../core/text/names.ts';
 import { listStateDirectories } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
@@ -17,7 +18,6 @@ import { findUserHomes } from '../platform/host.ts';
 import { type BackgroundCommands, createBackgroundCommands } from '../platform/process/background.ts';
 import { chooseShell } from '../platform/process/shell-choice.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
-import { addOutput } from '../render/spinner.ts';
 import {
   dropLoneCompanions,
   isAllowedBySettings,
@@ -30,6 +30,7 @@ import {
 import type { ToolContext } from '../tools/define.ts';
 import { isTooBroad } from '../tools/workspace/protection.ts';
 import { type Journal, openWorkspace, type Workspace } from '../tools/workspace/workspace.ts';
+import type { Host } from './host.ts';
 import type { OpenedModel } from './model.ts';
 
 export interface ToolOptions extends ModeOptions {
@@ -39,7 +40,6 @@ export interface ToolOptions extends ModeOptions {
   readonly allowedTools?: readonly string[];
   readonly includeDirectories?: readonly string[];
   readonly shell?: string;
-  readonly outputFormat?: OutputFormat;
 }
 
 export interface Toolbox {
@@ -47,18 +47,20 @@ export interface Toolbox {
   readonly withheld: readonly Tool[];
   readonly chosen: readonly string[];
   readonly approve: Approve;
+  /** The approval mode in force; absent without tools. */
+  readonly mode?: ApprovalMode;
   readonly outputs?: OutputFiles;
   readonly protect: Workspace['protect'];
-  /** Notices about calls denied without a question and about failed writes, since it was last called; each is given once. */
-  readonly takeDenials: () => readonly string[];
-  readonly notices: readonly string[];
 }
 
 export interface ToolboxContext {
   readonly app: App;
   readonly opened: OpenedModel;
-  readonly runPaused: RunPaused;
-  /** By default a new one. It remembers which files were read. */
+  /** Is told about calls that are denied without a question, and about failed writes; each once. */
+  readonly host: Host;
+  /** Gets the model calls that tools make. */
+  readonly onCall?: (call: CountedCall) => void;
+  /** It remembers which files were read. Absent: there are no tools. */
   readonly workspace?: Workspace;
   /** Keeps the commands in the background; the caller closes them. By default they end with the process. */
   readonly background?: BackgroundHolder;
@@ -67,22 +69,24 @@ export interface ToolboxContext {
   readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'findOwners'>;
 }
 
+interface HasWorkspace {
+  readonly workspace: Workspace;
+}
+
 /** Filled by the first toolbox that has the shell tool; most runs do not need it. */
 export interface BackgroundHolder {
   commands?: BackgroundCommands;
 }
 
 /** Opens the tools of `--tools`, inside the workspace and with approval. Throws AppError `usage`. */
-export async function openToolbox(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
-  const { app } = context;
+export async function openToolbox(options: ToolOptions, context: ToolboxContext & HasWorkspace): Promise<Toolbox> {
+  const { app, host, workspace } = context;
   const settings = await app.settings();
   const { mode, notices: modeNotices } = chooseMode(options, settings);
-  const workspace =
-    context.workspace ?? (await openOwnWorkspace(options, app, (roots) => createLazyJournal(app, roots)));
   const wanted = options.tools ?? 'none';
-  const denials = createDenialLog();
+  const reportDenial = createDenialReport(host);
   const given = createToolContext(workspace, options, context);
-  const selected = selectTools(splitList([wanted])).map((tool) => reportFailedWrites(tool.create(given), denials.add));
+  const selected = selectTools(splitList([wanted])).map((tool) => reportFailedWrites(tool.create(given), reportDenial));
   const named = options.namedTools ?? wanted;
   const limits = readToolLimits(settings);
   const left = applyToolSettings(selected, limits, named);
@@ -90,15 +94,16 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   const own = dropLoneCompanions(tools);
   const chosen = [...own, ...(context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits))];
   const offered = dropLoneCompanions(selectOfferedTools(chosen, mode));
+  const missing = formatMissingTools(options, context.remote);
+  for (const notice of [...modeNotices, ...left.notices, ...notices, ...missing]) host.notify(notice);
   return {
     tools: offered,
     withheld: chosen.filter((tool) => !offered.includes(tool)),
     chosen: own.map(({ name }) => name),
-    approve: createApprove(options, mode, { ...context, workspace, onDenied: denials.add }),
+    approve: createApprove(options, mode, { ...context, onDenied: reportDenial }),
+    mode,
     outputs: { keep: workspace.keep, allow: workspace.allowStored },
     protect: workspace.protect,
-    takeDenials: denials.take,
-    notices: [...modeNotices, ...left.notices, ...notices, ...formatMissingTools(options, context.remote)],
   };
 }
 
@@ -117,15 +122,11 @@ function reportFailedWrites(tool: Tool, report: (notice: string) => void): Tool 
 }
 
 /** Reports each denial once, since a model often repeats a denied call. */
-function createDenialLog() {
+function createDenialReport({ notify }: Host): (notice: string) => void {
   const reported = new Set<string>();
-  const pending: string[] = [];
-  return {
-    add: (notice: string): void => {
-      if (!reported.has(notice)) pending.push(notice);
-      reported.add(notice);
-    },
-    take: (): readonly string[] => pending.splice(0),
+  return (message) => {
+    if (!reported.has(message)) notify({ type: 'notice', message, isDenial: true });
+    reported.add(message);
   };
 }
 
@@ -158,7 +159,7 @@ async function listInstructions(path: string, roots: readonly string[], app: App
   return [...sources, ...(await readNestedContext(question, path, () => false)).sources];
 }
 
-function createLazyJournal(app: App, roots: readonly string[]): Journal {
+export function createLazyJournal(app: App, roots: readonly string[]): Journal {
   const journal = loadOnce(async () =>
     (await import('./undo-store.ts')).createUndoStore(app).createJournal(randomId(), roots),
   );
@@ -169,7 +170,7 @@ function createLazyJournal(app: App, roots: readonly string[]): Journal {
 function createToolContext(
   workspace: Workspace,
   { shell }: ToolOptions,
-  { app, opened, background: holder = {} }: ToolboxContext,
+  { app, opened, host, onCall, background: holder = {} }: ToolboxContext,
 ): ToolContext {
   const { env, httpTimers: timers } = app;
   const loadSend = loadOnce(async () => {
@@ -193,11 +194,13 @@ function createToolContext(
     },
     storeOutput: workspace.keep,
     storeUntrusted: workspace.keepUntrusted,
-    onOutput: (text) => addOutput(app.io.err, text),
+    onOutput: (text) => host.showOutput?.(text),
     send: async (...request) => (await loadSend())(...request),
     ground: async (...query) => {
       const { createGround } = await import('../agent/grounding.ts');
-      return createGround(opened.model, { model: opened.modelId, generationConfig: opened.generationConfig })(...query);
+      const { model, modelId, generationConfig } = opened;
+      const counted: Model = { stream: (request, signal) => model.stream(request, signal, onCall) };
+      return createGround(counted, { model: modelId, generationConfig })(...query);
     },
   };
 }
@@ -275,13 +278,12 @@ function createApprove(
   options: ToolOptions,
   mode: ApprovalMode,
   {
-    app,
     workspace,
-    runPaused,
+    host,
     remembered,
     remote,
     onDenied,
-  }: ToolboxContext & { readonly workspace: Workspace; readonly onDenied: (notice: string) => void },
+  }: ToolboxContext & HasWorkspace & { readonly onDenied: (notice: string) => void },
 ): Approve {
   const policy = approvalPolicy({
     mode,
@@ -296,17 +298,17 @@ function createApprove(
     ]);
     return createApprover({
       policy,
-      err: app.io.err,
-      isTextFormat: (options.outputFormat ?? 'text') === 'text',
-      env: app.env,
+      withPerson: host.withPerson ?? NOBODY,
+      explainDenial: host.explainDenial,
       ...secretFiles(workspace),
       ...targetFiles(workspace),
-      runPaused,
       onDenied,
     });
   });
   return async (tool, call, context) => (await approve())(tool, call, context);
 }
+
+const NOBODY: WithPerson = async () => undefined;
 
 export interface ModeOptions {
   readonly approvalMode?: ApprovalMode;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatUploadProgress } from '../../src/app/uploads.ts';
+import { formatUploadProgress } from '../../src/engine/uploads.ts';
 
 test.for([
   [0, 1_000_000_000, undefined, '░░░░░░░░░░░░░░░░░░░░ 0 % of 1.0 GB'],

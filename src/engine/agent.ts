@@ -4,7 +4,7 @@ import { type Context, type ContextOptions, hasContext, joinSystemInstruction } 
 import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { type TurnEvent, toNotices } from '../core/event.ts';
+import type { Notify } from '../core/event.ts';
 import type { SessionSetup, SessionStart } from '../core/session.ts';
 import { mayHoldCredential, splitList } from '../core/text/names.ts';
 import type { Tool } from '../core/tool.ts';
@@ -25,7 +25,7 @@ export interface AgentOptions extends ToolOptions, ServiceOptions {
   readonly maxTurns?: number;
 }
 
-export interface OpenedAgent extends Agent, Pick<Toolbox, 'chosen' | 'takeDenials'> {
+export interface OpenedAgent extends Agent, Pick<Toolbox, 'chosen' | 'mode'> {
   /** The part of the system instruction that comes from context files. */
   readonly contextText?: string;
   /** What a session keeps to be continued in the same way. */
@@ -40,30 +40,22 @@ const NO_TOOLS: Toolbox = {
   chosen: [],
   approve: async () => ({ kind: 'deny', reason: 'no tools were offered' }),
   protect: () => {},
-  takeDenials: () => [],
-  notices: [],
 };
 
-/**
- * Opens the model with its instruction and tools, and yields notices. Loads tools only if there are any. Throws
- * AppError `usage` or `config`.
- */
-export async function* openAgent(
-  options: AgentOptions,
-  context: ToolboxContext,
-): AsyncGenerator<TurnEvent, OpenedAgent> {
+/** The model with its instruction and tools. Loads tools only if there are any. Throws AppError `usage` or `config`. */
+export async function openAgent(options: AgentOptions, context: ToolboxContext): Promise<OpenedAgent> {
   const { app, opened } = context;
+  const { notify } = context.host;
   checkTurns(options);
   const toolbox = await openToolboxIfWanted(options, context);
-  const { tools, withheld, chosen, approve, outputs, takeDenials, notices } = toolbox;
-  yield* toNotices(notices);
+  const { tools, withheld, chosen, approve, mode, outputs } = toolbox;
   const service = await openServiceIfWanted(options, opened, tools.length > 0);
-  const { text, given, prompt, contextText } = yield* readSystemInstruction(options, app, tools);
+  const { text, given, prompt, contextText } = await readSystemInstruction(options, { app, notify, tools });
   toolbox.protect(await listFlagFiles(options, app));
   const redaction = createLazyRedaction(app, prompt);
   const instruction = addServerInstructions(text, context.remote);
   const system = await redaction.redact(instruction);
-  if (system !== instruction) yield { type: 'notice', message: REDACTED_NOTICE };
+  if (system !== instruction) notify(REDACTED_NOTICE);
   return {
     model: opened.model,
     request: {
@@ -77,7 +69,7 @@ export async function* openAgent(
     withheld,
     chosen,
     approve,
-    takeDenials,
+    mode,
     maxTurns: options.maxTurns ?? MAX_TURNS,
     redaction,
     now: app.clock.now,
@@ -180,10 +172,11 @@ function checkTurns({ maxTurns }: AgentOptions): void {
 }
 
 async function openToolboxIfWanted(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
+  const { workspace } = context;
   const isWanted = (options.tools ?? 'none') !== 'none' || context.remote !== undefined;
-  if (!isWanted) return NO_TOOLS;
+  if (!isWanted || workspace === undefined) return NO_TOOLS;
   const { openToolbox } = await import('./toolbox.ts');
-  return openToolbox(options, context);
+  return openToolbox(options, { ...context, workspace });
 }
 
 async function openServiceIfWanted(
@@ -207,18 +200,17 @@ interface SystemInstruction extends Pick<OpenedAgent, 'contextText'> {
  * The agent prompt if there are tools, or what replaces it, and the text of related flags, with the context files of
  * user and project if there are any.
  */
-async function* readSystemInstruction(
+async function readSystemInstruction(
   options: AgentOptions,
-  app: App,
-  tools: readonly Tool[],
-): AsyncGenerator<TurnEvent, SystemInstruction> {
+  { app, notify, tools }: { readonly app: App; readonly notify: Notify; readonly tools: readonly Tool[] },
+): Promise<SystemInstruction> {
   const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
   const flags = [options.system, options.systemText, options.appendSystemPrompt, options.appendText];
   const isContext = hasContext(question);
   const isAgent = tools.length > 0 && !options.noAgentPrompt;
   if (flags.every((flag) => flag === undefined) && !isContext && !isAgent) return {};
   const context = isContext ? await loadContext(question, tools) : NO_CONTEXT;
-  yield* toNotices(context.notices);
+  for (const notice of context.notices) notify(notice);
   const system = options.systemText ?? (await readTextFlag(options.system, '--system', app));
   const append = options.appendText ?? (await readTextFlag(options.appendSystemPrompt, '--append-system-prompt', app));
   const { isChat = false, start, includeDirectories = [] } = options;

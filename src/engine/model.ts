@@ -6,10 +6,11 @@ import type { Queries } from '../api/queries.ts';
 import type { CredentialChoice } from '../auth/choice.ts';
 import { chooseCredential } from '../auth/credential.ts';
 import type { ConfiguredModel } from '../config/model-configs.ts';
-import type { App, OutputFormat, Settings } from '../core/app.ts';
+import type { App, Settings } from '../core/app.ts';
 import type { BatchesClient } from '../core/batches.ts';
 import type { Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
+import type { Notify } from '../core/event.ts';
 import type { FileSupport } from '../core/files.ts';
 import type { HttpRequest } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -29,7 +30,6 @@ import {
 } from '../models/table.ts';
 import { type OpenedBackend, openBackend, withEndpointHint } from './backend.ts';
 import type { Budget } from './budget.ts';
-import { createNoticeCollector } from './notice-collector.ts';
 import type { createUploads, FileNeed, Uploads } from './uploads.ts';
 
 export interface ModelOptions extends Sampling {
@@ -46,8 +46,6 @@ export interface ModelOptions extends Sampling {
   /** Models to ask when the one before has no room, separated by commas. */
   readonly fallback?: string;
   readonly dryRun?: boolean;
-  readonly quiet?: boolean;
-  readonly outputFormat?: OutputFormat;
   readonly serviceTier?: ServiceTier;
   readonly store?: boolean;
   /** In milliseconds. */
@@ -60,14 +58,15 @@ export interface OpenedModel {
   /** The name that asks the same model again, wherever the name came from: `SessionSetup.model`. */
   readonly askedName: string;
   readonly backend: BackendName;
+  /** Where its calls are billed: the backend, or `demo`. */
+  readonly billedTo: string;
   /** `Credential.account`: a signature made for one account is not valid for another. */
   readonly account: () => string;
   readonly tier: () => string | undefined;
   readonly generationConfig: JsonObject;
-  readonly notices: readonly string[];
   readonly fileSupport: FileSupport;
   /** Uploads the files of this machine that the request names, and inserts their new addresses. Throws AppError. */
-  provideFiles(request: ModelRequest, need: FileNeed): AsyncGenerator<ReplyEvent, ModelRequest>;
+  provideFiles(request: ModelRequest, need: FileNeed): Promise<ModelRequest>;
   /** The HTTP request for `request`, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
   preconnect(): void;
@@ -80,7 +79,7 @@ export interface OpenedModel {
   /** `--timeout`, else what this model may take; 0 means no limit. */
   readonly timeoutMs: number;
   readonly retryBaseMs: number;
-  readonly notify: OpenedBackend['notify'];
+  readonly notify: Notify;
   readonly retries: number | undefined;
   readonly fallback?: string;
   close(): Promise<void>;
@@ -117,11 +116,9 @@ export interface ModelLimits {
   readonly pause?: () => () => void;
   /** Whether each request has the timeout for itself: time spent in tools and on questions does not count. */
   readonly isTimedByRequest?: boolean;
-  /** Gets every model call as it is billed, also those of tools. */
-  readonly onCall?: (call: BilledCall) => void;
-  readonly budget?: Budget;
-  /** Gets what is said about a long wait; by default that is printed, or among the notices. */
-  readonly onWait?: (message: string) => void;
+  readonly budget?: Budget | undefined;
+  /** Gets what the settings, the credential and the model have to say, now and while it is asked. */
+  readonly notify: Notify;
 }
 
 /**
@@ -129,23 +126,22 @@ export interface ModelLimits {
  * interface, and only the answers are made up. Opens a connection to the backend, unless for a dry run, and sends
  * nothing. Throws AppError `config`, `auth` or `usage` before that.
  */
-export async function openModel(options: ModelOptions, app: App, limits: ModelLimits = {}): Promise<OpenedModel> {
+export async function openModel(options: ModelOptions, app: App, limits: ModelLimits): Promise<OpenedModel> {
+  const { notify } = limits;
   const settings = await app.settings();
   checkDemo(options);
   const demo = options.demo ? await (await import('../demo/server.ts')).startDemo({ clock: app.clock }) : undefined;
   try {
-    const notices = createNoticeCollector(options, app);
     const choice = demo
       ? DEMO_CHOICE
       : await chooseCredential({
           ...app,
           flag: options.auth,
           settings,
-          notify: notices.notify,
+          notify,
           isRehearsal: options.dryRun ?? false,
         });
     const address = demo && { baseUrl: new URL(demo.url) };
-    const notify = limits.onWait ?? notices.say;
     const opened = await openBackend(choice, {
       ...{ app, settings, wanted: options.backend, store: options.store, notify },
       ...address,
@@ -153,15 +149,10 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
     // The connection opens while gmn waits for stdin, files, a token or a person.
     if (!options.dryRun) app.preconnect(opened.endpoint);
     const configure = await openModelConfigs(settings);
-    const { take } = notices;
+    for (const notice of [...settings.notices, ...choice.notices]) notify(notice);
     const { credential } = choice;
-    const parts = { app, settings, limits, opened, credential, configure, takeNotices: take };
-    const model = createModel(options, parts);
-    return {
-      ...model,
-      notices: [...settings.notices, ...choice.notices, ...take(), ...model.notices],
-      close: async () => demo?.close(),
-    };
+    const model = createModel(options, { app, settings, limits, opened, credential, configure });
+    return { ...model, close: async () => demo?.close() };
   } catch (thrown) {
     await demo?.close();
     throw thrown;
@@ -204,7 +195,6 @@ interface ModelParts {
   readonly opened: OpenedBackend;
   readonly credential: Credential;
   readonly configure: Configure;
-  readonly takeNotices: () => readonly string[];
 }
 
 type Configure = (name: string | undefined, resolveId: (name: string | undefined) => string) => ConfiguredModel;
@@ -217,8 +207,8 @@ async function openModelConfigs({ modelConfigs }: Settings): Promise<Configure> 
 }
 
 function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel, 'close'> {
-  const { app, settings, limits, opened, credential, configure, takeNotices } = parts;
-  const { name, backend, retryBaseMs, notify, queries, files, batches } = opened;
+  const { app, settings, limits, opened, credential, configure } = parts;
+  const { name, backend, retryBaseMs, queries, files, batches } = opened;
   const named = options.model ?? options.keptModel;
   const source = options.model !== undefined ? '-m' : named === undefined ? 'the settings' : 'the session';
   const standard = named === undefined ? options.builtIn : undefined;
@@ -252,7 +242,8 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   const ids = new Set(others.map(({ id }) => id).filter((id) => id !== modelId));
   const alternatives = [...ids].map((id) => createSubstitute(modelId, id, toConfig));
   const retries = chooseRetries(options, settings);
-  const { endsAt, isTimedByRequest, pause, onCall, budget } = limits;
+  const { endsAt, isTimedByRequest, pause, budget, notify } = limits;
+  for (const notice of [choice, configured, ...others].flatMap(({ notices }) => notices)) notify(notice);
   const target = {
     backend: name,
     account: () => credential.account,
@@ -274,12 +265,10 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     alternatives,
     ...{ retries, retryBaseMs, random: app.random, clock: app.clock, deadline: endsAt },
     showsThoughts: options.showThoughts ?? false,
-    takeNotices,
     backend,
     send: withEndpointHint(name, { env: app.env, send: chooseSend(app, options, isSlow) }),
     trace: app.trace,
     spending: budget?.limitSpending({ models, backend: name, sizes }),
-    onCall: onCall && ((call) => onCall(toBilledCall(call, options.demo ? 'demo' : name, app.clock.now()))),
   });
   return {
     model: withFiles(fitWindow(model, modelId)),
@@ -290,8 +279,8 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     modelId,
     askedName: (choice.isDefault ? standard?.id : asked) ?? DEFAULT_NAME,
     tier: () => opened.tier?.(),
+    billedTo: options.demo ? 'demo' : name,
     generationConfig: toConfig(modelId),
-    notices: [...choice.notices, ...configured.notices, ...others.flatMap(({ notices }) => notices)],
     async preview(request) {
       const { withoutLocalFiles } = await import('./local-files.ts');
       return toPreview(await backend.preview(withoutLocalFiles(request)));
@@ -397,9 +386,8 @@ function createFileProvider(
   let opened: Promise<Uploads> | undefined;
   const load = async (): Promise<Uploads> => (await import('./uploads.ts')).createUploads(app, target, options);
   const open = (): Promise<Uploads> => (opened ??= load());
-  async function* provideFiles(request: ModelRequest, need: FileNeed): AsyncGenerator<ReplyEvent, ModelRequest> {
-    return yield* (await import('./uploads.ts')).provideFiles(request, open, need);
-  }
+  const provideFiles: OpenedModel['provideFiles'] = async (request, need) =>
+    (await import('./uploads.ts')).provideFiles(request, open, need);
   async function* streamWithFiles(
     model: Model,
     request: ModelRequest,

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Queries } from '../../src/api/queries.ts';
-import { type Budget, openBudget } from '../../src/app/budget.ts';
 import type { App, Settings } from '../../src/core/app.ts';
 import { estimatePartTokens } from '../../src/core/media-tokens.ts';
 import type { ModelRequest } from '../../src/core/model.ts';
+import { type Budget, openBudget } from '../../src/engine/budget.ts';
 import { createAbortable } from '../../src/platform/runtime/abort.ts';
 
 const AT = Date.UTC(2026, 10, 17);

@@ -8,10 +8,9 @@ import { sanitize } from '../core/text/terminal.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
 import { runShell, type ShellResult } from '../platform/process/shell.ts';
 import { chooseShell } from '../platform/process/shell-choice.ts';
-import { addOutput } from '../render/spinner.ts';
+import type { Host } from './host.ts';
 import { DEFAULT_TIMEOUT_MS } from './model.ts';
-import type { AnswerFormat } from './output-schema.ts';
-import { chooseMode, type ToolOptions } from './toolbox.ts';
+import type { RunSetup } from './setup.ts';
 
 export interface VerifyOptions {
   readonly verify?: string;
@@ -21,57 +20,42 @@ export interface VerifyOptions {
 const MAX_FAILURES = 3;
 const OUTPUT_BYTES = 4096;
 
-interface FormatOptions extends VerifyOptions, Pick<ToolOptions, 'approvalMode' | 'yolo' | 'shell'> {
-  readonly outputSchema?: string;
-  readonly timeout?: number;
+export interface Verification {
+  readonly command: string;
+  readonly maxVerify?: number;
+  /** What to do when it still fails. */
+  readonly hint?: string;
 }
 
-/** Adds `--verify` to a one-shot. Throws AppError `usage` if there is nothing to verify. */
-export async function addVerification(format: AnswerFormat, options: FormatOptions, app: App): Promise<AnswerFormat> {
-  const { verify: command = '', maxVerify = MAX_FAILURES, outputSchema } = options;
-  checkVerification(options, chooseMode(options, await app.settings()).mode);
-  return {
-    agent(agent) {
-      checkTools(agent.tools.length > 0);
-      return format.agent(agent);
-    },
-    run: verifyTurn(format.run, {
-      // The deadline of the run ends it.
-      ...{ app, command, maxVerify, shell: options.shell, timeoutMs: 0 },
-      isLastOnly: outputSchema !== undefined,
-    }),
-  };
-}
-
-function checkVerification({ verify = '', maxVerify = MAX_FAILURES }: VerifyOptions, mode: string): void {
-  if (verify.trim() === '') {
+/** `--verify` as the turn takes it. Throws AppError `usage` if there is nothing that it could verify. */
+export function toVerification(
+  { verify: command = '', maxVerify = MAX_FAILURES }: VerifyOptions,
+  { setup, agent }: { readonly setup: Pick<RunSetup, 'approvalMode'>; readonly agent: Pick<Agent, 'tools'> },
+): Verification {
+  if (command.trim() === '') {
     throw new AppError('usage', '--verify needs a command', { hint: 'Example: --verify "npm test"' });
   }
   if (maxVerify < 0)
     throw new AppError('usage', '--max-verify must not be negative', { hint: 'Example: --max-verify 3' });
-  if (mode === 'plan') {
+  if (setup.approvalMode === 'plan') {
     throw new AppError('usage', '--verify cannot be combined with plan mode, which changes nothing', {
       hint: 'Choose another mode: --approval-mode auto_edit',
     });
   }
+  if (agent.tools.length === 0) {
+    throw new AppError('usage', '--verify means nothing without tools', {
+      hint: 'Add those the model may use, e.g. --tools edit; or leave it out.',
+    });
+  }
+  return { command, maxVerify };
 }
 
-function checkTools(hasTools: boolean): void {
-  if (hasTools) return;
-  throw new AppError('usage', '--verify means nothing without tools', {
-    hint: 'Add those the model may use, e.g. --tools edit; or leave it out.',
-  });
-}
-
-interface Verification {
-  readonly app: Pick<App, 'cwd' | 'env' | 'clock' | 'io'>;
-  readonly command: string;
-  readonly maxVerify?: number;
-  readonly shell?: string;
-  /** For one run of the command; with 0 only the turn's signal ends it. */
-  readonly timeoutMs?: number;
-  readonly isLastOnly?: boolean;
-  readonly hint?: string;
+interface VerifyContext {
+  readonly app: Pick<App, 'cwd' | 'env' | 'clock'>;
+  readonly host: Pick<Host, 'showOutput'>;
+  readonly setup: Pick<RunSetup, 'shell' | 'timing' | 'timeout'>;
+  /** Whether only the last answer is shown. */
+  readonly isLastOnly: boolean;
 }
 
 const HINT = 'What the model changed is kept: gmn undo takes it back. To let it try more often: --max-verify';
@@ -81,8 +65,9 @@ const HINT = 'What the model changed is kept: gmn undo takes it back. To let it 
  * the shell tool. If it fails, the model gets its output and goes on, `maxVerify` times at most. All attempts share the limit
  * of model calls. The result throws AppError `verify` if the command still fails.
  */
-export function verifyTurn(run: RunTurn, verification: Verification): RunTurn {
-  const { command, app, maxVerify = MAX_FAILURES, isLastOnly = false } = verification;
+export function verifyTurn(run: RunTurn, verification: Verification, context: VerifyContext): RunTurn {
+  const { command, maxVerify = MAX_FAILURES } = verification;
+  const { app, isLastOnly } = context;
   return async function* runVerifiedTurn(agent, turn) {
     let { prompt } = turn;
     let usage = NO_USAGE;
@@ -101,7 +86,7 @@ export function verifyTurn(run: RunTurn, verification: Verification): RunTurn {
       usage = addUsage(usage, end.usage);
       yield { type: 'wait', what: `verify: ${sanitize(command)}` };
       const startedMs = app.clock.now();
-      const result = await runVerification(verification, turn.signal);
+      const result = await runVerification(command, context, turn.signal);
       const printed = takeLastBytes(result);
       const output = (await agent.redaction?.redact(printed)) ?? printed;
       const exit = { code: result.exitCode, signal: result.signal };
@@ -111,7 +96,7 @@ export function verifyTurn(run: RunTurn, verification: Verification): RunTurn {
         yield { ...end, usage };
         return;
       }
-      const ending = formatVerifyEnding(result, verification);
+      const ending = formatVerifyEnding(result, context);
       if (failures >= maxVerify) throw verifyError({ ...verification, ending, failures, output, held });
       if (!isLastOnly && last !== '' && last !== '\n') yield { type: 'text', delta: '\n' };
       prompt = failurePrompt(command, ending, output);
@@ -148,17 +133,23 @@ async function* passEvents(
   throw new AppError('internal', 'the turn ended without an end');
 }
 
+/** For one run of the command. The clock of a run ends it, too. */
+function chooseVerifyTimeout({ timing, timeout = DEFAULT_TIMEOUT_MS }: VerifyContext['setup']): number {
+  return timing === 'request' ? timeout : 0;
+}
+
 async function runVerification(
-  { app, command, shell, timeoutMs = DEFAULT_TIMEOUT_MS }: Verification,
+  command: string,
+  { app, host, setup }: VerifyContext,
   signal: AbortSignal,
 ): Promise<ShellResult> {
   const { cwd, env } = app;
   const run = {
-    ...{ shell: chooseShell(shell, env), command, cwd, env },
-    timeoutMs: timeoutMs || Number.POSITIVE_INFINITY,
+    ...{ shell: chooseShell(setup.shell, env), command, cwd, env },
+    timeoutMs: chooseVerifyTimeout(setup) || Number.POSITIVE_INFINITY,
     // Half of it is kept from the end.
     maxChars: 2 * OUTPUT_BYTES,
-    onOutput: (text: string) => addOutput(app.io.err, text),
+    onOutput: host.showOutput,
   };
   try {
     return await runShell(run, signal);
@@ -180,11 +171,8 @@ function takeLastBytes({ head, tail, omitted }: ShellResult): string {
     .replace(/^\ufffd+/, '');
 }
 
-function formatVerifyEnding(
-  { exitCode, signal, hasTimedOut }: ShellResult,
-  { timeoutMs = DEFAULT_TIMEOUT_MS }: Verification,
-) {
-  if (hasTimedOut) return `it was stopped after ${formatDuration(timeoutMs)}`;
+function formatVerifyEnding({ exitCode, signal, hasTimedOut }: ShellResult, { setup }: VerifyContext): string {
+  if (hasTimedOut) return `it was stopped after ${formatDuration(chooseVerifyTimeout(setup))}`;
   return signal === null ? `exit code ${exitCode}` : `ended by ${signal}`;
 }
 

@@ -1,14 +1,73 @@
-import { collectMedia, formatBlock } from '../../app/servers/content.ts';
-import { createResourceReader } from '../../app/servers/resources.ts';
-import type { Roster, ServerEntry } from '../../app/servers/roster.ts';
-import type { ChatServer, Servers } from '../../chat/assistant.ts';
+import type { App } from '../../core/app.ts';
 import type { Part } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { sniffMedia } from '../../core/text/media.ts';
+import type { ReadResource } from '../../input/prompt-input.ts';
 import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import type { Connection, ContentBlock } from '../../mcp/client/types.ts';
+import type { Workspace } from '../../tools/workspace/workspace.ts';
+import type { Host } from '../host.ts';
+import { collectMedia, formatBlock } from './content.ts';
+import { createResourceReader } from './resources.ts';
+import type { Roster, ServerEntry } from './roster.ts';
 
-export function createChatServers({ entries }: Roster, tools: McpTools): Servers {
+export interface ServersContext {
+  readonly app: App;
+  readonly host: Host;
+  readonly workspace: Workspace;
+  readonly signal: AbortSignal;
+  readonly isPreview?: boolean;
+  readonly ignoresCache?: boolean;
+}
+
+/** An MCP server of a run, for the user. All strings come from the server and are untrusted. */
+export interface UsedServer {
+  readonly name: string;
+  /** Short: `ready`, or why the server cannot be used. */
+  readonly state: string;
+  readonly tools: readonly string[];
+  /** Tools kept from the model because their descriptions changed since they were allowed. */
+  readonly withheld: readonly string[];
+  readonly isUsable: boolean;
+}
+
+export interface ServerPrompt {
+  readonly name: string;
+  readonly description: string;
+  readonly arguments: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly isRequired: boolean;
+  }[];
+}
+
+export type PromptArguments = Readonly<Record<string, string>>;
+
+export interface Servers {
+  readonly all: readonly UsedServer[];
+  /** The prompts that a usable server lists. This and the methods below throw AppError `mcp`. */
+  listPrompts(server: string, signal: AbortSignal): Promise<readonly ServerPrompt[]>;
+  getPrompt(
+    wanted: { readonly server: string; readonly name: string; readonly args: PromptArguments },
+    signal: AbortSignal,
+  ): Promise<readonly Part[]>;
+  completePrompt(
+    wanted: {
+      readonly server: string;
+      readonly prompt: string;
+      readonly argument: { readonly name: string; readonly value: string };
+      readonly given: PromptArguments;
+    },
+    signal: AbortSignal,
+  ): Promise<readonly string[]>;
+  listResources(
+    server: string,
+    signal: AbortSignal,
+  ): Promise<readonly { readonly uri: string; readonly name: string }[]>;
+  readonly readResource: ReadResource;
+}
+
+export function createServers({ entries }: Roster, tools: McpTools): Servers {
   const connect = (name: string, signal: AbortSignal): Promise<Connection> => {
     const found = tools.servers.find(({ server }) => server.name === name);
     if (found === undefined) throw new AppError('mcp', `MCP server ${name} is not used`, { hint: 'To see why: /mcp' });
@@ -16,7 +75,7 @@ export function createChatServers({ entries }: Roster, tools: McpTools): Servers
   };
   return {
     get all() {
-      return entries.map((entry) => toChatServer(entry, tools));
+      return entries.map((entry) => toUsedServer(entry, tools));
     },
     listPrompts: async (server, signal) => (await (await connect(server, signal)).listPrompts({ signal })).items,
     async getPrompt({ server, name, args }, signal) {
@@ -34,7 +93,7 @@ export function createChatServers({ entries }: Roster, tools: McpTools): Servers
   };
 }
 
-function toChatServer({ name, state }: ServerEntry, { servers, table }: McpTools): ChatServer {
+function toUsedServer({ name, state }: ServerEntry, { servers, table }: McpTools): UsedServer {
   const tools = table.flatMap(({ server, tool }) => (server.name === name ? [tool.name] : []));
   switch (state.kind) {
     case 'ready': {

@@ -3,7 +3,7 @@ import { type FilesClient, toOwnName } from '../api/files.ts';
 import type { App } from '../core/app.ts';
 import type { Content, FilePart, Part } from '../core/content.ts';
 import { AppError, findStatus } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
+import type { Notify } from '../core/event.ts';
 import { RETENTION, type RemoteFile, type UploadSource } from '../core/files.ts';
 import { SAID_MS } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
@@ -24,10 +24,10 @@ import { readSecrets } from './redaction.ts';
 export interface Uploads {
   readonly client: FilesClient;
   /**
-   * Uploads a content, unless the service already has it, and waits until the service has processed it. Yields what it waits
-   * for, and once a notice that the service keeps the file. Throws AppError.
+   * Uploads a content, unless the service already has it, and waits until the service has processed it. Throws
+   * AppError.
    */
-  provide(source: UploadSource, mimeType: string, need: FileNeed): AsyncGenerator<UploadEvent, RemoteFile>;
+  provide(source: UploadSource, mimeType: string, need: FileNeed): Promise<RemoteFile>;
   /** Checks that the service still has the provided contents; the next `provide` uploads missing ones. True if one is missing. Throws AppError. */
   dropMissing(signal: AbortSignal): Promise<boolean>;
 }
@@ -45,15 +45,12 @@ interface UploadTarget {
   readonly files?: () => Promise<FilesClient>;
 }
 
-type UploadEvent = Extract<TurnEvent, { type: 'wait' | 'notice' }>;
-
 interface UploadOptions {
   /** Whether uploads are remembered for later runs. True by default. */
   readonly isRemembered?: boolean;
   /** Stops the clock of the run while something is sent, until the returned function is called. */
-  readonly pause?: () => () => void;
-  /** Says that something takes long. */
-  readonly notify?: (message: string) => void;
+  readonly pause?: (() => () => void) | undefined;
+  readonly notify?: Notify;
   /** Called with each content that the service has, and its size. */
   readonly onProvided?: (file: RemoteFile, bytes: number) => void;
 }
@@ -79,13 +76,13 @@ export async function createUploads(
   const livesLongEnough: LifeCheck = ({ expiresAt = Number.POSITIVE_INFINITY }, minLifeMs = MIN_LIFE_MS) =>
     expiresAt - app.clock.now() > minLifeMs;
 
-  async function* send(
+  async function send(
     source: UploadSource,
     mimeType: string,
     { cache, signal, minLifeMs }: FileNeed & { readonly cache: UploadCache },
-  ): AsyncGenerator<UploadEvent, RemoteFile> {
+  ): Promise<RemoteFile> {
     const { name } = source;
-    yield { type: 'wait', what: `the upload of ${name}` };
+    notify({ type: 'wait', what: `the upload of ${name}` });
     const resume = pause?.();
     try {
       await source.open?.(signal);
@@ -97,7 +94,7 @@ export async function createUploads(
         isEnough: (file) => livesLongEnough(file, minLifeMs),
       });
       await cache.write({ name: file.name });
-      if (!hasReported) yield { type: 'notice', message: `uploaded ${name}: Google keeps it for ${RETENTION}` };
+      if (!hasReported) notify(`uploaded ${name}: Google keeps it for ${RETENTION}`);
       hasReported = true;
       return file;
     } finally {
@@ -105,23 +102,19 @@ export async function createUploads(
     }
   }
 
-  async function* makeReady(
-    source: UploadSource,
-    mimeType: string,
-    need: FileNeed,
-  ): AsyncGenerator<UploadEvent, RemoteFile> {
+  async function makeReady(source: UploadSource, mimeType: string, need: FileNeed): Promise<RemoteFile> {
     const { name } = source;
     const { signal } = need;
     const owner = `${opened.backend}\n${client.endpoint}\n${opened.account()}`;
     const cache = isRemembered ? createUploadCache(app, owner, source.sha256) : NO_CACHE;
-    yield { type: 'wait', what: `the service about ${name}` };
+    notify({ type: 'wait', what: `the service about ${name}` });
     const lock = await cache.lock(signal, () => notify(`another gmn is uploading ${name}, which this one waits for`));
     try {
       const known = cache.read()?.name ?? toOwnName(source.sha256);
       const kept = await findKept(source, known, { client, livesLongEnough, ...need });
-      const file = kept ?? (yield* send(source, mimeType, { cache, ...need }));
+      const file = kept ?? (await send(source, mimeType, { cache, ...need }));
       if (file.state === 'ACTIVE') return file;
-      yield { type: 'wait', what: `the service to process ${name}` };
+      notify({ type: 'wait', what: `the service to process ${name}` });
       return await client.waitUntilActive(file, signal);
     } finally {
       await lock?.release();
@@ -130,7 +123,7 @@ export async function createUploads(
 
   return {
     client,
-    async *provide(source, mimeType, need) {
+    async provide(source, mimeType, need) {
       const { sha256: hash } = source;
       // Many rows of a batch may want the same content at once.
       while (running.has(hash)) await running.get(hash);
@@ -139,7 +132,7 @@ export async function createUploads(
       let end = (): void => {};
       running.set(hash, new Promise((resolve) => (end = resolve)));
       try {
-        const file = yield* makeReady(source, mimeType, need);
+        const file = await makeReady(source, mimeType, need);
         ready.set(hash, file);
         onProvided(file, source.bytes);
         return file;
@@ -180,18 +173,18 @@ async function findKept(
   return undefined;
 }
 
-/** Replaces files of this machine in the request by uploaded ones. Yields and throws as `provide` does. */
-export async function* provideFiles(
+/** Replaces files of this machine in the request by uploaded ones. Throws as `provide` does. */
+export async function provideFiles(
   request: ModelRequest,
   open: () => Promise<Uploads>,
   need: FileNeed,
-): AsyncGenerator<UploadEvent, ModelRequest> {
+): Promise<ModelRequest> {
   const contents: Content[] = [];
   for (const content of request.contents) {
     const parts: Part[] = [];
     for (const part of content.parts) {
       const local = content.role === 'user' ? findLocalFile(part) : undefined;
-      parts.push(local === undefined ? part : yield* provideFile(local, await open(), need));
+      parts.push(local === undefined ? part : await provideFile(local, await open(), need));
     }
     contents.push({ ...content, parts });
   }
@@ -206,7 +199,7 @@ export async function* streamWithFiles(
   signal: AbortSignal,
   onCall?: (call: CountedCall) => void,
 ): AsyncGenerator<ReplyEvent, Reply> {
-  const provided = yield* provideFiles(request, open, { signal });
+  const provided = await provideFiles(request, open, { signal });
   try {
     return yield* model.stream(provided, signal, onCall);
   } catch (thrown) {
@@ -215,17 +208,17 @@ export async function* streamWithFiles(
     const isGone = await (await open()).dropMissing(signal).catch(() => false);
     if (!isGone) throw thrown;
   }
-  return yield* model.stream(yield* provideFiles(request, open, { signal }), signal, onCall);
+  return yield* model.stream(await provideFiles(request, open, { signal }), signal, onCall);
 }
 
-async function* provideFile(
+async function provideFile(
   { fileData, localFile }: Required<Pick<FilePart, 'fileData' | 'localFile'>>,
   uploads: Uploads,
   need: FileNeed,
-): AsyncGenerator<UploadEvent, FilePart> {
+): Promise<FilePart> {
   const source = createLocalSource(localFile);
   try {
-    const { mimeType, uri } = yield* uploads.provide(source, fileData.mimeType, need);
+    const { mimeType, uri } = await uploads.provide(source, fileData.mimeType, need);
     return { fileData: { mimeType, fileUri: uri } };
   } finally {
     await source.close();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createResourceReader } from '../../../src/app/servers/resources.ts';
 import { AppError } from '../../../src/core/error.ts';
+import { createResourceReader } from '../../../src/engine/servers/resources.ts';
 import type { Connection } from '../../../src/mcp/client/types.ts';
 
 const SIGNAL = new AbortController().signal;

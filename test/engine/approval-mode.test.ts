@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { chooseMode, type ModeOptions } from '../../src/app/toolbox.ts';
 import { AppError } from '../../src/core/error.ts';
+import { chooseMode, type ModeOptions } from '../../src/engine/toolbox.ts';
 
 test.each([
   [{}, 'default'],

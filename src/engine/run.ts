@@ -1,0 +1,283 @@
+import type { Agent } from '../agent/agent.ts';
+import { runTurn } from '../agent/turn.ts';
+import type { App } from '../core/app.ts';
+import { createSerial } from '../core/async.ts';
+import type { Content } from '../core/content.ts';
+import { type Notify, type TurnEvent, toNoticeEvent } from '../core/event.ts';
+import type { CountedCall } from '../core/model.ts';
+import type { BilledCall } from '../core/usage.ts';
+import { findIgnoredSampling } from '../models/generation.ts';
+import { makesPictures } from '../models/table.ts';
+import { createDeadline, type Deadline } from '../platform/runtime/clock.ts';
+import type { Workspace } from '../tools/workspace/workspace.ts';
+import { type OpenedAgent, openAgent } from './agent.ts';
+import type { Budget } from './budget.ts';
+import { hasTools } from './conversation.ts';
+import type { Host } from './host.ts';
+import { chooseTimeout, deadlineError, type OpenedModel, openModel, toBilledCall } from './model.ts';
+import type { AnswerFormat } from './output-schema.ts';
+import type { RunServers } from './servers/run-servers.ts';
+import type { Servers } from './servers/servers.ts';
+import type { RunSetup } from './setup.ts';
+import type { BackgroundHolder } from './toolbox.ts';
+import { type TurnOptions, takeTurn } from './turn.ts';
+
+/** What a surface may know of a run. All of it may differ after `change`. */
+export interface RunFacts {
+  /** What is in force, with names and texts resolved. */
+  readonly setup: RunSetup;
+  readonly model: OpenedModel;
+  readonly agent: Agent;
+  /** The names of the enabled tools, including those that the approval mode withholds from the model. */
+  readonly tools: readonly string[];
+  /** The part of the system instruction that comes from context files. */
+  readonly contextText: string;
+  /** Undefined if there are no MCP servers. */
+  readonly servers: Servers | undefined;
+  /** Of `--output-schema`. */
+  readonly schema: AnswerFormat['schema'];
+}
+
+export interface Run {
+  readonly facts: RunFacts;
+  /** Aborts when the run must end. */
+  readonly signal: AbortSignal;
+  readonly budget: Budget | undefined;
+  /** Stops the clock of the run until the returned function is called. */
+  pause(): () => void;
+  /** A prompt, and all that follows from it. Begins once and ends once: with `end`, or with `failure`. Never throws. */
+  turn(prompt: Content, options: TurnOptions): AsyncGenerator<TurnEvent, void>;
+  /** Between two turns. Throws AppError; then nothing changes. */
+  change(setup: Partial<RunSetup>): Promise<void>;
+  /** Starts the MCP servers again, as the settings are now. Throws AppError `config`; then nothing changes. */
+  reloadServers(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a run: answer format, budget, clock, model, MCP servers, tools, instruction. What there is to say goes to the host.
+ * Throws AppError, and then leaves nothing open.
+ */
+export async function openRun(given: RunSetup, app: App, host: Host): Promise<Run> {
+  const format = await openAnswerFormat(given, app);
+  const budget = given.budget ?? (await openBudgetIfLimited(given, app));
+  const deadline = createDeadline(given.signal ?? app.signal, chooseLimit(given), deadlineError);
+  const run = createRun({ app, host: pauseWhileAsked(host, deadline), deadline, format, budget });
+  try {
+    await run.open(await applyKept(given));
+    return run;
+  } catch (thrown) {
+    await run.close();
+    throw thrown;
+  }
+}
+
+interface RunParts {
+  readonly app: App;
+  readonly host: Host;
+  readonly deadline: Deadline;
+  readonly format: AnswerFormat;
+  readonly budget: Budget | undefined;
+}
+
+/** What stays the same when the setup changes. */
+interface RunHoldings {
+  readonly background: BackgroundHolder;
+  /** What the person has allowed for good. */
+  readonly remembered: Set<string>;
+  /** Calls that tools have made since the last turn. */
+  readonly toolCalls: BilledCall[];
+  /** Opened with the first setup. */
+  servers?: RunServers;
+}
+
+/** What `change` replaces. */
+interface RunState {
+  readonly setup: RunSetup;
+  readonly model: OpenedModel;
+  readonly agent: OpenedAgent;
+  /** The notices of its opening. */
+  readonly said: readonly string[];
+}
+
+function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void> } {
+  const { host, deadline, format, budget } = parts;
+  const held: RunHoldings = { background: {}, remembered: new Set(), toolCalls: [] };
+  let state: RunState | undefined;
+  const runSerially = createSerial();
+
+  const requireState = (): RunState => state as RunState;
+
+  const change = (patch: Partial<RunSetup>, notify: Notify): Promise<void> =>
+    runSerially(async () => {
+      const before = requireState();
+      // An instruction that is given now comes in place of the text of the last one.
+      const replaced = 'system' in patch ? { systemText: undefined } : {};
+      state = await openState({ ...before.setup, ...replaced, ...patch }, { parts, held, before, notify });
+      if (state.model !== before.model) await before.model.close();
+    });
+
+  /** In the background: the next turn gets the tools that the servers have by then. */
+  const watchServers = (): void =>
+    held.servers?.watch((notices) => {
+      const notifyNew = skipKnown(host.notify, requireState().said);
+      for (const notice of notices) notifyNew(notice);
+      void change({}, notifyNew).catch(() => undefined);
+    });
+
+  return {
+    async open(setup) {
+      state = await openState(setup, { parts, held, notify: host.notify });
+      watchServers();
+    },
+    get facts() {
+      const { setup, model, agent } = requireState();
+      const { chosen: tools, contextText = '' } = agent;
+      const servers = held.servers?.current?.servers;
+      return { setup, model, agent: format.agent(agent), tools, contextText, servers, schema: format.schema };
+    },
+    signal: deadline.signal,
+    budget,
+    pause: deadline.pause,
+    turn: (prompt, options) => takeTurn(prompt, options, { ...parts, ...held, ...requireState() }),
+    change: (patch) => change(patch, host.notify),
+    async reloadServers() {
+      const before = held.servers?.current;
+      try {
+        await held.servers?.reload();
+      } finally {
+        // Also if it failed half way: a tool whose server has ended must not be offered.
+        if (held.servers?.current !== before) {
+          await change({}, () => {});
+          watchServers();
+        }
+      }
+    },
+    async close() {
+      deadline.clear();
+      await held.background.commands?.close();
+      await held.servers?.close();
+      await state?.model.close();
+    },
+  };
+}
+
+interface Opening {
+  readonly parts: RunParts;
+  readonly held: RunHoldings;
+  /** Its model stays if the setup asks for the same. */
+  readonly before?: RunState;
+  readonly notify: Notify;
+}
+
+/** Model, MCP servers, tools and instruction. Throws AppError, and then leaves no model open. */
+async function openState(setup: RunSetup, { parts, held, before, notify }: Opening): Promise<RunState> {
+  const { app } = parts;
+  const said: string[] = [];
+  const host: Host = {
+    ...parts.host,
+    notify: (notice) => {
+      const event = toNoticeEvent(notice);
+      if (event.type === 'notice') said.push(event.message);
+      notify(event);
+    },
+  };
+  const isSame = before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts;
+  const model = (isSame && before?.model) || (await openRunModel(setup, parts, host.notify));
+  try {
+    const workspace = setup.workspace ?? (await openWorkspaceIfNeeded(setup, app));
+    held.servers ??= await openServersIfAny({ ...setup, workspace }, parts);
+    const isPicture = makesPictures(model.modelId);
+    // Models that make pictures take no functions; those that the user named are up to the service.
+    const tools = isPicture && setup.namedTools !== undefined ? 'none' : setup.tools;
+    const remote = isPicture && setup.servers === 'all' ? undefined : held.servers?.current?.tools;
+    const onCall = (call: CountedCall): void =>
+      void held.toolCalls.push(toBilledCall(call, model.billedTo, app.clock.now()));
+    const agent = await openAgent(
+      { ...setup, tools },
+      { app, opened: model, host, workspace, remote, onCall, ...held },
+    );
+    return { setup: describeInForce({ ...setup, workspace }, agent), model, agent, said };
+  } catch (thrown) {
+    if (model !== before?.model) await model.close();
+    throw thrown;
+  }
+}
+
+function skipKnown(notify: Notify, known: readonly string[]): Notify {
+  return (notice) => {
+    const event = toNoticeEvent(notice);
+    if (event.type === 'notice' && !known.includes(event.message)) notify(event);
+  };
+}
+
+function chooseLimit(setup: RunSetup): number {
+  if (setup.timing === 'request') return 0;
+  return setup.timeout ?? Math.max(chooseTimeout(setup), setup.leastMs ?? 0);
+}
+
+/** Time spent with a person does not count. */
+function pauseWhileAsked(host: Host, deadline: Deadline): Host {
+  const { withPerson, elicit } = host;
+  const runPaused = <Result>(work: () => Promise<Result>): Promise<Result> => work().finally(deadline.pause());
+  return {
+    ...host,
+    withPerson: withPerson && ((work) => withPerson((person) => runPaused(() => work(person)))),
+    elicit: elicit && ((question, signal) => runPaused(() => elicit(question, signal))),
+  };
+}
+
+async function applyKept({ kept, ...setup }: RunSetup): Promise<RunSetup> {
+  if (kept === undefined) return setup;
+  const { chooseKept } = await import('./kept-setup.ts');
+  return { ...setup, ...chooseKept(setup, kept) };
+}
+
+async function openAnswerFormat({ outputSchema }: RunSetup, app: App): Promise<AnswerFormat> {
+  if (outputSchema === undefined) return { agent: (agent) => agent, run: runTurn };
+  return (await import('./output-schema.ts')).readAnswerFormat(outputSchema, app);
+}
+
+async function openBudgetIfLimited({ maxCost, costHint = '' }: RunSetup, app: App): Promise<Budget | undefined> {
+  if (maxCost === undefined) return undefined;
+  return (await import('./budget.ts')).openBudget({ maxCost, hint: costHint }, app);
+}
+
+/** Its timeout, if the model takes longer than others, becomes that of the run. */
+async function openRunModel(setup: RunSetup, parts: RunParts, notify: Notify): Promise<OpenedModel> {
+  const { app, deadline, budget } = parts;
+  const model = await openModel(setup, app, {
+    endsAt: deadline.endsAt,
+    isTimedByRequest: setup.timing === 'request',
+    // An upload does not count against the default timeout, but against one that the user set.
+    pause: setup.timeout === undefined ? deadline.pause : undefined,
+    ...{ budget, notify },
+  });
+  const limitMs = Math.max(model.timeoutMs, setup.leastMs ?? 0);
+  if (setup.timing !== 'request' && setup.timeout === undefined && limitMs !== chooseLimit(setup)) {
+    deadline.restart(limitMs);
+  }
+  for (const notice of findIgnoredSampling(model.modelId, setup)) notify(notice);
+  return model;
+}
+
+async function openWorkspaceIfNeeded(setup: RunSetup, app: App): Promise<Workspace | undefined> {
+  if (!hasTools(setup)) return undefined;
+  const { createLazyJournal, openOwnWorkspace } = await import('./toolbox.ts');
+  return openOwnWorkspace(setup, app, (roots) => createLazyJournal(app, roots));
+}
+
+async function openServersIfAny(setup: RunSetup, parts: RunParts): Promise<RunServers | undefined> {
+  const { app, host, deadline } = parts;
+  const { workspace, isPreview, servers = 'named' } = setup;
+  if (servers === 'none' || workspace === undefined) return undefined;
+  const { openRunServers } = await import('./servers/run-servers.ts');
+  return openRunServers(setup, { app, host, workspace, signal: deadline.signal, isPreview });
+}
+
+/** Later changes start from this: what a file or a session gave is a text by now. */
+function describeInForce(setup: RunSetup, { setup: asked, mode = setup.approvalMode }: OpenedAgent): RunSetup {
+  const { model, systemText, appendText, start = setup.start } = asked;
+  const texts = { system: undefined, appendSystemPrompt: undefined, systemText, appendText };
+  return { ...setup, model, keptModel: undefined, ...texts, start, approvalMode: mode, yolo: undefined };
+}

@@ -1,0 +1,83 @@
+import { loadSettings } from '../../config/settings.ts';
+import type { Settings } from '../../core/app.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import type { ToolOptions } from '../toolbox.ts';
+import type { RosterOptions } from './roster.ts';
+import type { ServersContext } from './servers.ts';
+import type { OpenedServers } from './tools.ts';
+
+export interface ServerOptions extends RosterOptions, Pick<ToolOptions, 'tools' | 'allowedTools'> {
+  /** `named`: those that a flag names. `all`: those of the settings, which may change during the run. */
+  readonly servers?: 'none' | 'named' | 'all';
+}
+
+/** The MCP servers of a run. */
+export interface RunServers {
+  /** Undefined if there are none. */
+  readonly current: OpenedServers | undefined;
+  /**
+   * Reads the settings again, stops the servers and starts the new ones. Throws AppError `config` if the settings are
+   * broken; then nothing changes.
+   */
+  reload(): Promise<void>;
+  /** Calls `onChange` when one of `all` servers has joined or has other tools, until they are reloaded or closed. */
+  watch(onChange: (notices: readonly string[]) => void): void;
+  close(): Promise<void>;
+}
+
+/** Loads nothing of MCP unless there are servers. Throws AppError `mcp` or `config`. */
+export async function openRunServers(options: ServerOptions, context: ServersContext): Promise<RunServers> {
+  const { app } = context;
+  const isAll = options.servers === 'all';
+  let current = isAll ? await (await prepareServers(options, context))?.() : await openNamedIfAny(options, context);
+  let lifetime = new AbortController();
+  const close = async (): Promise<void> => {
+    lifetime.abort();
+    await current?.tools.close();
+    current = undefined;
+  };
+  return {
+    get current() {
+      return current;
+    },
+    async reload() {
+      const settings = await loadSettings(app);
+      const fresh = { ...context, app: { ...app, settings: async () => settings }, ignoresCache: true };
+      // May throw, so call it while the current servers still run.
+      const reopen = await prepareServers(options, fresh);
+      await close();
+      lifetime = new AbortController();
+      current = await reopen?.();
+    },
+    watch(onChange) {
+      if (isAll) current?.tools.watch(onChange, AbortSignal.any([context.signal, lifetime.signal]));
+    },
+    close,
+  };
+}
+
+async function openNamedIfAny(options: ServerOptions, context: ServersContext): Promise<OpenedServers | undefined> {
+  if (options.servers === 'none') return undefined;
+  if (options.allowedMcpServerNames === undefined && options.mcpConfig === undefined) {
+    traceUnused(await context.app.settings(), context);
+    return undefined;
+  }
+  context.host.notify({ type: 'wait', what: 'the MCP servers' });
+  return (await import('./tools.ts')).openNamedServers(options, context);
+}
+
+function traceUnused({ servers = [] }: Settings, { app }: ServersContext): void {
+  if (servers.length === 0) return;
+  const names = servers.map(({ name }) => sanitize(name)).join(', ');
+  app.trace(`MCP servers that are not used: ${names}; --allowed-mcp-server-names uses them`);
+}
+
+async function prepareServers(
+  options: ServerOptions,
+  context: ServersContext,
+): Promise<(() => Promise<OpenedServers>) | undefined> {
+  const { servers = [], serverCommand } = await context.app.settings();
+  const isNeeded = servers.length > 0 || options.mcpConfig !== undefined || options.allowedMcpServerNames !== undefined;
+  if (!isNeeded && serverCommand === undefined) return undefined;
+  return (await import('./tools.ts')).prepareConfiguredServers(options, context);
+}

@@ -1,0 +1,161 @@
+import type { Agent } from '../agent/agent.ts';
+import { readSetting } from '../config/keys.ts';
+import type { App } from '../core/app.ts';
+import type { StoredContent } from '../core/content.ts';
+import { type TurnEvent, toFailure, toNotices } from '../core/event.ts';
+import type { Model } from '../core/model.ts';
+import { shortenId } from '../core/text/names.ts';
+import type { BilledCall } from '../core/usage.ts';
+import type { Deadline } from '../platform/runtime/clock.ts';
+import type { SaveResult } from '../session/one-shot.ts';
+import { appendUsage } from '../session/usage-log.ts';
+import type { AnswerFiles } from './answer-files.ts';
+import type { Conversation } from './conversation.ts';
+import type { Host } from './host.ts';
+import { type OpenedModel, toBilledCall } from './model.ts';
+import type { AnswerFormat } from './output-schema.ts';
+import type { RunSetup } from './setup.ts';
+import type { Verification } from './verify.ts';
+
+export interface TurnOptions {
+  readonly conversation: Conversation;
+  /** Default: the run's. */
+  readonly signal?: AbortSignal;
+  /** In place of `facts.agent`, which it is made from. */
+  readonly agent?: Agent;
+  /** Opened for the first file of the answer, which most answers do not have. Absent: files are only in the events. */
+  readonly openFiles?: () => Promise<AnswerFiles>;
+  /** Whether the answer is to be a picture: then text may have to wait for it. */
+  readonly isPicture?: boolean;
+  readonly verify?: Verification;
+  /** Tokens of the conversation before the prompt, if the server has counted them. */
+  readonly tokensBefore?: number;
+  readonly onReply?: Agent['onReply'];
+  /** Gets each call of the turn as it is billed. */
+  readonly onCall?: (call: BilledCall) => void;
+}
+
+interface TurnParts {
+  readonly app: App;
+  readonly host: Host;
+  readonly setup: RunSetup;
+  readonly deadline: Deadline;
+  readonly format: AnswerFormat;
+  readonly model: OpenedModel;
+  readonly agent: Agent & { readonly setup: Parameters<NonNullable<Conversation['keepSetup']>>[0] };
+  /** The calls that tools have made; the turn takes them. */
+  readonly toolCalls: BilledCall[];
+}
+
+type EndEvent = Extract<TurnEvent, { type: 'end' }>;
+
+/**
+ * Runs the turn of `agent/turn.ts` and completes its events: the ids of the session, the files of the answer, the cost.
+ * However it ends, also if nobody reads on, the conversation is saved and what was counted is in the usage log.
+ */
+export async function* takeTurn(
+  prompt: StoredContent,
+  options: TurnOptions,
+  parts: TurnParts,
+): AsyncGenerator<TurnEvent, void> {
+  const { conversation, openFiles, isPicture, onReply, tokensBefore, signal = parts.deadline.signal } = options;
+  const { app, format, setup } = parts;
+  const calls: BilledCall[] = [];
+  const onCall = (call: BilledCall): void => {
+    calls.push(call);
+    options.onCall?.(call);
+  };
+  let saving: Promise<SaveResult> | undefined;
+  const save = (): Promise<SaveResult> => {
+    for (const call of parts.toolCalls.splice(0)) onCall(call);
+    saving ??= saveTurn(conversation, calls, parts);
+    return saving;
+  };
+  let files: AnswerFiles | undefined;
+  let hasText = false;
+
+  const complete = async (event: TurnEvent): Promise<readonly TurnEvent[]> => {
+    switch (event.type) {
+      case 'begin': {
+        const { sessionId, isResumable } = conversation;
+        return [{ ...event, sessionId, isResumable }];
+      }
+      case 'text':
+        hasText = true;
+        return files?.takeText(event) ?? [event];
+      case 'file':
+        files ??= await openFilesWith(openFiles, hasText);
+        return files?.add(event.file) ?? [event];
+      case 'end': {
+        const { notices, ...saved } = await save();
+        const rest = (await files?.finish()) ?? [];
+        const cost = setup.showsCost ? await sumTurnCost(app, calls) : undefined;
+        return [...rest, ...toNotices(notices), { ...event, cost, ...saved }];
+      }
+      default:
+        return [event];
+    }
+  };
+
+  try {
+    conversation.keepSetup?.(parts.agent.setup);
+    if (isPicture) files = await openFiles?.();
+    const agent = countCalls({ ...(options.agent ?? format.agent(parts.agent)), onReply }, parts, onCall);
+    const run = options.verify === undefined ? format.run : await verifyWith(options.verify, parts);
+    const turn = { history: conversation.history, prompt, signal, tokensBefore };
+    for await (const event of run(agent, turn)) for (const completed of await complete(event)) yield completed;
+  } catch (thrown) {
+    const saved = await save();
+    yield* await rescueFiles(files, saved);
+    yield* toNotices(saved.notices);
+    yield* toFailure(thrown, saved.sessionId);
+  } finally {
+    await save();
+  }
+}
+
+/** A session without an answer is not kept, but what the service counted for it is. */
+async function saveTurn(
+  conversation: Conversation,
+  calls: readonly BilledCall[],
+  { app: { homes, clock, cwd }, setup: { kind } }: TurnParts,
+): Promise<SaveResult> {
+  const { sessionId } = conversation;
+  const saved = await conversation.save();
+  const id = saved.sessionId ?? sessionId;
+  if (id !== undefined && kind !== undefined) appendUsage(homes().gmn, { at: clock.now(), kind, id, cwd, calls });
+  return saved;
+}
+
+function countCalls(agent: Agent, { app, model }: TurnParts, onCall: (call: BilledCall) => void): Agent {
+  const counted: Model = {
+    stream: (request, signal) =>
+      agent.model.stream(request, signal, (call) => onCall(toBilledCall(call, model.billedTo, app.clock.now()))),
+  };
+  return { ...agent, model: counted };
+}
+
+async function verifyWith(verify: Verification, { app, host, setup, format }: TurnParts): Promise<AnswerFormat['run']> {
+  const { verifyTurn } = await import('./verify.ts');
+  return verifyTurn(format.run, verify, { app, host, setup, isLastOnly: format.schema !== undefined });
+}
+
+async function openFilesWith(open: TurnOptions['openFiles'], hasText: boolean): Promise<AnswerFiles | undefined> {
+  const files = await open?.();
+  if (hasText) files?.takeText({ type: 'text', delta: '' });
+  return files;
+}
+
+/** Files that could not be saved are paid for, so a notice says how to get them. */
+async function rescueFiles(files: AnswerFiles | undefined, { sessionId }: SaveResult): Promise<readonly TurnEvent[]> {
+  const events = (await files?.rescue()) ?? [];
+  if (sessionId === undefined || !files?.hasLost()) return events;
+  const message = `the session keeps what could not be saved: gmn sessions export ${shortenId(sessionId)} page.html`;
+  return [...events, { type: 'notice', message }];
+}
+
+/** Loads the prices only for a run that shows what it cost. */
+async function sumTurnCost(app: App, calls: readonly BilledCall[]): Promise<EndEvent['cost']> {
+  const { sumCosts } = await import('../models/prices.ts');
+  return sumCosts(calls, readSetting((await app.settings()).document ?? {}, 'prices'));
+}
