@@ -306,7 +306,6 @@ test('--tools read with no call made loads the tools, fence and session, and no 
       "src/core/tool.ts",
       "src/engine/agent-prompt.ts",
       "src/engine/kept-setup.ts",
-      "src/engine/servers/run-servers.ts",
       "src/engine/sessions.ts",
       "src/engine/toolbox.ts",
       "src/platform/files/append.ts",

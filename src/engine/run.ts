@@ -1,10 +1,11 @@
 import type { Agent } from '../agent/agent.ts';
 import { runTurn } from '../agent/turn.ts';
-import type { App } from '../core/app.ts';
+import type { App, Settings } from '../core/app.ts';
 import { createSerial } from '../core/async.ts';
 import type { Content } from '../core/content.ts';
 import { type Notify, type TurnEvent, toNoticeEvent } from '../core/event.ts';
 import type { CountedCall } from '../core/model.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import type { BilledCall } from '../core/usage.ts';
 import { findIgnoredSampling } from '../models/generation.ts';
 import { makesPictures } from '../models/table.ts';
@@ -174,11 +175,12 @@ interface Opening {
 async function openState(setup: RunSetup, { parts, held, before, notify }: Opening): Promise<RunState> {
   const { app } = parts;
   const said: string[] = [];
+  let isOpening = true;
   const host: Host = {
     ...parts.host,
     notify: (notice) => {
       const event = toNoticeEvent(notice);
-      if (event.type === 'notice') said.push(event.message);
+      if (isOpening && event.type === 'notice') said.push(event.message);
       notify(event);
     },
   };
@@ -201,6 +203,8 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
   } catch (thrown) {
     if (model !== before?.model) await model.close();
     throw thrown;
+  } finally {
+    isOpening = false;
   }
 }
 
@@ -270,9 +274,17 @@ async function openWorkspaceIfNeeded(setup: RunSetup, app: App): Promise<Workspa
 async function openServersIfAny(setup: RunSetup, parts: RunParts): Promise<RunServers | undefined> {
   const { app, host, deadline } = parts;
   const { workspace, isPreview, servers = 'named' } = setup;
-  if (servers === 'none' || workspace === undefined) return undefined;
+  const isNamed = setup.allowedMcpServerNames !== undefined || setup.mcpConfig !== undefined;
+  if (servers === 'named' && !isNamed) traceUnused(await app.settings(), app);
+  if (workspace === undefined || servers === 'none' || (servers === 'named' && !isNamed)) return undefined;
   const { openRunServers } = await import('./servers/run-servers.ts');
   return openRunServers(setup, { app, host, workspace, signal: deadline.signal, isPreview });
+}
+
+function traceUnused({ servers = [] }: Settings, { trace }: App): void {
+  if (servers.length === 0) return;
+  const names = servers.map(({ name }) => sanitize(name)).join(', ');
+  trace(`MCP servers that are not used: ${names}; --allowed-mcp-server-names uses them`);
 }
 
 /** Later changes start from this: what a file or a session gave is a text by now. */

@@ -1,6 +1,4 @@
 import { loadSettings } from '../../config/settings.ts';
-import type { Settings } from '../../core/app.ts';
-import { sanitize } from '../../core/text/terminal.ts';
 import type { ToolOptions } from '../toolbox.ts';
 import type { RosterOptions } from './roster.ts';
 import type { ServersContext } from './servers.ts';
@@ -29,7 +27,7 @@ export interface RunServers {
 export async function openRunServers(options: ServerOptions, context: ServersContext): Promise<RunServers> {
   const { app } = context;
   const isAll = options.servers === 'all';
-  let current = isAll ? await (await prepareServers(options, context))?.() : await openNamedIfAny(options, context);
+  let current = isAll ? await (await prepareServers(options, context))?.() : await openNamed(options, context);
   let lifetime = new AbortController();
   const close = async (): Promise<void> => {
     lifetime.abort();
@@ -56,20 +54,9 @@ export async function openRunServers(options: ServerOptions, context: ServersCon
   };
 }
 
-async function openNamedIfAny(options: ServerOptions, context: ServersContext): Promise<OpenedServers | undefined> {
-  if (options.servers === 'none') return undefined;
-  if (options.allowedMcpServerNames === undefined && options.mcpConfig === undefined) {
-    traceUnused(await context.app.settings(), context);
-    return undefined;
-  }
+async function openNamed(options: ServerOptions, context: ServersContext): Promise<OpenedServers> {
   context.host.notify({ type: 'wait', what: 'the MCP servers' });
   return (await import('./tools.ts')).openNamedServers(options, context);
-}
-
-function traceUnused({ servers = [] }: Settings, { app }: ServersContext): void {
-  if (servers.length === 0) return;
-  const names = servers.map(({ name }) => sanitize(name)).join(', ');
-  app.trace(`MCP servers that are not used: ${names}; --allowed-mcp-server-names uses them`);
 }
 
 async function prepareServers(
