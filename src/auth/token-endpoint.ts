@@ -1,17 +1,17 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env, SendHttp, Trace } from '../core/io.ts';
-import { isObject, tryParseJson } from '../core/json.ts';
+import { isObject } from '../core/json.ts';
 import { checkEndpoint } from '../core/text/url.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
-import { libraryTransport, type SeenResponse } from './library-fetch.ts';
+import { libraryTransport } from './library-fetch.ts';
 import type { ClientPair } from './official-client.ts';
 import { type GrantedToken, isToken } from './token.ts';
 
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
 const ATTEMPT_DEADLINE_MS = 10_000;
 const NO_RESPONSE = 'the token server did not answer within 10 s';
-const DEFAULT_LIFETIME_S = 3600;
-const MAX_LIFETIME_S = 86_400;
+const DEFAULT_LIFETIME_MS = 3_600_000;
+const MAX_LIFETIME_MS = 86_400_000;
 
 export type Grant =
   | { readonly kind: 'granted'; readonly token: GrantedToken }
@@ -44,52 +44,54 @@ export async function requestGrant(request: GrantRequest): Promise<Grant> {
 
 async function sendGrant(request: GrantRequest, url: URL): Promise<Grant> {
   const limit = createDeadline(request.signal, ATTEMPT_DEADLINE_MS, () => new AppError('api', NO_RESPONSE));
-  let seen: SeenResponse | undefined;
-  let failure: unknown;
-  const transport = libraryTransport({
-    send: request.send,
-    signal: () => limit.signal,
-    onAnswer: (answer) => {
-      seen = answer;
-    },
-    onFailure: (thrown) => {
-      failure = thrown;
-    },
-  });
   try {
-    await refreshWithLibrary(request, url, transport);
-  } catch {
-    // The library's errors contain the request; `seen` and `failure` have what we need.
+    return toGrant(await refreshWithLibrary(request, url, limit.signal), request.clock.now());
+  } catch (thrown) {
+    request.signal.throwIfAborted();
+    const why = thrown instanceof AppError ? thrown.message : NO_RESPONSE;
+    return { kind: 'unclear', why, isWorthRetrying: true };
   } finally {
     limit.clear();
   }
-  request.signal.throwIfAborted();
-  if (seen !== undefined) return parseResponse(seen, request.clock.now());
-  if (failure === undefined) throw new AppError('internal', "Google's library failed before it sent anything");
-  const why = failure instanceof AppError ? failure.message : NO_RESPONSE;
-  return { kind: 'unclear', why, isWorthRetrying: true };
 }
 
-async function refreshWithLibrary(
-  request: GrantRequest,
-  url: URL,
-  transport: ReturnType<typeof libraryTransport>,
-): Promise<void> {
-  const { OAuth2Client } = (await import('./google-library.ts')).googleLibrary;
+interface TokenResponse {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Throws what `send` throws. The library's own errors contain the request and its secrets, so none is passed on. */
+async function refreshWithLibrary(request: GrantRequest, url: URL, signal: AbortSignal): Promise<TokenResponse> {
+  const { OAuth2Client, gaxios } = (await import('./google-library.ts')).googleLibrary;
   const client = new OAuth2Client({
     clientId: request.pair.id,
     clientSecret: request.pair.secret,
     endpoints: { oauth2TokenUrl: url.href },
-    // The caller retries, with its own limits.
-    transporterOptions: { ...transport, retryConfig: { retry: 0, noResponseRetries: 0 } },
+    transporterOptions: {
+      ...libraryTransport({ send: request.send, signal: () => signal }),
+      responseType: 'json',
+      // The caller retries, with its own limits.
+      retryConfig: { retry: 0, noResponseRetries: 0 },
+    },
+  });
+  let body: unknown;
+  // A copy, because the library then writes the old refresh token over a new one.
+  client.once('tokens', (tokens) => {
+    body = { ...tokens };
   });
   client.setCredentials({ refresh_token: request.refreshToken });
-  await client.refreshAccessToken();
+  try {
+    await client.refreshAccessToken();
+  } catch (thrown) {
+    // The library also fails on a body that is no object.
+    if (!(thrown instanceof gaxios.GaxiosError)) return { status: 200, body };
+    if (thrown.response === undefined) throw thrown.cause;
+    return { status: thrown.response.status, body: thrown.response.data };
+  }
+  return { status: 200, body };
 }
 
-/** Parsed here because the library drops a rotated refresh token. */
-function parseResponse({ status, text }: SeenResponse, now: number): Grant {
-  const body = tryParseJson(text);
+function toGrant({ status, body }: TokenResponse, now: number): Grant {
   if (status === 200 && isObject(body) && isToken(body.access_token)) {
     return { kind: 'granted', token: parseGranted(body, body.access_token, now) };
   }
@@ -108,8 +110,7 @@ function parseResponse({ status, text }: SeenResponse, now: number): Grant {
 }
 
 function parseGranted(body: Readonly<Record<string, unknown>>, accessToken: string, now: number): GrantedToken {
-  const seconds = Number(body.expires_in);
-  const lifeS = seconds > 0 ? Math.min(seconds, MAX_LIFETIME_S) : DEFAULT_LIFETIME_S;
+  const expiresAt = Number(body.expiry_date);
   const rest: Record<string, string> = {};
   for (const key of ['scope', 'token_type', 'id_token']) {
     const value = body[key];
@@ -118,7 +119,7 @@ function parseGranted(body: Readonly<Record<string, unknown>>, accessToken: stri
   const { refresh_token: refreshToken } = body;
   return {
     accessToken,
-    expiresAt: now + lifeS * 1000,
+    expiresAt: expiresAt > now ? Math.min(expiresAt, now + MAX_LIFETIME_MS) : now + DEFAULT_LIFETIME_MS,
     // An invalid refresh token must not replace the one that works.
     ...(isToken(refreshToken) ? { refreshToken } : {}),
     rest,
