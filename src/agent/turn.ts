@@ -69,8 +69,6 @@ interface PartialReply {
   model: string;
 }
 
-type TextEvent = Extract<ReplyEvent, { type: 'text' }>;
-
 /** What a stream that is closed early returns; never used. */
 const NO_REPLY: Reply = { finishReason: '', usage: NO_USAGE, model: '' };
 
@@ -103,7 +101,7 @@ function createAsk(agent: Agent, turn: Turn, prepared: PreparedTurn): () => Asyn
   }
 
   function takeEvent(event: ReplyEvent, partial: PartialReply): boolean {
-    if (event.type === 'text') keepText(partial, event, limit);
+    if (event.type === 'text') keepText(partial, event.delta, limit);
     if (event.type !== 'begin') return true;
     partial.model = event.model;
     const isFirst = !hasBegun;
@@ -260,8 +258,8 @@ const UNSIGNED_NOTICE: TurnEvent = {
   message: 'the server refused the signatures of earlier replies; asked again without them',
 };
 
-function keepText(partial: PartialReply, { delta, pieces }: TextEvent, limit: number): void {
-  partial.last = (pieces?.at(-1) ?? delta).at(-1) ?? partial.last;
+function keepText(partial: PartialReply, delta: string, limit: number): void {
+  partial.last = delta.at(-1) ?? partial.last;
   if (limit === 0) return;
   partial.length += delta.length;
   if (partial.length > limit) partial.text = undefined;

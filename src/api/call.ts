@@ -103,8 +103,6 @@ export function geminiModel(options: ModelOptions): Model {
     await substitute?.remember?.();
   };
 
-  // Every piece of a reply passes `stream` and `receiveReply`. V8 compiles each of them whole for that, so what happens once
-  // per call is in functions of its own.
   async function* stream(
     asked: ModelRequest,
     runSignal: AbortSignal,
@@ -374,19 +372,18 @@ function createReceiver(
 
   return {
     take(batch) {
-      const taken: ReplyEvent[] = [];
+      const events: ReplyEvent[] = [];
       let failure: (() => unknown) | undefined;
       try {
         for (const payload of batch) {
           for (const value of parsePayload(payload)) {
-            failure ??= takeChunk(parseChunk(backend.unwrap(value)), taken);
+            failure ??= takeChunk(parseChunk(backend.unwrap(value)), events);
           }
           if (failure !== undefined) break;
         }
       } catch (thrown) {
         failure = () => thrown;
       }
-      const events = joinTexts(taken);
       call.hasShown ||= events.some(({ type }) => type !== 'thought' || showsThoughts);
       return failure === undefined ? { events } : { events, failure };
     },
@@ -457,28 +454,4 @@ async function streamError(call: Call, backend: Backend, error: unknown): Promis
   if (excess !== undefined) return excess;
   const { classifyStreamError } = await import('./failure.ts');
   return classifyStreamError({ ...describeCall(call, backend), body: JSON.stringify(error) });
-}
-
-/** Joins neighbouring texts of one batch into one event: passing on many small events costs more than their text. */
-export function joinTexts(events: readonly ReplyEvent[]): readonly ReplyEvent[] {
-  const joined: ReplyEvent[] = [];
-  let pieces: string[] = [];
-  // V8 concatenates only when the string is first read, which never happens if the reader uses the pieces.
-  let delta = '';
-  const closeText = (): void => {
-    if (pieces.length > 0) joined.push({ type: 'text', delta, ...(pieces.length > 1 ? { pieces } : {}) });
-    pieces = [];
-    delta = '';
-  };
-  for (const event of events) {
-    if (event.type === 'text') {
-      pieces.push(event.delta);
-      delta += event.delta;
-    } else {
-      closeText();
-      joined.push(event);
-    }
-  }
-  closeText();
-  return joined;
 }

@@ -281,10 +281,7 @@ export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
   return {
     part(part) {
       if (!('text' in part) || typeof part.text !== 'string') return value(part);
-      // Counting bytes takes as long as all other checks of a part. A character has three bytes at most, so up to a third of the
-      // limit only characters are counted: the limit may apply late, but never early.
-      const { length } = part.text;
-      text += 3 * (text + length) > limits.text ? Buffer.byteLength(part.text) : length;
+      text += Buffer.byteLength(part.text);
       if (text > limits.text) return limitError(`the answer is longer than ${formatMegabytes(limits.text)}`);
       if (!hasMoreThanText(part)) return undefined;
       const { text: _, thought: __, ...rest } = part;
@@ -341,11 +338,10 @@ interface ContentCollector {
 export function createContentCollector(limit: number): ContentCollector {
   let parts: Part[] = [];
   let length = 0;
-  // Plain texts that will become one part, joined in blocks: a string built piece by piece takes several times its
-  // length.
-  let plain: { readonly first: PlainPart; readonly whole: string[]; open: string[]; openLength: number } | undefined;
+  /** Plain texts that will become one part. */
+  let plain: { readonly first: PlainPart; readonly texts: string[] } | undefined;
   const close = (): void => {
-    if (plain !== undefined) parts.push({ ...plain.first, text: [...plain.whole, ...plain.open].join('') });
+    if (plain !== undefined) parts.push({ ...plain.first, text: plain.texts.join('') });
     plain = undefined;
   };
   return {
@@ -359,16 +355,10 @@ export function createContentCollector(limit: number): ContentCollector {
         close();
         parts.push(part);
       } else if (plain !== undefined && plain.first.thought === part.thought) {
-        plain.open.push(part.text);
-        plain.openLength += part.text.length + 1;
-        if (plain.openLength > MAX_OPEN) {
-          plain.whole.push(plain.open.join(''));
-          plain.open = [];
-          plain.openLength = 0;
-        }
+        plain.texts.push(part.text);
       } else {
         close();
-        plain = { first: part, whole: [part.text], open: [], openLength: 0 };
+        plain = { first: part, texts: [part.text] };
       }
     },
     content() {
@@ -377,8 +367,6 @@ export function createContentCollector(limit: number): ContentCollector {
     },
   };
 }
-
-const MAX_OPEN = 65_536;
 
 type PlainPart = Extract<Part, { text: string }>;
 

@@ -18,11 +18,8 @@ export type TurnEvent =
    * the session can be resumed from now on, even if this process is killed.
    */
   | { readonly type: 'begin'; readonly model: string; readonly sessionId?: string; readonly isResumable?: boolean }
-  /**
-   * Well-formed text: a character is never split across two deltas. `pieces` is the same text as the server split it,
-   * if it came in more than one piece.
-   */
-  | { readonly type: 'text'; readonly delta: string; readonly pieces?: readonly string[] }
+  /** Well-formed text, as the server split it: a character is never split across two deltas. */
+  | { readonly type: 'text'; readonly delta: string }
   | { readonly type: 'thought'; readonly delta: string }
   | {
       readonly type: 'call';

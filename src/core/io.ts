@@ -124,9 +124,7 @@ export interface HttpResponse {
   readonly setIdleTimeout?: (idleMs: number) => void;
 }
 
-export interface HttpBody extends AsyncIterable<Uint8Array> {
-  readonly takeArrived?: () => Uint8Array | undefined;
-}
+export type HttpBody = AsyncIterable<Uint8Array>;
 
 export async function closeBody(body: HttpBody): Promise<void> {
   await body[Symbol.asyncIterator]().return?.();

@@ -3,20 +3,13 @@ import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { ToolResult } from '../core/tool.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
-import {
-  createTextBuffer,
-  fileFields,
-  geminiErrorFields,
-  type Member,
-  omitEmpty,
-  writeDocument,
-} from './json-parts.ts';
+import { fileFields, geminiErrorFields, type Member, omitEmpty, writeDocument } from './json-parts.ts';
 import { encodeJson, encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 
 /** `-o json` with the official CLI's field names; unlike there, errors are on stdout too. */
 export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
-  const response = createTextBuffer();
+  const response: string[] = [];
   const stats = createGeminiStats(options.clock);
   const files: JsonObject[] = [];
   const warnings: string[] = [];
@@ -36,14 +29,15 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         files.push(...fileFields(event));
         return;
       case 'text':
-        return response.add(event.delta);
+        if (event.delta !== '') response.push(event.delta);
+        return;
       case 'notice':
         warnings.push(event.message);
         return;
       case 'end':
         return writeDocument(out, [
           head(event.sessionId),
-          { key: 'response', text: response },
+          { key: 'response', texts: response },
           { key: 'extracted', value: event.extracted },
           { key: 'sources', value: event.sources },
           { key: 'files', value: omitEmpty(files) },
@@ -52,10 +46,10 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         ]);
       case 'failure':
         if (event.error.fault === 'pipe') return;
-        if (event.error.answer) response.add(event.error.answer);
+        if (event.error.answer) response.push(event.error.answer);
         return writeDocument(out, [
           head(event.sessionId),
-          ...(response.length > 0 ? [{ key: 'response', text: response }] : []),
+          ...(response.length > 0 ? [{ key: 'response', texts: response }] : []),
           { key: 'error', value: geminiErrorFields(event.error) },
           { key: 'warnings', value: omitEmpty(warnings) },
         ]);
@@ -98,7 +92,9 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
       case 'begin':
         return begin(event.model, event.sessionId);
       case 'text':
-        return event.delta === '' ? undefined : out.write(messageLines(timestamp(), event.pieces ?? [event.delta]));
+        return event.delta === ''
+          ? undefined
+          : line('message', { role: 'assistant', content: event.delta, delta: true });
       case 'call':
         return line('tool_use', { tool_name: event.name, tool_id: event.id, parameters: event.args });
       case 'answer':
@@ -121,11 +117,6 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
 
 function addedFields({ extracted, sources }: Extract<TurnEvent, { type: 'end' }>): JsonObject {
   return { extracted, sources };
-}
-
-function messageLines(timestamp: string, pieces: readonly string[]): string {
-  const opening = `{"type":"message","timestamp":"${timestamp}","role":"assistant","content":`;
-  return pieces.map((text) => `${opening}${encodeJson(text)},"delta":true}\n`).join('');
 }
 
 function toolResultFields({ ok, response }: ToolResult): JsonObject {

@@ -7,7 +7,7 @@ import { encodeInner, encodeJson } from './json-text.ts';
 /** One key of an object that is written in pieces. A member whose value is undefined is omitted. */
 export type Member =
   | { readonly key: string; readonly value: JsonValue | undefined }
-  | { readonly key: string; readonly text: TextBuffer }
+  | { readonly key: string; readonly texts: readonly string[] }
   | { readonly key: string; readonly members: readonly Member[] };
 
 const PIECE_LENGTH = 65_536;
@@ -41,9 +41,9 @@ function* documentPieces(members: readonly Member[], indent: string): Generator<
 
 function* memberPieces(member: Member, indent: string): Generator<string> {
   if ('members' in member) return yield* documentPieces(member.members, indent);
-  if ('text' in member) {
+  if ('texts' in member) {
     yield '"';
-    for (const piece of member.text.pieces()) yield encodeInner(piece);
+    for (const text of member.texts) yield encodeInner(text);
     return yield '"';
   }
   // A raw line break is never inside a JSON string, so this indents structure only.
@@ -117,39 +117,4 @@ export function toolLog(): ToolLog {
 /** `result`, and `isError` only on a failure: the same in both JSON formats. */
 export function resultFields({ outcome }: Answer): JsonObject {
   return { result: outcome.response, isError: outcome.ok ? undefined : true };
-}
-
-/** A text that grows by deltas and is read once, in pieces, without ever being one string. */
-export interface TextBuffer {
-  add(delta: string): void;
-  readonly length: number;
-  /** The text, in order, in pieces of about 64 KB. */
-  pieces(): readonly string[];
-}
-/** Joins small deltas as they arrive: one string for each would cost more than the text itself. */
-export function createTextBuffer(): TextBuffer {
-  const whole: string[] = [];
-  let open: string[] = [];
-  let openLength = 0;
-  let length = 0;
-  const close = (): void => {
-    if (open.length > 0) whole.push(open.join(''));
-    open = [];
-    openLength = 0;
-  };
-  return {
-    add(delta) {
-      open.push(delta);
-      openLength += delta.length;
-      length += delta.length;
-      if (openLength >= PIECE_LENGTH) close();
-    },
-    get length() {
-      return length;
-    },
-    pieces() {
-      close();
-      return whole;
-    },
-  };
 }

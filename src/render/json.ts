@@ -1,21 +1,12 @@
 import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import {
-  createTextBuffer,
-  errorFields,
-  fileFields,
-  type Member,
-  omitEmpty,
-  toolLog,
-  verifyFields,
-  writeDocument,
-} from './json-parts.ts';
+import { errorFields, fileFields, type Member, omitEmpty, toolLog, verifyFields, writeDocument } from './json-parts.ts';
 import type { Renderer } from './renderer.ts';
 
 /** `-o json`: one object on stdout when the run has ended or failed; nothing on stderr. */
 export function jsonRenderer({ out }: Io): Renderer {
-  const response = createTextBuffer();
+  const response: string[] = [];
   const tools = toolLog();
   const verify: JsonObject[] = [];
   const steps: JsonObject[] = [];
@@ -28,7 +19,7 @@ export function jsonRenderer({ out }: Io): Renderer {
       case 'thought':
         return;
       case 'text':
-        for (const text of event.pieces ?? [event.delta]) response.add(text);
+        if (event.delta !== '') response.push(event.delta);
         return;
       case 'call':
         return tools.call(event);
@@ -49,7 +40,7 @@ export function jsonRenderer({ out }: Io): Renderer {
       case 'end':
         return writeDocument(out, [
           { key: 'model', value: event.model },
-          { key: 'response', text: response },
+          { key: 'response', texts: response },
           { key: 'extracted', value: event.extracted },
           { key: 'sources', value: event.sources },
           { key: 'usage', value: event.usage },
@@ -66,7 +57,7 @@ export function jsonRenderer({ out }: Io): Renderer {
       case 'failure': {
         if (event.error.fault === 'pipe') return;
         const members: Member[] = Object.entries(errorFields(event.error)).map(([key, value]) => ({ key, value }));
-        if (response.length > 0) members.push({ key: 'partialResponse', text: response });
+        if (response.length > 0) members.push({ key: 'partialResponse', texts: response });
         members.push({ key: 'sessionId', value: event.sessionId });
         members.push({ key: 'toolCalls', value: omitEmpty(tools.entries()) });
         members.push({ key: 'verify', value: omitEmpty(verify) });

@@ -1,16 +1,8 @@
 import { assertNever, type TurnEvent } from '../core/event.ts';
-import type { Io, Out } from '../core/io.ts';
+import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import {
-  createTextBuffer,
-  errorFields,
-  fileFields,
-  omitEmpty,
-  resultFields,
-  type TextBuffer,
-  verifyFields,
-} from './json-parts.ts';
-import { encodeJson, encodeLine } from './json-text.ts';
+import { errorFields, fileFields, omitEmpty, resultFields, verifyFields } from './json-parts.ts';
+import { encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 
 /**
@@ -39,8 +31,8 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
           sessionId: event.isResumable ? event.sessionId : undefined,
         });
       case 'text':
-        for (const text of event.pieces ?? [event.delta]) partial.add(text);
-        return writeContent(out, event.pieces ?? [event.delta]);
+        partial.add(event.delta);
+        return event.delta === '' ? undefined : line({ type: 'content', text: event.delta });
       case 'thought':
         return options.showThoughts ? line({ type: 'thought', text: event.delta }) : undefined;
       case 'call':
@@ -83,20 +75,6 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
   };
 }
 
-/** In characters: lines are written together up to about this length. */
-const BLOCK_LENGTH = 16_384;
-
-async function writeContent(out: Out, texts: readonly string[]): Promise<void> {
-  let lines = '';
-  for (const text of texts) {
-    if (text !== '') lines += `{"type":"content","text":${encodeJson(text)}}\n`;
-    if (lines.length < BLOCK_LENGTH) continue;
-    await out.write(lines);
-    lines = '';
-  }
-  if (lines !== '') await out.write(lines);
-}
-
 type Failure = Extract<TurnEvent, { readonly type: 'failure' }>;
 
 function errorLine({ error, sessionId }: Failure, partial: BoundedText, warnings: readonly string[]): JsonObject {
@@ -123,14 +101,16 @@ interface BoundedText {
 }
 
 function boundedText(): BoundedText {
-  let kept: TextBuffer | undefined = createTextBuffer();
+  let kept: string[] | undefined = [];
+  let length = 0;
   return {
     add(delta) {
-      kept?.add(delta);
-      if (kept !== undefined && kept.length > KEPT_LENGTH) kept = undefined;
+      length += delta.length;
+      if (length > KEPT_LENGTH) kept = undefined;
+      kept?.push(delta);
     },
     get text() {
-      return kept?.pieces().join('');
+      return kept?.join('');
     },
   };
 }

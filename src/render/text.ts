@@ -29,7 +29,7 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
       case 'begin':
         return page.wait(event.model);
       case 'text':
-        return page.text(event.delta, event.pieces);
+        return page.text(event.delta);
       case 'thought':
         return options.showThoughts ? page.thought(event.delta) : undefined;
       case 'call':
@@ -112,8 +112,7 @@ type WriteMessage = (err: Stderr) => Promise<void>;
 
 interface TextPage {
   wait(what: string, kind?: 'call'): void;
-  /** `pieces` are those of `delta`, if there are several. */
-  text(delta: string, pieces?: readonly string[]): Promise<void>;
+  text(delta: string): Promise<void>;
   thought(delta: string): Promise<void>;
   /** Writes below everything so far. */
   writeMessage(words: WriteMessage): Promise<void>;
@@ -145,13 +144,13 @@ function textPage(io: Io, options: RenderOptions): TextPage {
     area: () => live.area,
   });
 
-  const show = async (text: string, pieces: readonly string[] = [text]): Promise<void> => {
+  const show = async (text: string): Promise<void> => {
     if (text === '') return;
     await waiting.clear();
     await live.end();
     await err.endThought();
-    isMidLine = !pieces.at(-1)?.endsWith('\n');
-    for (const piece of pieces) await out.write(piece);
+    isMidLine = !text.endsWith('\n');
+    await out.write(text);
     if (!isMidLine) for (const words of held.splice(0)) await words(err);
   };
   const showRest = async (): Promise<void> => {
@@ -180,12 +179,10 @@ function textPage(io: Io, options: RenderOptions): TextPage {
   };
   return {
     wait: waiting.wait,
-    async text(delta, pieces) {
+    async text(delta) {
       shape ??= choosePresentation(out, options);
       if (isFlowing(shape)) return live.flow(delta, { shape, paint: leavePlain });
-      const pushed = shape.push(delta);
-      const shown = typeof pushed === 'string' ? pushed : await pushed;
-      await show(shown, shown === delta ? pieces : undefined);
+      await show(await shape.push(delta));
     },
     async thought(delta) {
       thoughts ??= choosePresentation(errOut, { ...options, isPlain: true });

@@ -69,7 +69,7 @@ export async function converseWith(baseUrl: URL, setting: Setting): Promise<Outc
   const model = modelAt(baseUrl, setting, { clock, trace: (line) => trace.push(line) });
   const events: ReplyEvent[] = [];
   const take = async (event: ReplyEvent): Promise<void> => {
-    events.push(...asSent(event));
+    events.push(event);
     await setting.onEvent?.(event);
   };
   const end = await collect(
@@ -97,12 +97,6 @@ export function modelAt(
     showsThoughts: false,
     ...setting,
   });
-}
-
-/** How much of an answer comes at once is the network's matter; the pieces are not. */
-function asSent(event: ReplyEvent): readonly ReplyEvent[] {
-  if (event.type !== 'text' || event.pieces === undefined) return [event];
-  return event.pieces.map((delta) => ({ type: 'text', delta }));
 }
 
 async function collect(

@@ -16,11 +16,6 @@ describe('stream-json', () => {
     });
   });
 
-  test('texts that came at once are a line each all the same', async () => {
-    const { out } = await renderAll('stream-json', [begin, { type: 'text', delta: 'ab', pieces: ['a', 'b'] }, end]);
-    expect(out.split('\n').slice(1, 3)).toEqual(['{"type":"content","text":"a"}', '{"type":"content","text":"b"}']);
-  });
-
   test('thoughts are events only when they were asked for', async () => {
     const { out } = await renderAll('stream-json', hello, { showThoughts: true });
     expect(out.split('\n')[1]).toBe('{"type":"thought","text":"They greet me."}');

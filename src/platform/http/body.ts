@@ -2,7 +2,7 @@ import type { AppError } from '../../core/error.ts';
 import type { HttpBody } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 
-/** How much may wait for the reader: several reads of the socket, so that a fast response takes fewer steps. */
+/** How much may wait for the reader. */
 const HIGH_WATER_BYTES = 192 * 1024;
 
 interface BodySource {
@@ -34,10 +34,11 @@ export function startTimeLimit(ms: number, action: () => void): () => void {
 
 /**
  * A body that loses nothing when the connection is cut (a stream would drop its buffer), buffers about 192 KB, and counts as
- * idle only while its reader waits. The reader is woken after all data of this turn of the event loop has arrived.
+ * idle only while its reader waits.
  */
 export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
-  const queue = chunkQueue();
+  let chunks: Uint8Array[] = [];
+  let size = 0;
   let outcome: { readonly error?: unknown } | undefined;
   let reader: { readonly wake: () => void; readonly stopTimer: (() => void) | undefined } | undefined;
 
@@ -53,18 +54,20 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
     if (!isOver) source.destroy();
   }
 
-  function takeArrived(): Uint8Array | undefined {
-    if (queue.size() === 0) return undefined;
-    const isFull = queue.size() >= HIGH_WATER_BYTES;
-    const chunk = queue.take();
-    if (isFull && queue.size() < HIGH_WATER_BYTES) source.resume();
-    return chunk;
+  /** All that has arrived. */
+  function take(): Uint8Array {
+    const taken = chunks;
+    const isFull = size >= HIGH_WATER_BYTES;
+    chunks = [];
+    size = 0;
+    if (isFull) source.resume();
+    const [first] = taken;
+    return taken.length === 1 && first ? first : Buffer.concat(taken);
   }
 
   async function next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    if (queue.size() === 0 && outcome === undefined) await waitForChunk();
-    const value = takeArrived();
-    if (value !== undefined) return { done: false, value };
+    if (size === 0 && outcome === undefined) await waitForChunk();
+    if (size > 0) return { done: false, value: take() };
     if (outcome && 'error' in outcome) throw outcome.error;
     return { done: true, value: undefined };
   }
@@ -78,7 +81,7 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
   function wakeReader(): void {
     if (reader === undefined) return;
     reader.stopTimer?.();
-    setImmediate(reader.wake);
+    reader.wake();
     reader = undefined;
   }
 
@@ -88,59 +91,20 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
   }
 
   return {
-    body: { [Symbol.asyncIterator]: () => ({ next, return: leaveEarly }), takeArrived },
+    body: { [Symbol.asyncIterator]: () => ({ next, return: leaveEarly }) },
     push(chunk) {
       if (outcome !== undefined || chunk.length === 0) return;
-      if (queue.add(chunk) >= HIGH_WATER_BYTES) source.pause();
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= HIGH_WATER_BYTES) source.pause();
       wakeReader();
     },
     end: () => settle({}),
     fail: (error) => settle({ error }),
     abort(reason) {
-      queue.clear();
-      stop({ error: reason });
-    },
-  };
-}
-
-interface ChunkQueue {
-  size(): number;
-  add(chunk: Uint8Array): number;
-  /** The next bytes: one chunk, or many small ones joined, which saves the reader many steps. */
-  take(): Uint8Array;
-  clear(): void;
-}
-
-const SMALL_CHUNK_BYTES = 4096;
-/** Chunks are joined only if at least this many are waiting. */
-const MANY_CHUNKS = 8;
-
-function chunkQueue(): ChunkQueue {
-  let chunks: Uint8Array[] = [];
-  let size = 0;
-  return {
-    size: () => size,
-    add(chunk) {
-      chunks.push(chunk);
-      size += chunk.length;
-      return size;
-    },
-    take() {
-      const wantedBytes = chunks.length < MANY_CHUNKS ? 0 : SMALL_CHUNK_BYTES;
-      let count = 0;
-      let bytes = 0;
-      do {
-        bytes += chunks[count]?.length ?? 0;
-        count += 1;
-      } while (count < chunks.length && bytes < wantedBytes);
-      const taken = chunks.splice(0, count);
-      size -= bytes;
-      const [first] = taken;
-      return count === 1 && first ? first : Buffer.concat(taken, bytes);
-    },
-    clear() {
       chunks = [];
       size = 0;
+      stop({ error: reason });
     },
   };
 }

@@ -9,24 +9,11 @@ export function sha256(text: string): string {
 const NEWEST_KNOWN = 24;
 
 /**
- * Keeps V8's young generation at its current size, where possible, and collects it in this thread. Under a long stream it would
- * grow to twice 16 MB, all of it garbage; while it is small, waking other threads takes longer than the work. V8 reads the
- * flags at each collection.
- */
-export function keepYoungGenerationSmall(): void {
-  if (Number.parseInt(process.versions.node, 10) > NEWEST_KNOWN) return;
-  const { setFlagsFromString } = process.getBuiltinModule('node:v8');
-  setFlagsFromString('--semi-space-growth-factor=1');
-  setFlagsFromString('--no-parallel-scavenge');
-}
-
-/**
  * For a process that runs for hours: collects garbage when there is a fifth of the heap more, where V8 would wait for several
  * times as much. Costs less than a tenth more CPU time.
  */
 export function keepHeapSmall(): void {
   if (Number.parseInt(process.versions.node, 10) > NEWEST_KNOWN) return;
-  keepYoungGenerationSmall();
   process.getBuiltinModule('node:v8').setFlagsFromString('--heap-growing-percent=20');
 }
 

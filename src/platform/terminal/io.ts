@@ -2,7 +2,7 @@ import { AppError } from '../../core/error.ts';
 import { type Env, type Io, type Out, wrapOut } from '../../core/io.ts';
 import { callAfter } from '../runtime/clock.ts';
 import type { OutputStream } from './file-output.ts';
-import { createPieceWriter, outputStream, type WritePieces } from './output-stream.ts';
+import { outputStream } from './output-stream.ts';
 
 const DONE = Promise.resolve();
 
@@ -46,7 +46,6 @@ interface ProcessOut extends Out {
 
 function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): ProcessOut {
   let stream: OutputStream | undefined;
-  let writePieces: WritePieces | undefined;
   let hasRoom = true;
   const state = pendingWrites();
   const get = (): OutputStream => {
@@ -57,10 +56,8 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
     }
     return stream;
   };
-  const send = (pieces: readonly string[]): void => {
-    if (state.failure !== undefined) return;
-    writePieces ??= createPieceWriter(get());
-    if (writePieces(pieces) || !hasRoom) return;
+  const send = (text: string): void => {
+    if (state.failure !== undefined || get().write(text) || !hasRoom) return;
     hasRoom = false;
     get().once('drain', () => {
       hasRoom = true;
@@ -71,7 +68,7 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
     write(chunk) {
       if (state.failure) return Promise.reject(state.failure);
       // A terminal shows each piece as it comes, and other code writes to it as well.
-      if (get().isTTY) send([chunk]);
+      if (get().isTTY) send(chunk);
       else add(chunk);
       return hasRoom ? DONE : state.waitFor((done) => get().once('drain', done));
     },
@@ -170,17 +167,14 @@ interface WriteBatcher {
   release(): void;
 }
 
-/** Writes the pieces of each event loop turn together at its end: a fast answer costs one write per batch, not per word. */
-function batchWrites(write: (pieces: readonly string[]) => void): WriteBatcher {
-  let pieces: string[] = [];
-  let length = 0;
+/** Writes the text of each event loop turn together at its end: a fast answer costs one write per batch, not per word. */
+function batchWrites(write: (text: string) => void): WriteBatcher {
+  let pending = '';
   let isGathering = false;
   const release = (): void => {
-    if (pieces.length === 0) return;
-    const released = pieces;
-    pieces = [];
-    length = 0;
-    write(released);
+    const released = pending;
+    pending = '';
+    if (released !== '') write(released);
   };
   const endTurn = (): void => {
     isGathering = false;
@@ -190,9 +184,8 @@ function batchWrites(write: (pieces: readonly string[]) => void): WriteBatcher {
     release,
     add(chunk) {
       if (chunk === '') return;
-      if (length + chunk.length > MAX_BATCH_LENGTH) release();
-      pieces.push(chunk);
-      length += chunk.length;
+      if (pending.length + chunk.length > MAX_BATCH_LENGTH) release();
+      pending += chunk;
       if (isGathering) return;
       isGathering = true;
       process.nextTick(endTurn);

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type {
   keepHeapSmall as keepHeapSmallNode,
-  keepYoungGenerationSmall as keepYoungGenerationSmallNode,
   SystemUser,
   sha256 as sha256Node,
   readSystemUser as systemUserNode,
@@ -17,8 +16,6 @@ declare const Bun: {
 export const sha256: typeof sha256Node = (text) => Bun.CryptoHasher.hash('sha256', text, 'hex');
 
 /** A no-op: Bun does not use V8. */
-export const keepYoungGenerationSmall: typeof keepYoungGenerationSmallNode = () => {};
-
 export const keepHeapSmall: typeof keepHeapSmallNode = () => {};
 
 /** Same contract as on Node. Bun's `userInfo` only repeats the environment. */

@@ -1,9 +1,6 @@
 import { fstatSync } from 'node:fs';
 import { findFileOutput, type OutputStream } from '../../terminal/file-output.ts';
-import type {
-  createPieceWriter as createPieceWriterNode,
-  outputStream as outputStreamNode,
-} from '../../terminal/output-stream.ts';
+import type { outputStream as outputStreamNode } from '../../terminal/output-stream.ts';
 
 declare const Bun: {
   file(descriptor: number): { writer(): FileSink };
@@ -88,9 +85,6 @@ function openSink(descriptor: 1 | 2): OutputStream {
     },
   };
 }
-
-/** Bun encodes strings itself. */
-export const createPieceWriter: typeof createPieceWriterNode = (stream) => (pieces) => stream.write(pieces.join(''));
 
 /**
  * Bun's own stream, which knows the window size; undefined, and not loaded, without a terminal. Code that draws on the
