@@ -11,7 +11,7 @@ const OBSTACLES = [
     of: /speed|memory growth/,
     words:
       'Streaming: the budget is of a script that writes the same to the same pipe (`write text`, `write stream-json` below). ' +
-      'What the rest goes into, and what was tried: [decisions/0012](decisions/0012-streaming.md).',
+      'Why no more is done for it: [decisions/0020](decisions/0020-what-was-deleted.md).',
   },
   {
     of: /one-shot|--version|--help/,

@@ -9,12 +9,15 @@ export function sha256(text: string): string {
 const NEWEST_KNOWN = 24;
 
 /**
- * For a process that runs for hours: collects garbage when there is a fifth of the heap more, where V8 would wait for several
- * times as much. Costs less than a tenth more CPU time.
+ * For a batch, which may run for hours: collects garbage when there is a fifth of the heap more, where V8 would wait for several
+ * times as much, and keeps the young generation at its size. Costs less than a tenth more CPU time.
  */
 export function keepHeapSmall(): void {
   if (Number.parseInt(process.versions.node, 10) > NEWEST_KNOWN) return;
-  process.getBuiltinModule('node:v8').setFlagsFromString('--heap-growing-percent=20');
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8');
+  for (const flag of ['--semi-space-growth-factor=1', '--no-parallel-scavenge', '--heap-growing-percent=20']) {
+    setFlagsFromString(flag);
+  }
 }
 
 export interface SystemUser {
