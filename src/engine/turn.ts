@@ -80,9 +80,6 @@ export async function* takeTurn(
         const { sessionId, isResumable } = conversation;
         return [{ ...event, sessionId, isResumable }];
       }
-      case 'text':
-        hasText = true;
-        return files?.takeText(event) ?? [event];
       case 'file':
         files ??= await openFilesWith(openFiles, hasText);
         return files?.add(event.file) ?? [event];
@@ -103,7 +100,14 @@ export async function* takeTurn(
     const agent = countCalls({ ...(options.agent ?? format.agent(parts.agent)), onReply }, parts, onCall);
     const run = options.verify === undefined ? format.run : await verifyWith(options.verify, parts);
     const turn = { history: conversation.history, prompt, signal, tokensBefore };
-    for await (const event of run(agent, turn)) for (const completed of await complete(event)) yield completed;
+    for await (const event of run(agent, turn)) {
+      if (event.type !== 'text') yield* await complete(event);
+      else {
+        hasText = true;
+        if (files === undefined) yield event;
+        else yield* files.takeText(event);
+      }
+    }
   } catch (thrown) {
     const saved = await save();
     yield* await rescueFiles(files, saved);

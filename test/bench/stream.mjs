@@ -11,8 +11,7 @@ const MEGABYTES = 100;
 const CHUNKS = 2000;
 /** Of a script that reads, parses and writes the same bytes to the same pipe. */
 const MIN_SPEED = 0.5;
-/** An answer is a megabyte at most: what V8 lets a hundred of them grow to is left to it (decisions/0020). */
-const MAX_GROWTH_MB = 60;
+const MAX_GROWTH_MB = 30;
 const MAX_COPIES = 2.2;
 
 /** Measures in one interleaved run, prints the tables, and returns their rows and verdicts. `isQuick`: less of everything. */

@@ -1,7 +1,11 @@
 import type { HttpRequest, HttpResponse, HttpTimers } from '../../core/io.ts';
 import { onAbort } from '../runtime/abort.ts';
+import { keepHeapSmall } from '../runtime/native.ts';
 import { bodyFeed, startTimeLimit } from './body.ts';
 import { networkError, type Peer, type Phase, timeoutError } from './failure.ts';
+
+/** Beyond this size, low memory use matters more than speed. */
+const LONG_RESPONSE_BYTES = 1024 * 1024;
 
 export interface RequestContext {
   readonly request: HttpRequest;
@@ -92,6 +96,7 @@ export function openExchange(context: RequestContext, transport: Transport): Exc
       resolve({ status, headers: joinHeaderValues(headers), body: feed.body, setIdleTimeout });
     },
     data(chunk) {
+      if (received < LONG_RESPONSE_BYTES && received + chunk.length >= LONG_RESPONSE_BYTES) keepHeapSmall();
       received += chunk.length;
       feed.push(chunk);
     },
