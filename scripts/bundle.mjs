@@ -48,7 +48,7 @@ const HOT = ['src/main.ts', 'src/commands/prompt/prompt.ts', 'src/platform/http/
 
 /** The entry points of common flags: what a run with one of them loads besides the chunks of an ordinary one. */
 const FEATURES = [
-  ['src/commands/prompt/idle-flags.ts'],
+  ['src/commands/prompt/options.ts'],
   ['src/render/json.ts', 'src/models/prices.ts'],
   ['src/render/stream-json.ts', 'src/models/prices.ts'],
   ['src/config/context.ts'],

@@ -23,7 +23,7 @@ export async function main(argv: readonly string[], env: Env, version: string): 
       matchPromptLine(outline, argv, env) ??
       (await (await import('./cli/command-line.ts')).readCommandLine(argv, env));
     if (invocation.kind === 'version') await io.out.write(`${version}\n`);
-    else if (invocation.kind === 'help') await io.out.write(await loadHelp(invocation.path, isShortHelp(argv)));
+    else if (invocation.kind === 'help') await io.out.write(await loadHelp(invocation));
     else if (invocation.kind === 'completion') await io.out.write(await loadCompletion(invocation.shell));
     else {
       const flags = asAppOptions(invocation.options);
@@ -57,7 +57,8 @@ async function run(invocation: Extract<Invocation, { kind: 'run' }>, context: Ru
   const { path, options } = invocation;
   guardNearMiss(outline, path === 'gmn' ? options.args : [], isInteractive);
   const findHomes = WITHOUT_HOME.has(path) ? resolveHomesIfAny : resolveHomes;
-  const app = await createApp({ ...context, secrets: listKeys(context.env), findHomes, loadSettings });
+  const base = await createApp({ ...context, secrets: listKeys(context.env), findHomes, loadSettings });
+  const app = { ...base, typedFlags: invocation.typedFlags };
   if (invocation.idle === undefined) return invocation.run(options, app);
   const notices = invocation.idle.map((flag) => `${flag} has no effect on "${path}"`);
   if (options.json === true) return invocation.run(options, { ...app, notices });
@@ -65,14 +66,9 @@ async function run(invocation: Extract<Invocation, { kind: 'run' }>, context: Ru
   return invocation.run(options, app);
 }
 
-async function loadHelp(path: readonly string[], isShort: boolean): Promise<string> {
+async function loadHelp({ path, isShort }: Extract<Invocation, { kind: 'help' }>): Promise<string> {
   const { formatHelpFor } = await import('./cli/command-line.ts');
   return formatHelpFor(path, isShort);
-}
-
-/** `-h` is a screen, `--help` everything; boot answers both if the line has nothing else but a command. */
-function isShortHelp(argv: readonly string[]): boolean {
-  return argv.includes('-h') && !argv.includes('--help');
 }
 
 async function loadCompletion(shell: string): Promise<string> {

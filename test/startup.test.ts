@@ -121,6 +121,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/cli/near-miss.ts",
       "src/cli/prompt-line.ts",
       "src/cli/values.ts",
+      "src/cli/words.ts",
       "src/commands/prompt/prompt.ts",
       "src/config/context-place.ts",
       "src/config/document.ts",
@@ -134,6 +135,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/core/async.ts",
       "src/core/error.ts",
       "src/core/event.ts",
+      "src/core/flag.ts",
       "src/core/io.ts",
       "src/core/json.ts",
       "src/core/text/format.ts",
@@ -199,7 +201,7 @@ async function loadedByFlags(t: TestContext, flags: readonly string[]) {
   };
 }
 
-const FLAG_CHECKS = ['src/commands/prompt/flag-names.ts', 'src/commands/prompt/idle-flags.ts'];
+const FLAG_CHECKS = ['src/commands/prompt/options.ts'];
 
 test('flags without a feature of their own load the checks of flags only', async (t) => {
   const flags = ['-m', 'gemini-2.5-pro', '-q', '-t', '30s', '--no-session', '--system', 'Briefly'];
@@ -221,8 +223,7 @@ test('-f loads what finds and reads files, and no tool', async (t) => {
     [
       "src/auth/key-document.ts",
       "src/auth/own-secrets.ts",
-      "src/commands/prompt/flag-names.ts",
-      "src/commands/prompt/idle-flags.ts",
+      "src/commands/prompt/options.ts",
       "src/config/secrets.ts",
       "src/config/variables.ts",
       "src/core/content.ts",
@@ -258,8 +259,7 @@ test('-c loads the sessions only', async (t) => {
   expect(sources).toMatchInlineSnapshot(`
     [
       "src/agent/history.ts",
-      "src/commands/prompt/flag-names.ts",
-      "src/commands/prompt/idle-flags.ts",
+      "src/commands/prompt/options.ts",
       "src/core/content.ts",
       "src/core/text/path.ts",
       "src/engine/kept-setup.ts",
@@ -291,8 +291,7 @@ test('--tools read with no call made loads the tools, fence and session, and no 
       "src/agent/prompt.ts",
       "src/api/reply-calls.ts",
       "src/approval/policy.ts",
-      "src/commands/prompt/flag-names.ts",
-      "src/commands/prompt/idle-flags.ts",
+      "src/commands/prompt/options.ts",
       "src/core/content.ts",
       "src/core/schema.ts",
       "src/core/text/decode.ts",

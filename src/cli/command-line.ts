@@ -1,18 +1,20 @@
 import { OUTPUT_FORMATS } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
+import type { Flag } from '../core/flag.ts';
 import type { Env } from '../core/io.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import type { Invocation } from './invocation.ts';
 import { findOtherCommandAdvice } from './near-miss.ts';
-import type { Command, Flag } from './table/command.ts';
+import type { Command } from './table/command.ts';
 import { ROOT } from './table/root.ts';
 import { parseEnvironment } from './values.ts';
+import { matchesFlag, readWords, takesValue } from './words.ts';
 
 /** Parses argv by the command table; without words it does not load the parser. Throws AppError `usage`. */
 export async function readCommandLine(argv: readonly string[], env: Env): Promise<Invocation> {
   if (ROOT.run !== undefined && argv.length === 0) {
     const options = { ...parseEnvironment(ROOT.flags, env), args: argv, isBare: true };
-    return { kind: 'run', path: ROOT.name, run: ROOT.run, options };
+    return { kind: 'run', path: ROOT.name, run: ROOT.run, options, typedFlags: [] };
   }
   const { parseCommandLine } = await import('./parse.ts');
   return parseCommandLine(ROOT, argv, env);
@@ -73,22 +75,16 @@ export function scanOutputFlags(root: Command, argv: readonly string[], env: Env
   let command = root;
   let flags = collectFlags(root);
   const given = new Map<string, string>();
-  for (let index = 0; index < argv.length && argv[index] !== '--'; index += 1) {
-    const word = argv[index] ?? '';
-    const { flag, value } = matchFlag(word, flags);
-    const child = command.subcommands?.find(({ name }) => name === word);
-    if (child !== undefined) {
+  const find = (name: string): Flag | undefined => flags.find((flag) => matchesFlag(flag, name));
+  for (const piece of readWords(argv, find, takesValue)) {
+    const child = piece.kind === 'word' && command.subcommands?.find(({ name }) => name === piece.text);
+    if (child) {
       command = child;
       flags = [...child.flags, ...collectFlags(root)];
     }
-    if (flag === undefined) continue;
-    const mayLack = flag.isOptional || flag.preset !== undefined;
-    const isLacking = mayLack && argv[index + 1]?.startsWith('-');
-    const isNext = flag.value !== undefined && value === undefined && !isLacking;
-    if (isNext) index += 1;
     // The `--json '{…}'` of `mcp call` takes arguments; it does not choose the output format.
-    if (flag.long === 'json' && flag.value !== undefined) continue;
-    given.set(flag.long, (isNext ? argv[index] : value) ?? '');
+    if (piece.kind !== 'flag' || (piece.flag.long === 'json' && piece.flag.value !== undefined)) continue;
+    given.set(piece.flag.long, piece.value ?? '');
   }
   const format = given.get('output-format') ?? (given.has('json') ? 'json' : env.GMN_OUTPUT_FORMAT);
   return {
@@ -99,20 +95,4 @@ export function scanOutputFlags(root: Command, argv: readonly string[], env: Env
 
 function collectFlags(command: Command): readonly Flag[] {
   return [...command.flags, ...(command.subcommands ?? []).flatMap(collectFlags)];
-}
-
-function matchFlag(word: string, flags: readonly Flag[]): { readonly flag?: Flag; readonly value?: string } {
-  const long = /^--([^=]+)(?:=(.*))?$/s.exec(word);
-  if (long) {
-    const flag = flags.find((candidate) => [candidate.long, ...(candidate.aliases ?? [])].includes(long[1] ?? ''));
-    return { flag, value: long[2] };
-  }
-  if (!/^-[a-zA-Z]/.test(word)) return {};
-  for (let at = 1; at < word.length; at += 1) {
-    const flag = flags.find(({ short }) => short === word[at]);
-    if (flag === undefined) return {};
-    if (flag.value === undefined) continue;
-    return at + 1 < word.length ? { flag, value: word.slice(at + 1) } : { flag };
-  }
-  return {};
 }

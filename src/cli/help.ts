@@ -1,6 +1,6 @@
-import type { Command, Flag } from './table/command.ts';
+import type { Flag } from '../core/flag.ts';
+import { type Command, HEADINGS } from './table/command.ts';
 import { COMMON_FLAGS } from './table/flags.ts';
-import { HEADINGS } from './table/headings.ts';
 
 const WIDTH = 80;
 
@@ -60,12 +60,7 @@ const MANY_FLAGS = 30;
 
 export function groupFlags(flags: readonly Flag[]): readonly (readonly [title: string, flags: readonly Flag[]])[] {
   if (flags.length < MANY_FLAGS) return [['Flags', flags]];
-  const last = HEADINGS.length - 1;
-  const place = ({ long }: Flag): number => {
-    const index = HEADINGS.findIndex(([, longs]) => longs.includes(long));
-    return index < 0 ? last : index;
-  };
-  return HEADINGS.map(([title], index) => [title, flags.filter((flag) => place(flag) === index)] as const).filter(
+  return HEADINGS.map((title) => [title, flags.filter(({ heading = 'General' }) => heading === title)] as const).filter(
     ([, below]) => below.length > 0,
   );
 }
@@ -90,7 +85,8 @@ export function formatUsageLines(command: Command, path: string): readonly strin
   return [...(isRunnable ? [own] : []), ...(command.subcommands ? [`${path} <command> [flags]`] : [])];
 }
 
-export function formatFlag({ short, long, value, isOptional, preset }: Flag): string {
+export function formatFlag(flag: Pick<Flag, 'short' | 'long' | 'value' | 'isOptional' | 'preset'>): string {
+  const { short, long, value, isOptional, preset } = flag;
   const placeholder = isOptional || preset !== undefined ? ` [${value}]` : ` <${value}>`;
   return `${short ? `-${short}, ` : '    '}--${long}${value ? placeholder : ''}`;
 }

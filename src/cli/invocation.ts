@@ -1,9 +1,11 @@
+import type { Flag } from '../core/flag.ts';
 import type { TabRequest } from './completion/answer.ts';
-import type { Command, Flag } from './table/command.ts';
+import type { Command } from './table/command.ts';
 
 export type Invocation =
   | { readonly kind: 'version' }
-  | { readonly kind: 'help'; readonly path: readonly string[] }
+  /** `-h` is a screen, `--help` everything; boot answers both if the line has nothing else but a command. */
+  | { readonly kind: 'help'; readonly path: readonly string[]; readonly isShort: boolean }
   | { readonly kind: 'completion'; readonly shell: string }
   | {
       readonly kind: 'run';
@@ -11,6 +13,8 @@ export type Invocation =
       readonly path: string;
       readonly run: NonNullable<Command['run']>;
       readonly options: Options;
+      /** The flags that were typed, in the order of the table; not those that a variable sets. */
+      readonly typedFlags: readonly Flag[];
       readonly idle?: readonly string[];
     };
 
@@ -37,6 +41,7 @@ export function matchCompletionCall([first, request = '']: readonly string[]): I
       return run({ list, before, format: (found) => formatTabAnswer(tab, found) }, app);
     },
     options: { args: [] },
+    typedFlags: [],
   };
 }
 
@@ -53,7 +58,7 @@ export function toOutline({ flags, subcommands = [] }: Command): Outline {
   const names = subcommands.map(({ name, subcommands: below = [] }) => [name, below.map((child) => child.name)]);
   const plain = flags
     .filter(({ isOptional, preset }) => !isOptional && preset === undefined)
-    .map(({ help: _, suggestions: __, fallback: ___, ...flag }) => ({ ...flag, help: '' }));
+    .map(({ help: _, suggestions: __, fallback: ___, heading: ____, ...flag }) => ({ ...flag, help: '' }));
   return {
     commands: Object.fromEntries(names),
     groups: subcommands.filter((child) => child.run === undefined && child.subcommands).map(({ name }) => name),

@@ -1,5 +1,6 @@
+import type { Flag } from '../core/flag.ts';
 import { BUILT_IN_FLAGS, describeFlag, formatFlag, formatUsageLines, groupFlags, TOPICS } from './help.ts';
-import type { Command, Flag } from './table/command.ts';
+import type { Command } from './table/command.ts';
 import { APP_FLAGS, COMMON_FLAGS } from './table/flags.ts';
 import { listEnvironment, listExitCodes } from './topics.ts';
 

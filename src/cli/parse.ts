@@ -1,13 +1,14 @@
 import { type CommanderError, Command as Parser } from 'commander';
 import { AppError } from '../core/error.ts';
+import { checkConflicts, type Flag, toOptionKey } from '../core/flag.ts';
 import type { Env } from '../core/io.ts';
 import { findNearestNames } from '../core/text/names.ts';
-import { findIdleFlags } from './help.ts';
+import { findIdleFlags, formatFlag } from './help.ts';
 import type { Invocation } from './invocation.ts';
-import { OFFICIAL_SWITCHES, REFUSED_FLAGS, type RefusedFlag } from './refused-flags.ts';
-import type { Command, Flag } from './table/command.ts';
+import type { Command, RefusedFlag } from './table/command.ts';
 import { QUIET_FLAG } from './table/flags.ts';
-import { parseEnvironment, parseFlagValue, toOptionKey } from './values.ts';
+import { parseEnvironment, parseFlagValue } from './values.ts';
+import { matchesFlag, readWords, takesValue } from './words.ts';
 
 /** Parses argv by the command tree. Throws AppError `usage` for anything that is not in it. */
 export function parseCommandLine(root: Command, argv: readonly string[], env: Env): Invocation {
@@ -54,22 +55,23 @@ function createParser({ command, path, argv, env, above = [], onRun }: ParserInp
   });
   parser.configureOutput({ writeErr: () => {}, writeOut: () => {} });
   parser.helpOption(false).helpCommand(false).enablePositionalOptions().showSuggestionAfterError(true);
-  parser.option('-h, --help').allowExcessArguments(command.subcommands === undefined);
+  parser
+    .option('-h')
+    .option('--help')
+    .allowExcessArguments(command.subcommands === undefined);
   parser.option('-v, --version').on('option:version', () => {
     throw new VersionRequested();
   });
   const idle = findIdleFlags(command);
   for (const flag of [...command.flags, ...idle]) declareFlag(parser, flag);
-  if (path.length === 0 || command.name === 'chat') {
-    for (const flag of REFUSED_FLAGS) rejectFlag(parser, flag);
-    for (const name of OFFICIAL_SWITCHES) declareSwitchForms(parser, name, argv);
-  }
+  for (const flag of command.refused ?? []) rejectFlag(parser, flag);
+  if (command.refused !== undefined)
+    for (const flag of [...command.flags, ...command.refused]) declareSwitchForms(parser, flag, argv);
   if (command.endsFlags) parser.passThroughOptions();
   if (command.args) parser.arguments(command.args);
   else if (command.subcommands) parser.argument('[command...]');
-  // Only subcommands named on the line are built: the usual one-shot builds none. After `--` all words are the prompt's.
-  const end = path.length === 0 ? argv.indexOf('--') : -1;
-  const names = end === -1 ? argv : argv.slice(0, end);
+  // Only subcommands named on the line are built: the usual one-shot builds none.
+  const names = path.length === 0 ? findFirstWord(command, argv) : argv;
   for (const child of command.subcommands ?? []) {
     if (!names.includes(child.name)) continue;
     const below = [...above, { parser, command }];
@@ -78,9 +80,10 @@ function createParser({ command, path, argv, env, above = [], onRun }: ParserInp
   parser.action(() => {
     const words = command.endsFlags === undefined ? parser.args : splitOwnArguments(parser, command.endsFlags, here);
     const given = parser.opts<Record<string, unknown>>();
-    if (command.name === 'help') return onRun({ kind: 'help', path: parser.args });
-    if (given.help === true || above.some((level) => level.parser.opts().help === true))
-      return onRun({ kind: 'help', path: here.slice(1) });
+    const helpFlags = [given, ...above.map((level) => level.parser.opts())];
+    const isShort = helpFlags.some(({ h }) => h) && !helpFlags.some(({ help }) => help);
+    if (command.name === 'help') return onRun({ kind: 'help', path: parser.args, isShort });
+    if (helpFlags.some(({ h, help }) => h || help)) return onRun({ kind: 'help', path: here.slice(1), isShort });
     if (command.name === 'completion')
       return onRun({ kind: 'completion', shell: requireOneArgument(parser.args, here) });
     if (command.run === undefined || (command.args === undefined && parser.args.length > 0))
@@ -94,10 +97,19 @@ function createParser({ command, path, argv, env, above = [], onRun }: ParserInp
     const options = { ...Object.fromEntries(Object.entries(all).filter(([key]) => typed[key] !== false)), args: words };
     // With --quiet there is no notice about flags without effect.
     const reported = ineffective.filter(({ long }) => long !== QUIET_FLAG.long).map(({ long }) => `--${long}`);
-    const run = { kind: 'run', path: here.join(' '), run: command.run, options } as const;
+    const typedFlags = command.flags.filter((flag) => (typed[toOptionKey(flag)] ?? false) !== false);
+    checkConflicts(typedFlags, typed);
+    const run = { kind: 'run', path: here.join(' '), run: command.run, options, typedFlags } as const;
     return onRun(reported.length === 0 || ineffective.length > reported.length ? run : { ...run, idle: reported });
   });
   return parser;
+}
+
+/** The one word that can be the name of a command: all others, and those after `--`, are the prompt's. */
+function findFirstWord({ flags }: Command, argv: readonly string[]): readonly string[] {
+  const find = (name: string): Flag | undefined => flags.find((flag) => matchesFlag(flag, name));
+  for (const piece of readWords(argv, find, takesValue)) if (piece.kind === 'word') return [piece.text];
+  return [];
 }
 
 /**
@@ -132,13 +144,13 @@ function requireOneArgument(words: readonly string[], here: readonly string[]): 
 }
 
 function declareFlag(parser: Parser, flag: Flag): void {
-  declareName(parser, flag, `${flag.short ? `-${flag.short}, ` : ''}--${flag.long}`);
-  for (const alias of flag.aliases ?? []) declareName(parser, flag, `--${alias}`);
+  declareName(parser, flag, formatFlag(flag).trim());
+  const { short: _, ...other } = flag;
+  for (const alias of flag.aliases ?? []) declareName(parser, flag, formatFlag({ ...other, long: alias }).trim());
 }
 
 function declareName(parser: Parser, flag: Flag, names: string): void {
-  const placeholder = flag.isOptional || flag.preset !== undefined ? ` [${flag.value}]` : ` <${flag.value}>`;
-  const option = parser.createOption(`${names}${flag.value === undefined ? '' : placeholder}`);
+  const option = parser.createOption(names);
   // `--no-x` would make commander invent a default `x: true`; we want just what was typed.
   option.negate = false;
   option.attributeName = () => toOptionKey(flag);
@@ -154,7 +166,7 @@ function declareName(parser: Parser, flag: Flag, names: string): void {
 }
 
 /** Declares a flag only to reject it with a reason; hidden from help and suggestions. */
-function rejectFlag(parser: Parser, { names, why, hint }: RefusedFlag): void {
+function rejectFlag(parser: Parser, { why, hint, ...flag }: RefusedFlag, names = formatFlag(flag).trim()): void {
   const option = parser.createOption(names).hideHelp();
   parser.addOption(option);
   parser.on(`option:${option.name()}`, () => {
@@ -166,20 +178,18 @@ function rejectFlag(parser: Parser, { names, why, hint }: RefusedFlag): void {
  * Accepts the official CLI's forms of a switch: `--x=true` is `--x`; `--x=false` and `--no-x` turn it off. Declares
  * only the forms present on the line, as literal flag names.
  */
-function declareSwitchForms(parser: Parser, name: string, argv: readonly string[]): void {
-  const plain = parser.options.find(({ long }) => long === `--${name}`);
-  if (plain === undefined) return;
-  for (const word of [`--${name}=true`, `--${name}=false`, `--no-${name}`]) {
+function declareSwitchForms(parser: Parser, flag: Flag | RefusedFlag, argv: readonly string[]): void {
+  if (!flag.isOfficial || flag.value !== undefined) return;
+  for (const word of [`--${flag.long}=true`, `--${flag.long}=false`, `--no-${flag.long}`]) {
     if (!argv.includes(word)) continue;
     const isOn = word.endsWith('=true');
-    const refused = REFUSED_FLAGS.find(({ names }) => names.split(', ').includes(`--${name}`));
-    if (isOn && refused !== undefined) {
-      rejectFlag(parser, { ...refused, names: word });
+    if (isOn && 'why' in flag) {
+      rejectFlag(parser, flag, word);
       continue;
     }
     const option = parser.createOption(word).hideHelp();
     option.negate = !isOn;
-    option.attributeName = () => plain.attributeName();
+    option.attributeName = () => toOptionKey(flag);
     parser.addOption(option);
   }
 }

@@ -1,13 +1,13 @@
 import { AppError } from '../core/error.ts';
+import { checkConflicts, type Flag, toOptionKey } from '../core/flag.ts';
 import type { Env } from '../core/io.ts';
 import type { Invocation, Options, Outline } from './invocation.ts';
-import type { Flag } from './table/command.ts';
-import { parseEnvironment, parseFlagValue, toOptionKey } from './values.ts';
+import { parseEnvironment, parseFlagValue } from './values.ts';
+import { matchesFlag, readWords, takesValue } from './words.ts';
 
 /**
- * The invocation of a one-shot that is written in the plain way: words, `-m value`, `--model value`, `--model=value` and
- * switches. Undefined for every other line, and for every wrong one: commander reads those, and says what is wrong. Needs
- * neither the command table nor commander, whose loading costs as much as half a start of Node.
+ * The invocation of a one-shot: words and its flags. Undefined for every other line, and for every wrong one: commander reads those, and
+ * says what is wrong. Needs neither the command table nor commander: docs/dev/decisions/0002-build-and-code-cache.md has what that saves.
  */
 export function matchPromptLine(outline: Outline, argv: readonly string[], env: Env): Invocation | undefined {
   if (argv.length === 0) return undefined;
@@ -20,8 +20,9 @@ export function matchPromptLine(outline: Outline, argv: readonly string[], env: 
       run: async (options, app) => (await import('../commands/prompt/prompt.ts')).run(options as Options, app),
       options: {
         ...(outline.variables.some((name) => env[name]) ? parseEnvironment(outline.flags(), env) : {}),
-        ...typed,
+        ...typed.options,
       },
+      typedFlags: typed.flags,
     };
   } catch (thrown) {
     if (thrown instanceof AppError) return undefined;
@@ -29,39 +30,35 @@ export function matchPromptLine(outline: Outline, argv: readonly string[], env: 
   }
 }
 
-function parseWords({ commands, flags }: Outline, argv: readonly string[]): Options | undefined {
+interface TypedLine {
+  readonly options: Options;
+  readonly flags: readonly Flag[];
+}
+
+function parseWords({ commands, flags }: Outline, argv: readonly string[]): TypedLine | undefined {
   const options: Record<string, unknown> = {};
   const args: string[] = [];
   let known: readonly Flag[] | undefined;
-  for (let index = 0; index < argv.length; index += 1) {
-    const word = argv[index] ?? '';
-    if (!word.startsWith('-')) {
-      if (args.length === 0 && Object.hasOwn(commands, word)) return undefined;
-      args.push(word);
-      continue;
-    }
-    const equals = word.startsWith('--') ? word.indexOf('=') : -1;
-    const name = equals < 0 ? word : word.slice(0, equals);
+  const find = (name: string): Flag | undefined => {
     known ??= flags();
-    const flag = known.find((each) => matchesFlag(each, name));
-    if (flag === undefined || (flag.value === undefined && equals >= 0)) return undefined;
-    const key = toOptionKey(flag);
-    if (flag.value === undefined) {
-      options[key] = true;
-      continue;
+    return known.find((flag) => matchesFlag(flag, name));
+  };
+  for (const piece of readWords(argv, find, takesValue)) {
+    if (piece.kind === 'unknown') return undefined;
+    if (piece.kind === 'rest') args.push(...piece.words);
+    else if (piece.kind === 'word') {
+      if (args.length === 0 && Object.hasOwn(commands, piece.text)) return undefined;
+      args.push(piece.text);
+    } else {
+      const { flag, name, value } = piece;
+      if ((flag.value === undefined) !== (value === undefined)) return undefined;
+      const key = toOptionKey(flag);
+      const given = value === undefined ? true : parseFlagValue(flag, value, { flag: name });
+      const before = options[key];
+      options[key] = flag.repeatable ? [...(Array.isArray(before) ? before : []), given] : given;
     }
-    if (equals < 0) index += 1;
-    const text = equals < 0 ? argv[index] : word.slice(equals + 1);
-    // A value that looks like a flag may be a flag whose value is missing.
-    if (text === undefined || (equals < 0 && text.startsWith('-'))) return undefined;
-    const value = parseFlagValue(flag, text, { flag: name });
-    const before = options[key];
-    options[key] = flag.repeatable ? [...(Array.isArray(before) ? before : []), value] : value;
   }
-  return { ...options, args };
-}
-
-function matchesFlag({ long, short, aliases = [] }: Flag, word: string): boolean {
-  if (!word.startsWith('--')) return short !== undefined && word === `-${short}`;
-  return word === `--${long}` || aliases.some((alias) => word === `--${alias}`);
+  const typed = known?.filter((flag) => Object.hasOwn(options, toOptionKey(flag))) ?? [];
+  checkConflicts(typed, options);
+  return { options: { ...options, args }, flags: typed };
 }

@@ -1,6 +1,7 @@
 import { FAULTS, type Fault } from '../core/error.ts';
+import type { Flag } from '../core/flag.ts';
 import { formatColumns, formatFlagSections, TOPICS, type Topic } from './help.ts';
-import type { Command, Flag } from './table/command.ts';
+import type { Command } from './table/command.ts';
 import { TEXTS } from './topic-texts.ts';
 
 export function topicPage(topic: Topic, root: Command): string {

@@ -1,11 +1,7 @@
 import { AppError } from '../core/error.ts';
+import { type Flag, toOptionKey } from '../core/flag.ts';
 import type { Env } from '../core/io.ts';
 import { tryParseDuration } from '../core/text/format.ts';
-import type { Flag } from './table/command.ts';
-
-export function toOptionKey(flag: Flag): string {
-  return flag.long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
 
 type Source = { readonly flag: string } | { readonly variable: string };
 

@@ -1,4 +1,5 @@
 import type { AppError } from './error.ts';
+import type { Flag } from './flag.ts';
 import type { Clock, Env, HttpTimers, Io, SendHttp, Trace } from './io.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 
@@ -59,6 +60,8 @@ export interface Settings {
 export interface App {
   readonly version: string;
   readonly notices?: readonly string[];
+  /** The flags on the command line; what a variable sets is among the options only. */
+  readonly typedFlags?: readonly Flag[];
   readonly io: Io;
   readonly env: Env;
   readonly cwd: string;

@@ -5,8 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { completionPlan } from '../../src/cli/completion/plan.ts';
 import { helpText, shortHelpText } from '../../src/cli/help.ts';
 import { manPage } from '../../src/cli/man.ts';
-import { APP_FLAGS } from '../../src/cli/table/flags.ts';
-import { HEADINGS } from '../../src/cli/table/headings.ts';
+import { APP_FLAGS, QUIET_FLAG } from '../../src/cli/table/flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { COMMANDS, type Found, flagsOf } from '../support/completing.ts';
 import { runGmn } from '../support/gmn.ts';
@@ -79,10 +78,12 @@ test('-h is short and --help is not, whatever else is on the line', async (t) =>
   expect(long.stdout).toBe(helpText(ROOT, 'gmn'));
 });
 
-test('every flag of a prompt and a chat is under one heading, and no heading has another', () => {
-  const listed = HEADINGS.flatMap(([, longs]) => longs);
-  const flags = SHORT.flatMap(({ command }) => command.flags.map(({ long }) => long));
-  expect(listed.toSorted()).toEqual([...new Set([...flags, 'help', 'version'])].sort());
+test('every flag of a prompt, a chat and a batch is under one heading, unless it is for every command', () => {
+  const flags = SHORT.flatMap(({ command }) => command.flags);
+  const headings = new Map(flags.map(({ long, heading }) => [long, heading]));
+  expect(flags.filter(({ long, heading }) => headings.get(long) !== heading)).toEqual([]);
+  const general = flags.filter(({ heading }) => heading === undefined).map(({ long }) => long);
+  expect([...new Set(general)].sort()).toEqual([...APP_FLAGS, QUIET_FLAG].map(({ long }) => long).sort());
 });
 
 test('every command is in the list of the one above it', () => {

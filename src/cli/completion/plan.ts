@@ -1,8 +1,9 @@
+import type { Flag } from '../../core/flag.ts';
 import { BUILT_IN_FLAGS, TOPICS } from '../help.ts';
-import type { Command, Flag } from '../table/command.ts';
+import type { Command } from '../table/command.ts';
 import { SCRIPTS } from './script.ts';
 
-interface PlannedFlag {
+export interface PlannedFlag {
   readonly names: readonly string[];
   readonly help: string;
   /** Absent: the flag is a switch. */
@@ -81,7 +82,7 @@ const FREE: Values = { kind: 'free' };
 const FILES: Values = { kind: 'files' };
 const DIRECTORIES: Values = { kind: 'directories' };
 
-/** The values of the placeholders in help: `--model <id>`, `<session> [file]`. A test finds missing ones. */
+/** The values of the placeholders in help: `--model <id>`, `<session> [file]`. For all others there is nothing to offer. */
 export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   path: FILES,
   file: FILES,
@@ -100,35 +101,6 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   tool: { kind: 'ask', what: 'tools' },
   shell: { kind: 'words', words: Object.keys(SCRIPTS) },
   args: { kind: 'rest' },
-  prompt: FREE,
-  text: FREE,
-  name: FREE,
-  names: FREE,
-  words: FREE,
-  type: FREE,
-  set: FREE,
-  spec: FREE,
-  duration: FREE,
-  number: FREE,
-  usd: FREE,
-  what: FREE,
-  n: FREE,
-  port: FREE,
-  age: FREE,
-  groups: FREE,
-  json: FREE,
-  command: FREE,
-  object: FREE,
-  value: FREE,
-  version: FREE,
-  ms: FREE,
-  'K=V': FREE,
-  'K: V': FREE,
-  'k=v': FREE,
-  uri: FREE,
-  glob: FREE,
-  commandOrUrl: FREE,
-  urlOrCommand: FREE,
 };
 
 function findFlagValues({ value, isOptional, choices, suggestions }: Flag): Values | undefined {

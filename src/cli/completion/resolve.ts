@@ -1,5 +1,6 @@
 import type { Candidate } from '../../core/candidate.ts';
-import type { ListName, PlannedCommand, Values } from './plan.ts';
+import { readWords } from '../words.ts';
+import type { ListName, PlannedCommand, PlannedFlag, Values } from './plan.ts';
 
 /** What may stand where the cursor is. */
 export interface Completion {
@@ -24,19 +25,18 @@ export function resolveCompletion(
   let here = findPlanned(plan, 'gmn');
   let pending: Values | undefined;
   const args: string[] = [];
-  for (const word of words) {
-    if (pending !== undefined) pending = undefined;
-    else if (word === '--') return nothing;
-    else if (/^-./.test(word)) pending = findPendingValues(here, word);
+  const find = (name: string): PlannedFlag | undefined => findFlagNamed(here, name);
+  for (const piece of readWords(words, find, ({ values }) => values !== undefined)) {
+    if (piece.kind === 'rest') return nothing;
+    if (piece.kind === 'flag') pending = piece.value === undefined ? piece.flag.values : undefined;
+    if (piece.kind !== 'word') continue;
+    const child = args.length === 0 ? findPlanned(plan, `${here?.path} ${piece.text}`) : undefined;
+    if (child !== undefined) here = child;
     else {
-      const child = args.length === 0 ? findPlanned(plan, `${here?.path} ${word}`) : undefined;
-      if (child !== undefined) here = child;
-      else {
-        args.push(word);
-        // What follows is for the program of this name.
-        if (findWordValues(here, args.length).kind === 'rest' && !/^https?:\/\//.test(word))
-          return { ...nothing, paths: 'files' };
-      }
+      args.push(piece.text);
+      // What follows is for the program of this name.
+      if (findWordValues(here, args.length).kind === 'rest' && !/^https?:\/\//.test(piece.text))
+        return { ...nothing, paths: 'files' };
     }
   }
   const before = args.at(-1) ?? '';
@@ -64,18 +64,8 @@ function findPlanned(plan: readonly PlannedCommand[], path: string): PlannedComm
   return plan.find((command) => command.path === path);
 }
 
-function findFlagNamed(here: PlannedCommand | undefined, name: string) {
+function findFlagNamed(here: PlannedCommand | undefined, name: string): PlannedFlag | undefined {
   return here?.flags.find(({ names }) => names.includes(name));
-}
-
-/** What the word after this flag, or after the last of these letters (`-qm`), is. */
-function findPendingValues(here: PlannedCommand | undefined, word: string): Values | undefined {
-  if (word.startsWith('--')) return findFlagNamed(here, word)?.values;
-  for (let at = 1; at < word.length; at += 1) {
-    const values = findFlagNamed(here, `-${word[at]}`)?.values;
-    if (values !== undefined) return at === word.length - 1 ? values : undefined;
-  }
-  return undefined;
 }
 
 function findWordValues(here: PlannedCommand | undefined, position: number): Values {

@@ -1,4 +1,4 @@
-import { command } from './command.ts';
+import { command, under } from './command.ts';
 import {
   APP_FLAGS,
   AUTH_FLAG,
@@ -11,7 +11,7 @@ import {
 } from './flags.ts';
 import { ROW_FLAGS } from './prompt.ts';
 
-const INPUT_FLAGS = [
+const INPUT_FLAGS = under('Rows', [
   { long: 'lines', help: 'Every line of the input is a prompt' },
   {
     long: 'input-format',
@@ -22,20 +22,24 @@ const INPUT_FLAGS = [
   { long: 'each', value: 'glob', help: "Every file that matches is a row, e.g. 'src/**/*.ts'" },
   { long: 'limit', value: 'n', kind: 'integer', help: 'Only the first n rows' },
   { long: 'sample', value: 'n', kind: 'integer', help: 'Only n rows, chosen at random; the same ones each time' },
-] as const;
+]);
 
 const OUTPUT_FLAGS = [
-  {
-    long: 'output-file',
-    value: 'path',
-    help: 'One line of JSON per row; run it again to continue where it stopped',
-  },
-  { long: 'ordered', help: 'Write the rows in the order of the input' },
-  { long: 'retry-failed', help: 'Also ask the rows again that failed' },
-  { long: 'restart', help: 'Start over; the old output is kept as <path>.old' },
+  ...under('Output', [
+    {
+      long: 'output-file',
+      value: 'path',
+      help: 'One line of JSON per row; run it again to continue where it stopped',
+    },
+  ]),
+  ...under('Rows', [
+    { long: 'ordered', help: 'Write the rows in the order of the input' },
+    { long: 'retry-failed', help: 'Also ask the rows again that failed' },
+    { long: 'restart', help: 'Start over; the old output is kept as <path>.old' },
+  ]),
 ] as const;
 
-const SPEED_FLAGS = [
+const SPEED_FLAGS = under('Rows', [
   {
     long: 'engine',
     value: 'name',
@@ -60,9 +64,8 @@ const SPEED_FLAGS = [
   { long: 'rpm', value: 'n', kind: 'integer', help: 'At most n requests per minute' },
   { long: 'tpm', value: 'n', kind: 'integer', help: 'At most n tokens of prompts per minute' },
   { long: 'dedupe', help: 'Ask rows with the same request once (within a run)' },
-  MAX_COST_FLAG,
   { long: 'estimate', help: 'Count the tokens of a sample, say what the rows would cost, and ask nothing' },
-] as const;
+]);
 
 const RUN_FLAGS = [AUTH_FLAG, ...REPORT_FLAGS] as const;
 const [, , , SERVICE_TIER_FLAG] = SERVICE_FLAGS;
@@ -75,6 +78,7 @@ export const BATCH = command({
     ...INPUT_FLAGS,
     ...OUTPUT_FLAGS,
     ...SPEED_FLAGS,
+    MAX_COST_FLAG,
     ...MODEL_FLAGS,
     ...ROW_FLAGS,
     SERVICE_TIER_FLAG,

@@ -1,27 +1,22 @@
 import type { App } from '../../core/app.ts';
+import type { Flag, Heading } from '../../core/flag.ts';
 
-/** One flag, described once: parsing, help, completion, the manual page and the docs all use this. */
-export interface Flag {
-  readonly long: string;
-  readonly short?: string;
-  readonly aliases?: readonly string[];
-  readonly help: string;
-  /** The placeholder in help. Absent: the flag is a switch. */
-  readonly value?: string;
-  /** The value may be omitted, and is then `true`. */
-  readonly isOptional?: true;
-  /** The value may be omitted, and is then this. */
-  readonly preset?: string;
-  readonly kind?: 'duration' | 'number' | 'integer';
-  readonly choices?: readonly string[];
-  /** Words that completion offers although others are accepted too. */
-  readonly suggestions?: readonly string[];
-  readonly repeatable?: true;
-  readonly env?: string;
-  /** Settings read the variable, so that what was typed can be told from it. */
-  readonly isSetting?: true;
-  /** Shown in help as the default; the parser does not apply it. */
-  readonly fallback?: string;
+/** In the order of help; a flag without one is under the last. */
+export const HEADINGS: readonly Heading[] = [
+  'Model',
+  'Prompt and input',
+  'Rows',
+  'Answer',
+  'Output',
+  'Tools',
+  'Sessions',
+  'General',
+];
+
+/** These flags, with the heading that help shows them under. */
+export function under<const Flags extends readonly Flag[]>(heading: Heading, flags: Flags): Flags {
+  // Their types are those of the rows as they are written.
+  return flags.map((flag) => ({ ...flag, heading })) as unknown as Flags;
 }
 
 type Camel<Text extends string> = Text extends `${infer Head}-${infer Tail}`
@@ -49,12 +44,20 @@ interface CommandModule<Options> {
   readonly run: (options: Options, app: App) => Promise<number>;
 }
 
+/** Refused with the reason; shown nowhere else. */
+export interface RefusedFlag extends Pick<Flag, 'long' | 'short' | 'value' | 'isOptional' | 'isOfficial'> {
+  readonly why: string;
+  readonly hint: string;
+}
+
 export interface Command {
   readonly name: string;
   readonly summary: string;
   /** Positional arguments as shown in help, e.g. `[prompt...]`; absent: none are accepted. */
   readonly args?: string;
   readonly flags: readonly Flag[];
+  /** Flags of the official CLI that gmn could only pretend to support. */
+  readonly refused?: readonly RefusedFlag[];
   /** The flags used most, each in a few words: `-h` shows these alone, `--help` all. */
   readonly essentials?: Readonly<Record<string, string>>;
   /** True once the words after these belong to another program; no flags are parsed from there on. */

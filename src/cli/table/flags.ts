@@ -1,4 +1,5 @@
 import { AUTH_TYPES } from '../../core/credential.ts';
+import { under } from './command.ts';
 import { TOOL_NAMES } from './tools.ts';
 
 /**
@@ -14,13 +15,13 @@ export const APP_FLAGS = [
   },
   { long: 'no-color', help: 'Same as --color never' },
   { long: 'cwd', short: 'C', value: 'dir', help: 'Work as if started in this directory' },
-  { long: 'debug', short: 'd', env: 'GMN_DEBUG', help: 'Trace requests to stderr, secrets removed' },
+  { long: 'debug', short: 'd', env: 'GMN_DEBUG', isOfficial: true, help: 'Trace requests to stderr, secrets removed' },
   { long: 'debug-file', value: 'path', env: 'GMN_LOG_FILE', help: 'Append that trace to a file instead' },
 ] as const;
 
 export const QUIET_FLAG = { long: 'quiet', short: 'q', help: 'No spinner, no notices; errors stay' } as const;
 
-export const JSON_FLAG = { long: 'json', help: 'Print as JSON' } as const;
+export const JSON_FLAG = { long: 'json', heading: 'Output', help: 'Print as JSON' } as const;
 
 export const REPORT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
 
@@ -38,7 +39,7 @@ export const BACKEND_FLAG = {
   help: 'Service to ask (default: the one the credential belongs to)',
 } as const;
 
-export const MODEL_FLAGS = [
+export const MODEL_FLAGS = under('Model', [
   {
     long: 'model',
     short: 'm',
@@ -67,46 +68,56 @@ export const MODEL_FLAGS = [
     help: 'Ask these models, one after the other, when the quota is used up or the service overloaded; commas',
   },
   { long: 'no-fallback', help: 'Fail if the default model is retired, instead of asking its successor' },
-] as const;
+]);
 
 const [MODEL, TIMEOUT, , , DEMO, RETRIES] = MODEL_FLAGS;
 
 /** Flags that every command accepts; a command they have no effect on says so. */
 export const COMMON_FLAGS = [MODEL, TIMEOUT, ...APP_FLAGS, QUIET_FLAG, AUTH_FLAG, BACKEND_FLAG, DEMO] as const;
 
-export const SERVER_FLAGS = [
-  { long: 'mcp-config', value: 'file', help: 'More MCP servers: a file with "mcpServers"' },
+export const SERVER_FLAGS = under('Tools', [
+  { long: 'mcp-config', value: 'file', conflicts: ['--no-mcp'], help: 'More MCP servers: a file with "mcpServers"' },
   {
     long: 'allowed-mcp-server-names',
     value: 'servers',
     repeatable: true,
     help: 'Use these MCP servers only; commas, or repeat',
   },
-] as const;
+]);
 
 export const FILE_FLAG = {
   long: 'file',
   short: 'f',
   value: 'path',
   repeatable: true,
+  heading: 'Prompt and input',
   help: 'Add a file, directory or glob; text is inlined, media attached; repeat',
 } as const;
 
-export const SYSTEM_FLAGS = [
+export const SYSTEM_FLAGS = under('Prompt and input', [
   { long: 'system', aliases: ['system-prompt'], value: 'text', help: 'System instruction for this run, or @file' },
   { long: 'append-system-prompt', value: 'text', help: 'Add this to the system instruction, or @file' },
-  { long: 'no-agent-prompt', help: 'With tools: send no system prompt but your own' },
-] as const;
+  { long: 'no-agent-prompt', needs: ['tools'], help: 'With tools: send no system prompt but your own' },
+]);
 
-export const THINKING_FLAGS = [
+/** In runs with these nothing is answered. */
+export const PREVIEW = ['--dry-run', '--count-tokens'] as const;
+export const COUNT = ['--count-tokens'] as const;
+
+export const THINKING_FLAGS = under('Answer', [
   {
     long: 'thinking-level',
     value: 'level',
     choices: ['minimal', 'low', 'medium', 'high'],
+    hasNoEffectWith: COUNT,
     help: 'How hard the model thinks; checked against the model',
   },
-  { long: 'show-thoughts', help: 'Show reasoning summaries: on stderr, or as thought events' },
-] as const;
+  {
+    long: 'show-thoughts',
+    hasNoEffectWith: [...COUNT, '-o json', '--output-dialect gemini -o stream-json'],
+    help: 'Show reasoning summaries: on stderr, or as thought events',
+  },
+]);
 
 export const TOOL_SUGGESTIONS = ['none', 'read', 'edit', 'all', ...TOOL_NAMES] as const;
 
@@ -114,36 +125,61 @@ export const MAX_COST_FLAG = {
   long: 'max-cost',
   value: 'usd',
   kind: 'number',
+  hasNoEffectWith: COUNT,
+  heading: 'Tools',
   help: 'Spend at most this many dollars: answers get shorter, then it stops',
 } as const;
 
-export const APPROVAL_FLAGS = [
-  {
-    long: 'approval-mode',
-    value: 'mode',
-    choices: ['default', 'auto_edit', 'plan', 'yolo'],
-    fallback: 'default',
-    help: 'Which tool calls ask first',
-  },
-  { long: 'yolo', short: 'y', help: 'Same as --approval-mode yolo: ask nothing' },
+export const APPROVAL_FLAGS = under('Tools', [
   {
     long: 'allowed-tools',
     value: 'names',
     suggestions: TOOL_NAMES,
     repeatable: true,
+    isOfficial: true,
+    needs: ['tools', 'template'],
+    hasNoEffectWith: COUNT,
     help: 'Run these tools without asking; commas, or repeat',
+  },
+  {
+    long: 'approval-mode',
+    value: 'mode',
+    choices: ['default', 'auto_edit', 'plan', 'yolo'],
+    fallback: 'default',
+    isOfficial: true,
+    needs: ['tools', 'template'],
+    help: 'Which tool calls ask first',
+  },
+  {
+    long: 'yolo',
+    short: 'y',
+    isOfficial: true,
+    needs: ['tools', 'template'],
+    conflicts: ['--approval-mode default', '--approval-mode auto_edit', '--approval-mode plan'],
+    hasNoEffectWith: COUNT,
+    help: 'Same as --approval-mode yolo: ask nothing',
   },
   {
     long: 'include-directories',
     value: 'dirs',
     repeatable: true,
+    isOfficial: true,
+    needs: ['tools'],
     help: 'More directories the tools may use; commas, or repeat',
   },
-  { long: 'max-turns', value: 'n', kind: 'integer', fallback: '100', help: 'Stop after this many model calls' },
+  {
+    long: 'max-turns',
+    value: 'n',
+    kind: 'integer',
+    fallback: '100',
+    needs: ['tools'],
+    hasNoEffectWith: COUNT,
+    help: 'Stop after this many model calls',
+  },
   MAX_COST_FLAG,
-] as const;
+]);
 
-export const SESSION_FLAGS = [
+export const SESSION_FLAGS = under('Sessions', [
   { long: 'continue', short: 'c', help: 'Continue the newest session of this directory' },
   {
     long: 'resume',
@@ -152,18 +188,24 @@ export const SESSION_FLAGS = [
     preset: 'last',
     help: 'Continue a session: last (the default), its id or the beginning of it, its name, or its number in gmn sessions list',
   },
-  { long: 'fork', help: 'With -c or -r: continue in a copy, and leave the session as it is' },
-  { long: 'session-name', value: 'name', help: 'Name the new session, or the copy' },
+  {
+    long: 'fork',
+    hasNoEffectWith: COUNT,
+    help: 'With -c or -r: continue in a copy, and leave the session as it is',
+  },
+  { long: 'session-name', value: 'name', hasNoEffectWith: COUNT, help: 'Name the new session, or the copy' },
   { long: 'no-session', aliases: ['ephemeral'], env: 'GMN_NO_SESSION', help: 'Do not save the conversation' },
-] as const;
+]);
 
 export const STORE_FLAG = {
   long: 'store',
+  hasNoEffectWith: COUNT,
+  heading: 'Answer',
   help: 'Let Google keep the request and its answer in the logs of your project',
 } as const;
 
 /** The service's own tools and tiers. */
-export const SERVICE_FLAGS = [
+export const SERVICE_FLAGS = under('Answer', [
   { long: 'search', help: 'Let the model search the web with Google; its sources are listed after the answer' },
   { long: 'code', help: 'Let the service run Python that the model writes, on its own machines' },
   { long: 'url', help: 'Let the service read the web pages that the prompt names' },
@@ -171,10 +213,11 @@ export const SERVICE_FLAGS = [
     long: 'service-tier',
     value: 'tier',
     choices: ['flex', 'priority'],
+    hasNoEffectWith: COUNT,
     help: 'flex: cheaper, may take minutes; priority: costs more, served first',
   },
   STORE_FLAG,
-] as const;
+]);
 
 export const PICTURES_FLAG = {
   long: 'pictures',
@@ -182,16 +225,21 @@ export const PICTURES_FLAG = {
   choices: ['auto', 'kitty', 'iterm2', 'never'],
   env: 'GMN_PICTURES',
   fallback: 'auto',
+  hasNoEffectWith: [...PREVIEW, '-o json', '-o stream-json'],
+  harmless: ['never'],
+  heading: 'Output',
   help: 'How this terminal shows pictures (auto: if it is known to)',
 } as const;
 
-/** The flags of `gmn embed`, besides those it shares with other commands. */
 export const USAGE_FLAG = {
   long: 'usage',
   short: 'u',
+  hasNoEffectWith: [...PREVIEW, '-o json', '-o stream-json', '--quiet'],
+  heading: 'Output',
   help: 'One line of tokens, time and cost on stderr at the end',
 } as const;
 
+/** The flags of `gmn embed`, besides those it shares with other commands. */
 export const EMBED_FLAGS = [
   {
     long: 'model',

@@ -4,6 +4,7 @@ import { FILES } from './files.ts';
 import { APP_FLAGS, AUTH_FLAG, BACKEND_FLAG, EMBED_FLAGS, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
 import { MCP, MCP_SERVER } from './mcp.ts';
 import { CHAT_FLAGS, IMAGE_FLAGS, PROMPT_FLAGS } from './prompt.ts';
+import { REFUSED_FLAGS } from './refused.ts';
 import { SESSIONS } from './sessions.ts';
 
 const TEMPLATES: Command = command({
@@ -160,6 +161,7 @@ export const ROOT: Command = command({
   summary: 'Gemini in your shell: one prompt, one answer.',
   args: '[prompt...]',
   flags: [...MODEL_FLAGS, ...PROMPT_FLAGS, QUIET_FLAG, ...APP_FLAGS],
+  refused: REFUSED_FLAGS,
   essentials: {
     model: 'Which model: pro, flash, or an id (gmn models)',
     file: 'Add a file, picture, PDF, directory or glob',
@@ -186,6 +188,7 @@ export const ROOT: Command = command({
       summary: 'Talk with the model, which may use tools',
       args: '[prompt...]',
       flags: [...MODEL_FLAGS, ...CHAT_FLAGS, QUIET_FLAG, ...APP_FLAGS],
+      refused: REFUSED_FLAGS,
       essentials: {
         model: 'Which model: pro, flash, or an id (gmn models)',
         file: 'Add a file, picture, PDF, directory or glob',

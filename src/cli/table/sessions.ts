@@ -34,7 +34,7 @@ export const SESSIONS: Command = command({
       name: 'show',
       summary: 'What was said in a session',
       args: '<session>',
-      flags: [{ long: 'md', help: 'As Markdown, like gmn sessions export' }, ...REPORT_FLAGS],
+      flags: [{ long: 'md', conflicts: ['--json'], help: 'As Markdown, like gmn sessions export' }, ...REPORT_FLAGS],
       load: () => import('../../commands/sessions/show.ts'),
     }),
     command({

@@ -155,9 +155,6 @@ function checkChatUsage(options: ChatOptions): void {
   if (options.prompt !== undefined && options.args.length > 0) {
     throw new AppError('usage', '-p cannot be combined with a positional prompt', { hint: 'Use one of them.' });
   }
-  if (options.noMcp && options.mcpConfig !== undefined) {
-    throw new AppError('usage', '--mcp-config cannot be combined with --no-mcp', { hint: 'Use one of them.' });
-  }
   checkSessionFlags(options);
 }
 

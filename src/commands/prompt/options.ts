@@ -1,7 +1,8 @@
 import type { OutputOptions } from '../../app/output.ts';
-import type { OutputFormat } from '../../core/app.ts';
+import type { App, OutputFormat } from '../../core/app.ts';
+import { checkEffects } from '../../core/flag.ts';
 import type { AgentOptions } from '../../engine/agent.ts';
-import type { SessionOptions } from '../../engine/conversation.ts';
+import { hasTools, type SessionOptions } from '../../engine/conversation.ts';
 import type { ModelOptions } from '../../engine/model.ts';
 import type { AnswerFormatOptions } from '../../engine/output-schema.ts';
 import type { RosterOptions } from '../../engine/servers/roster.ts';
@@ -47,4 +48,32 @@ export interface PromptOptions
   readonly dryRun?: boolean;
   readonly listSessions?: boolean;
   readonly deleteSession?: string;
+}
+
+/** Notices about typed flags without effect; throws AppError `usage`. See `checkEffects`. */
+export function checkPromptFlags(options: PromptOptions, { typedFlags = [] }: App): readonly string[] {
+  const { prompt, args, template, verify } = options;
+  // A slash may begin the name of a template, which may run commands.
+  const hasTemplate = template !== undefined || (prompt ?? args[0])?.startsWith('/') === true;
+  return checkEffects(
+    typedFlags,
+    { ...options },
+    {
+      tools: { isMet: hasTools(options), add: 'those the model may use, e.g. --tools edit' },
+      template: { isMet: hasTemplate, add: '--template <name>' },
+      '--verify': { isMet: verify !== undefined, add: '--verify "<command>"' },
+    },
+  );
+}
+
+/**
+ * Interprets flags as the official CLI does if `--output-dialect gemini` was typed: `--yolo` offers all tools, since
+ * that CLI always offers them. Set by a variable, the dialect only changes names in the output.
+ */
+export function applyOfficialMeaning(options: PromptOptions, { typedFlags = [] }: App): PromptOptions {
+  const { outputDialect, tools, yolo, approvalMode, search, code, url } = options;
+  const isTyped = typedFlags.some(({ long }) => long === 'output-dialect');
+  if (outputDialect !== 'gemini' || !isTyped) return options;
+  const isYolo = (yolo || approvalMode === 'yolo') && tools === undefined && !search && !code && !url;
+  return { ...options, isOfficial: true, ...(isYolo && { tools: 'all' }) };
 }

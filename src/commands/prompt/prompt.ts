@@ -26,12 +26,8 @@ import type { PromptOptions } from './options.ts';
 /** Runs one prompt. Every failure is shown in the chosen output format and sets the exit code. */
 export async function run(options: PromptOptions, app: App): Promise<number> {
   if (options.listSessions || options.deleteSession !== undefined) {
-    const [{ runSessionFlag }, { dropIgnoredFlags }] = await Promise.all([
-      import('./handover.ts'),
-      import('./idle-flags.ts'),
-    ]);
-    const { rest, notices } = dropIgnoredFlags(options, app.env);
-    return runSessionFlag(rest, { ...app, notices });
+    const { runSessionFlag } = await import('./handover.ts');
+    return runSessionFlag(options, app);
   }
   if (options.promptInteractive !== undefined) {
     const { runInChat } = await import('./handover.ts');
@@ -45,7 +41,7 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
   const outputFormat = options.outputFormat ?? (await readFormatSetting(app));
   const chosen = outputFormat === undefined ? options : { ...options, outputFormat };
   if (options.outputDialect === undefined) return runPrompt(chosen, app);
-  return runPrompt((await import('./idle-flags.ts')).applyOfficialMeaning(chosen, app.env), app);
+  return runPrompt((await import('./options.ts')).applyOfficialMeaning(chosen, app), app);
 }
 
 /** The setting `output.format`. Invalid settings are reported later, as a failure of the run. */
@@ -150,8 +146,8 @@ async function openFiles(options: PromptOptions, app: App): Promise<AnswerFiles>
   return createAnswerFiles(options, { app, prompt: joinPrompt(options) ?? '', canPipe, isPicture });
 }
 
-async function checkFlagsIfAny(options: PromptOptions, { env }: App): Promise<readonly string[]> {
-  return Object.keys(options).length === 1 ? [] : (await import('./idle-flags.ts')).checkFlags(options, env);
+async function checkFlagsIfAny(options: PromptOptions, app: App): Promise<readonly string[]> {
+  return app.typedFlags?.length ? (await import('./options.ts')).checkPromptFlags(options, app) : [];
 }
 
 function addInterruptHint(event: TurnEvent, { reason }: AbortSignal, hasArrived: boolean): TurnEvent {

@@ -23,11 +23,8 @@ export interface ShowOptions extends ReferenceOptions {
   readonly md?: boolean;
 }
 
-/** Prints a session in order. Throws AppError `usage` if there is no such session, or two formats are given. */
+/** Prints a session in order. Throws AppError `usage` if there is no such session. */
 export async function run({ md, ...options }: ShowOptions, app: App): Promise<number> {
-  if (md && options.json) {
-    throw new AppError('usage', '--md cannot be combined with --json', { hint: 'Use one of them.' });
-  }
   if (md) {
     const args = [requireReference(options, 'show')];
     return (await import('./export.ts')).run({ args, format: 'md', quiet: options.quiet ?? false }, app);

@@ -1,0 +1,79 @@
+import type { Flag } from '../core/flag.ts';
+
+/** A piece of a command line, as it is written: what it means is for the reader of the pieces to say. */
+export type Piece<Named> =
+  | { readonly kind: 'word'; readonly text: string }
+  | {
+      readonly kind: 'flag';
+      /** As it is typed, without a value: `--model`, `-m`. */
+      readonly name: string;
+      readonly flag: Named;
+      /** Absent: a switch, or a value that is missing. */
+      readonly value?: string;
+      /** The value, if there is one, is a part of the word itself: `--model=pro`, `-mpro`. */
+      readonly isJoined: boolean;
+    }
+  /** A flag that nobody knows, with all that is joined to it. */
+  | { readonly kind: 'unknown'; readonly text: string }
+  /** After `--`: words, whatever they look like. */
+  | { readonly kind: 'rest'; readonly words: readonly string[] };
+
+/**
+ * Cuts a line into words and flags, as commander does: `--flag value`, `--flag=value`, `-f value`, `-fvalue`, `-qf value`, and `--`. `find`
+ * may know other flags after a word than before it; `takes` says whether a flag has a value, or may have one that does not look like a flag.
+ */
+export function* readWords<Named>(
+  argv: readonly string[],
+  find: (name: string) => Named | undefined,
+  takes: (flag: Named) => boolean | 'maybe',
+): Generator<Piece<Named>, void> {
+  for (let index = 0; index < argv.length; index += 1) {
+    const text = argv[index] ?? '';
+    if (text === '--') return yield { kind: 'rest', words: argv.slice(index + 1) };
+    if (!/^-./.test(text)) {
+      yield { kind: 'word', text };
+      continue;
+    }
+    for (const { name, joined } of cutFlags(text)) {
+      const flag = find(name);
+      if (flag === undefined) {
+        yield { kind: 'unknown', text };
+        break;
+      }
+      const taking = takes(flag);
+      const isLong = name.startsWith('--');
+      if (taking === false && !isLong) {
+        yield { kind: 'flag', name, flag, isJoined: false };
+        continue;
+      }
+      const next = argv[index + 1];
+      const isNext = taking !== false && joined === undefined && !(taking === 'maybe' && next?.startsWith('-'));
+      if (isNext) index += 1;
+      const value = isNext ? next : joined;
+      yield { kind: 'flag', name, flag, isJoined: joined !== undefined, ...(value !== undefined && { value }) };
+      break;
+    }
+  }
+}
+
+/** `--model=pro` is one flag; `-qm` is as many as there are letters, and what follows a letter may be its value. */
+function* cutFlags(text: string): Generator<{ readonly name: string; readonly joined: string | undefined }, void> {
+  if (text.startsWith('--')) {
+    const equals = text.indexOf('=');
+    yield equals < 0
+      ? { name: text, joined: undefined }
+      : { name: text.slice(0, equals), joined: text.slice(equals + 1) };
+    return;
+  }
+  for (let at = 1; at < text.length; at += 1)
+    yield { name: `-${text[at]}`, joined: at + 1 < text.length ? text.slice(at + 1) : undefined };
+}
+
+export function matchesFlag({ long, short, aliases = [] }: Flag, word: string): boolean {
+  if (!word.startsWith('--')) return short !== undefined && word === `-${short}`;
+  return word === `--${long}` || aliases.some((alias) => word === `--${alias}`);
+}
+
+export function takesValue({ value, isOptional, preset }: Flag): boolean | 'maybe' {
+  return value !== undefined && (isOptional || preset !== undefined ? 'maybe' : true);
+}
