@@ -1,6 +1,8 @@
-// Writes docs/cli.md from the help texts of the last build; with --check, fails if it is not up to date.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+// `npm run docs`: makes docs/cli.md of the help that the build has written, and the tables of other pages of the rows they are about.
+// With --check, fails if one is not up to date.
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { escapeCell, fillIn, importSources, update } from './generated.mjs';
 import { root } from './project.mjs';
 
 const directory = join(root, 'dist', 'help');
@@ -15,11 +17,44 @@ const page = `# The command line
 Made from the command table by \`npm run docs\`; \`gmn help <command>\` prints the same.
 
 ${sections.join('\n')}`;
+update('docs/cli.md', page, 'the command table');
 
-const target = join(root, 'docs', 'cli.md');
-if (process.argv.includes('--check')) {
-  if (readFileSync(target, 'utf8') === page) process.exit(0);
-  console.error('docs/cli.md does not match the command table. Run: npm run docs');
-  process.exit(1);
+const { COMMANDS, formatSyntax, renderers, ROWS } = await importSources(`
+  export { COMMANDS, formatSyntax } from './src/chat/commands/table.ts';
+  export { renderers } from './src/render/renderers.ts';
+  export { ROWS } from './src/config/keys.ts';`);
+
+const commands = COMMANDS.map((command) => [`\`${escapeCell(formatSyntax(command))}\``, escapeCell(command.help)]);
+fillIn('docs/chat.md', [['commands', ['command', 'what it does'], commands]], 'src/chat/commands/table.ts');
+
+const formats = Object.entries(renderers).map(([name, { stdout, stderr, use }]) => [
+  `\`${name}\``,
+  stdout,
+  stderr,
+  use,
+]);
+fillIn('docs/output.md', [['formats', ['`-o`', 'stdout', 'stderr', 'good for'], formats]], 'src/render/renderers.ts');
+
+const TYPES = {
+  string: 'string',
+  age: 'string',
+  boolean: 'true, false',
+  object: 'object',
+  prices: 'object',
+  strings: 'list of strings',
+  list: 'list',
+  oneOrMore: 'string, or a list of them',
+  count: 'number, from 1',
+  share: 'number, 0 to 1',
+};
+const keys = ROWS.map(([key, { kind, choices, about, variables, isForFolders, why }]) => [
+  `\`${key}\``,
+  choices === undefined ? TYPES[kind] : joinCode(choices),
+  variables === undefined ? about : `${about}; overridden by ${joinCode(variables, ', else ')}`,
+  `${isForFolders ? 'yes' : 'no'}: ${why.replace(/(?<!\S)-[\w-]+/g, '`$&`')}`,
+]);
+fillIn('docs/configuration.md', [['keys', ['key', 'type', 'meaning', 'from a folder'], keys]], 'src/config/keys.ts');
+
+function joinCode(words, separator = ', ') {
+  return words.map((word) => `\`${word}\``).join(separator);
 }
-writeFileSync(target, page);

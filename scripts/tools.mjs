@@ -1,28 +1,29 @@
 // Writes every list of the tools from their objects in src/tools/: the list itself, what the command line knows of them, and the
 // tables of docs/tools.md. With --check, fails if one is not up to date.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
-import { bundling } from './bundle.mjs';
+import { fillIn, importSources, update } from './generated.mjs';
 import { root } from './project.mjs';
 
-const isCheck = process.argv.includes('--check');
+const SOURCE = 'the tools in src/tools/';
 const LIST = 'src/tools/list.ts';
 const PAGE = 'docs/tools.md';
 const MODES = ['default', 'auto_edit', 'plan', 'yolo'];
 const NOTE = '// Written by `npm run docs` from the tools in src/tools/.';
 
-update(LIST, formatList(readFileSync(join(root, LIST), 'utf8')));
-const { TOOLS, TOOL_SETS, approvalPolicy, dropLoneCompanions, selectOfferedTools } = await importTools();
-update('src/cli/table/tools.ts', formatNames());
-update(PAGE, fillIn(fillIn(readFileSync(join(root, PAGE), 'utf8'), 'tools', formatTools()), 'modes', formatModes()));
-
-function update(path, text) {
-  if (readFileSync(join(root, path), 'utf8') === text) return;
-  if (!isCheck) return writeFileSync(join(root, path), text);
-  console.error(`${path} does not match the tools in src/tools/. Run: npm run docs`);
-  process.exit(1);
-}
+update(LIST, formatList(readFileSync(join(root, LIST), 'utf8')), SOURCE);
+const { TOOLS, TOOL_SETS, approvalPolicy, dropLoneCompanions, selectOfferedTools } = await importSources(`
+  export { TOOLS } from './${LIST}';
+  export { TOOL_SETS } from './src/tools/define.ts';
+  export { dropLoneCompanions } from './src/tools/builtins.ts';
+  export { approvalPolicy, selectOfferedTools } from './src/approval/policy.ts';`);
+update('src/cli/table/tools.ts', formatNames(), SOURCE);
+const COLUMNS = ['tool', 'set', 'what it does', 'asks first'];
+const tables = [
+  ['tools', COLUMNS, listTools()],
+  ['modes', ['tools', ...MODES.map((mode) => `\`${mode}\``)], listModes()],
+];
+fillIn(PAGE, tables, SOURCE);
 
 /** The order is that of the list as it is; new tools come last. */
 function formatList(before) {
@@ -50,22 +51,6 @@ function formatImport(name, path) {
     : `import { ${name} } from '${path}';\n`;
 }
 
-async function importTools() {
-  const { outputFiles } = await build({
-    ...bundling,
-    stdin: {
-      contents: `export { TOOLS } from './${LIST}';
-        export { TOOL_SETS } from './src/tools/define.ts';
-        export { dropLoneCompanions } from './src/tools/builtins.ts';
-        export { approvalPolicy, selectOfferedTools } from './src/approval/policy.ts';`,
-      resolveDir: root,
-    },
-    format: 'esm',
-    write: false,
-  });
-  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
-}
-
 function formatNames() {
   const rows = TOOL_SETS.map((set, index) => {
     const own = TOOLS.filter((tool) => tool.set === set && tool.companionOf === undefined);
@@ -86,19 +71,14 @@ function formatWithCompanions({ name }) {
   return companions.length === 0 ? name : `${name} (${companions.map((tool) => tool.name).join(', ')})`;
 }
 
-function fillIn(page, name, table) {
-  return page.replace(new RegExp(`(?<=<!-- ${name}: .*-->\n)[^]*?(?=<!-- /${name} -->)`), () => table);
-}
-
-function formatTools() {
-  const rows = TOOLS.map((tool) => {
+function listTools() {
+  return TOOLS.map((tool) => {
     const { name, officialNames = [], companionOf, set, about, input } = tool;
     const names = [`\`${name}\``, ...officialNames.map((official) => `(\`${official}\`)`)].join(' ');
     const parameters = Object.keys(input.properties).map((parameter) => `\`${parameter}\``);
     const beside = companionOf === undefined ? '' : `; offered with \`${companionOf}\``;
-    return `| ${names} | ${set} | ${about}: ${parameters.join(', ')}${beside} | ${describeQuestion(tool)} |\n`;
+    return [names, set, `${about}: ${parameters.join(', ')}${beside}`, describeQuestion(tool)];
   });
-  return `| tool | set | what it does | asks first |\n|---|---|---|---|\n${rows.join('')}`;
 }
 
 function describeQuestion(tool) {
@@ -112,16 +92,15 @@ function decide(tool, mode) {
 }
 
 /** Tools that are treated alike share a row; those of MCP servers are treated as what uses the network. */
-function formatModes() {
+function listModes() {
   const groups = new Map();
   for (const tool of TOOLS) {
     const decisions = MODES.map((mode) => decide(tool, mode)).join(' | ');
     groups.set(decisions, [...(groups.get(decisions) ?? []), tool]);
   }
-  const rows = [...groups].map(([decisions, tools]) => {
+  return [...groups].map(([decisions, tools]) => {
     const hasServers = tools.some(({ effect, isNeverAsked }) => effect === 'network' && !isNeverAsked);
     const names = tools.map(({ name }) => `\`${name}\``).join(', ');
-    return `| ${names}${hasServers ? ', tools of MCP servers' : ''} | ${decisions} |\n`;
+    return [`${names}${hasServers ? ', tools of MCP servers' : ''}`, decisions];
   });
-  return `| tools | ${MODES.map((mode) => `\`${mode}\``).join(' | ')} |\n|---|---|---|---|---|\n${rows.join('')}`;
 }

@@ -133,6 +133,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/config/settings.ts",
       "src/core/app.ts",
       "src/core/async.ts",
+      "src/core/credential.ts",
       "src/core/error.ts",
       "src/core/event.ts",
       "src/core/flag.ts",

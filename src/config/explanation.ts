@@ -3,9 +3,16 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { findNearestNames, measureEditDistance } from '../core/text/names.ts';
 import { DEFAULT_MODEL } from '../models/table.ts';
 import { listMovedKeys } from './document.ts';
-import { findFolderRefusal, findValue, formatKeyPath, listSettingKeys, tryParseKeyPath } from './keys.ts';
+import {
+  expandShortKey,
+  findFolderRefusal,
+  findSettingRow,
+  findValue,
+  formatKeyPath,
+  listSettingKeys,
+  tryParseKeyPath,
+} from './keys.ts';
 import { type Layer, mergeDocuments } from './layer.ts';
-import { KEY_VARIABLES } from './layers.ts';
 import { hideSecrets } from './secrets.ts';
 
 interface LayerValue {
@@ -27,11 +34,6 @@ interface Explanation {
   readonly isRead: boolean;
 }
 
-export const SHORT_KEYS: ReadonlyMap<string, string> = new Map([
-  ['model', 'model.name'],
-  ['auth', 'security.auth.selectedType'],
-]);
-
 export const BUILT_IN_LAYER: Layer = {
   name: 'built-in',
   source: 'gmn',
@@ -43,7 +45,7 @@ export const BUILT_IN_LAYER: Layer = {
 };
 
 export function parseKey(text: string): readonly string[] {
-  const path = tryParseKeyPath(SHORT_KEYS.get(text) ?? text);
+  const path = tryParseKeyPath(expandShortKey(text));
   if (path !== undefined) return path;
   throw new AppError('usage', `"${text}" is not a key`, { hint: 'Example: gmn config explain model.name' });
 }
@@ -96,7 +98,7 @@ export function listLeafPaths(document: JsonObject, prefix: readonly string[] = 
 
 function findSource({ name, source }: Layer, key: string): string {
   if (name !== 'environment') return source;
-  const variables = Object.hasOwn(KEY_VARIABLES, key) ? (KEY_VARIABLES[key] ?? []) : [];
+  const variables = findSettingRow(key)?.variables ?? [];
   return source.split(', ').find((variable) => variables.includes(variable)) ?? source;
 }
 

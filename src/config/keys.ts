@@ -1,3 +1,5 @@
+import { OUTPUT_FORMATS } from '../core/app.ts';
+import { AUTH_TYPES } from '../core/credential.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import type { PriceOverrides } from '../models/prices.ts';
 
@@ -25,66 +27,195 @@ interface SettingRow {
    * without approval, or what happens outside of the folder.
    */
   readonly isForFolders: boolean;
+  /** Why a folder may set it, or not. */
   readonly why: string;
+  /** For docs/configuration.md, whose table is made of these rows. */
+  readonly about: string;
+  /** gmn knows only these values; another value in a file is a notice, or fails the run. */
+  readonly choices?: readonly string[];
+  /** Variables that override it; the first one set wins. */
+  readonly variables?: readonly string[];
+  /** Stands for it in `gmn config`. */
+  readonly shortName?: string;
 }
 
 /** Only these keys are read and type-checked. */
 const KEYS = {
-  'model.name': { kind: 'string', isForFolders: true, why: 'a project may work best with one model; -m wins over it' },
+  'model.name': {
+    kind: 'string',
+    isForFolders: true,
+    why: 'a project may work best with one model; -m wins over it',
+    about: 'the model, or an alias; see [models](auth-and-models.md#which-model-answers)',
+    variables: ['GMN_MODEL', 'GEMINI_MODEL'],
+    shortName: 'model',
+  },
   'model.compressionThreshold': {
     kind: 'share',
     isForFolders: true,
     why: 'it only decides when a long conversation is summarized',
+    about:
+      "how full the model's window may get before gmn [makes room](tools.md#when-the-window-is-full): 0.7 unless you set it; 0 and 1 turn that off",
   },
-  'security.auth.selectedType': { kind: 'string', isForFolders: false, why: 'it decides which account pays' },
-  'security.auth.enforcedType': { kind: 'string', isForFolders: false, why: 'it decides which account pays' },
-  'security.folderTrust.enabled': { kind: 'boolean', isForFolders: false, why: 'a folder cannot make itself trusted' },
+  'security.auth.selectedType': {
+    kind: 'string',
+    isForFolders: false,
+    why: 'it decides which account pays',
+    about: 'which credential to use',
+    choices: AUTH_TYPES,
+    variables: ['GMN_AUTH'],
+    shortName: 'auth',
+  },
+  'security.auth.enforcedType': {
+    kind: 'string',
+    isForFolders: false,
+    why: 'it decides which account pays',
+    about: 'the only kind of credential that may be used',
+    choices: AUTH_TYPES,
+  },
+  'security.folderTrust.enabled': {
+    kind: 'boolean',
+    isForFolders: false,
+    why: 'a folder cannot make itself trusted',
+    about: "`false` trusts every folder's settings (its MCP servers still need `gmn trust`)",
+  },
   'security.disableYoloMode': {
     kind: 'boolean',
     isForFolders: false,
     why: 'it could allow again what you or the machine forbid',
+    about: '`true` refuses `--yolo` and `--approval-mode yolo`, exit 1',
   },
-  'oauth.clientId': { kind: 'string', isForFolders: false, why: 'it decides to whom you sign in' },
-  'oauth.clientSecret': { kind: 'string', isForFolders: false, why: 'it decides to whom you sign in' },
-  'mcp.serverCommand': { kind: 'string', isForFolders: true, why: 'it starts only as gmn trust has shown it' },
+  'oauth.clientId': {
+    kind: 'string',
+    isForFolders: false,
+    why: 'it decides to whom you sign in',
+    about: 'an OAuth client of your own; together with the next',
+  },
+  'oauth.clientSecret': {
+    kind: 'string',
+    isForFolders: false,
+    why: 'it decides to whom you sign in',
+    about: 'its secret; both or neither',
+  },
+  'mcp.serverCommand': {
+    kind: 'string',
+    isForFolders: true,
+    why: 'it starts only as gmn trust has shown it',
+    about: 'one more MCP server, named `mcp`, as a command line',
+  },
   'sessions.oneShot': {
     kind: 'boolean',
     isForFolders: false,
     why: 'whether conversations are saved is for you to decide',
+    about: '`false` saves no one-shots, unless a flag asks for it; see [sessions](sessions.md)',
   },
-  'sessions.retention': { kind: 'age', isForFolders: false, why: 'it would delete the sessions of other folders, too' },
-  'mcp.allowed': { kind: 'strings', isForFolders: true, why: 'it can only leave servers out' },
-  'mcp.excluded': { kind: 'strings', isForFolders: true, why: 'it can only leave servers out' },
+  'sessions.retention': {
+    kind: 'age',
+    isForFolders: false,
+    why: 'it would delete the sessions of other folders, too',
+    about: 'how long sessions without a name are kept, like `30d` (the default) or `12h`; `never` keeps them all',
+  },
+  'mcp.allowed': {
+    kind: 'strings',
+    isForFolders: true,
+    why: 'it can only leave servers out',
+    about: 'the only servers to use',
+  },
+  'mcp.excluded': {
+    kind: 'strings',
+    isForFolders: true,
+    why: 'it can only leave servers out',
+    about: 'servers not to use, whatever else allows them',
+  },
   mcpServers: {
     kind: 'object',
     isForFolders: true,
     why: 'each starts only as gmn trust has shown it, and none is trusted to run without approval',
+    about: 'MCP servers by name; `gmn trust` shows and approves those of a folder',
   },
-  'general.defaultApprovalMode': { kind: 'string', isForFolders: false, why: 'it decides what runs without approval' },
-  'general.enableNotifications': { kind: 'boolean', isForFolders: false, why: 'it is about your terminal' },
-  'general.maxAttempts': { kind: 'count', isForFolders: false, why: 'it decides how often your account is asked' },
-  'tools.core': { kind: 'strings', isForFolders: true, why: 'it can only leave tools out' },
-  'tools.exclude': { kind: 'strings', isForFolders: true, why: 'it can only leave tools out' },
-  'context.fileName': { kind: 'oneOrMore', isForFolders: true, why: 'it counts for files in the folder only' },
-  'output.format': { kind: 'string', isForFolders: false, why: 'a script must get the format it was written for' },
-  'modelConfigs.aliases': { kind: 'object', isForFolders: false, why: 'it decides what the name of a model means' },
+  'general.defaultApprovalMode': {
+    kind: 'string',
+    isForFolders: false,
+    why: 'it decides what runs without approval',
+    about: 'the approval mode, if no flag sets it; `yolo` is for the command line only, and is ignored here',
+    choices: ['default', 'auto_edit', 'plan'],
+  },
+  'general.enableNotifications': {
+    kind: 'boolean',
+    isForFolders: false,
+    why: 'it is about your terminal',
+    about:
+      'in a chat, `true`: a notification of the terminal (OSC 9, else the bell) when a turn has ended or asks; `false`: none. Unset: the bell, after more than 20 seconds',
+  },
+  'general.maxAttempts': {
+    kind: 'count',
+    isForFolders: false,
+    why: 'it decides how often your account is asked',
+    about:
+      'how often a model request is sent, the first time included, if `--retries` is not given; without it 4, at most 10',
+  },
+  'tools.core': {
+    kind: 'strings',
+    isForFolders: true,
+    why: 'it can only leave tools out',
+    about: 'the only built-in tools that `--tools` and chats may offer; see below',
+  },
+  'tools.exclude': {
+    kind: 'strings',
+    isForFolders: true,
+    why: 'it can only leave tools out',
+    about: 'tools that are neither offered nor run, whatever a flag says',
+  },
+  'context.fileName': {
+    kind: 'oneOrMore',
+    isForFolders: true,
+    why: 'it counts for files in the folder only',
+    about: 'context files besides `AGENTS.md` and `GEMINI.md`: names, not paths',
+  },
+  'output.format': {
+    kind: 'string',
+    isForFolders: false,
+    why: 'a script must get the format it was written for',
+    about: 'the output of prompts, if neither `-o` nor `GMN_OUTPUT_FORMAT` is given',
+    choices: OUTPUT_FORMATS,
+  },
+  'modelConfigs.aliases': {
+    kind: 'object',
+    isForFolders: false,
+    why: 'it decides what the name of a model means',
+    about: 'names for `-m` and `model.name`, each a model and how it samples; see below',
+  },
   'modelConfigs.customAliases': {
     kind: 'object',
     isForFolders: false,
     why: 'it decides what the name of a model means',
+    about: 'the same; it wins over the other',
   },
   'modelConfigs.overrides': {
     kind: 'list',
     isForFolders: false,
     why: 'it could replace the model that you name, and multiply what an answer costs',
+    about: 'how a model or an alias samples; see below',
   },
   'modelConfigs.customOverrides': {
     kind: 'list',
     isForFolders: false,
     why: 'it could replace the model that you name, and multiply what an answer costs',
+    about: 'the same, after the others',
   },
-  'request.store': { kind: 'boolean', isForFolders: false, why: 'what Google keeps is for you to decide' },
-  prices: { kind: 'prices', isForFolders: false, why: 'it could make a model look free to --max-cost' },
+  'request.store': {
+    kind: 'boolean',
+    isForFolders: false,
+    why: 'what Google keeps is for you to decide',
+    about:
+      '`true` lets Google keep requests and answers in the logs of your project; see [what Google keeps](auth-and-models.md#gemini-api)',
+  },
+  prices: {
+    kind: 'prices',
+    isForFolders: false,
+    why: 'it could make a model look free to --max-cost',
+    about:
+      "what models cost, where it differs from gmn's table or is not in it: [prices of your own](cost.md#prices-of-your-own)",
+  },
 } as const satisfies Readonly<Record<string, SettingRow>>;
 
 type SettingKey = keyof typeof KEYS;
@@ -120,16 +251,17 @@ export const EXPECTED: Readonly<Record<SettingKind, string>> = {
 
 const AGE = /^(?:|never|0|\d+(?:\.\d+)?[dw]|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s|us|µs|ns))+)$/;
 
-const PATHS: readonly (readonly [path: readonly string[], kind: keyof Kinds])[] = Object.entries(KEYS).map(
-  ([key, { kind }]) => [key.split('.'), kind],
-);
+export const ROWS: readonly (readonly [key: string, row: SettingRow])[] = Object.entries(KEYS);
+
+const PATHS = ROWS.map(([key, { kind }]) => [key.split('.'), kind] as const);
 
 export function listSettingKeys(): readonly string[] {
   return Object.keys(KEYS);
 }
 
-export function findKind(key: string): SettingKind | undefined {
-  return findSettingRow(key)?.kind;
+/** `model` → `model.name`; a key that has no short name stays as it is. */
+export function expandShortKey(text: string): string {
+  return ROWS.find(([, { shortName }]) => shortName === text)?.[0] ?? text;
 }
 
 /** Why a folder's settings cannot set a key; undefined for one that they may set, and for one that gmn does not read. */
@@ -138,8 +270,8 @@ export function findFolderRefusal(key: string): string | undefined {
   return row === undefined || row.isForFolders ? undefined : row.why;
 }
 
-function findSettingRow(key: string): SettingRow | undefined {
-  return Object.entries(KEYS).find(([known]) => known === key)?.[1];
+export function findSettingRow(key: string): SettingRow | undefined {
+  return ROWS.find(([known]) => known === key)?.[1];
 }
 
 /** The document must have passed `findTypeMismatch`. */

@@ -7,7 +7,7 @@ import { systemPlatform } from '../platform/runtime/system.ts';
 import { expandDocument, findServerNotices, parseSettingsText } from './document.ts';
 import { readEnvironment } from './environment.ts';
 import { NO_HOME_NOTICE } from './home.ts';
-import { type PlainKey, readSetting, type SettingValue } from './keys.ts';
+import { type PlainKey, ROWS, readSetting, type SettingValue } from './keys.ts';
 import { absentLayer, ignoredLayer, type Layer, type LayerName, mergeDocuments, nestValue } from './layer.ts';
 
 /** Lowest first; flags are not among them. */
@@ -16,12 +16,6 @@ export interface Layers {
   readonly env: Env;
   readonly notices: readonly string[];
 }
-
-/** Variables that override a setting; the first one set wins. */
-export const KEY_VARIABLES: Readonly<Record<string, readonly string[]>> = {
-  'model.name': ['GMN_MODEL', 'GEMINI_MODEL'],
-  'security.auth.selectedType': ['GMN_AUTH'],
-};
 
 /**
  * Throws AppError `config`, with `file:line:column`, if a settings file of the user or the machine is broken. A broken
@@ -114,7 +108,7 @@ async function readWorkspaceFile({
 }
 
 function environmentLayer(env: Env): Layer {
-  const found = Object.entries(KEY_VARIABLES).flatMap(([key, variables]) => {
+  const found = ROWS.flatMap(([key, { variables = [] }]) => {
     const variable = variables.find((name) => env[name]);
     return variable === undefined ? [] : [{ key, variable, value: env[variable] ?? '' }];
   });

@@ -1,21 +1,10 @@
-import { OUTPUT_FORMATS } from '../core/app.ts';
-import { AUTH_TYPES } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import { type JsonValue, tryParseJson } from '../core/json.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import { hasSecret } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { SHORT_KEYS } from './explanation.ts';
-import { EXPECTED, findKind, formatKeyPath, isOfKind, listSettingKeys, type SettingKind } from './keys.ts';
+import { EXPECTED, findSettingRow, formatKeyPath, isOfKind, listSettingKeys, ROWS, type SettingKind } from './keys.ts';
 import { isSecretSetting } from './secrets.ts';
-
-/** Keys for which gmn knows only these values; another value in a file is a notice, or fails the run. */
-const CHOICES: Readonly<Record<string, readonly string[]>> = {
-  'output.format': OUTPUT_FORMATS,
-  'general.defaultApprovalMode': ['default', 'auto_edit', 'plan'],
-  'security.auth.selectedType': AUTH_TYPES,
-  'security.auth.enforcedType': AUTH_TYPES,
-};
 
 /** A value that is only a reference to a variable reveals nothing. */
 const VARIABLE = /^\$(?:\w+|\{\w+\})$/;
@@ -40,7 +29,7 @@ export function parseSettingWords(path: readonly string[], words: readonly strin
   if (value === undefined || (kind !== undefined && !isOfKind(value, kind))) {
     throw new AppError('usage', `${key} must be ${EXPECTED[kind ?? 'string']}`, { hint: suggestValue(key, kind) });
   }
-  const choices = Object.hasOwn(CHOICES, key) ? (CHOICES[key] ?? []) : undefined;
+  const choices = findSettingRow(key)?.choices;
   if (choices === undefined || choices.some((choice) => choice === value)) return value;
   const [near = choices[0] ?? ''] = findNearestNames(text, choices);
   throw new AppError('usage', `${key} cannot be "${sanitize(text)}": it is ${choices.join(', ')}`, {
@@ -51,9 +40,11 @@ export function parseSettingWords(path: readonly string[], words: readonly strin
 /** Undefined for a key inside an object such as `mcpServers`. Throws AppError `usage` for a key that gmn does not read. */
 export function requireKind(path: readonly string[]): SettingKind | undefined {
   const key = formatKeyPath(path);
-  const kind = findKind(key);
+  const kind = findSettingRow(key)?.kind;
   if (kind !== undefined) return kind;
-  const isInside = path.some((_, index) => index > 0 && findKind(formatKeyPath(path.slice(0, index))) === 'object');
+  const isInside = path.some(
+    (_, index) => index > 0 && findSettingRow(formatKeyPath(path.slice(0, index)))?.kind === 'object',
+  );
   if (isInside) return undefined;
   const near = suggestKeys(key);
   throw new AppError('usage', `gmn reads no key "${sanitize(key)}"`, {
@@ -67,7 +58,8 @@ export function requireKind(path: readonly string[]): SettingKind | undefined {
 function suggestKeys(key: string): readonly string[] {
   const keys = listSettingKeys();
   const below = keys.filter((known) => known.startsWith(`${key}.`));
-  const near = below.length > 0 ? below : findNearestNames(key, [...SHORT_KEYS.keys(), ...keys]);
+  const near =
+    below.length > 0 ? below : findNearestNames(key, [...ROWS.flatMap(([, { shortName = [] }]) => shortName), ...keys]);
   const [part] = findNearestNames(
     key,
     keys.flatMap((known) => known.split('.')),

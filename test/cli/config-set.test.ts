@@ -1,8 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findKind, listSettingKeys, type SettingKind, tryParseKeyPath } from '../../src/config/keys.ts';
+import { findSettingRow, listSettingKeys, type SettingKind, tryParseKeyPath } from '../../src/config/keys.ts';
 import { parseSettingWords } from '../../src/config/setting-text.ts';
+import { OUTPUT_FORMATS } from '../../src/core/app.ts';
 import { place, runGmnIn } from '../support/gmn.ts';
 
 const COMMENTED = '{\n  // mine\n  "model": { "name": "pro" }, // keep\n}\n';
@@ -99,7 +100,7 @@ test('there is a word for every key but the secret one', () => {
   };
   const refused = listSettingKeys().filter((key) => {
     try {
-      parseSettingWords(key.split('.'), [words[findKind(key) ?? 'string']]);
+      parseSettingWords(key.split('.'), [words[findSettingRow(key)?.kind ?? 'string']]);
       return false;
     } catch (thrown) {
       // Such as `output.format`: the words it takes are in the message.
@@ -119,7 +120,7 @@ test.each([
   ['security.folderTrust.enabled', 'no', 'security.folderTrust.enabled must be true or false', /enabled true$/],
   ['sessions.retention', 'long', 'sessions.retention must be a duration like "30d" or "12h", or "never"', / 30d$/],
   ['mcpServers', 'x', 'mcpServers must be an object', /gmn mcp add/],
-  ['output.format', 'jsn', 'output.format cannot be "jsn": it is text, json, stream-json', /output.format json$/],
+  ['output.format', 'jsn', `output.format cannot be "jsn": it is ${OUTPUT_FORMATS.join(', ')}`, /output.format json$/],
   ['general.defaultApprovalMode', 'yolo', /cannot be "yolo": it is default, auto_edit, plan$/, /Try/],
   ['model.nmae', 'x', 'gmn reads no key "model.nmae"', /^Did you mean model.name\?$/],
   ['modle', 'x', 'gmn reads no key "modle"', /^Did you mean model\?$/],

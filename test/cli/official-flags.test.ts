@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { REFUSED_FLAGS } from '../../src/cli/table/refused.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
+import { OUTPUT_FORMATS } from '../../src/core/app.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
@@ -224,7 +225,7 @@ describe('settings of the official CLI', () => {
     const wrong = await runGmn(t, ['hello'], { gemini, home: settings({ output: { format: 'xml' } }) });
     expect(wrong).toMatchObject({
       stdout: 'hi\n',
-      stderr: 'gmn: output.format cannot be "xml": it is text, json, stream-json\n',
+      stderr: `gmn: output.format cannot be "xml": it is ${OUTPUT_FORMATS.join(', ')}\n`,
       exitCode: 0,
     });
   });

@@ -7,6 +7,7 @@ import { matchPromptLine } from '../../src/cli/prompt-line.ts';
 import type { Command } from '../../src/cli/table/command.ts';
 import { COMMON_FLAGS } from '../../src/cli/table/flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
+import { OUTPUT_FORMATS } from '../../src/core/app.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Flag } from '../../src/core/flag.ts';
 import { fuzz } from '../support/fuzz.ts';
@@ -282,7 +283,10 @@ test.each([
   [['-t', '5x', 'hi'], '--timeout: "5x" is not a duration | Examples: 90s, 5m, 1h30m, 0 = never'],
   [['-t', '30', 'hi'], '--timeout: "30" is not a duration | Did you mean 30s?'],
   [['-t', '-1s', 'hi'], '--timeout: "-1s" is not a duration | Examples: 90s, 5m, 1h30m, 0 = never'],
-  [['-o', 'xml', 'hi'], '--output-format: "xml" is not one of text, json, stream-json | Example: --output-format text'],
+  [
+    ['-o', 'xml', 'hi'],
+    `--output-format: "xml" is not one of ${OUTPUT_FORMATS.join(', ')} | Example: --output-format text`,
+  ],
   [['--temperature', 'hot', 'hi'], '--temperature: "hot" is not a number | Example: --temperature 1'],
   [['--seed', '1.5', 'hi'], '--seed: "1.5" is not a whole number | Example: --seed 40'],
   [['-m'], "option '-m, --model <id>' argument missing | Run: gmn --help"],

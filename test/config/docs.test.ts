@@ -1,19 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { findFolderRefusal, listSettingKeys } from '../../src/config/keys.ts';
 import { ALIASES, MODELS } from '../../src/models/table.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
-
-test('the page lists the keys gmn reads and no others, and says which a folder may set', () => {
-  const [, section = ''] = page('configuration.md').split('## The keys gmn reads');
-  const rows = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|.*\| (yes|no) \|$/gm)];
-  const listed = rows.flatMap(([, cell = '', answer]) =>
-    [...cell.matchAll(/`([^`]+)`/g)].map(([, key = '']) => `${key} ${answer}`),
-  );
-  const known = listSettingKeys().map((key) => `${key} ${findFolderRefusal(key) === undefined ? 'yes' : 'no'}`);
-  expect(listed.sort()).toEqual(known.sort());
-});
 
 test('the page shows every alias as it is', () => {
   const rows = Object.entries(ALIASES).map(

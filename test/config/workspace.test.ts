@@ -2,7 +2,13 @@ import { readFileSync, statSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { run } from '../../src/commands/trust.ts';
-import { findFolderRefusal, findKind, findValue, listSettingKeys, type SettingKind } from '../../src/config/keys.ts';
+import {
+  findFolderRefusal,
+  findSettingRow,
+  findValue,
+  listSettingKeys,
+  type SettingKind,
+} from '../../src/config/keys.ts';
 import { mergeDocuments, nestValue } from '../../src/config/layer.ts';
 import { listWorkspaceServers } from '../../src/config/servers.ts';
 import type { JsonObject, JsonValue } from '../../src/core/json.ts';
@@ -127,7 +133,7 @@ const FOR_FOLDERS = [
 ];
 
 test('of the keys that gmn reads, a folder sets those for folders, and one notice names the others', async (t) => {
-  const keys = listSettingKeys().map((key) => [key, OF_A_KIND[findKind(key) ?? 'string']] as const);
+  const keys = listSettingKeys().map((key) => [key, OF_A_KIND[findSettingRow(key)?.kind ?? 'string']] as const);
   const written = mergeDocuments(keys.map(([key, value]) => nestValue(key.split('.'), value)));
   const here = place(t, { [WORKSPACE]: json({ ...written, theme: 't', policyPaths: ['p'] }) });
   await run({ args: [] }, here.app);

@@ -1,6 +1,7 @@
 import { build } from 'esbuild';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { OUTPUT_FORMATS } from '../../src/core/app.ts';
 import { AppError } from '../../src/core/error.ts';
 import { openRenderer, renderers } from '../../src/render/renderers.ts';
 import { fakeOut, renderAll } from './fakes.ts';
@@ -56,8 +57,8 @@ test.each(Object.entries(everyRun))(
   },
 );
 
-test('there is one renderer per documented format, and no other', async () => {
-  expect(Object.keys(renderers)).toEqual(['text', 'json', 'stream-json']);
+test('there is one renderer per format, and no other', async () => {
+  expect(Object.keys(renderers)).toEqual([...OUTPUT_FORMATS]);
   const io = { out: fakeOut(), err: fakeOut() };
   await expect(openRenderer('yaml', io)).rejects.toMatchObject({ fault: 'usage' });
   await expect(openRenderer('toString', io)).rejects.toMatchObject({ fault: 'usage' });

@@ -1,3 +1,4 @@
+import { OUTPUT_FORMATS } from '../../core/app.ts';
 import { AUTH_TYPES } from '../../core/credential.ts';
 import { under } from './command.ts';
 import { TOOL_NAMES } from './tools.ts';
@@ -99,6 +100,9 @@ export const SYSTEM_FLAGS = under('Prompt and input', [
   { long: 'append-system-prompt', value: 'text', help: 'Add this to the system instruction, or @file' },
   { long: 'no-agent-prompt', needs: ['tools'], help: 'With tools: send no system prompt but your own' },
 ]);
+
+/** In runs with these stdout is for programs. */
+export const FOR_PROGRAMS = OUTPUT_FORMATS.filter((format) => format !== 'text').map((format) => `-o ${format}`);
 
 /** In runs with these nothing is answered. */
 export const PREVIEW = ['--dry-run', '--count-tokens'] as const;
@@ -225,7 +229,7 @@ export const PICTURES_FLAG = {
   choices: ['auto', 'kitty', 'iterm2', 'never'],
   env: 'GMN_PICTURES',
   fallback: 'auto',
-  hasNoEffectWith: [...PREVIEW, '-o json', '-o stream-json'],
+  hasNoEffectWith: [...PREVIEW, ...FOR_PROGRAMS],
   harmless: ['never'],
   heading: 'Output',
   help: 'How this terminal shows pictures (auto: if it is known to)',
@@ -234,7 +238,7 @@ export const PICTURES_FLAG = {
 export const USAGE_FLAG = {
   long: 'usage',
   short: 'u',
-  hasNoEffectWith: [...PREVIEW, '-o json', '-o stream-json', '--quiet'],
+  hasNoEffectWith: [...PREVIEW, ...FOR_PROGRAMS, '--quiet'],
   heading: 'Output',
   help: 'One line of tokens, time and cost on stderr at the end',
 } as const;

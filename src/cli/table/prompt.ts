@@ -7,6 +7,7 @@ import {
   COMMON_FLAGS,
   COUNT,
   FILE_FLAG,
+  FOR_PROGRAMS,
   MODEL_FLAGS,
   PICTURES_FLAG,
   PREVIEW,
@@ -241,7 +242,7 @@ export const PROMPT_FLAGS = [
     { long: 'copy', hasNoEffectWith: PREVIEW, help: 'Also copy the answer to the clipboard' },
     {
       long: 'pager',
-      hasNoEffectWith: [...PREVIEW, '-o json', '-o stream-json'],
+      hasNoEffectWith: [...PREVIEW, ...FOR_PROGRAMS],
       help: 'Read the answer in a pager: GMN_PAGER, PAGER or less',
     },
     {
@@ -256,7 +257,7 @@ export const PROMPT_FLAGS = [
       env: 'GMN_RENDER',
       fallback: 'auto',
       conflicts: ['--no-render'],
-      hasNoEffectWith: [...PREVIEW, '-o json', '-o stream-json'],
+      hasNoEffectWith: [...PREVIEW, ...FOR_PROGRAMS],
       harmless: ['auto', 'never'],
       help: 'Render Markdown (auto: only on a terminal)',
     },
@@ -264,7 +265,7 @@ export const PROMPT_FLAGS = [
     {
       long: 'raw-output',
       isOfficial: true,
-      hasNoEffectWith: [...PREVIEW, '-o json', '-o stream-json', '--render always'],
+      hasNoEffectWith: [...PREVIEW, ...FOR_PROGRAMS, '--render always'],
       help: "Let the model's control sequences reach the terminal",
     },
     PICTURES_FLAG,

@@ -1,3 +1,4 @@
+import { OUTPUT_FORMATS } from '../../core/app.ts';
 import { BATCH } from './batch.ts';
 import { type Command, command } from './command.ts';
 import { FILES } from './files.ts';
@@ -169,7 +170,7 @@ export const ROOT: Command = command({
     tools: 'Let it read or edit files: read, edit, all',
     template: 'Use a stored prompt (gmn templates list)',
     system: 'Instruction for the model, or @file',
-    'output-format': 'text, json or stream-json',
+    'output-format': OUTPUT_FORMATS.join(', '),
     extract: 'Print only the first code block',
     usage: 'Show tokens, time and cost at the end',
     demo: 'Use the offline model: no account, no network',
