@@ -13,10 +13,14 @@ export const HEADINGS: readonly Heading[] = [
   'General',
 ];
 
-/** These flags, with the heading that help shows them under. */
-export function under<const Flags extends readonly Flag[]>(heading: Heading, flags: Flags): Flags {
+/** These flags, with the heading that help shows them under, and what else they have in common. */
+export function under<const Flags extends readonly Flag[]>(
+  heading: Heading,
+  flags: Flags,
+  common: Pick<Flag, 'hasNoEffectWith'> = {},
+): Flags {
   // Their types are those of the rows as they are written.
-  return flags.map((flag) => ({ ...flag, heading })) as unknown as Flags;
+  return flags.map((flag) => ({ ...common, ...flag, heading })) as unknown as Flags;
 }
 
 type Camel<Text extends string> = Text extends `${infer Head}-${infer Tail}`

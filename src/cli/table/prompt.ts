@@ -39,65 +39,52 @@ const TEMPLATE_FLAGS = under('Prompt and input', [
   { long: 'param', value: 'k=v', repeatable: true, help: 'Fill {{k}} of the template with v; repeat' },
 ]);
 
-const SAMPLING_FLAGS = under('Answer', [
-  {
-    long: 'temperature',
-    value: 'number',
-    kind: 'number',
-    fallback: '1',
-    hasNoEffectWith: COUNT,
-    help: 'Sampling temperature, 0 to 2, for models that read it',
-  },
-  {
-    long: 'top-p',
-    value: 'number',
-    kind: 'number',
-    fallback: '0.95',
-    hasNoEffectWith: COUNT,
-    help: 'Nucleus sampling, 0 to 1, for models that read it',
-  },
-  {
-    long: 'top-k',
-    value: 'n',
-    kind: 'integer',
-    fallback: '40',
-    hasNoEffectWith: COUNT,
-    help: 'Sample from the k most likely tokens, for models that read it',
-  },
-  {
-    long: 'max-output-tokens',
-    value: 'n',
-    kind: 'integer',
-    hasNoEffectWith: COUNT,
-    help: "Limit of the answer (default: the model's)",
-  },
-  { long: 'seed', value: 'n', kind: 'integer', hasNoEffectWith: COUNT, help: 'Make sampling repeatable' },
-  {
-    long: 'stop',
-    value: 'text',
-    repeatable: true,
-    hasNoEffectWith: COUNT,
-    help: 'End the answer where this text would appear; repeat',
-  },
-  {
-    long: 'option',
-    short: 'O',
-    value: 'k=v',
-    repeatable: true,
-    hasNoEffectWith: COUNT,
-    help: 'Any other field of generationConfig, e.g. presencePenalty=0.5; repeat',
-  },
-]);
+const SAMPLING_FLAGS = under(
+  'Answer',
+  [
+    {
+      long: 'temperature',
+      value: 'number',
+      kind: 'number',
+      fallback: '1',
+      help: 'Sampling temperature, 0 to 2, for models that read it',
+    },
+    {
+      long: 'top-p',
+      value: 'number',
+      kind: 'number',
+      fallback: '0.95',
+      help: 'Nucleus sampling, 0 to 1, for models that read it',
+    },
+    {
+      long: 'top-k',
+      value: 'n',
+      kind: 'integer',
+      fallback: '40',
+      help: 'Sample from the k most likely tokens, for models that read it',
+    },
+    { long: 'max-output-tokens', value: 'n', kind: 'integer', help: "Limit of the answer (default: the model's)" },
+    { long: 'seed', value: 'n', kind: 'integer', help: 'Make sampling repeatable' },
+    { long: 'stop', value: 'text', repeatable: true, help: 'End the answer where this text would appear; repeat' },
+    {
+      long: 'option',
+      short: 'O',
+      value: 'k=v',
+      repeatable: true,
+      help: 'Any other field of generationConfig, e.g. presencePenalty=0.5; repeat',
+    },
+  ],
+  { hasNoEffectWith: COUNT },
+);
 
-const [THINKING_BUDGET_FLAG] = under('Answer', [
-  {
-    long: 'thinking-budget',
-    value: 'n',
-    kind: 'integer',
-    hasNoEffectWith: COUNT,
-    help: 'Tokens for thinking, for models that take a budget',
-  },
-]);
+const THINKING_BUDGET_FLAG = {
+  long: 'thinking-budget',
+  value: 'n',
+  kind: 'integer',
+  heading: 'Answer',
+  hasNoEffectWith: COUNT,
+  help: 'Tokens for thinking, for models that take a budget',
+} as const;
 
 const [OUTPUT_FORMAT_FLAG, OUTPUT_DIALECT_FLAG, SCHEMA_FLAG, OUTPUT_FILE_FLAG, SCREEN_READER_FLAG, DRY_RUN_FLAG] =
   under('Output', [
@@ -140,25 +127,23 @@ const [OUTPUT_FORMAT_FLAG, OUTPUT_DIALECT_FLAG, SCHEMA_FLAG, OUTPUT_FILE_FLAG, S
     },
   ]);
 
-const [SESSION_ID_FLAG] = under('Sessions', [
-  {
-    long: 'session-id',
-    value: 'name',
-    isOfficial: true,
-    hasNoEffectWith: COUNT,
-    help: 'Give the new session this id: letters, digits, - and _',
-  },
-]);
+const SESSION_ID_FLAG = {
+  long: 'session-id',
+  value: 'name',
+  isOfficial: true,
+  hasNoEffectWith: COUNT,
+  help: 'Give the new session this id: letters, digits, - and _',
+  heading: 'Sessions',
+} as const;
 
-const [TOOLS_FLAG] = under('Tools', [
-  {
-    long: 'tools',
-    value: 'set',
-    suggestions: TOOL_SUGGESTIONS,
-    fallback: 'none',
-    help: 'Tools for the model: none, read, edit, all, or names (list_directory,read_file,…)',
-  },
-]);
+const TOOLS_FLAG = {
+  long: 'tools',
+  value: 'set',
+  suggestions: TOOL_SUGGESTIONS,
+  fallback: 'none',
+  help: 'Tools for the model: none, read, edit, all, or names (list_directory,read_file,…)',
+  heading: 'Tools',
+} as const;
 
 export const CHAT_FLAGS = [
   { ...PROMPT_FLAG, help: 'The first prompt; same as the positional form, cannot be combined with it' },
