@@ -12,7 +12,7 @@ posixTest('menus open as commands and paths are typed, and nothing of them remai
   const chat = chatInTerminal(t, ['--demo'], { files: { 'notes.md': 'x', '日本語.txt': 'x', 'src/deep.ts': 'x' } });
   await chat.ready(1);
   chat.type('/');
-  await chat.shows(/❯ \/\n {2}\/help {6}List the commands\n[\s\S]*… \d+ more$/);
+  await chat.shows(/❯ \/\n {2}\/help +List the commands\n[\s\S]*… \d+ more$/);
   chat.type('mo');
   await chat.shows(/❯ \/mo\n {2}\/model {2}Choose the model[^\n]*$/);
   chat.type(ESC);

@@ -11,19 +11,14 @@ import { posixTest } from '../support/posix.ts';
 import { statesIn } from '../support/pty.ts';
 import type { TestScreen } from '../support/screen.ts';
 
-/** What is entered for a command, with what must have been said before so that it has something to do. */
+/** What is entered for a command, other than its name, with what must have been said before so that it has something to do. */
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
-  help: ['/help'],
-  keys: ['/keys'],
-  stats: ['/stats'],
-  context: ['/context'],
   model: ['/model', '/model gemini-2.5-pro'],
   system: ['/system', '/system 短く、日本語で答えてください', '/system -'],
   thoughts: ['/thoughts on'],
   tools: ['/tools', '/tools read_file off', '/tools read_file on'],
   approve: ['/approve', '/approve auto_edit'],
   verify: ['/verify', '/verify true', '/verify off'],
-  mcp: ['/mcp'],
   new: ['/save first', '/new'],
   clear: ['explain internationalisation, and its consequences for terminals', '/clear'],
   retry: ['안녕하세요', '/retry'],
@@ -34,13 +29,9 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   load: ['/load first'],
   export: ['/export talk.md'],
   file: ['/file hello.js', '/file -'],
-  edit: ['/edit'],
-  copy: ['/copy'],
   pipe: ['/pipe cat'],
   output: ['call list_directory {"dir_path":"."}', '/output'],
   diff: ['挨拶を日本語にして @hello.js', '/diff'],
-  undo: ['/undo'],
-  exit: ['/exit'],
 };
 
 /** Those that print lists of ours, in which a word stands on one row. */
@@ -85,8 +76,9 @@ async function enter({ type, until, screen }: Editing, line: string, columns: nu
   if (LISTS.has(line)) expect(brokenWords(screen, row + 1, columns), line).toEqual([]);
 }
 
-test('every slash command is tried', () => {
-  expect(Object.keys(ENTRIES).sort()).toEqual(COMMANDS.map(({ name }) => name).sort());
+test('what is entered is for commands that there are', () => {
+  const names = COMMANDS.map(({ name }) => name);
+  expect(Object.keys(ENTRIES).filter((name) => !names.includes(name))).toEqual([]);
 });
 
 posixTest.for([40, 80, 200])('every slash command, Japanese and Korean, in %i columns', async (columns, t) => {
@@ -97,7 +89,7 @@ posixTest.for([40, 80, 200])('every slash command, Japanese and Korean, in %i co
   });
   writeFileSync(join(chat.directory, 'hello.js'), 'console.log("Hello");\n');
   await chat.until(() => isPrompting(chat.screen, 0));
-  const others = COMMANDS.filter(({ name }) => name !== 'exit').flatMap(({ name }) => ENTRIES[name] ?? []);
+  const others = COMMANDS.filter(({ name }) => name !== 'exit').flatMap(({ name }) => ENTRIES[name] ?? `/${name}`);
   for (const line of [...PROMPTS, ...others]) await enter(chat, line, columns);
   chat.type('/exit\r');
   expect(await chat.ended).toBe(0);
