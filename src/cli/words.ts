@@ -1,20 +1,11 @@
 import type { Flag } from '../core/flag.ts';
 
-/** A piece of a command line, as it is written: what it means is for the reader of the pieces to say. */
-export type Piece<Named> =
+/** A piece of a command line; what it means is for the reader of the pieces to say. */
+type Piece<Named> =
   | { readonly kind: 'word'; readonly text: string }
-  | {
-      readonly kind: 'flag';
-      /** As it is typed, without a value: `--model`, `-m`. */
-      readonly name: string;
-      readonly flag: Named;
-      /** Absent: a switch, or a value that is missing. */
-      readonly value?: string;
-      /** The value, if there is one, is a part of the word itself: `--model=pro`, `-mpro`. */
-      readonly isJoined: boolean;
-    }
-  /** A flag that nobody knows, with all that is joined to it. */
-  | { readonly kind: 'unknown'; readonly text: string }
+  /** `name` is as typed: `--model`, `-m`. Without a value it is a switch, or its value is missing. */
+  | { readonly kind: 'flag'; readonly name: string; readonly flag: Named; readonly value: string | undefined }
+  | { readonly kind: 'unknown' }
   /** After `--`: words, whatever they look like. */
   | { readonly kind: 'rest'; readonly words: readonly string[] };
 
@@ -30,28 +21,23 @@ export function* readWords<Named>(
   for (let index = 0; index < argv.length; index += 1) {
     const text = argv[index] ?? '';
     if (text === '--') return yield { kind: 'rest', words: argv.slice(index + 1) };
-    if (!/^-./.test(text)) {
-      yield { kind: 'word', text };
-      continue;
-    }
-    for (const { name, joined } of cutFlags(text)) {
-      const flag = find(name);
-      if (flag === undefined) {
-        yield { kind: 'unknown', text };
-        break;
+    if (text === '-' || !text.startsWith('-')) yield { kind: 'word', text };
+    else {
+      for (const { name, joined } of cutFlags(text)) {
+        const flag = find(name);
+        if (flag === undefined) {
+          yield { kind: 'unknown' };
+          break;
+        }
+        const taking = takes(flag);
+        const isLetter = taking === false && !name.startsWith('--');
+        const isNext = taking !== false && joined === undefined;
+        if (isNext && !(taking === 'maybe' && argv[index + 1]?.startsWith('-'))) {
+          index += 1;
+          yield { kind: 'flag', name, flag, value: argv[index] };
+        } else yield { kind: 'flag', name, flag, value: isLetter ? undefined : joined };
+        if (!isLetter) break;
       }
-      const taking = takes(flag);
-      const isLong = name.startsWith('--');
-      if (taking === false && !isLong) {
-        yield { kind: 'flag', name, flag, isJoined: false };
-        continue;
-      }
-      const next = argv[index + 1];
-      const isNext = taking !== false && joined === undefined && !(taking === 'maybe' && next?.startsWith('-'));
-      if (isNext) index += 1;
-      const value = isNext ? next : joined;
-      yield { kind: 'flag', name, flag, isJoined: joined !== undefined, ...(value !== undefined && { value }) };
-      break;
     }
   }
 }
