@@ -1,5 +1,5 @@
-import type { Flag } from '../core/flag.ts';
-import { type Command, HEADINGS } from './table/command.ts';
+import { type Flag, HEADINGS } from '../core/flag.ts';
+import type { Command } from './table/command.ts';
 import { COMMON_FLAGS } from './table/flags.ts';
 
 const WIDTH = 80;

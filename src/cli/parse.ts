@@ -145,7 +145,7 @@ function requireOneArgument(words: readonly string[], here: readonly string[]): 
 
 function declareFlag(parser: Parser, flag: Flag): void {
   declareName(parser, flag, formatFlag(flag).trim());
-  const { short: _, ...other } = flag;
+  const other = { ...flag, short: undefined };
   for (const alias of flag.aliases ?? []) declareName(parser, flag, formatFlag({ ...other, long: alias }).trim());
 }
 

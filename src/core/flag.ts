@@ -50,7 +50,19 @@ export interface Flag {
   readonly handsOver?: { readonly takes: readonly string[]; readonly ignores: readonly string[] };
 }
 
-export type Heading = 'Model' | 'Prompt and input' | 'Rows' | 'Answer' | 'Output' | 'Tools' | 'Sessions' | 'General';
+/** In the order of help; a flag without one is under the last. */
+export const HEADINGS = [
+  'Model',
+  'Prompt and input',
+  'Rows',
+  'Answer',
+  'Output',
+  'Tools',
+  'Sessions',
+  'General',
+] as const;
+
+export type Heading = (typeof HEADINGS)[number];
 
 type Options = Readonly<Record<string, unknown>>;
 

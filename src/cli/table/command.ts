@@ -1,18 +1,6 @@
 import type { App } from '../../core/app.ts';
 import type { Flag, Heading } from '../../core/flag.ts';
 
-/** In the order of help; a flag without one is under the last. */
-export const HEADINGS: readonly Heading[] = [
-  'Model',
-  'Prompt and input',
-  'Rows',
-  'Answer',
-  'Output',
-  'Tools',
-  'Sessions',
-  'General',
-];
-
 /** These flags, with the heading that help shows them under, and what else they have in common. */
 export function under<const Flags extends readonly Flag[]>(
   heading: Heading,
