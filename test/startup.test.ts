@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, type TestContext, test } from 'vitest';
-import { fakeGemini, reply } from './support/fake-gemini.ts';
+import { fakeGemini, reply } from './support/gemini.ts';
 import { GMN, place } from './support/gmn.ts';
 
 /** What one run loads: our sources and bundled packages by V8's coverage, Node's own modules by its load list. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createGround, toSources } from '../../src/agent/grounding.ts';
-import { events, fakeGemini, finish, reply, type Scripted } from '../support/fake-gemini.ts';
+import { events, fakeGemini, finish, reply, type Scripted } from '../support/gemini.ts';
 import { clientOf } from './support.ts';
 
 const REQUEST = { model: 'gemini-test', generationConfig: { temperature: 0 } };

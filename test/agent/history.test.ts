@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { toContents } from '../../src/agent/history.ts';
 import type { Content, Part, StoredContent } from '../../src/core/content.ts';
 import { fuzz } from '../support/fuzz.ts';
-import { objection, type WirePart } from '../support/strict-gemini.ts';
+import { objection, type WirePart } from '../support/gemini-rules.ts';
 
 const SKIP = 'skip_thought_signature_validator';
 const LOST = { error: '[no answer was recorded]' };

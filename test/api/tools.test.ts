@@ -10,7 +10,7 @@ import type { Part } from '../../src/core/content.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { ModelRequest, Reply } from '../../src/core/model.ts';
 import { clientOf } from '../agent/support.ts';
-import { events, fakeGemini, finish, type Scripted } from '../support/fake-gemini.ts';
+import { events, fakeGemini, finish, type Scripted } from '../support/gemini.ts';
 import { KEY, keyIdentity, REQUEST } from './conversation.ts';
 
 const TOOLS = [{ functionDeclarations: [{ name: 'look', description: 'Looks.', parametersJsonSchema: {} }] }];

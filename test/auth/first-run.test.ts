@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { accountResponse, CANARY, codeAssistResponse, json, signedIn } from '../support/account.ts';
-import { failure, fakeGemini } from '../support/fake-gemini.ts';
+import { accountResponse, CANARY, codeAssistResponse, signedIn } from '../support/account.ts';
+import { failure, fakeGemini, json } from '../support/gemini.ts';
 
 const LOAD = '/v1internal:loadCodeAssist';
 const STREAM = '/v1internal:streamGenerateContent?alt=sse';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Account, accountResponse, denied, json, signedIn } from '../support/account.ts';
-import { fakeGemini, type Scripted } from '../support/fake-gemini.ts';
+import { type Account, accountResponse, denied, signedIn } from '../support/account.ts';
+import { fakeGemini, json, type Scripted } from '../support/gemini.ts';
 
 /** A refusal of Code Assist, and how it is explained. */
 interface Case {

@@ -3,16 +3,12 @@ import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { selectTools } from '../../src/tools/builtins.ts';
 import { pipedChat } from '../support/chat.ts';
-import { fakeGemini, reply, type SeenRequest } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply, type SeenRequest } from '../support/gemini.ts';
 import { type GmnOptions, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { fixtureServer } from '../support/mcp-place.ts';
 import { posixTest } from '../support/posix.ts';
 
 const BRIEF = 'You are gmn,';
-
-function call(name: string, args: object): object {
-  return { functionCall: { name, args } };
-}
 
 function systemText({ body }: SeenRequest): string {
   return body.systemInstruction?.parts[0].text;

@@ -5,11 +5,10 @@ import {
   CANARY,
   codeAssistResponse,
   denied,
-  json,
   signedIn,
   signInFile,
 } from '../support/account.ts';
-import { failure, fakeGemini, reply, type SeenRequest } from '../support/fake-gemini.ts';
+import { failure, fakeGemini, json, reply, type SeenRequest } from '../support/gemini.ts';
 
 const paths = (requests: readonly SeenRequest[]): readonly string[] => requests.map(({ path }) => path);
 const LOAD = '/v1internal:loadCodeAssist';

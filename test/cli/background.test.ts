@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { expect } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { gmnCommand, place, runGmn } from '../support/gmn.ts';
 import { mcpPlace } from '../support/mcp-place.ts';
 import { linuxTest, processesWith } from '../support/posix.ts';
@@ -12,7 +12,7 @@ import { linuxTest, processesWith } from '../support/posix.ts';
 const ALLOWED = ['--tools', 'run_shell_command', '--allowed-tools', 'run_shell_command'];
 
 function start(command: string): object {
-  return { functionCall: { name: 'run_shell_command', args: { command, is_background: true } } };
+  return call('run_shell_command', { command, is_background: true });
 }
 
 /** Ignores what asks it to end, with a child that does, too. */
@@ -63,7 +63,7 @@ linuxTest('a gmn that is killed takes what it runs in the background along', asy
 });
 
 linuxTest.for([
-  ['a call', (command: string) => [ALLOWED, { functionCall: { name: 'run_shell_command', args: { command } } }]],
+  ['a call', (command: string) => [ALLOWED, call('run_shell_command', { command })]],
   ['--verify', (command: string) => [['--tools', 'edit', '--verify', command], { text: 'Done.' }]],
 ] as const)('a gmn that is killed takes the command of %s along', async ([, scene], t) => {
   const mark = randomUUID();
@@ -115,10 +115,7 @@ linuxTest('in a chat a command goes on from turn to turn, and ends with the chat
   const gemini = await fakeGemini(t, [
     reply(start(`export MARK=${mark}; echo up; exec sleep 600`)),
     reply('one'),
-    reply(
-      { functionCall: { name: 'stop_command', args: { id: 1 } } },
-      start(`export MARK=${mark}; echo up; exec sleep 600`),
-    ),
+    reply(call('stop_command', { id: 1 }), start(`export MARK=${mark}; echo up; exec sleep 600`)),
     reply('two'),
   ]);
   const { stdout } = await pipedChat(t, ['x', '/tools glob off', 'y'], { args: ALLOWED, gemini });

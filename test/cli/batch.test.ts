@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { firstNotice, GMN_LINE, gmnCommand, isStandalone, place, runGmnIn } from '../support/gmn.ts';
+import { answerEach, events, failure, fakeGemini, finish } from '../support/gemini.ts';
+import { firstNotice, GMN_LINE, gmnCommand, isStandalone, parseLines, place, runGmnIn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
-import { refuse, rowServer } from '../support/row-server.ts';
 
 interface OutputLine {
   readonly id: string;
@@ -18,16 +18,14 @@ interface OutputLine {
 
 function readOutput(cwd: string, name = 'out.jsonl'): readonly OutputLine[] {
   const text = readFileSync(join(cwd, name), 'utf8');
-  return text
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  return parseLines(text);
 }
 
+const ECHO = answerEach((prompt) => `re: ${prompt}`);
 const OUT = ['--output-file', 'out.jsonl'];
 
 test('every row gets one line, and a row that cannot be asked is a failed one', async (t) => {
-  const server = await rowServer(t);
+  const server = await fakeGemini(t, ECHO);
   const rows = [
     '"hello @notes.txt"',
     '{"id":"sys","prompt":"with a system","system":"Be brief.","model":"gemini-2.5-pro"}',
@@ -57,7 +55,7 @@ test('every row gets one line, and a row that cannot be asked is a failed one', 
   expect(byIndex.get(0)).toMatchObject({ ok: true, response: 're: === shared.md ===\nfor all\n\nhello @notes.txt' });
   expect(byIndex.get(2)?.response).toContain('=== notes.txt ===\nthe notes\n\nread it');
   expect(byIndex.get(3)).toMatchObject({ id: 'turns', response: 're: c' });
-  const turns = JSON.parse(server.bodies.find((body) => body.includes('"role":"model"')) ?? '{}').contents;
+  const turns = server.requests.find(({ text }) => text.includes('"role":"model"'))?.body.contents;
   expect(turns.slice(0, 2).map(({ parts }: { parts: unknown }) => parts)).toEqual([[{ text: 'a' }], [{ text: 'b' }]]);
   expect(turns[2].parts).toEqual([
     { text: '=== shared.md ===\nfor all\n\n=== notes.txt ===\nthe notes' },
@@ -73,31 +71,28 @@ test('every row gets one line, and a row that cannot be asked is a failed one', 
     'the row has nothing to ask: neither "prompt" nor "contents" nor "files"',
     expect.stringContaining('line 11 is not JSON'),
   ]);
-  expect(server.bodies.some((body) => body.includes('private') || body.includes('KEY=1'))).toBe(false);
-  expect(server.connections()).toBeLessThanOrEqual(4);
+  expect(server.requests.some(({ text }) => /private|KEY=1/.test(text))).toBe(false);
+  expect(server.sockets.length).toBeLessThanOrEqual(4);
   const failed = readFileSync(join(setting.cwd, 'out.jsonl.failed.jsonl'), 'utf8');
   expect(failed).toContain('{"id":"secret","prompt":"x","files":[".env"]}\n');
   expect(failed).toContain('not json\n');
 });
 
 test('a conversation is asked with the words of -p; it has no place for a template, and the row says so', async (t) => {
-  const server = await rowServer(t);
+  const server = await fakeGemini(t, ECHO);
   const row = '{"id":"talk","contents":[{"role":"user","parts":[{"text":"the mail"}]}]}';
   const setting = place(t, { gemini: server, files: { 'in.jsonl': row, 'mood.md': 'How is {{city}}?' } });
   await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-p', 'Is it a complaint?']);
-  expect(JSON.parse(server.bodies[0] ?? '').contents[0].parts).toEqual([
-    { text: 'Is it a complaint?' },
-    { text: 'the mail' },
-  ]);
+  expect(server.requests[0]?.parts).toEqual([{ text: 'Is it a complaint?' }, { text: 'the mail' }]);
   await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '--restart', '--template', 'mood.md']);
   expect(readOutput(setting.cwd)).toMatchObject([
     { ok: false, error: { message: 'the row has "contents", in which --template has no place' } },
   ]);
-  expect(server.bodies).toHaveLength(1);
+  expect(server.requests).toHaveLength(1);
 });
 
 test('rows that cannot be read are corrected in the input, and are then no failed rows any more', async (t) => {
-  const server = await rowServer(t);
+  const server = await fakeGemini(t, ECHO);
   const setting = place(t, { gemini: server });
   const run = async (...words: string[]) => {
     const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', ...words, ...OUT]);
@@ -136,10 +131,13 @@ test('rows that cannot be read are corrected in the input, and are then no faile
 });
 
 test('a template is filled with the columns of a CSV, the answer checked against a schema, a bad one asked for again', async (t) => {
-  const server = await rowServer(t, (prompt) => {
-    if (prompt.includes('does not match')) return '{"mood":"good"}';
-    return prompt.includes('Paris') ? '{"mood":"good"}' : 'I feel fine';
-  });
+  const server = await fakeGemini(
+    t,
+    answerEach((prompt) => {
+      if (prompt.includes('does not match')) return '{"mood":"good"}';
+      return prompt.includes('Paris') ? '{"mood":"good"}' : 'I feel fine';
+    }),
+  );
   const setting = place(t, {
     gemini: server,
     files: {
@@ -161,7 +159,7 @@ test('a template is filled with the columns of a CSV, the answer checked against
     ['a', { mood: 'good' }],
     ['b', { mood: 'good' }],
   ]);
-  expect(server.prompts.toSorted()).toEqual([
+  expect(server.requests.map(({ prompt }) => prompt).toSorted()).toEqual([
     'How is Paris in May?',
     'How is Rome, Italy in May?',
     expect.stringContaining('does not match the JSON Schema'),
@@ -183,7 +181,7 @@ test('a template is filled with the columns of a CSV, the answer checked against
 });
 
 test('a file per row, and lines of stdin, in the order of the input', async (t) => {
-  const server = await rowServer(t);
+  const server = await fakeGemini(t, ECHO);
   const files = {
     'src/a.ts': 'one',
     'src/b/c.ts': 'two',
@@ -213,11 +211,14 @@ test('Ctrl+C finishes what is in flight, says so with 130, and the next run does
     release = resolve;
   });
   let onFirst = (): void => {};
-  const server = await rowServer(t, async (prompt, count) => {
-    if (count === 4) onFirst();
-    if (count <= 4) await released;
-    return `re: ${prompt}`;
-  });
+  const server = await fakeGemini(
+    t,
+    answerEach(async (prompt, count) => {
+      if (count === 4) onFirst();
+      if (count <= 4) await released;
+      return `re: ${prompt}`;
+    }),
+  );
   const input = Array.from({ length: 20 }, (_, at) => `"p${at}"\n`).join('');
   const setting = place(t, { gemini: server, files: { 'in.jsonl': input } });
   const child = spawn(...gmnCommand(['batch', 'in.jsonl', ...OUT]), {
@@ -235,26 +236,20 @@ test('Ctrl+C finishes what is in flight, says so with 130, and the next run does
   expect(exitCode).toBe(130);
   expect(stderr).toContain('Run the same command again: it continues where it stopped.');
   expect(readOutput(setting.cwd)).toHaveLength(4);
-  expect(server.prompts).toHaveLength(4);
+  expect(server.requests).toHaveLength(4);
   expect((await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-q'])).exitCode).toBe(0);
   expect(readOutput(setting.cwd)).toHaveLength(20);
-  expect(server.prompts).toHaveLength(20);
+  expect(server.requests).toHaveLength(20);
 });
 
 test('a quota of the day ends the run with 3 and the time to go on; a full disk with what to do', async (t) => {
-  const server = await rowServer(t, (prompt, count, response) => {
-    if (count <= 5) return `re: ${prompt}`;
-    return refuse(response, 429, {
-      status: 'RESOURCE_EXHAUSTED',
-      message: 'Quota exceeded',
-      details: [
-        {
-          '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
-          violations: [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel', quotaValue: '5' }],
-        },
-      ],
-    });
-  });
+  const violations = [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel', quotaValue: '5' }];
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations }];
+  const spent = failure(429, 'RESOURCE_EXHAUSTED', 'Quota exceeded', details);
+  const server = await fakeGemini(
+    t,
+    answerEach((prompt, count) => (count <= 5 ? `re: ${prompt}` : spent)),
+  );
   const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n"b"\n"c"\n"d"\n"e"\n"f"\n"g"\n"h"\n' } });
   const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT]);
   expect(exitCode).toBe(3);
@@ -264,7 +259,10 @@ test('a quota of the day ends the run with 3 and the time to go on; a full disk 
 });
 
 test.skipIf(process.platform === 'win32')('a disk that is full loses nothing that was written', async (t) => {
-  const server = await rowServer(t, () => 'x'.repeat(400));
+  const server = await fakeGemini(
+    t,
+    answerEach(() => 'x'.repeat(400)),
+  );
   const input = Array.from({ length: 60 }, (_, at) => `"p${at}"\n`).join('');
   const setting = place(t, { gemini: server, files: { 'in.jsonl': input } });
   const shell = `ulimit -f 16; trap '' XFSZ; exec ${GMN_LINE} batch in.jsonl --output-file out.jsonl`;
@@ -332,9 +330,9 @@ test.skipIf(isStandalone)('--estimate counts a sample and asks nothing', async (
 });
 
 test('a wait that the service asks for is said in a pipe; one of a day ends the run, with 3', async (t) => {
-  const server = await rowServer(t, (prompt, _count, response) => {
-    response.setHeader('retry-after', prompt === 'a' ? '86400' : '45');
-    return refuse(response, 429, { status: 'RESOURCE_EXHAUSTED', message: 'Slow down.' });
+  const server = await fakeGemini(t, (response, request) => {
+    response.setHeader('retry-after', request.prompt === 'a' ? '86400' : '45');
+    return failure(429, 'RESOURCE_EXHAUSTED', 'Slow down.')(response, request);
   });
   const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n', 'other.jsonl': '"b"\n' } });
   const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT]);
@@ -345,7 +343,7 @@ test('a wait that the service asks for is said in a pipe; one of a day ends the 
 });
 
 test('--max-cost shortens answers and stops, a higher one goes on, and what was paid is in the usage log', async (t) => {
-  const server = await rowServer(t);
+  const server = await fakeGemini(t, ECHO);
   // An answer has 2 tokens, which are $0.002.
   const prices = { 'gemini-2.5-flash': { input: 0, output: 1000 } };
   const setting = place(t, {
@@ -357,7 +355,7 @@ test('--max-cost shortens answers and stops, a higher one goes on, and what was 
   const stopped = await runGmnIn(t, setting, [...words, '--max-cost', '0.2615']);
   expect(stopped.exitCode).toBe(1);
   expect(stopped.stderr).toMatch(/stopped at --max-cost: \$0\.006 of \$0\.26 is spent.*\n.*higher --max-cost/);
-  const limits = server.bodies.map((body) => JSON.parse(body).generationConfig.maxOutputTokens);
+  const limits = server.requests.map(({ body }) => body.generationConfig.maxOutputTokens);
   expect(limits).toEqual([261, 259, 257]);
   expect((await runGmnIn(t, setting, [...words, '--max-cost', '1000'])).exitCode).toBe(0);
   expect(readOutput(setting.cwd)).toHaveLength(5);
@@ -372,13 +370,15 @@ test('--max-cost shortens answers and stops, a higher one goes on, and what was 
 test('rows that fail with a count are paid for: they use up --max-cost, and are in the usage log', async (t) => {
   const usageMetadata = { promptTokenCount: 5, candidatesTokenCount: 100, totalTokenCount: 105 };
   const endings = ['MAX_TOKENS', 'SAFETY', 'RECITATION'];
-  const server = await rowServer(t, (_prompt, count, response) => {
-    const candidates = [{ finishReason: endings[count % 3] }];
-    const chunk = { candidates, usageMetadata, modelVersion: 'gemini-2.5-flash' };
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(`data: ${JSON.stringify(chunk)}\r\n\r\n`);
-    return undefined;
+  const ending = (count: number) => ({
+    ...finish(),
+    usageMetadata,
+    candidates: [{ finishReason: endings[count % 3] }],
   });
+  const server = await fakeGemini(
+    t,
+    answerEach((_, count) => events([ending(count)])),
+  );
   // $0.1 for each row.
   const prices = { 'gemini-2.5-flash': { input: 0, output: 1000 } };
   const setting = place(t, {
@@ -387,7 +387,7 @@ test('rows that fail with a count are paid for: they use up --max-cost, and are 
     home: { '.gmn/config.json': JSON.stringify({ prices }) },
   });
   const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '--max-cost', '0.7']);
-  expect([exitCode, server.prompts.length]).toEqual([1, 5]);
+  expect([exitCode, server.requests.length]).toEqual([1, 5]);
   expect(stderr).toContain('stopped at --max-cost: $0.50 of $0.70 is spent');
   const [line = ''] = readFileSync(join(setting.home, '.gmn/usage.jsonl'), 'utf8').match(/.+/g) ?? [];
   expect(JSON.parse(line)).toMatchObject({ kind: 'batch', calls: [{ usage: { candidatesTokenCount: 500 } }] });
@@ -395,7 +395,10 @@ test('rows that fail with a count are paid for: they use up --max-cost, and are 
 
 // Input and output share the window of the second, so its requests pass through one more function.
 test.for(['gemini-2.5-flash', 'gemini-4-carbon'])('a failed row has its price, too: %s', async (model, t) => {
-  const server = await rowServer(t, () => 'not JSON');
+  const server = await fakeGemini(
+    t,
+    answerEach(() => 'not JSON'),
+  );
   const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n' } });
   const words = ['batch', 'in.jsonl', '-m', model, '--output-schema', '{"type":"object"}', '--retries', '0'];
   const { exitCode, stdout } = await runGmnIn(t, setting, [...words, ...OUT, '--json']);
@@ -405,7 +408,10 @@ test.for(['gemini-2.5-flash', 'gemini-4-carbon'])('a failed row has its price, t
 });
 
 test('a terminal has one live line; Ctrl+C twice stops at once, and nothing that was answered is lost', async (t) => {
-  const server = await rowServer(t, (prompt) => (prompt === 'never' ? undefined : 'yes'));
+  const server = await fakeGemini(
+    t,
+    answerEach((prompt) => (prompt === 'never' ? undefined : 'yes')),
+  );
   const at = place(t, { gemini: server, files: { 'in.jsonl': '"now"\n"never"\n' } });
   const terminal = runInTerminal(t, ['batch', 'in.jsonl', '-m', 'gemini-2.5-flash', ...OUT], { at });
   await terminal.until(/\r\u001b\[K1\/2 · 100 % ok · .*\$0\.\d+/);

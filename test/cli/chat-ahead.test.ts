@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { emulator } from '../support/emulator.ts';
-import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
 import { gate } from '../support/gate.ts';
+import { call, chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/gemini.ts';
 import { posixTest } from '../support/posix.ts';
 
 const CTRL_D = '\u0004';
@@ -69,10 +69,10 @@ posixTest('what is typed while a !command runs is seen below its output, and is 
 
 posixTest('a question rings, has the window to itself, and what was typed before it is still there', async (t) => {
   const asked = gate();
-  const call = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'x' } } };
+  const made = call('write_file', { file_path: 'a.txt', content: 'x' });
   const slow: Scripted = async (response, request) => {
     await asked.opened;
-    return reply(call)(response, request);
+    return reply(made)(response, request);
   };
   const gemini = await fakeGemini(t, [slow, reply('as you like')]);
   const settings = JSON.stringify({ general: { enableNotifications: true } });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
-import { failure, fakeGemini, reply } from '../support/fake-gemini.ts';
+import { failure, fakeGemini, reply } from '../support/gemini.ts';
 import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { BUILT_IN_TEMPLATES } from '../../src/config/builtin-templates.ts';
 import { ALIASES, MODELS } from '../../src/models/table.ts';
-import { codeAssistResponse, json } from '../support/account.ts';
+import { codeAssistResponse } from '../support/account.ts';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, json, reply } from '../support/gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 import { listSet } from '../support/tool-sets.ts';
 
@@ -133,7 +133,7 @@ test('/tools lists the tools and turns them on and off', async (t) => {
 
 test('the steps of a task are a checklist in a chat', async (t) => {
   const todos = [{ description: 'look', status: 'in_progress' }];
-  const gemini = await fakeGemini(t, [reply({ functionCall: { name: 'write_todos', args: { todos } } }), reply('ok')]);
+  const gemini = await fakeGemini(t, [reply(call('write_todos', { todos })), reply('ok')]);
   const { stderr } = await pipedChat(t, ['x'], { gemini });
   expect(stderr).toContain('✓ write_todos · 0 of 1 done\n  [>] look\n');
 });

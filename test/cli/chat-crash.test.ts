@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
-import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
+import { objection, type WirePart } from '../support/gemini-rules.ts';
 import { gmnCommand, isStandalone, place } from '../support/gmn.ts';
 import { isWindows, posixTest } from '../support/posix.ts';
-import { objection, type WirePart } from '../support/strict-gemini.ts';
 
 const CALL = { functionCall: { id: 'c1', name: 'list_directory', args: { dir_path: '.' } }, thoughtSignature: 'c2ln' };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
-import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
 import { posixTest } from '../support/posix.ts';
 
 const CTRL_C = '\u0003';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 
 test('/export writes the session, and never over a file', async (t) => {
@@ -105,7 +105,7 @@ test('/diff shows what tools changed, /undo undoes the last turn, and the model 
 });
 
 test('/save of a chat that was not saved keeps what /diff and /undo know', async (t) => {
-  const write = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'one\n' } } };
+  const write = call('write_file', { file_path: 'a.txt', content: 'one\n' });
   const gemini = await fakeGemini(t, [reply(write), reply('a')]);
   const { stderr } = await pipedChat(t, ['x', '/save kept', '/diff', '/undo', '/new', '/undo'], {
     gemini,

@@ -1,7 +1,7 @@
 import { expect, type TestContext } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { type ChatTerminal, chatInTerminal } from '../support/chat-terminal.ts';
-import { failure, fakeGemini, reply } from '../support/fake-gemini.ts';
+import { failure, fakeGemini, reply } from '../support/gemini.ts';
 import { posixTest } from '../support/posix.ts';
 
 /** What a terminal would obey: a title, a colour, the clipboard, a wiped screen; 7 bit, 8 bit, bidi. */

@@ -5,8 +5,8 @@ import { KEY_TABLE } from '../../src/chat/commands/general.ts';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
-import { fakeGemini, reply, type Scripted } from '../support/fake-gemini.ts';
 import { gate } from '../support/gate.ts';
+import { call, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
 import { posixTest } from '../support/posix.ts';
 
 const CTRL_D = '\u0004';
@@ -40,8 +40,8 @@ posixTest('what is typed during an answer stands in the line after it', async (t
 });
 
 posixTest('Ctrl+Z where nobody could bring the chat back changes nothing, at a question neither', async (t) => {
-  const call = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'x' } } };
-  const gemini = await fakeGemini(t, [reply(call), reply('as you like')]);
+  const made = call('write_file', { file_path: 'a.txt', content: 'x' });
+  const gemini = await fakeGemini(t, [reply(made), reply('as you like')]);
   const chat = chatInTerminal(t, [], { gemini });
   await chat.until(/❯ /);
   chat.type('wri');
@@ -60,8 +60,8 @@ posixTest('Ctrl+Z where nobody could bring the chat back changes nothing, at a q
 });
 
 posixTest('a paste that a question cuts off is kept as far as it had come, and the keys work after it', async (t) => {
-  const call = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'x' } } };
-  const gemini = await fakeGemini(t, [reply(call), reply('as you like'), reply('I see')]);
+  const made = call('write_file', { file_path: 'a.txt', content: 'x' });
+  const gemini = await fakeGemini(t, [reply(made), reply('as you like'), reply('I see')]);
   const chat = chatInTerminal(t, [], { gemini });
   await chat.until(/❯ /);
   chat.type(`write\r${ESC}[200~half a`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listPicturePaths } from '../../src/chat/pictures.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { fakeGemini, reply } from '../support/gemini.ts';
 import { posixTest } from '../support/posix.ts';
 
 const CTRL_D = '\u0004';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
-import { chunk, events, fakeGemini, finish, reply } from '../support/fake-gemini.ts';
+import { chunk, events, fakeGemini, finish, reply } from '../support/gemini.ts';
 import { gmnCommand, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 

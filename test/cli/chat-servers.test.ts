@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { pipedChat } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 import { fixtureServer } from '../support/mcp-place.ts';
 import { posixTest } from '../support/posix.ts';
@@ -30,11 +30,7 @@ test('/mcp lists every server with its state and its tools', async (t) => {
 
 posixTest('/mcp reload has the servers of the settings as they are now, and what these offer now', async (t) => {
   const tools = (includeTools: readonly string[]) => ({ memo: { ...MEMO, trust: true, includeTools } });
-  const gemini = await fakeGemini(t, [
-    reply('a'),
-    reply({ functionCall: { name: 'add', args: { a: 1, b: 2 } } }),
-    reply('b'),
-  ]);
+  const gemini = await fakeGemini(t, [reply('a'), reply(call('add', { a: 1, b: 2 })), reply('b')]);
   const { stdout, stderr } = await pipedChat(
     t,
     ['x', '!cp more.json "$HOME/.gemini/settings.json"', '/mcp reload', 'y', '/mcp relaod'],
@@ -83,10 +79,7 @@ posixTest('/mcp reload asks a server of the same definition for its tools again'
 });
 
 posixTest('/mcp reload that cannot read the servers leaves those there are at work', async (t) => {
-  const gemini = await fakeGemini(t, [
-    reply({ functionCall: { name: 'echo', args: { message: 'still' } } }),
-    reply('b'),
-  ]);
+  const gemini = await fakeGemini(t, [reply(call('echo', { message: 'still' })), reply('b')]);
   const { stdout, stderr } = await pipedChat(t, ['!echo "{ broken" > servers.json', '/mcp reload', '/mcp', 'y'], {
     gemini,
     args: ['--mcp-config', 'servers.json', '--allowed-tools', 'echo'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { fakeGemini, reply } from '../support/gemini.ts';
 
 const FLASH = 'gemini-2.5-flash';
 const PRO = 'gemini-2.5-pro';

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { emulator } from '../support/emulator.ts';
-import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { call, chunk, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
 import { posixTest } from '../support/posix.ts';
 
 const CTRL_C = '\u0003';
@@ -144,8 +144,8 @@ posixTest(
 );
 
 posixTest('q at a question stops the turn, and the pending call is answered', async (t) => {
-  const call = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'x' } } };
-  const gemini = await fakeGemini(t, [reply(call), reply('as you like')]);
+  const made = call('write_file', { file_path: 'a.txt', content: 'x' });
+  const gemini = await fakeGemini(t, [reply(made), reply('as you like')]);
   const chat = chatInTerminal(t, [], { gemini });
   await chat.until(/❯ /);
   chat.enter('write');
@@ -166,8 +166,8 @@ posixTest.for([
   ['q', 'q'],
   ['Ctrl+C', CTRL_C],
 ] as const)('%s at a question sends nothing of what was typed before: it stands in the line', async ([, key], t) => {
-  const call = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'x' } } };
-  const gemini = await fakeGemini(t, [reply(call), reply('as you like')]);
+  const made = call('write_file', { file_path: 'a.txt', content: 'x' });
+  const gemini = await fakeGemini(t, [reply(made), reply('as you like')]);
   const chat = chatInTerminal(t, [], { gemini });
   await chat.until(/❯ /);
   chat.type('write\rnext prompt\r');

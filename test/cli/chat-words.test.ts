@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 const CTRL_D = '\u0004';
 const CTRL_G = '\u0007';
-const WRITE = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'one\n' } } };
+const WRITE = call('write_file', { file_path: 'a.txt', content: 'one\n' });
 
 test('/undo says that the last turn changed nothing, and again it puts back what one before it changed', async (t) => {
   const gemini = await fakeGemini(t, [reply(WRITE), reply('a'), reply('b')]);

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
-import { chunk, events, failure, fakeGemini, finish, reply, type Scripted } from '../support/fake-gemini.ts';
+import { call, chunk, events, failure, fakeGemini, finish, reply, type Scripted } from '../support/gemini.ts';
 import { gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { listSet } from '../support/tool-sets.ts';
@@ -95,8 +95,8 @@ test('a mentioned file is announced and goes along', async (t) => {
 });
 
 test('tools that write are offered, and denied where nobody can be asked; each call has its line', async (t) => {
-  const call = { functionCall: { name: 'write_file', args: { file_path: 'new.txt', content: 'x\n' } } };
-  const gemini = await fakeGemini(t, [reply(call), reply('I may not.')]);
+  const made = call('write_file', { file_path: 'new.txt', content: 'x\n' });
+  const gemini = await fakeGemini(t, [reply(made), reply('I may not.')]);
   const { stdout, stderr } = await pipedChat(t, ['write it'], { gemini });
   const names = gemini.requests[0]?.body.tools[0].functionDeclarations.map(({ name }: { name: string }) => name);
   expect(names).toEqual(listSet('edit'));

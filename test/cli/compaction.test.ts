@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { estimateTokens } from '../../src/core/usage.ts';
 import { serve } from '../mcp/server/support.ts';
 import {
+  call,
   chunk,
   events,
   failure,
@@ -14,10 +15,10 @@ import {
   type Scripted,
   type SeenRequest,
   sse,
-} from '../support/fake-gemini.ts';
+} from '../support/gemini.ts';
+import type { WirePart } from '../support/gemini-rules.ts';
 import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
-import type { WirePart } from '../support/strict-gemini.ts';
 
 /** One hundredth of the window: 10,485 tokens. */
 const SETTINGS = { '.gemini/settings.json': JSON.stringify({ model: { compressionThreshold: 0.01 } }) };
@@ -44,7 +45,7 @@ function reply(...parts: readonly (string | object)[]): Scripted {
 }
 
 function read(path: string): object {
-  return { functionCall: { name: 'read_file', args: { file_path: path } } };
+  return call('read_file', { file_path: path });
 }
 
 function partsOf({ body }: SeenRequest): readonly WirePart[] {

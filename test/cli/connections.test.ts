@@ -1,79 +1,40 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { describe, expect, type TestContext, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SELF_SIGNED } from '../api/certificates.ts';
 import { answerTo, httpPeer } from '../mcp/client/http-peer.ts';
 import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
-import { reply } from '../support/fake-gemini.ts';
+import { call, type FakeGemini, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
 import { gmnCommand, isStandalone, place, runGmn } from '../support/gmn.ts';
-
-interface Counted {
-  readonly url: string;
-  readonly sockets: readonly Socket[];
-  /** The same below TLS. */
-  readonly rawSockets: readonly Socket[];
-  readonly requests: () => number;
-  /** Resolves with the first connection, for TLS after its handshake. */
-  readonly connected: Promise<unknown>;
-}
-
-type Respond = (response: ServerResponse, count: number) => void;
-
-/** A model that keeps connections, and counts them. */
-async function countingModel(t: TestContext, respond: Respond, { isTls = false } = {}): Promise<Counted> {
-  const sockets: Socket[] = [];
-  const rawSockets: Socket[] = [];
-  let requests = 0;
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    for await (const _ of request);
-    requests += 1;
-    respond(response, requests);
-  };
-  const server = isTls ? createTlsServer(SELF_SIGNED, handle) : createServer(handle);
-  const connection = isTls ? 'secureConnection' : 'connection';
-  server.on(connection, (socket: Socket) => sockets.push(socket.on('error', () => {})));
-  server.on('connection', (socket: Socket) => rawSockets.push(socket));
-  const connected = once(server, connection);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const host = `${isTls ? 'https://localhost' : 'http://127.0.0.1'}:${(server.address() as AddressInfo).port}`;
-  return { url: host, sockets, rawSockets, requests: () => requests, connected };
-}
 
 const NUMBERS = Array.from({ length: 12 }, (_, index) => index + 1);
 const FILES = Object.fromEntries(NUMBERS.map((n) => [`${n}.txt`, `${n}`]));
 const TRUSTING = { files: { 'ca.pem': SELF_SIGNED.cert, ...FILES }, env: { NODE_EXTRA_CA_CERTS: 'ca.pem' } };
-const read = (n: number) => ({ functionCall: { name: 'read_file', args: { file_path: `${n}.txt` } } });
-const ask = (response: ServerResponse, part: string | object): void =>
-  void reply(part)(response, { method: '', path: '', headers: {}, body: {} });
-
+const read = (n: number) => reply(call('read_file', { file_path: `${n}.txt` }));
 /** Calls a tool twelve times, then answers. */
-const TOOL_TURN: Respond = (response, count) => ask(response, count <= 12 ? read(count) : 'done');
+const TOOL_TURN = [...NUMBERS.map(read), reply('done')];
+const TLS = { tls: SELF_SIGNED };
+/** The server ends the connection with its answer. */
+const closing =
+  (scripted: Scripted): Scripted =>
+  (response, request) => {
+    response.setHeader('connection', 'close');
+    return scripted(response, request);
+  };
 
 describe.skipIf(isStandalone)('connections', () => {
   test.for([true, false])('a turn of twelve tool calls makes one connection (TLS: %s)', async (isTls, t) => {
-    const model = await countingModel(t, TOOL_TURN, { isTls });
+    const model = await fakeGemini(t, TOOL_TURN, isTls ? TLS : {});
     const gmn = await runGmn(t, ['--tools', 'read', 'go'], { gemini: model, ...TRUSTING });
     expect(gmn).toMatchObject({ exitCode: 0, stdout: 'done\n' });
-    expect([model.requests(), model.sockets.length]).toEqual([13, 1]);
+    expect(model.sockets).toHaveLength(1);
     await expect.poll(() => model.sockets.every(({ destroyed }) => destroyed)).toBe(true);
   });
 
   test('a chat without a connection opens one at the first key of an entry, not at Enter', async (t) => {
-    const model = await countingModel(t, (response) => {
-      response.setHeader('connection', 'close');
-      ask(response, 'done');
-    });
+    const model = await fakeGemini(t, [closing(reply('done')), closing(reply('done'))]);
     const chat = chatInTerminal(t, ['--no-session'], { gemini: model });
     await chat.ready(1);
     chat.enter('one');
@@ -81,25 +42,22 @@ describe.skipIf(isStandalone)('connections', () => {
     const before = model.sockets.length;
     chat.type('t');
     await expect.poll(() => model.sockets.length).toBe(before + 1);
-    expect(model.requests()).toBe(1);
+    expect(model.requests.length).toBe(1);
     chat.enter('wo');
     await chat.until(/done[\s\S]*❯[\s\S]*done/);
-    expect([model.requests(), model.sockets.length]).toEqual([2, before + 1]);
+    expect([model.requests.length, model.sockets.length]).toEqual([2, before + 1]);
     chat.enter('/exit');
     await chat.ended;
   });
 
   test('a server that keeps no connection is connected to anew, and its TLS session is resumed', async (t) => {
     const resumed: boolean[] = [];
-    const model = await countingModel(
-      t,
-      (response, count) => {
+    const noting = (scripted: Scripted) =>
+      closing((response, request) => {
         resumed.push((response.socket as TLSSocket).isSessionReused());
-        response.setHeader('connection', 'close');
-        ask(response, count <= 2 ? read(count) : 'done');
-      },
-      { isTls: true },
-    );
+        return scripted(response, request);
+      });
+    const model = await fakeGemini(t, [read(1), read(2), reply('done')].map(noting), TLS);
     const gmn = await runGmn(t, ['--tools', 'read', 'go'], { gemini: model, ...TRUSTING });
     expect(gmn).toMatchObject({ exitCode: 0, stdout: 'done\n' });
     expect(resumed).toEqual([false, true, true]);
@@ -107,67 +65,66 @@ describe.skipIf(isStandalone)('connections', () => {
 
   test('a TLS session is resumed no more once its connection failed', async (t) => {
     const resumed: boolean[] = [];
-    const model: Counted = await countingModel(
-      t,
-      (response, count) => {
+    const noting = (scripted: Scripted) =>
+      closing((response, request) => {
         resumed.push((response.socket as TLSSocket).isSessionReused());
-        if (count === 2) return void model.rawSockets.at(-1)?.resetAndDestroy();
-        response.setHeader('connection', 'close');
-        ask(response, count === 1 ? read(1) : 'done');
-      },
-      { isTls: true },
-    );
+        return scripted(response, request);
+      });
+    const reset: Scripted = () => void model.rawSockets.at(-1)?.resetAndDestroy();
+    const model: FakeGemini = await fakeGemini(t, [read(1), reset, reply('done')].map(noting), TLS);
     const gmn = await runGmn(t, ['--tools', 'read', 'go'], { gemini: model, ...TRUSTING });
     expect(gmn).toMatchObject({ exitCode: 0, stdout: 'done\n', stderr: expect.stringContaining('retry 1') });
     expect(resumed).toEqual([false, true, false]);
   });
 
   test('a server that hangs up after every answer, without a word, costs no error', async (t) => {
-    const model = await countingModel(t, (response, count) => {
-      const { socket } = response;
-      response.on('finish', () => socket?.destroySoon());
-      TOOL_TURN(response, count);
-    });
+    const leaving = (scripted: Scripted): Scripted => {
+      return (response, request) => {
+        const { socket } = response;
+        response.on('finish', () => socket?.destroySoon());
+        return scripted(response, request);
+      };
+    };
+    const model = await fakeGemini(t, TOOL_TURN.map(leaving));
     const gmn = await runGmn(t, ['--tools', 'read', 'go'], { gemini: model, ...TRUSTING });
     expect(gmn).toMatchObject({ exitCode: 0, stdout: 'done\n', stderr: expect.not.stringContaining('retry') });
-    expect(model.requests()).toBe(13);
   });
 
   test('the second turn of a chat makes no new connection', async (t) => {
-    const model = await countingModel(t, (response, count) => ask(response, `answer ${count}`));
+    const model = await fakeGemini(t, [reply('answer 1'), reply('answer 2'), reply('answer 3')]);
     const { stdout, exitCode } = await pipedChat(t, ['one', 'two', 'three'], { gemini: model });
     expect(stdout).toContain('answer 3');
-    expect([exitCode, model.requests(), model.sockets.length]).toEqual([0, 3, 1]);
+    expect([exitCode, model.requests.length, model.sockets.length]).toEqual([0, 3, 1]);
   });
 
   test('the second call of mcp serve makes no new connection', async (t) => {
-    const model = await countingModel(t, (response, count) => ask(response, `answer ${count}`));
+    const model = await fakeGemini(t, [reply('answer 1'), reply('answer 2')]);
     const server = await serve(t, { gemini: model });
     for (const n of [1, 2]) {
       expect((await server.call('generate_text', { prompt: 'Hi' })).content[0].text).toBe(`answer ${n}`);
     }
-    expect([model.requests(), model.sockets.length]).toEqual([2, 1]);
+    expect([model.requests.length, model.sockets.length]).toEqual([2, 1]);
     // An idle connection does not keep the process alive.
     expect(await server.end()).toBe(0);
     await expect.poll(() => model.sockets.every(({ destroyed }) => destroyed)).toBe(true);
   });
 
   test('the handshake is over before stdin ends', async (t) => {
-    const model = await countingModel(t, (response) => ask(response, 'done'), { isTls: true });
+    const model = await fakeGemini(t, [reply('done')], TLS);
     const { cwd, env } = place(t, { gemini: model, ...TRUSTING });
     const child = spawn(...gmnCommand(['what is this?']), { cwd, env, stdio: ['pipe', 'pipe', 'inherit'] });
     t.onTestFinished(() => void child.kill('SIGKILL'));
     child.stdin.write('first half, ');
     await model.connected;
-    expect(model.requests()).toBe(0);
+    expect(model.requests.length).toBe(0);
     child.stdin.end('second half');
     let stdout = '';
     for await (const text of child.stdout.setEncoding('utf8')) stdout += text;
-    expect([stdout, model.requests(), model.sockets.length]).toEqual(['done\n', 1, 1]);
+    expect([stdout, model.requests.length, model.sockets.length]).toEqual(['done\n', 1, 1]);
   });
 
   test('--dry-run connects to nobody', async (t) => {
-    const model = await countingModel(t, () => {});
+    const model = await fakeGemini(t, []);
     expect((await runGmn(t, ['--dry-run', 'hi'], { gemini: model })).exitCode).toBe(0);
     expect(model.sockets).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
-import { events, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { call, events, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
@@ -17,7 +17,7 @@ function billed(usageMetadata: object, part: object = { text: 'Hi.' }, modelVers
   return events([{ candidates, usageMetadata, modelVersion }]);
 }
 
-const READ = { functionCall: { name: 'read_file', args: { file_path: 'a.txt' } } };
+const READ = call('read_file', { file_path: 'a.txt' });
 const files = { 'a.txt': 'hello' };
 
 test('a run costs what its model calls cost, each at the rates of its own prompt', async (t) => {
@@ -33,7 +33,7 @@ test('a run costs what its model calls cost, each at the rates of its own prompt
 
 test('the calls of a search count, and so does a second try for a schema', async (t) => {
   const usage = { promptTokenCount: 1000, candidatesTokenCount: 100 };
-  const search = { functionCall: { name: 'google_web_search', args: { query: 'x' } } };
+  const search = call('google_web_search', { query: 'x' });
   const gemini = await fakeGemini(t, [
     billed(usage, search, 'gemini-3.5-flash'),
     billed(usage, { text: 'found' }, 'gemini-3.5-flash'),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fakeGemini, type Scripted } from '../support/fake-gemini.ts';
+import { fakeGemini, type Scripted } from '../support/gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 
 const counted: Scripted = (response) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { pipedChat } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { fakeGemini, reply } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 

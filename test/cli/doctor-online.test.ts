@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { account, json } from '../support/account.ts';
-import { failure, fakeGemini, type Scripted } from '../support/fake-gemini.ts';
+import { account } from '../support/account.ts';
+import { failure, fakeGemini, json, type Scripted } from '../support/gemini.ts';
 
 const KEY = { GEMINI_API_KEY: 'hush-0123456789', LC_ALL: 'C.UTF-8' };
 const LIST = json({ models: [{ name: 'models/gemini-2.5-flash' }] });

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { signInFile } from '../support/account.ts';
-import { fakeGemini, type Scripted } from '../support/fake-gemini.ts';
+import { fakeGemini, type Scripted } from '../support/gemini.ts';
 import { gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 
 /** Answers with the length of each text. */

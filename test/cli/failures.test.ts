@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { chunk, events, failure, fakeGemini, finish, type Scripted, sse } from '../support/fake-gemini.ts';
+import { chunk, events, failure, fakeGemini, finish, type Scripted, sse } from '../support/gemini.ts';
 import { firstNotice, type GmnOptions, place, runGmn } from '../support/gmn.ts';
 
 /** A way to fail, and what must be said about it in every format. */

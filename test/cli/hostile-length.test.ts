@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { call, chunk, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
@@ -154,8 +154,8 @@ test.for([
   ['dots', `http://127.0.0.1/${'.'.repeat(300_000)}a`],
   ['brackets', `http://127.0.0.1/${')'.repeat(300_000)}a)`],
 ] as const)('an address of many %s is refused, and the turn continues', { timeout: 60_000 }, async ([, url], t) => {
-  const call = { functionCall: { name: 'web_fetch', args: { prompt: url } } };
-  const gemini = await fakeGemini(t, [reply(call), reply('done')]);
+  const made = call('web_fetch', { prompt: url });
+  const gemini = await fakeGemini(t, [reply(made), reply('done')]);
   const { stdout } = await runGmn(t, ['--tools', 'web_fetch', '--yolo', 'go'], { gemini });
   expect(stdout).toBe('done\n');
   expect(JSON.stringify(gemini.requests[1]?.body)).toMatch(/is not an address of the open internet/);

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext } from 'vitest';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { isLong } from '../support/fuzz.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { CANARY, generatedPayload, payloadTable, plantScene } from '../tools/payload-scene.ts';
@@ -182,8 +182,8 @@ posixTest('nothing but the command line turns off the questions', async (t) => {
     tools: { approvalMode: 'yolo', autoAccept: true },
     security: { disableYoloMode: false },
   });
-  const call = { functionCall: { name: 'write_file', args: { file_path: 'new.txt', content: 'x' } } };
-  const gemini = await fakeGemini(t, [reply(call), reply('done')]);
+  const made = call('write_file', { file_path: 'new.txt', content: 'x' });
+  const gemini = await fakeGemini(t, [reply(made), reply('done')]);
   const here = place(t, {
     gemini,
     home: {

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { expect } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { place, runGmnIn } from '../support/gmn.ts';
 import { LAYOUTS, layTraps, plantTraps, recordingProxy } from '../support/hostile-workspace.ts';
 import { posixTest } from '../support/posix.ts';
@@ -73,7 +73,6 @@ posixTest('on a terminal a cloned folder runs nothing and asks nothing either', 
 });
 
 posixTest('no program of the folder is run in place of one of the system, though it is first on PATH', async (t) => {
-  const call = (name: string, args: object) => ({ functionCall: { name, args } });
   const gemini = await fakeGemini(t, [
     reply(
       call('search_file_content', { pattern: 'needle' }),
@@ -166,7 +165,6 @@ const INSTRUCTIONS: Readonly<Record<string, string>> = {
 posixTest(
   'nothing that an untrusted folder says is sent, and no program is started for it, git above all',
   async (t) => {
-    const call = (name: string, args: object) => ({ functionCall: { name, args } });
     const work = [
       reply(
         call('list_directory', { dir_path: 'sub' }),

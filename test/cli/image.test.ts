@@ -7,7 +7,7 @@ import { parseFaults } from '../../src/demo/fault.ts';
 import { drawPicture } from '../../src/demo/picture.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { signInFile } from '../support/account.ts';
-import { chunk, events, fakeGemini, finish } from '../support/fake-gemini.ts';
+import { chunk, events, fakeGemini, finish } from '../support/gemini.ts';
 import { GMN_LINE, gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { decodePng, picturesIn } from '../support/png.ts';
 import { linuxTest, posixTest } from '../support/posix.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fakeGemini } from '../support/fake-gemini.ts';
+import { fakeGemini } from '../support/gemini.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 /** Takes hold of a terminal without the escape character: C1 controls, DEL, and marks that turn the direction of text. */

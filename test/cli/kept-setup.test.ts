@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { accountResponse, codeAssistResponse, signedIn } from '../support/account.ts';
-import { failure, fakeGemini, reply, type Scripted } from '../support/fake-gemini.ts';
+import { failure, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
 import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
 
 const PRO = 'gemini-2.5-pro';

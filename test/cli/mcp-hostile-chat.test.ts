@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { fixtureServer, isRunning, mcpPlace } from '../support/mcp-place.ts';
 import { posixTest } from '../support/posix.ts';
 
@@ -26,11 +26,9 @@ posixTest(
       ...Object.fromEntries(manners.map((manner) => [manner, hostile(manner)])),
       good: { ...fixtureServer('mcp-server.mjs'), trust: true },
     };
-    const gemini = await fakeGemini(t, [
-      reply({ functionCall: { name: 'speak', args: {} } }),
-      reply({ functionCall: { name: 'echo', args: { message: 'hi' } } }, { functionCall: { name: 'die', args: {} } }),
-      reply('done'),
-    ]);
+    const calls = reply(call('echo', { message: 'hi' }), call('die'));
+    const tooMany = { allows: /more than 128 functions/ };
+    const gemini = await fakeGemini(t, [reply(call('speak')), calls, reply('done')], tooMany);
     here.write(join(pids, 'none'), '');
     here.write(here.file, JSON.stringify({ mcpServers }));
     here.write(join(here.root, 'watch.cjs'), WATCH);

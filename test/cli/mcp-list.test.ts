@@ -3,9 +3,9 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { httpPeer, streamable } from '../mcp/client/http-peer.ts';
-import { failure, fakeGemini, reply, type Scripted } from '../support/fake-gemini.ts';
+import { failure, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
+import { declarationObjection } from '../support/gemini-schemas.ts';
 import { fixtureServer, isRunning, mcpPlace } from '../support/mcp-place.ts';
-import { declarationObjection } from '../support/strict-schema.ts';
 
 const GOOD = fixtureServer('mcp-server.mjs');
 const LINE = `${process.execPath} ${GOOD.args[0]}`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { UNTRUSTED } from '../../src/core/tool.ts';
 import { pipedChat } from '../support/chat.ts';
-import { type FakeGemini, fakeGemini, reply } from '../support/fake-gemini.ts';
+import { type FakeGemini, fakeGemini, reply } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 

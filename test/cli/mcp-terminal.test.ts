@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { oauthPeer } from '../mcp/client/oauth-peer.ts';
 import { screenOf } from '../support/chat-terminal.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import type { GmnOptions } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 import { runInTerminal } from '../support/pty.ts';
@@ -145,7 +145,7 @@ test.for([
 ] as const)(
   'in %s, a question of a server stands alone, without the spinner, which shows its progress',
   async ([, args], t) => {
-    const gemini = await fakeGemini(t, [reply({ functionCall: { name: 'speak', args: {} } }), reply('done')]);
+    const gemini = await fakeGemini(t, [reply(call('speak', {})), reply('done')]);
     const terminal = runInTerminal(t, args, {
       gemini,
       ...home({ files: { ...fixtureServer('hostile-mcp-server.mjs', 'late-question'), trust: true } }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat } from '../support/chat.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { answerEach, call, fakeGemini, reply } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { ole, zip } from '../support/office.ts';
-import { rowServer } from '../support/row-server.ts';
 
 const DOCX = zip('[Content_Types].xml', 'word/document.xml');
 const DOCX_TYPE = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
@@ -51,8 +50,11 @@ test('a row of a batch asks its own model, also about the files of -f', async (t
   };
   const toLines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join('\n');
   const texts = Object.entries(inputs).map(([name, rows]) => [name, toLines(rows)] as const);
-  const server = await rowServer(t);
-  const setting = place(t, { gemini: server, files: { ...files, ...Object.fromEntries(texts) } });
+  const gemini = await fakeGemini(
+    t,
+    answerEach((prompt) => `re: ${prompt}`),
+  );
+  const setting = place(t, { gemini, files: { ...files, ...Object.fromEntries(texts) } });
   const run = async (input: string, ...args: readonly string[]) => {
     await runGmnIn(t, setting, ['batch', input, '--output-file', `${input}.out`, ...args]);
     const lines = readFileSync(join(setting.cwd, `${input}.out`), 'utf8')
@@ -73,8 +75,8 @@ test('a row of a batch asks its own model, also about the files of -f', async (t
 });
 
 test('no tool hands Office files to the model', async (t) => {
-  const call = { functionCall: { name: 'read_file', args: { file_path: 'report.docx' } } };
-  const gemini = await fakeGemini(t, [reply(call), reply('done')]);
+  const made = call('read_file', { file_path: 'report.docx' });
+  const gemini = await fakeGemini(t, [reply(made), reply('done')]);
   await runGmn(t, ['-m', 'gemini-4-argon', '--tools', 'read', 'read it'], { gemini, files });
   const sent = JSON.stringify(gemini.requests[1]?.body.contents);
   expect(sent).toContain('is a binary file');

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { REFUSED_FLAGS } from '../../src/cli/table/refused.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { OUTPUT_FORMATS } from '../../src/core/app.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { fakeGemini, reply } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 

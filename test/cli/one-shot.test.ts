@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chunk, events, failure, fakeGemini, finish, reply } from '../support/fake-gemini.ts';
+import { chunk, events, failure, fakeGemini, finish, reply } from '../support/gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 
 const HELLO = reply('Hello', '! How can', ' I help you today?');

@@ -5,11 +5,10 @@ import {
   CANARY,
   codeAssistResponse,
   denied,
-  json,
   signedIn,
   signInFile,
 } from '../support/account.ts';
-import { failure, fakeGemini, reply } from '../support/fake-gemini.ts';
+import { failure, fakeGemini, json, reply } from '../support/gemini.ts';
 
 const KEY = { GEMINI_API_KEY: 'a-key-0123456789' };
 const ANSWERS = ['generateContent', 'countTokens'];

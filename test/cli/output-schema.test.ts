@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 
 const STRINGS = '{"type":"array","items":{"type":"string"}}';
@@ -196,8 +196,8 @@ describe('the request', () => {
   });
 
   test('of an older model has tools or the schema, one after the other', async (t) => {
-    const call = { functionCall: { name: 'read_file', args: { file_path: 'a.txt' } } };
-    const gemini = await fakeGemini(t, [reply('Reading.', call), reply('It says hello.'), reply('["hello"]')]);
+    const made = call('read_file', { file_path: 'a.txt' });
+    const gemini = await fakeGemini(t, [reply('Reading.', made), reply('It says hello.'), reply('["hello"]')]);
     const gmn = await runGmn(t, ['--tools', 'read', '--output-schema', STRINGS, 'x'], {
       gemini,
       files: { 'a.txt': 'hello' },

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { failure, fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, failure, fakeGemini, reply } from '../support/gemini.ts';
 import { gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
@@ -114,8 +114,8 @@ Hello! How can I help you today?
   });
 
   test('looks only at what was said after the last tool', async (t) => {
-    const call = { functionCall: { name: 'read_file', args: { file_path: 'a.txt' } } };
-    const gemini = await fakeGemini(t, [reply('```sh\nold\n```', call), reply('```sh\nnew\n```')]);
+    const made = call('read_file', { file_path: 'a.txt' });
+    const gemini = await fakeGemini(t, [reply('```sh\nold\n```', made), reply('```sh\nnew\n```')]);
     const gmn = await runGmn(t, ['-x', '--tools', 'read', 'x'], { gemini, files: { 'a.txt': 'a' } });
     expect(gmn).toMatchObject({ stdout: 'new\n', stderr: '✓ read_file a.txt · 1 line\n', exitCode: 0 });
   });

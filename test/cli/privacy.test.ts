@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, test } from 'vitest';
 import { SELF_SIGNED } from '../api/certificates.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { GMN, GMN_LINE, gmnCommand, isStandalone, place, runGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 posixTest.for(['000', '077'])(
   'with umask %s nobody else can read what runs keep, and nothing lies beside it',
   async (umask, t) => {
-    const call = { functionCall: { name: 'write_file', args: { file_path: 'new.txt', content: 'x' } } };
-    const gemini = await fakeGemini(t, [reply(call), reply('done'), reply('again')]);
+    const made = call('write_file', { file_path: 'new.txt', content: 'x' });
+    const gemini = await fakeGemini(t, [reply(made), reply('done'), reply('again')]);
     const { home, cwd, root, env } = place(t, { gemini });
     const first = `${GMN_LINE} --tools edit --yolo --session-name a x`;
     const line = `umask ${umask}; ${first} && echo hi | ${GMN_LINE} chat -r a`;

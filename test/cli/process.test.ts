@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { call, chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/gemini.ts';
 import { GMN, GMN_LINE, type GmnOptions, gmnCommand, isStandalone, place, runGmn } from '../support/gmn.ts';
 import { fifo, isWindows, linuxTest, posixTest } from '../support/posix.ts';
 
@@ -359,8 +359,8 @@ test.runIf(canBeNobody)('without a home there is nothing to undo, and no sign-in
 });
 
 test.runIf(canBeNobody)('without a home no file is changed, since the change could not be undone', async (t) => {
-  const call = { functionCall: { name: 'write_file', args: { file_path: 'new.txt', content: 'x' } } };
-  const gemini = await fakeGemini(t, [reply(call), reply('tried')]);
+  const made = call('write_file', { file_path: 'new.txt', content: 'x' });
+  const gemini = await fakeGemini(t, [reply(made), reply('tried')]);
   const at = place(t, { gemini });
   const { HOME: _, TMPDIR: __, ...env } = at.env;
   for (const directory of [join(at.cwd, '..'), at.cwd]) chmodSync(directory, 0o777);

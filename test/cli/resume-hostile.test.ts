@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { place, runGmnIn } from '../support/gmn.ts';
 
 const textContent = (role: string, text: string) => ({ role, parts: [{ text }] });
@@ -34,9 +34,10 @@ async function homeWithPendingCall(t: TestContext) {
   const id = 'aaaaaaaa-1111-4111-8111-111111111111';
   const at = '2026-05-01T12:00:00.000Z';
   const calls = [
-    { functionCall: { name: 'write_file', args: { file_path: 'marker', content: 'x' } } },
-    { functionCall: { name: 'run_shell_command', args: { command: 'touch marker ~/marker' } } },
+    call('write_file', { file_path: 'marker', content: 'x' }),
+    call('run_shell_command', { command: 'touch marker ~/marker' }),
   ];
+  gemini.issued.push(...calls);
   const lines = [
     { v: 1, type: 'session', id, t: at, cwd, by: 'chat', gmn: '0.1.0', title: 'x' },
     { seq: 1, t: at, type: 'prompt', turn: 1, content: textContent('user', 'x') },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chunk, events, fakeGemini, finish } from '../support/fake-gemini.ts';
+import { chunk, events, fakeGemini, finish } from '../support/gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 
 const NO_SESSION = { GMN_NO_SESSION: '1' };

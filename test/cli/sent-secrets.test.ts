@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { type GmnOptions, place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
@@ -158,9 +158,9 @@ test('a key file that gmn would not use is sent as it is, if it is named', async
 });
 
 posixTest('a tool that comes upon them tells neither the model nor the reader', async (t) => {
-  const call = { functionCall: { name: 'run_shell_command', args: { command: 'cat ../home/.gmn/key.json' } } };
+  const made = call('run_shell_command', { command: 'cat ../home/.gmn/key.json' });
   const args = ['--tools', 'all', '--yolo', '-o', 'stream-json', 'x'];
-  const { sent, saved, stdout, exitCode } = await runIn(t, args, { home: OWN, answers: [reply(call), reply('done')] });
+  const { sent, saved, stdout, exitCode } = await runIn(t, args, { home: OWN, answers: [reply(made), reply('done')] });
   expect(exitCode).toBe(0);
   for (const text of [sent, saved, stdout]) {
     expect(text).not.toContain('CANARY');

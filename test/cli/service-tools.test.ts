@@ -4,7 +4,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { signInFile } from '../support/account.ts';
-import { chunk, events, fakeGemini, finish, reply, type Scripted } from '../support/fake-gemini.ts';
+import { chunk, events, fakeGemini, finish, reply, type Scripted } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { decodePng } from '../support/png.ts';
 

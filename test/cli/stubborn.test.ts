@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { chunk, failure, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { chunk, failure, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
 import { GMN_LINE, type GmnOptions, gmnCommand, place, runGmn } from '../support/gmn.ts';
 
 /** More than any pipe holds, and never an end. */

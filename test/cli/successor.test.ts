@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Account, account, accountResponse, codeAssistResponse, denied, signedIn } from '../support/account.ts';
-import { chunk, failure, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { call, chunk, failure, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
 
 const GONE = failure(404, 'NOT_FOUND', 'models/gemini-2.5-flash is no longer available.');
 const NOTICE = 'gemini-2.5-flash is retired, using gemini-flash-latest (set GMN_MODEL to choose)';
@@ -175,8 +175,8 @@ describe('--fallback', () => {
   });
 
   test('stays with the model that answered for the rest of the run', async (t) => {
-    const call = { functionCall: { name: 'list_directory', args: {} } };
-    const { me, models } = await keyed(t, [BUSY, reply(call), reply('done')]);
+    const made = call('list_directory', {});
+    const { me, models } = await keyed(t, [BUSY, reply(made), reply('done')]);
     expect(await me.run(['--tools', 'read', '--fallback', 'pro', 'hi'])).toMatchObject({
       exitCode: 0,
       stdout: 'done\n',

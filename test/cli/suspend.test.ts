@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { editing } from '../support/editing.ts';
 import { emulator } from '../support/emulator.ts';
-import { chunk, fakeGemini, finish, type Scripted, sse } from '../support/fake-gemini.ts';
 import { type Gate, gate } from '../support/gate.ts';
+import { chunk, fakeGemini, finish, type Scripted, sse } from '../support/gemini.ts';
 import { GMN, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { statesIn } from '../support/pty.ts';

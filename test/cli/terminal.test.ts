@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { emulator } from '../support/emulator.ts';
-import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/gemini.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 const ESCAPE = '\u001b';

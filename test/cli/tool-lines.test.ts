@@ -4,16 +4,12 @@ import { expect, type TestContext, test } from 'vitest';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { emulator } from '../support/emulator.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 const CTRL_D = '\u0004';
-
-function call(name: string, args: object): object {
-  return { functionCall: { name, args } };
-}
 
 /** A command that prints six lines, waits for a file, prints two more and fails. */
 function failsAfter(file: string): string {

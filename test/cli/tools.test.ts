@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { fakeGemini, reply } from '../support/gemini.ts';
 import { gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { listSet } from '../support/tool-sets.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { fakeGemini, reply } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { linuxTest, posixTest, processesWith } from '../support/posix.ts';
 

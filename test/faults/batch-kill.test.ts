@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { answerEach, fakeGemini } from '../support/gemini.ts';
 import { gmnCommand, place } from '../support/gmn.ts';
-import { rowServer } from '../support/row-server.ts';
 
 /** A few in every test run, 200 of 20,000 rows with `npm run test:faults`. */
 const KILLS = Number(process.env.GMN_BATCH_KILLS ?? 12);
@@ -26,12 +26,15 @@ test(`${KILLS} kills of a batch of ${ROWS} rows: each row has one answer, and fe
   const seed = Number(process.env.GMN_SEED ?? 7);
   const random = createRandom(seed);
   let onRequest = (): void => {};
-  const server = await rowServer(t, (prompt) => {
-    onRequest();
-    return `re: ${prompt}`;
-  });
+  const gemini = await fakeGemini(
+    t,
+    answerEach((prompt) => {
+      onRequest();
+      return `re: ${prompt}`;
+    }),
+  );
   const input = Array.from({ length: ROWS }, (_, at) => `{"id":"r${at}","prompt":"p${at}"}\n`).join('');
-  const { cwd, env } = place(t, { gemini: server, files: { 'in.jsonl': input } });
+  const { cwd, env } = place(t, { gemini, files: { 'in.jsonl': input } });
   const words = ['batch', 'in.jsonl', '--output-file', 'out.jsonl', '--concurrency', String(CONCURRENCY), '-q'];
   const [file, args] = gmnCommand(words);
   const live = async (requestsToLive: number): Promise<number | null> => {
@@ -47,7 +50,7 @@ test(`${KILLS} kills of a batch of ${ROWS} rows: each row has one answer, and fe
     return exitCode;
   };
   for (let kill = 0; kill < KILLS; kill += 1) {
-    const share = (ROWS - server.prompts.length) / (KILLS - kill);
+    const share = (ROWS - gemini.requests.length) / (KILLS - kill);
     await live(Math.max(1, Math.round(2 * random() * share)));
   }
   expect(await live(0), `seed ${seed}`).toBe(0);
@@ -55,9 +58,9 @@ test(`${KILLS} kills of a batch of ${ROWS} rows: each row has one answer, and fe
   const ids = lines.map((line) => JSON.parse(line)).filter(({ ok }) => ok);
   expect(new Set(ids.map(({ id }) => id)).size).toBe(ROWS);
   expect(lines).toHaveLength(ROWS);
-  expect(server.prompts.length).toBeLessThanOrEqual(ROWS + KILLS * CONCURRENCY);
+  expect(gemini.requests.length).toBeLessThanOrEqual(ROWS + KILLS * CONCURRENCY);
   const report = process.env.GMN_TORTURE_REPORT;
-  const batchKills = { seed, kills: KILLS, rows: ROWS, asked: server.prompts.length };
+  const batchKills = { seed, kills: KILLS, rows: ROWS, asked: gemini.requests.length };
   if (report !== undefined) appendFileSync(report, `${JSON.stringify({ batchKills })}\n`);
 });
 

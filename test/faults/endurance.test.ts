@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, type TestContext, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { fakeGemini, reply } from '../support/gemini.ts';
 import { gmnCommand, place } from '../support/gmn.ts';
 
 /** Ten thousand with `npm run test:faults`, enough to see a descriptor leak in every test run. */
@@ -20,27 +18,11 @@ interface Sample {
   readonly descriptors: number;
 }
 
-/** Answers every request at once, and takes no interest in it. */
-async function hastyGemini(t: TestContext): Promise<{ readonly url: string }> {
-  const chunk = { candidates: [{ content: { role: 'model', parts: [{ text: 'ok' }] }, finishReason: 'STOP' }] };
-  const answer = `data: ${JSON.stringify(chunk)}\n\n`;
-  const server = createServer((incoming, response) => {
-    incoming.resume().on('end', () => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(answer));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-}
-
 test.runIf(process.platform === 'linux')(
   `a chat of ${TURNS} turns needs no more memory and no more descriptors as it goes on`,
   { timeout: 3 * 3_600_000 },
   async (t) => {
-    const { cwd, env } = place(t, { gemini: await hastyGemini(t) });
+    const { cwd, env } = place(t, { gemini: await fakeGemini(t, reply('ok')) });
     const child = spawn(...gmnCommand(['chat']), { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });
     t.onTestFinished(() => void child.kill('SIGKILL'));
     const samples: Sample[] = [];

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { gmnCommand, place } from '../support/gmn.ts';
-import { type TalkativeGemini, talkativeGemini } from '../support/talkative-gemini.ts';
+import { type TalkativeGemini, talkativeGemini } from './talk.ts';
 
 /** How many deaths to try: a few in every test run, all of them with `npm run test:faults`. */
 const DEATHS = Number(process.env.GMN_DEATHS ?? 10);
@@ -67,7 +67,7 @@ async function expectNothingLost({ cwd, env, acknowledged }: Life, gemini: Talka
   }
   expect(`${exitCode} ${gemini.refusals}`, text).toBe('0 ');
   const missing = acknowledged.filter(
-    (number) => !gemini.heard.includes(`prompt ${number}`) || !gemini.heard.join('|').includes(`answer ${number}`),
+    (number) => !gemini.heard().includes(`prompt ${number}`) || !gemini.heard().join('|').includes(`answer ${number}`),
   );
   expect(missing).toEqual([]);
 }

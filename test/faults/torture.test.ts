@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { talkativeGemini } from '../support/talkative-gemini.ts';
+import { talkativeGemini } from './talk.ts';
 import { type Blow, blowsOf, deal, noStrace, SCENES, type Wound } from './torture-rig.ts';
 
 /** Every blow with `npm run test:faults`, a few in every test run. */

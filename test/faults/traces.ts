@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { toContents } from '../../src/agent/history.ts';
 import { createBlobStore } from '../../src/platform/files/blobs.ts';
 import { loadSession } from '../../src/session/load.ts';
-import { objection, type WirePart } from '../support/strict-gemini.ts';
+import { objection, type WirePart } from '../support/gemini-rules.ts';
 
 /** Every path below a directory, directories too, without the code cache. */
 function pathsIn(directory: string): readonly string[] {

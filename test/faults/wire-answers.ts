@@ -1,5 +1,5 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { chunk, finish, sse } from '../support/fake-gemini.ts';
+import { chunk, finish, sse } from '../support/gemini.ts';
 import type { WireRequest } from './wire-request.ts';
 import type { Play, Step } from './wire-server.ts';
 

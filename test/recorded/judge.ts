@@ -78,7 +78,7 @@ async function judgeAnswer(scene: Scene, answer: Answer): Promise<void> {
   const [object] = parseLines({ ...whole, stdout: JSON.stringify(tryParse(whole.stdout)) }, problems);
   compare(problems, 'json: text', object?.response, text);
   compareEnding(problems, 'json', object, { ...answer, finishReason });
-  compareHistory(problems, player.requests.at(-1), answer);
+  compareHistory(problems, player.requests().at(-1), answer);
 }
 
 const WAV_HEADER = 44;

@@ -1,56 +1,31 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { TestContext } from 'vitest';
-import { isObject } from '../../src/core/json.ts';
+import { events, fakeGemini, finish } from '../support/gemini.ts';
 import type { Recording } from './recording.ts';
 
 export interface Player {
   readonly url: string;
   /** The parsed bodies of the requests, in their order. */
-  readonly requests: readonly Readonly<Record<string, unknown>>[];
+  requests(): readonly Readonly<Record<string, unknown>>[];
 }
 
 /** What follows when the model's calls have been answered. */
 export const LAST_WORDS = 'That is all.';
 
-const FINAL = {
-  candidates: [{ content: { role: 'model', parts: [{ text: LAST_WORDS }] }, finishReason: 'STOP', index: 0 }],
-};
+const LAST = events([{ ...finish('STOP', [{ text: LAST_WORDS }]), usageMetadata: undefined }]);
 
 /**
  * A server on 127.0.0.1 that answers every request as it was recorded, in pieces cut at borders that `random` chooses;
  * a request that has results of the model's calls, with a last word.
  */
 export async function playRecording(t: TestContext, recording: Recording, random: () => number): Promise<Player> {
-  const requests: Readonly<Record<string, unknown>>[] = [];
-  const server = createServer(async (incoming, response) => {
-    const request = await readBody(incoming);
-    requests.push(request);
-    if (hasResults(request)) {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(`data: ${JSON.stringify(FINAL)}\r\n\r\n`);
-    } else await send(response, recording, random);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, requests };
-}
-
-async function readBody(incoming: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk);
-  const text = Buffer.concat(chunks).toString('utf8');
-  return text === '' ? {} : JSON.parse(text);
-}
-
-function hasResults({ contents }: Readonly<Record<string, unknown>>): boolean {
-  const last: unknown = Array.isArray(contents) ? contents.at(-1) : undefined;
-  return isObject(last) && Array.isArray(last.parts) && last.parts.some((part) => 'functionResponse' in part);
+  const gemini = await fakeGemini(
+    t,
+    (response, request) => (request.results.length > 0 ? LAST(response, request) : send(response, recording, random)),
+    { allows: /./ },
+  );
+  return { url: gemini.url, requests: () => gemini.requests.map(({ body }) => body) };
 }
 
 async function send(response: ServerResponse, recording: Recording, random: () => number): Promise<void> {

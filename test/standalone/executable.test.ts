@@ -1,12 +1,9 @@
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { SELF_SIGNED } from '../api/certificates.ts';
 import { IDS } from '../faults/matrix.ts';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { GMN, isStandalone, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { SKIPPED, SKIPPED_FAULTS } from './skips.ts';
 
@@ -54,17 +51,7 @@ test('it is known by its own name, and keeps no code cache', async (t) => {
 });
 
 test('a server whose issuer is named in NODE_EXTRA_CA_CERTS is spoken to, others are not', async (t) => {
-  const chunk = { candidates: [{ content: { role: 'model', parts: [{ text: 'hello' }] }, finishReason: 'STOP' }] };
-  const server = createServer(SELF_SIGNED, (request, response) => {
-    request.resume().on('end', () => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify(chunk)}\n\n`);
-    });
-  });
-  server.on('tlsClientError', () => {});
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.onTestFinished(() => void server.close());
-  const gemini = { url: `https://localhost:${(server.address() as AddressInfo).port}` };
+  const gemini = await fakeGemini(t, [reply('hello')], { tls: SELF_SIGNED });
   const home = { 'ca.pem': SELF_SIGNED.cert };
   const here = place(t, { gemini, home });
   expect(await runGmnIn(t, here, ['hi'])).toMatchObject({
@@ -84,8 +71,8 @@ test('a key is kept in a file, since the keyring needs a library that npm instal
 });
 
 test('a pattern that never ends holds up neither the answer nor the end', async (t) => {
-  const call = { functionCall: { name: 'search_file_content', args: { pattern: '(a+)+$' } } };
-  const gemini = await fakeGemini(t, [reply(call), reply('done')]);
+  const made = call('search_file_content', { pattern: '(a+)+$' });
+  const gemini = await fakeGemini(t, [reply(made), reply('done')]);
   const files = { 'a.txt': `${'a'.repeat(60)}!\n` };
   const gmn = await runGmn(t, ['--tools', 'read', '-q', 'look'], { gemini, files });
   expect(gmn).toMatchObject({ stdout: 'done\n', exitCode: 0 });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
-import type { FakeGemini, Scripted } from './fake-gemini.ts';
+import { events, type FakeGemini, json, type Scripted } from './gemini.ts';
 import { type GmnOptions, type GmnResult, place, runGmnIn } from './gmn.ts';
 
 /** Secrets that may appear in no output, and in no file but the official CLI's own and gmn's token cache. */
@@ -68,23 +68,13 @@ function filesIn(directory: string): Readonly<Record<string, string>> {
   return files;
 }
 
-export function json(body: object, status = 200): Scripted {
-  return (response) => {
-    response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(body));
-  };
-}
-
 export function accountResponse(project: string): Scripted {
   return json({ currentTier: { id: 'standard-tier' }, cloudaicompanionProject: project });
 }
 
 export function codeAssistResponse(text: string): Scripted {
-  return (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const candidate = { content: { role: 'model', parts: [{ text }] }, finishReason: 'STOP' };
-    response.end(`data: ${JSON.stringify({ response: { candidates: [candidate] }, traceId: 'trace-1' })}\r\n\r\n`);
-  };
+  const candidate = { content: { role: 'model', parts: [{ text }] }, finishReason: 'STOP' };
+  return events([{ response: { candidates: [candidate] }, traceId: 'trace-1' }]);
 }
 
 /** An error of Google's format with one reason. */

@@ -117,6 +117,12 @@ export async function runGmnIn(
   };
 }
 
+/** The objects of JSON lines. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into them as they like
+export function parseLines(text: string): any[] {
+  return (text.match(/.+/g) ?? []).map((line) => JSON.parse(line));
+}
+
 /** The first line on stderr of a run that need not end; all of stderr if it ends without one. */
 export async function firstNotice(
   t: TestContext,

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
+import { call } from '../support/gemini.ts';
 import { fixtureServer } from '../support/mcp-place.ts';
-import { always, call, foundIn, outputOf, pick, say, succeed, type Task, TRUSTED } from './task.ts';
+import { always, foundIn, outputOf, pick, say, succeed, type Task, TRUSTED } from './task.ts';
 
 export const fixABug: Task = {
   name: 'fix-a-bug',

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { always, call, errorOf, foundIn, outputOf, pick, say, succeed, type Task, TRUSTED } from './task.ts';
+import { call } from '../support/gemini.ts';
+import { always, errorOf, foundIn, outputOf, pick, say, succeed, type Task, TRUSTED } from './task.ts';
 
 export const renameAcrossFiles: Task = {
   name: 'rename-across-files',

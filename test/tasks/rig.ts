@@ -1,6 +1,4 @@
 import { readFileSync, realpathSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 import { filterObjects, type JsonObject, type JsonValue, toJsonObject } from '../../src/core/json.ts';
@@ -8,11 +6,10 @@ import { parseRequest } from '../../src/demo/request.ts';
 import { checkRequest } from '../../src/demo/rules.ts';
 import { createSignatureBook } from '../../src/demo/signature.ts';
 import { serve } from '../mcp/server/support.ts';
-import { sse } from '../support/fake-gemini.ts';
+import { chunk, events, failure, fakeGemini, finish } from '../support/gemini.ts';
+import { conversationObjection, type WirePart } from '../support/gemini-rules.ts';
 import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
-import type { WirePart } from '../support/strict-gemini.ts';
-import { requestObjection } from '../support/strict-request.ts';
-import type { End, Reply, Seen, Task, Way } from './task.ts';
+import type { End, Seen, Task, Way } from './task.ts';
 
 /** Bytes of one request. */
 export interface RequestSize {
@@ -123,49 +120,35 @@ interface ScriptedModel {
   finish(notices: string): void;
 }
 
-/** A server on 127.0.0.1 that takes good requests only, and replies to each with the next step of the task. */
+/** Takes good requests only, and replies to each with the next step of the task. */
 async function scriptedModel(t: TestContext, { model, name }: Task): Promise<ScriptedModel> {
   const replies: (readonly WirePart[])[] = [];
   const bodies: string[] = [];
-  const faults: string[] = [];
   const demo = demoRules();
   let steps = 0;
-  const reply = (text: string): Reply => {
-    const why = requestObjection(text, replies) ?? demo.findObjection(text);
+  const gemini = await fakeGemini(t, (response, request) => {
+    const { text, path } = request;
+    if (!path.includes(':streamGenerateContent')) throw new Error(`${path} is not asked for here`);
+    const why = conversationObjection(text, replies) ?? demo.findObjection(text);
     if (why !== undefined) throw new Error(why);
     const step = model[steps];
     steps += 1;
     if (step === undefined) throw new Error('the task has no more steps');
-    return step(readRequest(text));
-  };
-  const server = createServer(async (incoming, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString('utf8');
-    try {
-      if (!incoming.url?.includes(':streamGenerateContent')) throw new Error(`${incoming.url} is not asked for here`);
-      const given = reply(text);
-      if ('status' in given) return refuse(response, given.status, 'UNAVAILABLE', 'Not now.');
-      const parts = signReply(given, `${name}-${replies.length}`);
-      replies.push(parts);
-      demo.record(parts);
-      bodies.push(text);
-      answer(response, parts);
-    } catch (thrown) {
-      faults.push(`request ${steps}: ${thrown instanceof Error ? thrown.message : thrown}`);
-      refuse(response, 400, 'INVALID_ARGUMENT', String(thrown));
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    const given = step(readRequest(text));
+    if ('status' in given) return failure(given.status, 'UNAVAILABLE', 'Not now.')(response, request);
+    const parts = signReply(given, `${name}-${replies.length}`);
+    replies.push(parts);
+    demo.record(parts);
+    bodies.push(text);
+    const chunks = parts.map((part, index) => (index === parts.length - 1 ? finish('STOP', [part]) : chunk([part])));
+    return events(chunks)(response, request);
   });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: gemini.url,
     bodies,
     turns: () => replies.length,
     finish(notices) {
+      const faults = gemini.refusals.splice(0);
       if (steps < model.length) faults.push(`${model.length - steps} steps were not asked for`);
       if (faults.length > 0) throw new Error(`${faults.join('\n')}\n${notices}`);
     },
@@ -218,22 +201,6 @@ function signReply(parts: readonly WirePart[], id: string): readonly WirePart[] 
     ...(index === signed ? { thoughtSignature } : {}),
   }));
   return first < 0 ? marked : [{ text: `What next in ${id}?`, thought: true }, ...marked];
-}
-
-function answer(response: ServerResponse, parts: readonly WirePart[]): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const [index, part] of parts.entries()) {
-    const isLast = index === parts.length - 1;
-    const candidate = { content: { role: 'model', parts: [part] }, ...(isLast ? { finishReason: 'STOP' } : {}) };
-    const usageMetadata = { promptTokenCount: 100, candidatesTokenCount: 10, totalTokenCount: 110 };
-    response.write(sse({ candidates: [candidate], ...(isLast ? { usageMetadata } : {}) }));
-  }
-  response.end();
-}
-
-function refuse(response: ServerResponse, code: number, status: string, message: string): void {
-  response.writeHead(code, { 'content-type': 'application/json' });
-  response.end(JSON.stringify({ error: { code, status, message } }));
 }
 
 /** Sizes do not depend on where the temporary directories of this machine are. */

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { type JsonObject, toJsonObject } from '../../src/core/json.ts';
-import type { WirePart } from '../support/strict-gemini.ts';
+import type { WirePart } from '../support/gemini-rules.ts';
 
 /** How gmn is asked: as `gmn "…"`, in `gmn chat` and by another agent, with `delegate` of `gmn mcp serve`. */
 export const WAYS = ['one-shot', 'chat', 'delegate'] as const;
@@ -53,10 +53,6 @@ export interface Task {
   readonly ways?: readonly Way[];
   /** Throws if the end is not the right one. */
   check(end: End, way: Way): void;
-}
-
-export function call(name: string, args: JsonObject): WirePart {
-  return { functionCall: { name, args } };
 }
 
 export function say(text: string): WirePart {

@@ -1,5 +1,5 @@
-import { chunk, finish, sse } from '../../support/fake-gemini.ts';
-import { objection, type WirePart } from '../../support/strict-gemini.ts';
+import { chunk, finish, sse } from '../../support/gemini.ts';
+import { objection, type WirePart } from '../../support/gemini-rules.ts';
 import { type Fault, IN_PIPES } from '../fault.ts';
 import type { Scene } from '../scene.ts';
 import { CHUNKED_HEAD, chunked, events, reply, steps } from '../wire-answers.ts';

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { chunk, finish } from '../../support/fake-gemini.ts';
+import { call, chunk, finish } from '../../support/gemini.ts';
 import { GMN, isStandalone } from '../../support/gmn.ts';
 import { fifo } from '../../support/posix.ts';
 import { COMMAND, type Fault } from '../fault.ts';
@@ -9,7 +9,6 @@ import type { Scene } from '../scene.ts';
 import { events, gated, refusal, reply } from '../wire-answers.ts';
 
 const HELLO = { code: 0, text: 'Hello.' } as const;
-const call = (name: string, args: object): object => ({ functionCall: { name, args } });
 const calls = (...parts: readonly object[]) => events(chunk(parts), finish());
 
 const sessionsIn = ({ gmnHome }: Scene): number =>

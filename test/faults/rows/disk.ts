@@ -3,13 +3,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFile
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { CANARIES } from '../../support/canaries.ts';
+import { call } from '../../support/gemini.ts';
 import { COMMAND, type Fault, PLAIN_PIPE } from '../fault.ts';
 import { copied, limited, needsMounts, onSmallDisk } from '../poor-disks.ts';
 import type { Scene } from '../scene.ts';
 import { brokenSessions, leftovers } from '../traces.ts';
 import { answer, reply } from '../wire-answers.ts';
 import { DISK_ACCESS } from './disk-access.ts';
-import { ANSWERS, CHAT, call, EDITING, HELLO, LONG, told, UNSAVED, writing } from './runs.ts';
+import { ANSWERS, CHAT, EDITING, HELLO, LONG, told, UNSAVED, writing } from './runs.ts';
 
 /** Everything of the small disk that can be looked at: no piece of a file, and every session loads. */
 async function checkCopied(scene: Scene, firstWords: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { chunk, sse } from '../../support/fake-gemini.ts';
+import { call, chunk, sse } from '../../support/gemini.ts';
 import {
   COMMAND,
   COMMAND_ON_TERMINAL,
@@ -25,7 +25,7 @@ async function chat(scene: Scene, args: readonly string[] = []): Promise<ReturnT
   return run;
 }
 
-const CALL = (command: string): object => ({ functionCall: { name: 'run_shell_command', args: { command } } });
+const CALL = (command: string): object => call('run_shell_command', { command });
 
 /** Ctrl+C in the middle of something; then the chat goes on. */
 function cancelled(name: string, variant: Pick<Variant, 'model'>, args: readonly string[], seen: RegExp): Variant {

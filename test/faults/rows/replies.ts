@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { chunk, finish, sse } from '../../support/fake-gemini.ts';
+import { call, chunk, finish, sse } from '../../support/gemini.ts';
 import { type Fault, IN_PIPES, PLAIN_PIPE } from '../fault.ts';
 import { answered } from '../oracle.ts';
 import { CHUNKED_HEAD, chunked, events, steps } from '../wire-answers.ts';
@@ -63,7 +63,7 @@ function* manyEvents(count: number): Generator<Step> {
   yield { end: 'fin' };
 }
 
-const CALL = { functionCall: { name: 'write_file', args: { file_path: 'made.txt', content: 'x' } } };
+const CALL = call('write_file', { file_path: 'made.txt', content: 'x' });
 
 /** The rows S15 to S27: what the model's server says, and what it should not. */
 export const REPLIES: readonly Fault[] = [

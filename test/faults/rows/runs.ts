@@ -1,3 +1,4 @@
+import { call } from '../../support/gemini.ts';
 import type { Variant } from '../fault.ts';
 import { COMMAND, PLAIN_PIPE } from '../fault.ts';
 import type { Scene } from '../scene.ts';
@@ -18,10 +19,6 @@ export const CHAT = {
 } as const satisfies Partial<Variant>;
 
 /** A call of the model. */
-export function call(name: string, args: object): object {
-  return { functionCall: { name, args } };
-}
-
 /** The model writes a file, and is done. */
 export function writing(path: string, content: string) {
   return [reply(call('write_file', { file_path: path, content })), reply('done')];

@@ -1,4 +1,4 @@
-import { chunk, finish, sse } from '../../support/fake-gemini.ts';
+import { chunk, finish, sse } from '../../support/gemini.ts';
 import { type Fault, PLAIN_PIPE } from '../fault.ts';
 import { fastClock } from '../injections.ts';
 import { begun, CHUNKED_HEAD, chunked, events, head, reply, steps } from '../wire-answers.ts';

@@ -1,4 +1,4 @@
-import { chunk, finish, sse } from '../../support/fake-gemini.ts';
+import { chunk, finish, sse } from '../../support/gemini.ts';
 import { type Fault, IN_PIPES, type Variant } from '../fault.ts';
 import { begun, CHUNKED_HEAD, chunked, eventFor, events, SSE_HEAD, sseText, steps } from '../wire-answers.ts';
 import type { Play } from '../wire-server.ts';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chunk, finish } from '../../support/fake-gemini.ts';
+import { call, chunk, finish } from '../../support/gemini.ts';
 import { COMMAND_ON_TERMINAL, type Fault, IN_PIPES, ON_TERMINALS, PLAIN_PIPE, type Variant } from '../fault.ts';
 import type { Scene } from '../scene.ts';
 import { begun, events, gated, reply } from '../wire-answers.ts';
@@ -34,8 +34,6 @@ function crashed(name: string, how: string): Variant {
 const hasStrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
 const needsStrace = (): string | undefined => (hasStrace ? undefined : 'strace is not installed, or may not trace');
 const NO_FORK = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=clone,fork,vfork', '-e'];
-
-const call = (name: string, args: object): object => ({ functionCall: { name, args } });
 
 const jump = ({ root }: Scene): string => {
   const path = join(root, 'jump.cjs');

@@ -1,6 +1,6 @@
 import { SELF_SIGNED } from '../../api/certificates.ts';
 import { CANARIES, signIn } from '../../support/canaries.ts';
-import { chunk, finish } from '../../support/fake-gemini.ts';
+import { chunk, finish } from '../../support/gemini.ts';
 import { COMMAND, type Fault, type Variant } from '../fault.ts';
 import { needsNamespaces, shiftedClock, withFiles } from '../injections.ts';
 import type { Scene } from '../scene.ts';

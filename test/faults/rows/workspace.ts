@@ -1,12 +1,13 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { call } from '../../support/gemini.ts';
 import { fifo } from '../../support/posix.ts';
 import { type Fault, PLAIN_PIPE, type Variant } from '../fault.ts';
 import { asStranger, needsStranger } from '../poor-disks.ts';
 import type { Scene } from '../scene.ts';
 import { reply } from '../wire-answers.ts';
-import { call, told } from './runs.ts';
+import { told } from './runs.ts';
 
 /** The model lists, finds and searches everything; what it was told is looked at. */
 const LOOKING = {

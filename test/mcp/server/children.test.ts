@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fakeGemini, reply, type Scripted } from '../../support/fake-gemini.ts';
+import { call, fakeGemini, reply, type Scripted } from '../../support/gemini.ts';
 import { echo, serve } from './support.ts';
 
 /** Writes its process id, then sleeps. */
-const SLOW = { functionCall: { name: 'run_shell_command', args: { command: 'echo $$ > pid; exec sleep 600' } } };
+const SLOW = call('run_shell_command', { command: 'echo $$ > pid; exec sleep 600' });
 
 async function pidIn(file: string): Promise<number> {
   const said = () => existsSync(file) && readFileSync(file, 'utf8').trim();

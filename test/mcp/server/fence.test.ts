@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fakeGemini, reply } from '../../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../../support/gemini.ts';
 import { GMN_LINE } from '../../support/gmn.ts';
 import { listSet } from '../../support/tool-sets.ts';
 import { echo, serve } from './support.ts';
 
-const write = { functionCall: { name: 'write_file', args: { file_path: 'made.txt', content: 'by Gemini' } } };
-const shell = { functionCall: { name: 'run_shell_command', args: { command: 'touch made.txt' } } };
-const readSecret = { functionCall: { name: 'read_file', args: { file_path: '.env' } } };
-const read = { functionCall: { name: 'read_file', args: { file_path: 'notes.txt' } } };
+const write = call('write_file', { file_path: 'made.txt', content: 'by Gemini' });
+const shell = call('run_shell_command', { command: 'touch made.txt' });
+const readSecret = call('read_file', { file_path: '.env' });
+const read = call('read_file', { file_path: 'notes.txt' });
 
 const NOTE =
   'Refused by this server:\n- write_file: not offered by this server; whoever runs the server can allow it with --allow-write';
@@ -154,7 +154,7 @@ test.skipIf(process.platform === 'win32')(
   async (t) => {
     const nest = (): object => {
       const command = `GEMINI_API_KEY=k GOOGLE_GEMINI_BASE_URL=${gemini.url} "${process.execPath}" nest.mjs ${GMN_LINE}`;
-      return { functionCall: { name: 'run_shell_command', args: { command } } };
+      return call('run_shell_command', { command });
     };
     const gemini = await fakeGemini(t, [
       (response, request) => reply(nest())(response, request),

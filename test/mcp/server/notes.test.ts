@@ -1,11 +1,9 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { chunk, events, failure, fakeGemini, finish, reply } from '../../support/fake-gemini.ts';
+import { call, chunk, events, failure, fakeGemini, finish, reply } from '../../support/gemini.ts';
 import { place } from '../../support/gmn.ts';
 import { echo, serve, silence } from './support.ts';
-
-const call = (name: string, args: object) => ({ functionCall: { name, args } });
 
 test('an answer that was cut says so, in words that a caller can use', async (t) => {
   const cut = events([chunk([{ text: 'half of' }]), finish('MAX_TOKENS')]);

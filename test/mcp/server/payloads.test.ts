@@ -1,10 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, type TestContext, test } from 'vitest';
-import { finish, sse } from '../../support/fake-gemini.ts';
+import { expect, test } from 'vitest';
+import { fakeGemini, json, reply, type Scripted } from '../../support/gemini.ts';
 import { place } from '../../support/gmn.ts';
 import { type Json, type RawServer, serve } from './support.ts';
 
@@ -59,24 +57,11 @@ const COMPANY: Readonly<Record<string, object>> = {
   delegate: { prompt: 'x' },
 };
 
-/** Answers every request, and records it. */
-async function anyModel(t: TestContext): Promise<{ readonly url: string; readonly asked: string[] }> {
-  const asked: string[] = [];
-  const server = createServer(async (incoming, response) => {
-    let body = '';
-    for await (const data of incoming.setEncoding('utf8')) body += data;
-    asked.push(body);
-    if (incoming.url?.includes('countTokens')) response.end('{"totalTokens":1}');
-    else if (incoming.url?.includes('embedContent')) response.end('{"embedding":{"values":[1]}}');
-    else response.end(sse(finish('STOP', [{ text: 'ok' }])));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
-}
+const answerAny: Scripted = (response, request) => {
+  if (request.path.includes('countTokens')) return json({ totalTokens: 1 })(response, request);
+  if (request.path.includes('embedContent')) return json({ embedding: { values: [1] } })(response, request);
+  return reply('ok')(response, request);
+};
 
 /** Arguments for free text: several payloads can share one call there. */
 const WORDS = ['prompt', 'text', 'systemPrompt', 'systemInstruction', 'system_prompt', 'safetySettings', 'jsonSchema'];
@@ -125,7 +110,7 @@ async function sendAll(server: RawServer, outside: string): Promise<{ readonly c
 
 test('payloads in every text of every tool start no process, read no byte outside and write nothing', async (t) => {
   expect(PAYLOADS.length).toBeGreaterThanOrEqual(60);
-  const model = await anyModel(t);
+  const model = await fakeGemini(t, answerAny);
   const at = place(t, { gemini: model, home: { 'outside.txt': CANARY } });
   const outside = join(at.root, 'outside.txt');
   const watched = join(at.root, 'watched');
@@ -139,9 +124,9 @@ test('payloads in every text of every tool start no process, read no byte outsid
   expect(count).toBe(35);
   for (const payload of PAYLOADS) {
     const sent = JSON.stringify(payload.replaceAll('OUTSIDE', outside)).slice(1, -1);
-    expect(model.asked.filter((body) => body.includes(sent)).length).toBeGreaterThan(10);
+    expect(model.requests.filter(({ text }) => text.includes(sent)).length).toBeGreaterThan(10);
   }
-  expect(`${said}${model.asked.join('\n')}`).not.toContain(CANARY);
+  expect(`${said}${model.requests.map(({ text }) => text).join('\n')}`).not.toContain(CANARY);
   expect(existsSync(watched)).toBe(false);
   expect(readdirSync(at.cwd)).toEqual([]);
   expect(readdirSync(at.root).sort()).toEqual(before);

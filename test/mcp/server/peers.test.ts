@@ -9,12 +9,12 @@ import { openMcpService } from '../../../src/mcp/server/service.ts';
 import { TOOL_GROUPS } from '../../../src/mcp/server/tool.ts';
 import { selectServedTools } from '../../../src/mcp/server/tools/list.ts';
 import { systemClock } from '../../../src/platform/runtime/clock.ts';
-import { chunk, events, fakeGemini, reply } from '../../support/fake-gemini.ts';
+import { call, chunk, events, fakeGemini, reply } from '../../support/gemini.ts';
 import { echo, serve } from './support.ts';
 
 const PAGE = readFileSync(new URL('../../../docs/mcp-server.md', import.meta.url), 'utf8');
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
-const write = { functionCall: { name: 'write_file', args: { file_path: 'made.txt', content: 'x' } } };
+const write = call('write_file', { file_path: 'made.txt', content: 'x' });
 
 test('every defect in the table of docs/mcp-server.md names tests that are there', () => {
   const [, section = ''] = PAGE.split('## What goes wrong elsewhere');

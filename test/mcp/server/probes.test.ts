@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fakeGemini, reply } from '../../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../../support/gemini.ts';
 import { echo, serve } from './support.ts';
 
 const FIBONACCI = 'Each number is the sum of the two before it.';
-const read = { functionCall: { name: 'read_file', args: { file_path: 'test.txt' } } };
+const read = call('read_file', { file_path: 'test.txt' });
 const write = {
   functionCall: { name: 'write_file', args: { file_path: 'gmn_test.txt', content: 'gmn was here' } },
 };

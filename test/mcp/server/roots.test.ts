@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fakeGemini, reply } from '../../support/fake-gemini.ts';
+import { call, fakeGemini, reply } from '../../support/gemini.ts';
 import { place } from '../../support/gmn.ts';
 import { echo, serve, silence } from './support.ts';
 
@@ -102,7 +102,7 @@ test('--root is repeatable, and the first one is the default', async (t) => {
 });
 
 test('started at home there is no root: the model has no tools, and no directory may be named', async (t) => {
-  const wanting = reply({ functionCall: { name: 'read_file', args: { file_path: 'notes.txt' } } });
+  const wanting = reply(call('read_file', { file_path: 'notes.txt' }));
   const gemini = await fakeGemini(t, [echo, echo, wanting, wanting, wanting]);
   const at = place(t, { gemini, home: { 'notes.txt': 'x' } });
   const server = await serve(t, { at: { ...at, cwd: at.home } });

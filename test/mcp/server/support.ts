@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { TestContext } from 'vitest';
-import { chunk, finish, type Scripted, sse } from '../../support/fake-gemini.ts';
+import { chunk, finish, type Scripted, sse } from '../../support/gemini.ts';
 import { type GmnOptions, gmnCommand, place } from '../../support/gmn.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it as they like

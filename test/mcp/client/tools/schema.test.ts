@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../../src/core/json.ts';
 import { toUsableSchema } from '../../../../src/mcp/client/tools/schema.ts';
 import { corpus, FUZZ_TIMEOUT, fuzz } from '../../../support/fuzz.ts';
-import { schemaObjection } from '../../../support/strict-schema.ts';
+import { schemaObjection } from '../../../support/gemini-schemas.ts';
 
 const of = (properties: JsonObject, rest: JsonObject = {}): JsonObject => ({ type: 'object', properties, ...rest });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chunk, events, fakeGemini, finish, type Scripted, sse } from '../../../support/fake-gemini.ts';
+import { chunk, events, fakeGemini, finish, type Scripted, sse } from '../../../support/gemini.ts';
 import { serve, silence } from '../support.ts';
 
 const MILLION = 'x'.repeat(1_000_000);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fakeGemini } from '../../../support/fake-gemini.ts';
+import { fakeGemini } from '../../../support/gemini.ts';
 import { runGmn } from '../../../support/gmn.ts';
 import { echo, sdkClient, serve } from '../support.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chunk, events, failure, fakeGemini, finish, reply } from '../../../support/fake-gemini.ts';
+import { chunk, events, failure, fakeGemini, finish, reply } from '../../../support/gemini.ts';
 import { place, runGmn } from '../../../support/gmn.ts';
 import { echo, readModel, serve } from '../support.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { failure, fakeGemini, reply } from '../../../support/fake-gemini.ts';
+import { failure, fakeGemini, reply } from '../../../support/gemini.ts';
 import { place, runGmnIn } from '../../../support/gmn.ts';
 import { echo, readModel, sdkClient, serve, silence } from '../support.ts';
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { failure, fakeGemini, reply } from '../../../support/fake-gemini.ts';
+import { failure, fakeGemini, reply } from '../../../support/gemini.ts';
 import { echo, readModel, serve, silence } from '../support.ts';
 
 const PNG = Buffer.from(

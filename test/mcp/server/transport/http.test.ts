@@ -3,7 +3,7 @@ import { existsSync, statSync, symlinkSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fakeGemini } from '../../../support/fake-gemini.ts';
+import { fakeGemini } from '../../../support/gemini.ts';
 import { place } from '../../../support/gmn.ts';
 import { posixTest } from '../../../support/posix.ts';
 import { echo, httpClient, serveHttp, serveRaw, silence } from '../support.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { WirePart } from '../support/strict-gemini.ts';
-import { requestObjection } from '../support/strict-request.ts';
+import { conversationObjection, requestObjection, type WirePart } from '../support/gemini-rules.ts';
 
 const CALL = { functionCall: { id: 'c1', name: 'look', args: { at: 'a' } }, thoughtSignature: 'c2lnbmVk' };
 const OTHER = { functionCall: { id: 'c2', name: 'look', args: { at: 'b' } } };
@@ -31,9 +30,9 @@ const replied = (...parts: readonly object[]) => ({ contents: [ASKED, { role: 'm
 const declared = (more: object) => ({ tools: [{ functionDeclarations: [{ ...LOOK, ...more }] }] });
 
 test('a good request is taken, with what was said before or without', () => {
-  expect(requestObjection(JSON.stringify(GOOD), [REPLY])).toBeUndefined();
+  expect(conversationObjection(JSON.stringify(GOOD), [REPLY])).toBeUndefined();
   expect(requestObjection(JSON.stringify(GOOD))).toBeUndefined();
-  expect(requestObjection(JSON.stringify({ contents: [ASKED] }), [])).toBeUndefined();
+  expect(conversationObjection(JSON.stringify({ contents: [ASKED] }), [])).toBeUndefined();
 });
 
 test.for<readonly [what: string, change: object, why: string]>([
@@ -114,7 +113,7 @@ test.for<readonly [what: string, change: object, why: string]>([
     'the request is larger',
   ],
 ])('refused: %s', ([, change, why]) => {
-  expect(requestObjection(JSON.stringify({ ...GOOD, ...change }), [REPLY])).toContain(why);
+  expect(conversationObjection(JSON.stringify({ ...GOOD, ...change }), [REPLY])).toContain(why);
 });
 
 test('refused: what is no JSON object, a reply that nobody gave, and one that is missing', () => {
@@ -122,6 +121,8 @@ test('refused: what is no JSON object, a reply that nobody gave, and one that is
   expect(requestObjection('[]')).toBe('the request is no object');
   const [first] = GOOD.contents;
   const again = { contents: [ASKED, { role: 'model', parts: [{ text: 'Yes.' }] }, ASKED] };
-  expect(requestObjection(JSON.stringify(again), [])).toContain('a reply that nobody gave');
-  expect(requestObjection(JSON.stringify({ contents: [first] }), [REPLY])).toContain('reply 0 came back as undefined');
+  expect(conversationObjection(JSON.stringify(again), [])).toContain('a reply that nobody gave');
+  expect(conversationObjection(JSON.stringify({ contents: [first] }), [REPLY])).toContain(
+    'reply 0 came back as undefined',
+  );
 });
