@@ -6,7 +6,7 @@ import { AppError } from '../../src/core/error.ts';
 import { settle, type TurnEvent } from '../../src/core/event.ts';
 import type { CallDecision, ToolResult } from '../../src/core/tool.ts';
 import { FUZZ_TIMEOUT, fuzz } from '../support/fuzz.ts';
-import { chunk, type FakeGemini, fakeGemini, finish, type Scripted, stream } from '../support/gemini.ts';
+import { chunk, END, type FakeGemini, fakeGemini, finish, type Scripted, stream } from '../support/gemini.ts';
 import { SKIP, type WirePart } from '../support/gemini-rules.ts';
 import { agentOf, clientOf, ok, tool, userContent } from './support.ts';
 
@@ -33,7 +33,7 @@ const playNext: Scripted = (response, request) => {
   const events = chunks.map((parts, index) =>
     index === chunks.length - 1 && !isHeld ? finish(finishReason, parts) : chunk(parts),
   );
-  return stream(...events, ...(isHeld ? [] : ['end']))(response, request);
+  return stream(...events, ...(isHeld ? [] : ([END] as const)))(response, request);
 };
 
 const BEHAVIOURS = ['ok', 'ok', 'ok', 'media', 'error', 'throw', 'deny', 'edit', 'cancel', 'stop', 'leave'] as const;

@@ -1,48 +1,46 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, existsSync, openSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, type TestContext, test } from 'vitest';
-import { call, chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/gemini.ts';
-import { GMN, GMN_LINE, type GmnOptions, gmnCommand, isStandalone, place, runGmn } from '../support/gmn.ts';
+import { describe, expect, test } from 'vitest';
+import { gate } from '../support/gate.ts';
+import { call, chunk, END, endless, fakeGemini, finish, reply, type Scripted, stream } from '../support/gemini.ts';
+import {
+  GMN,
+  GMN_LINE,
+  gmnCommand,
+  isStandalone,
+  parseLines,
+  place,
+  runGmn,
+  runGmnIn,
+  runShell,
+  startGmn,
+} from '../support/gmn.ts';
 import { fifo, isWindows, linuxTest, posixTest } from '../support/posix.ts';
 
 /** An answer that begins and then stays silent; `closed` resolves when the client lets go. */
 function stalled(text: string) {
-  let onClosed = (): void => {};
-  const closed = new Promise<void>((resolve) => {
-    onClosed = resolve;
-  });
-  const scripted: Scripted = (response) => {
-    response.on('close', () => onClosed());
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(chunk([{ text }])));
-  };
+  const { opened: closed, open } = gate();
+  const scripted: Scripted = (response, request) => stream(text)(response.on('close', open), request);
   return { scripted, closed };
-}
-
-function start(t: TestContext, args: readonly string[], options: GmnOptions) {
-  const { cwd, env } = place(t, options);
-  const child = spawn(...gmnCommand(args), { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  return child;
 }
 
 test.skipIf(isWindows)('signals that come together are one: the last line is still an error', async (t) => {
   const { scripted } = stalled('Once upon a time');
-  const child = start(t, ['-o', 'stream-json', 'story'], { gemini: await fakeGemini(t, [scripted]) });
-  let stdout = '';
-  child.stdout.on('data', (data) => {
-    stdout += data;
-    if (!/"content"/.test(stdout) || child.killed) return;
-    // Of two equal signals, the system may deliver only one.
-    child.kill('SIGINT');
-    child.kill('SIGTERM');
+  const gmn = await startGmn(t, ['-o', 'stream-json', 'story'], {
+    script: [scripted],
+    onStdout(text, child) {
+      if (!/"content"/.test(text) || child.killed) return;
+      // Of two equal signals, the system may deliver only one.
+      child.kill('SIGINT');
+      child.kill('SIGTERM');
+    },
   });
-  const [exitCode] = await once(child, 'close');
-  const lines = stdout.trimEnd().split('\n');
-  const last = JSON.parse(lines.at(-1) ?? '');
-  expect(last).toMatchObject({ type: 'error', error: { code: exitCode, partialResponse: 'Once upon a time' } });
+  const { exitCode, stdout } = await gmn.ended;
+  expect(parseLines(stdout).at(-1)).toMatchObject({
+    type: 'error',
+    error: { code: exitCode, partialResponse: 'Once upon a time' },
+  });
 });
 
 describe.skipIf(isWindows).each([
@@ -52,17 +50,11 @@ describe.skipIf(isWindows).each([
 ] as const)('%s in the middle of an answer', (signal, code) => {
   test('stops the request, ends the line and exits with its code', async (t) => {
     const { scripted, closed } = stalled('Once upon a time');
-    const child = start(t, ['story'], { gemini: await fakeGemini(t, [scripted]) });
-    let stdout = '';
-    let stderr = '';
-    child.stderr.on('data', (data) => {
-      stderr += data;
+    const gmn = await startGmn(t, ['story'], {
+      script: [scripted],
+      onStdout: (text, child) => void (text === 'Once upon a time' && child.kill(signal)),
     });
-    child.stdout.on('data', (data) => {
-      stdout += data;
-      if (stdout === 'Once upon a time') child.kill(signal);
-    });
-    const [[exitCode]] = await Promise.all([once(child, 'close'), closed]);
+    const [{ exitCode, stdout, stderr }] = await Promise.all([gmn.ended, closed]);
     expect(stderr).toContain(
       `Interrupted (${signal}).\nWhat had arrived is kept. Run it again for the whole answer.\n`,
     );
@@ -71,29 +63,22 @@ describe.skipIf(isWindows).each([
 
   test('before anything arrived, nothing is reported as saved', async (t) => {
     let stop = (): void => {};
-    const child = start(t, ['story'], { gemini: await fakeGemini(t, [() => stop()]) });
+    const { child, ended } = await startGmn(t, ['story'], { script: [() => stop()] });
     stop = () => void child.kill(signal);
-    let stderr = '';
-    child.stderr.on('data', (data) => {
-      stderr += data;
-    });
-    expect(await once(child, 'close')).toEqual([code, null]);
-    expect(stderr).toBe(`Interrupted (${signal}).\nNothing had arrived yet. Run it again for the answer.\n`);
+    const stderr = `Interrupted (${signal}).\nNothing had arrived yet. Run it again for the answer.\n`;
+    expect(await ended).toMatchObject({ exitCode: code, stderr });
   });
 
   test('in stream-json the last line is an error that keeps what came', async (t) => {
     const { scripted } = stalled('Once upon a time');
-    const child = start(t, ['-o', 'stream-json', 'story'], { gemini: await fakeGemini(t, [scripted]) });
-    let stdout = '';
-    child.stdout.on('data', (data) => {
-      stdout += data;
+    const gmn = await startGmn(t, ['-o', 'stream-json', 'story'], {
+      script: [scripted],
       // Once: a second signal may meet a process that has already taken its handlers down.
-      if (/"content"/.test(stdout) && !child.killed) child.kill(signal);
+      onStdout: (text, child) => void (/"content"/.test(text) && !child.killed && child.kill(signal)),
     });
-    const [exitCode] = await once(child, 'close');
+    const { exitCode, stdout } = await gmn.ended;
     expect(exitCode).toBe(code);
-    const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
-    expect(last).toMatchObject({
+    expect(parseLines(stdout).at(-1)).toMatchObject({
       type: 'error',
       error: { code, type: 'Interrupted', partialResponse: 'Once upon a time', sessionId: expect.any(String) },
     });
@@ -101,53 +86,24 @@ describe.skipIf(isWindows).each([
 });
 
 test('a reader that goes away ends the request quietly, with 0', async (t) => {
-  const endless: Scripted = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const event = sse(chunk([{ text: 'line\n'.repeat(200) }]));
-    const pump = (): void => {
-      while (!response.destroyed && response.write(event));
-    };
-    response.on('drain', pump);
-    pump();
-  };
-  const child = start(t, ['count'], { gemini: await fakeGemini(t, [endless]) });
-  let stderr = '';
-  child.stderr.on('data', (data) => {
-    stderr += data;
-  });
-  child.stdout.once('data', () => child.stdout.destroy());
-  const [exitCode] = await once(child, 'exit');
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  const script = [endless(chunk([{ text: 'line\n'.repeat(200) }]))];
+  const { ended } = await startGmn(t, ['count'], { script, onStdout: (_, child) => void child.stdout?.destroy() });
+  expect(await ended).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
 linuxTest.for(['text', 'json', 'stream-json'])('a full disk is an error with a next step', async (format, t) => {
-  const { cwd, env } = place(t, { gemini: await fakeGemini(t, [reply('hello')]) });
-  const child = spawn(...gmnCommand(['-o', format, 'hi']), {
-    cwd,
-    env,
-    stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
-  });
-  let stderr = '';
-  child.stderr?.on('data', (data) => {
-    stderr += data;
-  });
-  const [exitCode] = await once(child, 'close');
-  expect(exitCode).toBe(1);
-  expect(stderr).toMatch(/^Error: cannot write the output: .*ENOSPC.*\n\S.*\n$/);
+  const stdout = openSync('/dev/full', 'w');
+  const { ended } = await startGmn(t, ['-o', format, 'hi'], { script: [reply('hello')], stdout });
+  const stderr = expect.stringMatching(/^Error: cannot write the output: .*ENOSPC.*\n\S.*\n$/);
+  expect(await ended).toMatchObject({ exitCode: 1, stderr });
 });
 
 linuxTest('a disk that has room for a part of the last write is an error, too', async (t) => {
   const gemini = await fakeGemini(t, [reply(`${'x'.repeat(100_000)}\n`)]);
-  const { cwd, env } = place(t, { gemini, env: { GMN_NO_SESSION: '1' } });
-  const [program, args] = gmnCommand(['hi']);
-  const limited = 'ulimit -f 64; exec "$@" > answer.txt';
-  const child = spawn('sh', ['-c', limited, 'sh', program, ...args], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
-  let stderr = '';
-  child.stderr.on('data', (data) => {
-    stderr += data;
-  });
-  const [exitCode] = await once(child, 'close');
-  expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/^Error: cannot write the output: .*EFBIG.*\n\S.*\n$/)]);
+  const at = place(t, { gemini, env: { GMN_NO_SESSION: '1' } });
+  const stderr = expect.stringMatching(/^Error: cannot write the output: .*EFBIG.*\n\S.*\n$/);
+  const line = `ulimit -f 64; exec ${GMN_LINE} hi > answer.txt`;
+  expect(await runShell(t, at, line)).toMatchObject({ exitCode: 1, stderr });
 });
 
 test.skipIf(isWindows || isStandalone)('Ctrl+C does not wait for a host name that is being looked up', async (t) => {
@@ -155,19 +111,12 @@ test.skipIf(isWindows || isStandalone)('Ctrl+C does not wait for a host name tha
   const { cwd, env } = place(t, { env: { GEMINI_API_KEY: 'x', GOOGLE_GEMINI_BASE_URL: 'http://localhost:9' } });
   fifo(join(cwd, 'pipe'));
   writeFileSync(join(cwd, 'busy.cjs'), `for (let i = 0; i < 4; i += 1) require('fs').open('pipe', 'r', () => {});`);
-  const child = spawn(...gmnCommand(['--debug', 'hi']), {
-    cwd,
-    env: { ...env, NODE_OPTIONS: '--require ./busy.cjs' },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const { ended } = await startGmn(t, ['--debug', 'hi'], {
+    at: { cwd, env: { ...env, NODE_OPTIONS: '--require ./busy.cjs' } },
+    onStderr: (text, child) => void (text.includes('POST localhost') && !child.killed && child.kill('SIGINT')),
   });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  let stderr = '';
-  child.stderr.on('data', (data) => {
-    if (!stderr.includes('POST localhost') && `${stderr}${data}`.includes('POST localhost')) child.kill('SIGINT');
-    stderr += data;
-  });
-  expect(await once(child, 'exit')).toEqual([null, 'SIGINT']);
-  expect(stderr).toContain('Interrupted (SIGINT).');
+  const stderr = expect.stringContaining('Interrupted (SIGINT).');
+  expect(await ended).toMatchObject({ exitCode: null, signal: 'SIGINT', stderr });
 });
 
 test('an answer of 3 MB arrives whole through a pipe', async (t) => {
@@ -195,21 +144,9 @@ test('an idle line ends the answer by its own timer', async (t) => {
 
 test('a pipe that nobody writes to does not hang a run that has a prompt', async (t) => {
   const gemini = await fakeGemini(t, [reply('hi')]);
-  const { cwd, env } = place(t, { gemini, env: { GMN_STDIN_WAIT: '300ms' } });
-  const child = spawn(...gmnCommand(['hello']), { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  let output = '';
-  child.stdout.on('data', (data) => {
-    output += data;
-  });
-  child.stderr.on('data', (data) => {
-    output += data;
-  });
-  const [exitCode] = await once(child, 'close');
-  expect(exitCode).toBe(0);
-  expect(output).toMatch(/stdin/);
-  expect(output).toMatch(/hi\n$/);
-  expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'hello' }]);
+  const { ended } = await startGmn(t, ['hello'], { gemini, env: { GMN_STDIN_WAIT: '300ms' }, stdin: 'open' });
+  expect(await ended).toMatchObject({ stdout: 'hi\n', stderr: expect.stringMatching(/stdin/), exitCode: 0 });
+  expect(gemini.requests[0]?.parts).toEqual([{ text: 'hello' }]);
 });
 
 test('--debug shows the request on stderr without the key, and stdout stays the answer', async (t) => {
@@ -232,17 +169,9 @@ test('a home that cannot be written to costs the cache and the session, not the 
 
 posixTest('in one pipe with the answer, messages have lines of their own', async (t) => {
   const gemini = await fakeGemini(t, [reply('hello')]);
-  const { cwd, env } = place(t, { gemini, files: { taken: '' }, env: { GMN_HOME: 'taken/gmn' } });
-  const child = spawn('sh', ['-c', `${GMN_LINE} hi 2>&1`], {
-    cwd,
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  let output = '';
-  child.stdout.on('data', (data) => (output += data));
-  await once(child, 'close');
-  expect(output).toBe('hello\ngmn: this run was not saved: a file is where a directory should be\n');
+  const at = place(t, { gemini, files: { taken: '' }, env: { GMN_HOME: 'taken/gmn' } });
+  const stdout = 'hello\ngmn: this run was not saved: a file is where a directory should be\n';
+  expect(await runShell(t, at, `${GMN_LINE} hi 2>&1`)).toMatchObject({ stdout, stderr: '' });
 });
 
 test('--version prints the version and --help prints the help, whatever the home looks like', () => {
@@ -276,14 +205,9 @@ test.runIf(canBeNobody).for(['a one-shot', 'a chat'])(
     const { PATH, ...rest } = place(t, { gemini }).env;
     const { HOME: _, TMPDIR: __, ...env } = { PATH, ...rest };
     const args = what === 'a chat' ? ['chat', 'hi'] : ['hi'];
-    const child = spawn(...gmnCommand(args), { ...NOBODY, cwd: '/', env, stdio: ['ignore', 'pipe', 'pipe'] });
-    t.onTestFinished(() => void child.kill('SIGKILL'));
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
-    await once(child, 'close');
-    expect([stdout, child.exitCode]).toEqual(['hello\n', 0]);
+    const { ended } = await startGmn(t, args, { at: { cwd: '/', env }, ...NOBODY });
+    const { stdout, stderr, exitCode } = await ended;
+    expect([stdout, exitCode]).toEqual(['hello\n', 0]);
     expect(
       stderr.match(/there is no home directory: no settings are read and nothing is saved; set HOME/g),
     ).toHaveLength(1);
@@ -364,10 +288,8 @@ test.runIf(canBeNobody)('without a home no file is changed, since the change cou
   const at = place(t, { gemini });
   const { HOME: _, TMPDIR: __, ...env } = at.env;
   for (const directory of [join(at.cwd, '..'), at.cwd]) chmodSync(directory, 0o777);
-  const child = spawn(...gmnCommand(['--tools', 'edit', '-y', 'x']), { ...NOBODY, cwd: at.cwd, env });
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
-  await once(child, 'close');
+  const { ended } = await startGmn(t, ['--tools', 'edit', '-y', 'x'], { at: { cwd: at.cwd, env }, ...NOBODY });
+  const { stderr } = await ended;
   expect(stderr).toContain('there is no home directory, so a change could not be undone and is not made');
   expect(stderr).not.toContain('/dev/null');
   expect(existsSync(join(at.cwd, 'new.txt'))).toBe(false);
@@ -404,8 +326,6 @@ test('a debug file that cannot be written is an error before anything is sent', 
 });
 
 test('a failed run leaves no half-warm code cache behind', async (t) => {
-  const { existsSync } = await import('node:fs');
-  const { join } = await import('node:path');
   const { cwd, env, home } = place(t, { isFirstRun: true });
   const { status } = spawnSync(...gmnCommand(['hi']), { cwd, env, stdio: 'ignore' });
   expect(status).toBe(2);
@@ -413,21 +333,11 @@ test('a failed run leaves no half-warm code cache behind', async (t) => {
 });
 
 test('the compiled code is kept for the next start, for nobody else to read, and a spoilt one does no harm', async (t) => {
-  const { readdirSync, statSync, writeFileSync } = await import('node:fs');
-  const { join } = await import('node:path');
   const gemini = await fakeGemini(t, [reply('one'), reply('two'), reply('three')]);
-  const { cwd, env, home } = place(t, { gemini, isFirstRun: true });
-  const run = () => spawn(...gmnCommand(['hi']), { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const answer = async () => {
-    const child = run();
-    let stdout = '';
-    child.stdout?.on('data', (data) => {
-      stdout += data;
-    });
-    const [exitCode] = await once(child, 'close');
-    return { stdout, exitCode };
-  };
-  expect(await answer()).toEqual({ stdout: 'one\n', exitCode: 0 });
+  const at = place(t, { gemini, isFirstRun: true });
+  const { home } = at;
+  const answer = () => runGmnIn(t, at, ['hi']);
+  expect(await answer()).toMatchObject({ stdout: 'one\n', exitCode: 0 });
   const cache = join(home, '.gmn', 'cache', readdirSync(join(home, '.gmn', 'cache'))[0] ?? '');
   const files = readdirSync(cache);
   expect(files).toEqual([expect.stringMatching(/^pack-[0-9a-f]+\.js\.cache$/)]);
@@ -435,43 +345,25 @@ test('the compiled code is kept for the next start, for nobody else to read, and
   expect(statSync(cache).mode & 0o777).toBe(0o700);
   const stamps = () => files.map((name) => statSync(join(cache, name)).mtimeMs);
   const before = stamps();
-  expect(await answer()).toEqual({ stdout: 'two\n', exitCode: 0 });
+  expect(await answer()).toMatchObject({ stdout: 'two\n', exitCode: 0 });
   expect(stamps()).toEqual(before);
   for (const name of files) writeFileSync(join(cache, name), 'spoilt');
-  expect(await answer()).toEqual({ stdout: 'three\n', exitCode: 0 });
+  expect(await answer()).toMatchObject({ stdout: 'three\n', exitCode: 0 });
   expect(readdirSync(cache).sort()).toEqual([...files].sort());
 });
 
 test('an answer is on stdout before the next one is asked for', async (t) => {
-  let release = (): void => {};
-  const gate = new Promise<void>((resolve) => {
-    release = resolve;
+  const { open, opened } = gate();
+  const gmn = await startGmn(t, ['hi'], {
+    script: [stream('first', opened, finish('STOP', [{ text: ' second' }]), END)],
+    onStdout: (text) => void (text === 'first' && open()),
   });
-  const gated: Scripted = async (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(chunk([{ text: 'first' }])));
-    await gate;
-    response.end(sse(finish('STOP', [{ text: ' second' }])));
-  };
-  const child = start(t, ['hi'], { gemini: await fakeGemini(t, [gated]) });
-  let stdout = '';
-  child.stdout.on('data', (data) => {
-    stdout += data;
-    if (stdout === 'first') release();
-  });
-  await once(child, 'close');
-  expect(stdout).toBe('first second\n');
+  expect((await gmn.ended).stdout).toBe('first second\n');
 });
 
 test('a server that has finished but keeps the line open is not waited for', async (t) => {
-  const open: Scripted = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(finish('STOP', [{ text: 'done' }])));
-  };
   // The idle timer would be the only other way out, and it is off.
-  const gmn = await runGmn(t, ['-t', '0', 'hi'], {
-    gemini: await fakeGemini(t, [open]),
-    env: { GMN_IDLE_TIMEOUT: '0' },
-  });
+  const script = [stream(finish('STOP', [{ text: 'done' }]))];
+  const gmn = await runGmn(t, ['-t', '0', 'hi'], { script, env: { GMN_IDLE_TIMEOUT: '0' } });
   expect(gmn).toMatchObject({ stdout: 'done\n', stderr: '', exitCode: 0 });
 });

@@ -1,4 +1,4 @@
-import { call, chunk, type FakeGemini, fakeGemini, finish, stream } from '../support/gemini.ts';
+import { call, chunk, END, type FakeGemini, fakeGemini, finish, stream } from '../support/gemini.ts';
 
 /** Has the same conversation with every client, of any number of processes. */
 export interface TalkativeGemini extends FakeGemini {
@@ -24,7 +24,7 @@ export async function talkativeGemini(
       request.results.length > 0
         ? [chunk([{ text: `answer ${number}` }]), finish('STOP', [{ text: '.' }])]
         : [finish('STOP', [signedCall(number)])];
-    return stream(...pieces.flatMap((piece) => [piece, onEvent]), 'end')(response, request);
+    return stream(...pieces.flatMap((piece) => [piece, onEvent]), END)(response, request);
   });
   return { ...gemini, heard: () => heard };
 }

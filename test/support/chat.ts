@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
-import { type GmnOptions, type GmnResult, runGmn } from './gmn.ts';
+import { type GmnOptions, runGmn } from './gmn.ts';
 
 export interface PipedOptions extends GmnOptions {
   readonly args?: readonly string[];
@@ -12,7 +12,7 @@ export function pipedChat(
   t: TestContext,
   lines: readonly string[],
   { args = [], ...options }: PipedOptions = {},
-): Promise<GmnResult> {
+): ReturnType<typeof runGmn> {
   return runGmn(t, ['chat', ...args], { ...options, stdin: lines.map((line) => `${line}\n`).join('') });
 }
 

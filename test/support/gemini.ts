@@ -222,20 +222,38 @@ export function events(list: readonly object[]): Scripted {
   };
 }
 
+export const END = Symbol('a proper end');
+export const CUT = Symbol('the connection breaks');
+
+type StreamStep = object | string | Promise<unknown> | (() => unknown) | typeof END | typeof CUT;
+
 /**
- * A stream in steps: an object is sent as an event, a text as a piece of the answer, a promise is waited for and a function called
- * when all before it has left. Without `end` the stream stays open.
+ * A stream in steps: a text is a piece of the answer, an object an event; a promise is waited for, and a function called, when all
+ * before it has left. Without END or CUT the stream stays open.
  */
-export function stream(...steps: readonly (object | string | Promise<unknown> | (() => unknown))[]): Scripted {
+export function stream(...steps: readonly StreamStep[]): Scripted {
   return async (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.flushHeaders();
-    for (const [index, step] of steps.entries()) {
-      if (step === 'end' && index === steps.length - 1) response.end();
+    for (const step of steps) {
+      if (step === END) response.end();
+      else if (step === CUT) response.destroy();
       else if (typeof step === 'function') await step();
       else if (step instanceof Promise) await step;
-      else await send(response, sse(typeof step === 'string' ? chunk([{ text: step }]) : step));
+      else await send(response, sse(typeof step === 'string' ? chunk([{ text: step }]) : (step as object)));
     }
+  };
+}
+
+/** The same event until the client leaves: more than any pipe holds. */
+export function endless(event: object, first: Scripted = stream()): Scripted {
+  return async (response, request) => {
+    await first(response, request);
+    const pump = (): void => {
+      while (!response.destroyed && response.write(sse(event)));
+    };
+    response.on('drain', pump);
+    pump();
   };
 }
 

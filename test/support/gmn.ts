@@ -1,9 +1,11 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
+import { fakeGemini, type Scripted, type SeenRequest } from './gemini.ts';
 
 /** The program under test: Node's script, or the executable that GMN_BIN names. */
 export const GMN = process.env.GMN_BIN ?? fileURLToPath(new URL('../../bin/gmn.js', import.meta.url));
@@ -25,9 +27,13 @@ export const GMN_LINE = gmnCommand([])
 export interface GmnOptions {
   /** The server it talks to; if given, there is also a key in the environment. */
   readonly gemini?: { readonly url: string };
+  /** The same with a server that begins with the run and follows this script; not for `place`, which starts nothing. */
+  readonly script?: readonly Scripted[] | Scripted;
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   /** For example `.gemini/settings.json`. */
   readonly home?: Readonly<Record<string, string>>;
+  /** What is in `.gemini/settings.json`. */
+  readonly settings?: object;
   readonly env?: Readonly<Record<string, string>>;
   /** Bytes for stdin, through a pipe; without them stdin is /dev/null. */
   readonly stdin?: string | Uint8Array;
@@ -44,7 +50,10 @@ export interface GmnResult {
 }
 
 /** A temporary home and working directory, and an environment with nothing of the caller's. */
-export function place(t: TestContext, { gemini, files = {}, home = {}, env = {}, isFirstRun }: GmnOptions = {}) {
+export function place(
+  t: TestContext,
+  { gemini, files = {}, home = {}, settings, env = {}, isFirstRun }: GmnOptions = {},
+) {
   const root = mkdtempSync(join(tmpdir(), 'gmn-test-'));
   t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const write = (directory: string, entries: Readonly<Record<string, string | Uint8Array>>): void => {
@@ -55,6 +64,7 @@ export function place(t: TestContext, { gemini, files = {}, home = {}, env = {},
     }
   };
   write(join(root, 'home'), home);
+  if (settings) write(join(root, 'home'), { '.gemini/settings.json': JSON.stringify(settings) });
   write(join(root, 'work'), files);
   if (!isFirstRun && !('.gmn' in home)) lendCodeCache(join(root, 'home'));
   return {
@@ -82,39 +92,96 @@ function lendCodeCache(home: string): void {
   symlinkSync(lent, join(cache, `${VERSION}-${process.version}-${process.arch}`));
 }
 
-export async function runGmn(t: TestContext, args: readonly string[], options: GmnOptions = {}): Promise<GmnResult> {
-  return runGmnIn(t, place(t, options), args, options.stdin);
+/** The scripted Gemini of the options, which begins with the run, and what it was asked. */
+async function openScript(t: TestContext, options: GmnOptions) {
+  if (options.script === undefined) return { options, requests: [] };
+  const gemini = await fakeGemini(t, options.script);
+  return { options: { ...options, gemini }, requests: gemini.requests };
+}
+
+export async function runGmn(
+  t: TestContext,
+  args: readonly string[],
+  given: GmnOptions = {},
+): Promise<GmnResult & { readonly requests: readonly SeenRequest[] }> {
+  const { options, requests } = await openScript(t, given);
+  return { ...(await runGmnIn(t, place(t, options), args, options.stdin)), requests };
+}
+
+interface Place {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** In an existing place, so that one run finds what another left. */
-export async function runGmnIn(
+export function runGmnIn(
   t: TestContext,
-  { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+  at: Place,
   args: readonly string[],
   stdin?: string | Uint8Array,
 ): Promise<GmnResult> {
-  const child = spawn(...gmnCommand(args), {
-    cwd,
-    env,
-    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-  });
+  return startProgram(t, gmnCommand(args), at, { stdin }).ended;
+}
+
+/** A line for the shell. */
+export function runShell(t: TestContext, at: Place, line: string, shell = '/bin/sh'): Promise<GmnResult> {
+  return startProgram(t, [shell, ['-c', line]], at).ended;
+}
+
+export interface StartOptions extends Pick<SpawnOptions, 'uid' | 'gid' | 'detached'> {
+  /** Bytes for stdin, or a pipe that stays open; without them stdin is /dev/null. */
+  readonly stdin?: string | Uint8Array | 'open' | undefined;
+  /** Other files or descriptors than pipes. */
+  readonly stdout?: number | 'ignore' | 'inherit' | 'pipe';
+  readonly stderr?: number | 'ignore' | 'inherit' | 'pipe';
+  /** Is called with all that has come so far. */
+  onStdout?(text: string, child: ChildProcess): void;
+  onStderr?(text: string, child: ChildProcess): void;
+}
+
+export interface StartedProgram {
+  readonly child: ChildProcess;
+  readonly ended: Promise<GmnResult>;
+}
+
+/** Starts gmn where it is told to, or in a place of its own. */
+export async function startGmn(
+  t: TestContext,
+  args: readonly string[],
+  { at, ...given }: Omit<GmnOptions, 'stdin'> & StartOptions & { readonly at?: Place },
+): Promise<StartedProgram> {
+  const { options } = await openScript(t, given as GmnOptions);
+  return startProgram(t, gmnCommand(args), at ?? place(t, options), given);
+}
+
+export function startProgram(
+  t: TestContext,
+  [file, args]: readonly [string, readonly string[]],
+  { cwd, env }: Place,
+  { stdin, stdout = 'pipe', stderr = 'pipe', onStdout, onStderr, uid, gid, detached }: StartOptions = {},
+): StartedProgram {
+  const stdio = [stdin === undefined ? 'ignore' : 'pipe', stdout, stderr] as const;
+  const child: ChildProcess = spawn(file, args, { cwd, env, stdio: [...stdio], uid, gid, detached } as SpawnOptions);
   t.onTestFinished(() => void child.kill('SIGKILL'));
-  const output = { out: [] as Buffer[], err: [] as Buffer[] };
-  child.stdout?.on('data', (data: Buffer) => output.out.push(data));
-  child.stderr?.on('data', (data: Buffer) => output.err.push(data));
+  const output: Record<'out' | 'err', Buffer[]> = { out: [], err: [] };
+  const collect = (stream: Readable | null, to: Buffer[], onText?: (text: string, child: ChildProcess) => void): void =>
+    void stream?.on('data', (data: Buffer) => {
+      to.push(data);
+      onText?.(Buffer.concat(to).toString('utf8'), child);
+    });
+  collect(child.stdout, output.out, onStdout);
+  collect(child.stderr, output.err, onStderr);
   child.stdin?.on('error', () => {});
-  child.stdin?.end(stdin);
-  const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
-    child.on('close', (...ending) => resolve(ending)),
-  );
-  const bytes = Buffer.concat(output.out);
-  return {
-    stdout: bytes.toString('utf8'),
-    stderr: Buffer.concat(output.err).toString('utf8'),
-    exitCode,
-    signal,
-    bytes,
-  };
+  if (stdin !== 'open') child.stdin?.end(stdin);
+  const ended = new Promise<GmnResult>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (exitCode, signal) => {
+      const bytes = Buffer.concat(output.out);
+      const stderr = Buffer.concat(output.err).toString('utf8');
+      resolve({ stdout: bytes.toString('utf8'), stderr, exitCode, signal, bytes });
+    });
+  });
+  return { child, ended };
 }
 
 /** The objects of JSON lines. */
@@ -124,17 +191,10 @@ export function parseLines(text: string): any[] {
 }
 
 /** The first line on stderr of a run that need not end; all of stderr if it ends without one. */
-export async function firstNotice(
-  t: TestContext,
-  { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
-  args: readonly string[],
-): Promise<string> {
-  const child = spawn(...gmnCommand(args), { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  let said = '';
-  for await (const data of child.stderr) {
-    said += data;
-    if (said.includes('\n')) break;
-  }
-  return said;
+export async function firstNotice(t: TestContext, at: Place, args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const onStderr = (text: string): void => void (text.includes('\n') && resolve(text));
+    const { ended } = startProgram(t, gmnCommand(args), at, { stdout: 'ignore', onStderr });
+    ended.then(({ stderr }) => resolve(stderr), reject);
+  });
 }
