@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Account, accountResponse, denied, signedIn } from '../support/account.ts';
 import { fakeGemini, json, type Scripted } from '../support/gemini.ts';
+import { parseLines } from '../support/gmn.ts';
 
 /** A refusal of Code Assist, and how it is explained. */
 interface Case {
@@ -162,10 +163,7 @@ describe.each(Object.entries(CASES))('%s', (_, { script, env = {}, args = [], is
   test('in stream-json', async (t) => {
     const { stdout, stderr, exitCode } = await (await me(t)).run([...args, '-o', 'stream-json', 'hi']);
     expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: code });
-    const lines = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines = parseLines(stdout);
     expect(lines.map((line) => line.type)).toEqual(isAsked ? ['start', 'error'] : ['error']);
     expect(lines.at(-1)).toEqual({ type: 'error', error: { code, type, message, suggestion } });
   });

@@ -244,9 +244,7 @@ posixTest(
     expect((await terminal.ended).exitCode).toBe(0);
     const second = screen.slice(screen.lastIndexOf('├ edit_file'));
     expect(second).toContain('│  [production]\n│  # here\n│ -open = no\n│ +open = yes\n');
-    expect(gemini.requests[3]?.body.contents.at(-1).parts[0].functionResponse.response.output).toBe(
-      '[staging]\nopen = no\n\n[production]\n# here\nopen = yes',
-    );
+    expect(gemini.requests[3]?.results[0].output).toBe('[staging]\nopen = no\n\n[production]\n# here\nopen = yes');
   },
 );
 

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { expect } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
+import { gate } from '../support/gate.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { gmnCommand, place, runGmn } from '../support/gmn.ts';
 import { mcpPlace } from '../support/mcp-place.ts';
@@ -38,7 +39,7 @@ linuxTest('a one-shot ends what it runs in the background, even if it ignores TE
   const [first, second] = gemini.requests;
   const names = first?.body.tools[0].functionDeclarations.map(({ name }: { name: string }) => name);
   expect(names).toEqual(['run_shell_command', 'read_output', 'stop_command']);
-  expect(second?.body.contents.at(-1).parts[0].functionResponse.response).toEqual({
+  expect(second?.results[0]).toEqual({
     ...{ id: 1, output: 'up\n', running: true },
   });
 });
@@ -48,10 +49,7 @@ const detached = (mark: string): string => `export MARK=${mark}; setsid sh -c 't
 
 linuxTest('a gmn that is killed takes what it runs in the background along', async (t) => {
   const mark = randomUUID();
-  let arrive: () => void = () => {};
-  const asked = new Promise<void>((resolve) => {
-    arrive = resolve;
-  });
+  const { open: arrive, opened: asked } = gate();
   const gemini = await fakeGemini(t, [reply(stubborn(mark), start(detached(mark))), () => arrive()]);
   const { cwd, env } = place(t, { gemini });
   const child = spawn(...gmnCommand([...ALLOWED, 'x']), { cwd, env, stdio: 'ignore' });
@@ -98,12 +96,7 @@ linuxTest('without approval nothing is started, and the tools beside it reach no
   ]);
   await runGmn(t, ['--tools', 'all', '--approval-mode', 'auto_edit', 'x'], { gemini });
   expect(processesWith(mark)).toEqual([]);
-  const answers = gemini.requests[1]?.body.contents.at(-1).parts;
-  expect(
-    answers.map(({ functionResponse }: { functionResponse: { response: { error: string } } }) =>
-      functionResponse.response.error.slice(0, 40),
-    ),
-  ).toEqual([
+  expect(gemini.requests[1]?.results.map(({ error }) => error.slice(0, 40))).toEqual([
     'run_shell_command was not run: it needs ',
     'there is no such command in the backgrou',
     'there is no such command in the backgrou',
@@ -120,7 +113,7 @@ linuxTest('in a chat a command goes on from turn to turn, and ends with the chat
   ]);
   const { stdout } = await pipedChat(t, ['x', '/tools glob off', 'y'], { args: ALLOWED, gemini });
   expect(stdout).toBe('one\ntwo\n');
-  const [stopped, started] = gemini.requests[3]?.body.contents.at(-1).parts ?? [];
+  const [stopped, started] = gemini.requests[3]?.parts ?? [];
   expect(stopped.functionResponse.response).toMatchObject({ running: false, signal: 'SIGTERM' });
   expect(started.functionResponse.response).toMatchObject({ id: 2, running: true });
   expect(processesWith(mark)).toEqual([]);

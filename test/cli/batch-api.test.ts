@@ -1,5 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
@@ -7,7 +5,7 @@ import { checkEngine } from '../../src/commands/batch/engine.ts';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
+import { parseLines, place, runGmnIn, startGmn } from '../support/gmn.ts';
 
 const ROWS = Array.from({ length: 5 }, (_value, index) => `{"id":"r${index}","prompt":"p${index}"}`);
 const API = ['batch', 'in.jsonl', '--output-file', 'out.jsonl', '--engine', 'api', '--shard-rows', '2'];
@@ -36,27 +34,18 @@ async function scene(t: TestContext, faults: string, env: Readonly<Record<string
     gmn: (words: readonly string[]) => runGmnIn(t, setting, words),
     /** Interrupts it when all jobs are created and have been looked at. */
     async interrupt(words: readonly string[], afterLooks = 12) {
-      const child: ChildProcess = spawn(...gmnCommand(words), { ...setting, stdio: ['ignore', 'pipe', 'pipe'] });
-      t.onTestFinished(() => void child.kill('SIGKILL'));
-      let stderr = '';
-      child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-        stderr += text;
-      });
+      const { child, ended } = await startGmn(t, words, { at: setting });
       let looks = 0;
       onRequest = (path) => {
         looks += path.startsWith('/v1beta/batches/') ? 1 : 0;
         if (looks === afterLooks) child.kill('SIGINT');
       };
-      const [exitCode] = await once(child, 'close');
+      const { exitCode, stderr } = await ended;
       onRequest = () => {};
       return { exitCode, stderr };
     },
     count: (pattern: RegExp) => paths.filter((path) => pattern.test(path)).length,
-    readLines: () =>
-      readFileSync(join(setting.cwd, 'out.jsonl'), 'utf8')
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line)),
+    readLines: () => parseLines(readFileSync(join(setting.cwd, 'out.jsonl'), 'utf8')),
   };
 }
 
@@ -121,8 +110,7 @@ test('moved to the local engine, a run collects what is complete, cancels the re
   const run = await scene(t, 'batch-polls=14');
   await run.interrupt(API);
   const local = await run.gmn(LOCAL);
-  expect(local.exitCode).toBe(0);
-  expect(local.stderr).toMatch(/\d of its jobs collected, \d cancelled/);
+  expect(local).toMatchObject({ stderr: expect.stringMatching(/\d of its jobs collected, \d cancelled/), exitCode: 0 });
   expect(
     run
       .readLines()

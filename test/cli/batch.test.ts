@@ -1,10 +1,18 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { gate } from '../support/gate.ts';
 import { answerEach, events, failure, fakeGemini, finish } from '../support/gemini.ts';
-import { firstNotice, GMN_LINE, gmnCommand, isStandalone, parseLines, place, runGmnIn } from '../support/gmn.ts';
+import {
+  firstNotice,
+  GMN_LINE,
+  isStandalone,
+  parseLines,
+  place,
+  runGmnIn,
+  runShell,
+  startGmn,
+} from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 interface OutputLine {
@@ -104,8 +112,7 @@ test('rows that cannot be read are corrected in the input, and are then no faile
   const missing = '{"id":"m","prompt":"x","files":["none.txt"]}';
   write('"a"', '{"id":"b"', '"caf\u00e9"', '{"id":"d","prompt":"1"}', '{"id":"d","prompt":"2"}', missing);
   const first = await run('in.jsonl');
-  expect(first.exitCode).toBe(3);
-  expect(first.stderr).toContain('gmn: 4 failed');
+  expect(first).toMatchObject({ stderr: expect.stringContaining('gmn: 4 failed'), exitCode: 3 });
   expect(first.stderr).toContain('to try them again, run the same command with --retry-failed');
   expect(first.stderr).toContain('3 of them cannot be read, or have the id of another row: correct in.jsonl');
   expect(readFileSync(failed, 'utf8').trimEnd().split('\n').toSorted()).toEqual([
@@ -115,8 +122,7 @@ test('rows that cannot be read are corrected in the input, and are then no faile
   ]);
   write('"a"', '{"id":"b","prompt":"y"}', '"cafe"', '{"id":"d","prompt":"1"}', '{"id":"e","prompt":"2"}', missing);
   const second = await run('in.jsonl');
-  expect(second.exitCode).toBe(3);
-  expect(second.stderr).toContain('gmn: 1 failed');
+  expect(second).toMatchObject({ stderr: expect.stringContaining('gmn: 1 failed'), exitCode: 3 });
   expect(second.stderr).not.toContain('cannot be read');
   expect(readFileSync(failed, 'utf8')).toBe(`${missing}\n`);
   // Edited by hand, and still wrong: not read again as what it adds to the file itself.
@@ -168,12 +174,7 @@ test('a template is filled with the columns of a CSV, the answer checked against
   expect(changed.exitCode).toBe(1);
   expect(changed.stderr).toContain('was made with other settings: temperature was 1, is 0.5');
   const unsafe = await runGmnIn(t, setting, [
-    'batch',
-    'in.csv',
-    '--template',
-    'shell.toml',
-    '--output-file',
-    'o2.jsonl',
+    ...'batch in.csv --template shell.toml --output-file o2.jsonl'.split(' '),
   ]);
   expect(unsafe.exitCode).toBe(1);
   expect(unsafe.stderr).toContain('runs commands or reads files (!{…}, @{…})');
@@ -206,33 +207,24 @@ test('a file per row, and lines of stdin, in the order of the input', async (t) 
 });
 
 test('Ctrl+C finishes what is in flight, says so with 130, and the next run does the rest', async (t) => {
-  let release = (): void => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { open, opened } = gate();
   let onFirst = (): void => {};
   const server = await fakeGemini(
     t,
     answerEach(async (prompt, count) => {
       if (count === 4) onFirst();
-      if (count <= 4) await released;
+      if (count <= 4) await opened;
       return `re: ${prompt}`;
     }),
   );
   const input = Array.from({ length: 20 }, (_, at) => `"p${at}"\n`).join('');
   const setting = place(t, { gemini: server, files: { 'in.jsonl': input } });
-  const child = spawn(...gmnCommand(['batch', 'in.jsonl', ...OUT]), {
-    ...setting,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-    if (stderr.includes('finishing what is in flight')) release();
+  const { child, ended } = await startGmn(t, ['batch', 'in.jsonl', ...OUT], {
+    at: setting,
+    onStderr: (text) => void (text.includes('finishing what is in flight') && open()),
   });
   onFirst = () => void child.kill('SIGINT');
-  const [exitCode] = await once(child, 'close');
+  const { exitCode, stderr } = await ended;
   expect(exitCode).toBe(130);
   expect(stderr).toContain('Run the same command again: it continues where it stopped.');
   expect(readOutput(setting.cwd)).toHaveLength(4);
@@ -265,13 +257,8 @@ test.skipIf(process.platform === 'win32')('a disk that is full loses nothing tha
   );
   const input = Array.from({ length: 60 }, (_, at) => `"p${at}"\n`).join('');
   const setting = place(t, { gemini: server, files: { 'in.jsonl': input } });
-  const shell = `ulimit -f 16; trap '' XFSZ; exec ${GMN_LINE} batch in.jsonl --output-file out.jsonl`;
-  const child = spawn('sh', ['-c', shell], { ...setting, stdio: ['ignore', 'ignore', 'pipe'] });
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const [exitCode] = await once(child, 'close');
+  const line = `ulimit -f 16; trap '' XFSZ; exec ${GMN_LINE} batch in.jsonl --output-file out.jsonl`;
+  const { exitCode, stderr } = await runShell(t, setting, line);
   expect(exitCode).toBe(1);
   expect(stderr).toContain('cannot write');
   expect(stderr).toContain('EFBIG');

@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { CANARIES, type CanaryName, canariesIn, plantedHome, signIn, strayCanaries } from '../support/canaries.ts';
 import { isLong } from '../support/fuzz.ts';
-import { gmnCommand, place } from '../support/gmn.ts';
+import { place, startGmn } from '../support/gmn.ts';
 import { type HostileAnswers, type HostileServer, hostileServer } from '../support/hostile-server.ts';
 import { isWindows } from '../support/posix.ts';
 
@@ -47,24 +46,13 @@ async function run(t: TestContext, situation: Situation) {
   const { root, cwd, env } = place(t, { home, env: plantedEnv(server), isFirstRun });
   const places = (text: string): string => text.replace('HOME', join(root, 'home')).replace('SERVER', server.url);
   const more = Object.entries(situation.env ?? {}).map(([name, value]) => [name, places(value)] as const);
-  const child = spawn(...gmnCommand([...situation.args.map(places)]), {
-    cwd,
-    // An empty value stands for a variable that is not set.
-    env: Object.fromEntries(
-      Object.entries({ ...env, ...Object.fromEntries(more) }).filter(([, value]) => value !== ''),
-    ),
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (chunk) => (output += chunk));
-  child.stdin.on('error', () => {});
-  child.stdin.end(situation.stdin ?? '');
-  const { signal } = situation;
+  // An empty value stands for a variable that is not set.
+  const set = Object.entries({ ...env, ...Object.fromEntries(more) }).filter(([, value]) => value !== '');
+  const { signal, args, stdin = '' } = situation;
+  const { child, ended } = await startGmn(t, args.map(places), { at: { cwd, env: Object.fromEntries(set) }, stdin });
   if (signal !== undefined) void server.asked.then(() => child.kill(signal));
-  const exitCode = await new Promise<number | null>((resolve) => child.on('close', resolve));
-  return { exitCode, output, root, sent: canariesIn(server.received()), lines: server.lines() };
+  const { exitCode, stdout, stderr } = await ended;
+  return { exitCode, output: `${stdout}${stderr}`, root, sent: canariesIn(server.received()), lines: server.lines() };
 }
 
 const KEY = ['--auth', 'gemini-api-key'];

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { emulator } from '../support/emulator.ts';
 import { gate } from '../support/gate.ts';
-import { call, chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/gemini.ts';
+import { call, END, fakeGemini, finish, reply, type Scripted, stream } from '../support/gemini.ts';
 import { posixTest } from '../support/posix.ts';
 
 const CTRL_D = '\u0004';
@@ -13,13 +13,8 @@ posixTest(
   'what is typed during a turn is seen below the answer, queued with Enter, and taken back with Up',
   async (t) => {
     const [first, rest] = [gate(), gate()];
-    const slow: Scripted = async (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      await first.opened;
-      response.write(sse(chunk([{ text: 'half of 答え' }])));
-      await rest.opened;
-      response.end(sse(finish('STOP', [{ text: ' and the rest' }])));
-    };
+    const end = finish('STOP', [{ text: ' and the rest' }]);
+    const slow = stream(first.opened, 'half of 答え', rest.opened, end, END);
     const gemini = await fakeGemini(t, [slow, reply('second'), reply('third')]);
     const chat = chatInTerminal(t, [], { gemini });
     await chat.ready(1);
@@ -95,12 +90,8 @@ posixTest('a question rings, has the window to itself, and what was typed before
 posixTest('an answer keeps to a window that became lower after the chat had begun', async (t) => {
   const rest = gate();
   const words = Array.from({ length: 200 }, (_, index) => `語-${index}.`);
-  const slow: Scripted = async (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(chunk([{ text: words.slice(0, 150).join(' ') }])));
-    await rest.opened;
-    response.end(sse(finish('STOP', [{ text: ` ${words.slice(150).join(' ')}` }])));
-  };
+  const end = finish('STOP', [{ text: ` ${words.slice(150).join(' ')}` }]);
+  const slow = stream(words.slice(0, 150).join(' '), rest.opened, end, END);
   const chat = chatInTerminal(t, [], { gemini: await fakeGemini(t, [slow]) });
   await chat.ready(1);
   chat.resize(80, 9);
@@ -117,12 +108,7 @@ posixTest('an answer keeps to a window that became lower after the chat had begu
 
 posixTest('a low window shows the status until something is typed, and then that', async (t) => {
   const rest = gate();
-  const slow: Scripted = async (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(chunk([{ text: 'one\n\ntwo\n\nthree' }])));
-    await rest.opened;
-    response.end(sse(finish('STOP', [{ text: ' and four' }])));
-  };
+  const slow = stream('one\n\ntwo\n\nthree', rest.opened, finish('STOP', [{ text: ' and four' }]), END);
   const chat = chatInTerminal(t, [], { gemini: await fakeGemini(t, [slow]), rows: 5 });
   await chat.ready(1);
   chat.enter('go');

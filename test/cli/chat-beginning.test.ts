@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
+import { gate } from '../support/gate.ts';
 import { failure, fakeGemini, reply } from '../support/gemini.ts';
-import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
+import { place, runGmnIn, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 test('a missing session is reported before credentials are read', async (t) => {
@@ -14,20 +13,18 @@ test('a missing session is reported before credentials are read', async (t) => {
 });
 
 test('a file that is not there is refused at the start, and nothing is asked', async (t) => {
-  const gemini = await fakeGemini(t, []);
-  const { stderr, exitCode } = await pipedChat(t, ['hello'], { gemini, args: ['-f', 'missing.txt'] });
+  const { stderr, exitCode } = await pipedChat(t, ['hello'], { script: [], args: ['-f', 'missing.txt'] });
   expect(stderr).toMatch(/^Error: no such file: missing\.txt\nPaths start at .*\n$/);
   expect(exitCode).toBe(1);
 });
 
 test('a file that cannot be sent fails one prompt, and those beside it stay attached', async (t) => {
-  const gemini = await fakeGemini(t, [reply('a')]);
   const files = { 'a.txt': 'A', 'b.txt': 'B' };
   const lines = ['/file a.txt b.txt', '!rm a.txt', '/file', 'x', 'y'];
-  const { stderr, stdout } = await pipedChat(t, lines, { gemini, files });
+  const { stderr, stdout, requests } = await pipedChat(t, lines, { script: [reply('a')], files });
   expect(stderr).toMatch(/\nNo longer attached: a\.txt\nError: .*a\.txt.*\n/);
   expect(stdout).toBe('a\n');
-  expect(gemini.requests[0]?.body.contents[0].parts.at(-1)).toEqual({ text: '=== b.txt ===\nB\n\ny' });
+  expect(requests[0]?.body.contents[0].parts.at(-1)).toEqual({ text: '=== b.txt ===\nB\n\ny' });
 });
 
 posixTest('an entry typed before the chat has the terminal is sent', async (t) => {
@@ -40,7 +37,7 @@ posixTest('an entry typed before the chat has the terminal is sent', async (t) =
   await chat.shows(/late\n\n❯\n/);
   chat.enter('/q');
   expect((await chat.ended).exitCode).toBe(0);
-  expect(gemini.requests[0]?.body.contents.at(-1).parts).toEqual([{ text: 'one' }]);
+  expect(gemini.requests[0]?.parts).toEqual([{ text: 'one' }]);
 });
 
 test('/retry asks a prompt again that failed before the session was resumed', async (t) => {
@@ -58,10 +55,7 @@ test('/retry asks a prompt again that failed before the session was resumed', as
 
 posixTest('/retry asks a prompt again that was stopped before the first byte, after /load too', async (t) => {
   const { env } = sharedHome(t);
-  let arrived: () => void = () => {};
-  const isThere = new Promise<void>((resolve) => {
-    arrived = resolve;
-  });
+  const { open: arrived, opened: isThere } = gate();
   const gemini = await fakeGemini(t, [() => arrived(), reply('b')]);
   const chat = chatInTerminal(t, ['--session-name', 'kept'], { gemini, env });
   await chat.until(/❯ /);
@@ -91,15 +85,10 @@ posixTest.for(ENDINGS)(
     ]);
     const gemini = await fakeGemini(t, [signal === undefined ? refused : () => end(), reply('at last')]);
     const here = place(t, { gemini });
-    const child = spawn(...gmnCommand(['chat', '-t', '30s', 'one']), { cwd: here.cwd, env: here.env });
+    const { child, ended } = await startGmn(t, ['chat', '-t', '30s', 'one'], { at: here, stdin: '' });
     end = () => void child.kill(signal);
-    let stderr = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text;
-    });
-    child.stdin.end();
-    const [code] = await once(child, 'close');
-    expect(code).toBe(exitCode);
+    const { stderr, ...first } = await ended;
+    expect(first.exitCode).toBe(exitCode);
     const [, id] = /^Resume: gmn chat -r ([\da-f]{8})$/m.exec(stderr) ?? [];
     expect(id).toBeDefined();
     const { stdout: list } = await runGmnIn(t, here, ['sessions', 'list']);
@@ -111,8 +100,7 @@ posixTest.for(ENDINGS)(
         0,
       ]);
     }
-    const again = await runGmnIn(t, here, ['chat', '-c'], '/retry\n');
-    expect(again).toMatchObject({ stdout: 'at last\n', exitCode: 0 });
+    expect(await runGmnIn(t, here, ['chat', '-c'], '/retry\n')).toMatchObject({ stdout: 'at last\n', exitCode: 0 });
     expect(gemini.requests[1]?.body.contents).toEqual([{ role: 'user', parts: [{ text: 'one' }] }]);
   },
 );

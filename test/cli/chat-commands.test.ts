@@ -50,16 +50,12 @@ test('/model shows the model and the others, and switches', async (t) => {
 });
 
 test('/system shows, sets and drops the instruction', async (t) => {
-  const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
-  const { stderr } = await pipedChat(t, ['/system', '/system Be brief.', 'x', '/system -', 'y'], {
-    gemini,
+  const { stderr, requests } = await pipedChat(t, ['/system', '/system Be brief.', 'x', '/system -', 'y'], {
+    script: [reply('a'), reply('b')],
     args: ['--no-agent-prompt'],
   });
   expect(stderr).toMatch(/^There is no system instruction\.\nBe brief\.\nThere is no system instruction\.\n/);
-  expect(gemini.requests.map(({ body }) => body.systemInstruction?.parts)).toEqual([
-    [{ text: 'Be brief.' }],
-    undefined,
-  ]);
+  expect(requests.map(({ body }) => body.systemInstruction?.parts)).toEqual([[{ text: 'Be brief.' }], undefined]);
 });
 
 test('/model lists what this backend has, each model once, with its tiers', async (t) => {
@@ -112,7 +108,6 @@ test('/thoughts shows what the model thinks, on stderr', async (t) => {
 });
 
 test('/tools lists the tools and turns them on and off', async (t) => {
-  const gemini = await fakeGemini(t, [reply('a')]);
   const lines = [
     '/tools run_shell_command on',
     '/tools replace off',
@@ -122,9 +117,9 @@ test('/tools lists the tools and turns them on and off', async (t) => {
     '/tools',
     'x',
   ];
-  const { stderr } = await pipedChat(t, lines, { gemini });
+  const { stderr, requests } = await pipedChat(t, lines, { script: [reply('a')] });
   expect(stderr).toContain('Error: there is no tool glbo\nDid you mean glob?\n');
-  const names = gemini.requests[0]?.body.tools[0].functionDeclarations.map(({ name }: { name: string }) => name);
+  const names = requests[0]?.tools ?? [];
   expect(names).toEqual(listSet('edit', 'run_shell_command').filter((name) => name !== 'write_file'));
   const off = ['write_file', 'web_fetch', 'google_web_search'];
   for (const name of [...names, ...off])
@@ -133,8 +128,7 @@ test('/tools lists the tools and turns them on and off', async (t) => {
 
 test('the steps of a task are a checklist in a chat', async (t) => {
   const todos = [{ description: 'look', status: 'in_progress' }];
-  const gemini = await fakeGemini(t, [reply(call('write_todos', { todos })), reply('ok')]);
-  const { stderr } = await pipedChat(t, ['x'], { gemini });
+  const { stderr } = await pipedChat(t, ['x'], { script: [reply(call('write_todos', { todos })), reply('ok')] });
   expect(stderr).toContain('✓ write_todos · 0 of 1 done\n  [>] look\n');
 });
 
@@ -227,10 +221,9 @@ test('/compress continues from a summary that the model writes', async (t) => {
 
 test('/save names, /load continues, /sessions lists', async (t) => {
   const { env } = sharedHome(t);
-  const gemini = await fakeGemini(t, [reply('a'), reply('b'), reply('c')]);
   const lines = ['x', '/save trip', '/load trip', '/new', 'y', '/resume trip', 'z', '/load nowhere', '/load'];
-  const { stderr } = await pipedChat(t, lines, { gemini, env });
-  expect(gemini.requests[2]?.body.contents.map(({ parts }: { parts: object[] }) => parts[0])).toEqual([
+  const { stderr, requests } = await pipedChat(t, lines, { script: [reply('a'), reply('b'), reply('c')], env });
+  expect(requests[2]?.body.contents.map(({ parts }: { parts: object[] }) => parts[0])).toEqual([
     { text: 'x' },
     { text: 'a' },
     { text: 'z' },

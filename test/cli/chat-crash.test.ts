@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
-import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
+import { chunk, fakeGemini, reply, stream } from '../support/gemini.ts';
 import { objection, type WirePart } from '../support/gemini-rules.ts';
-import { gmnCommand, isStandalone, place } from '../support/gmn.ts';
+import { isStandalone, startGmn } from '../support/gmn.ts';
 import { isWindows, posixTest } from '../support/posix.ts';
 
 const CALL = { functionCall: { id: 'c1', name: 'list_directory', args: { dir_path: '.' } }, thoughtSignature: 'c2ln' };
@@ -22,16 +20,11 @@ const MOMENTS = [
 posixTest.for(MOMENTS)('killed %s, a chat goes on with all that was acknowledged', async ([, step, words, kept], t) => {
   const { env } = sharedHome(t);
   let kill = (): void => {};
-  const killer: Scripted = (response) => {
-    if (words === undefined) return kill();
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(chunk(words)), () => kill());
-  };
+  const killer = stream(...(words === undefined ? [] : [chunk(words)]), () => kill());
   const first = await fakeGemini(t, step === 0 ? [killer] : [reply(CALL), killer]);
-  const { cwd, env: clean } = place(t, { gemini: first, env });
-  const child = spawn(...gmnCommand(['chat', '--session-name', 'torn', 'one']), { cwd, env: clean });
+  const { child, ended } = await startGmn(t, ['chat', '--session-name', 'torn', 'one'], { gemini: first, env });
   kill = () => void child.kill('SIGKILL');
-  await once(child, 'close');
+  await ended;
 
   const second = await fakeGemini(t, [reply('two')]);
   const { stdout, exitCode } = await pipedChat(t, ['next'], { gemini: second, env, args: ['-r', 'torn'] });
@@ -64,27 +57,22 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 test.skipIf(isWindows || isStandalone).for(['chat', '-o json'])(
   'a failure that nobody foresaw is told once (%s), however long a server takes to end',
   async (way, t) => {
-    const gemini = await fakeGemini(t, [
-      (response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        response.write(sse(chunk([{ text: 'I look.' }])), () => void child.kill('SIGUSR2'));
-      },
-    ]);
     const mcpServers = { near: { command: process.execPath, args: ['stubborn.cjs'] } };
-    const { cwd, env } = place(t, {
-      gemini,
+    let fail = (): void => {};
+    const options = {
+      script: [stream('I look.', () => fail())],
       files: { 'stubborn.cjs': STUBBORN, 'servers.json': JSON.stringify({ mcpServers }) },
       env: { NODE_OPTIONS: "--import=data:text/javascript,process.on('SIGUSR2',()=>{throw(new(Error)('boom'))})" },
-    });
+    };
     const args = way === 'chat' ? ['chat'] : ['-o', 'json', '--tools', 'read'];
-    const child = spawn(...gmnCommand([...args, '--mcp-config', 'servers.json', 'hi']), { cwd, env });
-    t.onTestFinished(() => void child.kill('SIGKILL'));
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text) => (output += text));
-    await once(child, 'close');
-    expect(output.match(/boom/g)).toEqual(['boom']);
-    expect(child.exitCode).toBe(1);
+    const { child, ended } = await startGmn(t, [...args, '--mcp-config', 'servers.json', 'hi'], {
+      ...options,
+      stdin: 'open',
+    });
+    fail = () => void child.kill('SIGUSR2');
+    const { stdout, stderr, exitCode } = await ended;
+    expect(`${stdout}${stderr}`.match(/boom/g)).toEqual(['boom']);
+    expect(exitCode).toBe(1);
   },
 );
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
-import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
+import { fakeGemini, reply, stream } from '../support/gemini.ts';
 import { posixTest } from '../support/posix.ts';
 
 const CTRL_C = '\u0003';
@@ -11,10 +11,7 @@ const CTRL_D = '\u0004';
 const ESC = '\u001b';
 
 /** A paragraph, and then nothing until the client leaves. */
-const begun: Scripted = (response) => {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.write(sse(chunk([{ text: 'half of it\n\nAnd' }])));
-};
+const begun = stream('half of it\n\nAnd');
 
 function historyIn(home: string): readonly unknown[] {
   const file = join(home, 'history');
@@ -41,7 +38,7 @@ posixTest.for([
   await chat.until(/both[\s\S]*❯ /);
   chat.type(CTRL_D);
   expect((await chat.ended).exitCode).toBe(0);
-  expect(gemini.requests[1]?.body.contents.at(-1).parts).toEqual([{ text: 'two\nthree' }]);
+  expect(gemini.requests[1]?.parts).toEqual([{ text: 'two\nthree' }]);
 });
 
 posixTest('a command to leave that was typed before Esc does not leave', async (t) => {

@@ -30,12 +30,11 @@ test('/export makes one file of a session whose name has slashes', async (t) => 
 });
 
 test('/file attaches to the next prompt alone', async (t) => {
-  const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
   const files = { 'a b.txt': 'A', 'c.txt': 'C' };
   const lines = ['/file', '/file "a b.txt" c.txt', '/file nothing.txt', 'x', 'y', '/file c.txt', '/file -'];
-  const { stderr } = await pipedChat(t, lines, { gemini, files });
-  expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: '=== a b.txt ===\nA\n\n=== c.txt ===\nC\n\nx' }]);
-  expect(gemini.requests[1]?.body.contents[2].parts).toEqual([{ text: 'y' }]);
+  const { stderr, requests } = await pipedChat(t, lines, { script: [reply('a'), reply('b')], files });
+  expect(requests[0]?.body.contents[0].parts).toEqual([{ text: '=== a b.txt ===\nA\n\n=== c.txt ===\nC\n\nx' }]);
+  expect(requests[1]?.body.contents[2].parts).toEqual([{ text: 'y' }]);
   expect(stderr).toMatch(
     /^Nothing goes with the next prompt\.\n\+ a b\.txt\n\+ c\.txt\nError: no such file: nothing\.txt\n.*\n\+ c\.txt\nNothing goes/,
   );
@@ -93,7 +92,7 @@ test('/diff shows what tools changed, /undo undoes the last turn, and the model 
   expect(stderr).toMatch(
     /\nError: the last turn changed no files\n.*\nremoved a\.txt\nError: there is nothing to undo in this session\n.*\nTools changed nothing in this session\.\n/,
   );
-  expect(gemini.requests[4]?.body.contents.at(-1).parts).toEqual([
+  expect(gemini.requests[4]?.parts).toEqual([
     { text: 'I took back changes that your tools made:\n\nremoved b.txt' },
     { text: 'z' },
   ]);
@@ -106,9 +105,8 @@ test('/diff shows what tools changed, /undo undoes the last turn, and the model 
 
 test('/save of a chat that was not saved keeps what /diff and /undo know', async (t) => {
   const write = call('write_file', { file_path: 'a.txt', content: 'one\n' });
-  const gemini = await fakeGemini(t, [reply(write), reply('a')]);
   const { stderr } = await pipedChat(t, ['x', '/save kept', '/diff', '/undo', '/new', '/undo'], {
-    gemini,
+    script: [reply(write), reply('a')],
     args: ['--no-session', '--approval-mode', 'auto_edit'],
   });
   expect(stderr).toMatch(
@@ -126,17 +124,16 @@ test('!command shows what it prints and lets it go with the next prompt, mention
     { text: 'I ran this command:\n\necho @a.txt; echo err >&2; exit 3\n\nIt printed (exit code 3):\n\n@a.txt\nerr' },
     { text: 'x' },
   ]);
-  expect(gemini.requests[1]?.body.contents.at(-1).parts).toEqual([{ text: 'y' }]);
+  expect(gemini.requests[1]?.parts).toEqual([{ text: 'y' }]);
 });
 
 test('a file that was attached may be edited without being read again', async (t) => {
   const edit = {
     functionCall: { name: 'edit_file', args: { file_path: 'a.txt', old_string: 'one', new_string: 'two' } },
   };
-  const gemini = await fakeGemini(t, [reply(edit), reply('done')]);
   const { env, path } = sharedHome(t);
   const { stderr } = await pipedChat(t, ['change @a.txt', `!cp a.txt ${path}/copy`], {
-    gemini,
+    script: [reply(edit), reply('done')],
     env,
     files: { 'a.txt': 'one\n' },
     args: ['--approval-mode', 'auto_edit'],

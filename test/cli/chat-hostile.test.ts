@@ -68,8 +68,7 @@ posixTest('escapes in files, their names, commands and what they print do not re
 
 posixTest('escapes in titles of sessions, and in what was typed, do not reach the terminal', async (t) => {
   const { env } = sharedHome(t);
-  const gemini = await fakeGemini(t, [reply('one')]);
-  await pipedChat(t, [`hello ${EVIL}`, `/save name ${EVIL}`], { gemini, env });
+  await pipedChat(t, [`hello ${EVIL}`, `/save name ${EVIL}`], { script: [reply('one')], env });
   const chat = started(t, ['--demo'], { env });
   await chat.until(/❯ /);
   await after(chat, '/sessions chat', /hello[\s\S]*❯ /);

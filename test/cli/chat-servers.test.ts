@@ -47,7 +47,7 @@ posixTest('/mcp reload has the servers of the settings as they are now, and what
     [false, true],
     [false, true],
   ]);
-  expect(gemini.requests[2]?.body.contents.at(-1).parts[0].functionResponse.response).toMatchObject({ output: '3' });
+  expect(gemini.requests[2]?.results[0]).toMatchObject({ output: '3' });
 });
 
 /** Has the tool that the file `tool` names. */
@@ -88,7 +88,7 @@ posixTest('/mcp reload that cannot read the servers leaves those there are at wo
   expect(stdout).toContain('b\n');
   expect(stderr).toMatch(/Error: .*servers\.json:1:/);
   expect(stderr).toContain('  memo  ready · 1 tool: echo\n');
-  expect(gemini.requests[1]?.body.contents.at(-1).parts[0].functionResponse.response).toMatchObject({
+  expect(gemini.requests[1]?.results[0]).toMatchObject({
     output: 'still',
   });
 });
@@ -122,15 +122,14 @@ test.for(['@memo:memo://1', '@memo://1'])(
 );
 
 test('a mention of a server that is gone or unknown is reported and stays text', async (t) => {
-  const gemini = await fakeGemini(t, [reply('a')]);
-  const { stderr } = await pipedChat(t, ['see @gone:x://y and @none:x://y'], {
-    gemini,
+  const { stderr, requests } = await pipedChat(t, ['see @gone:x://y and @none:x://y'], {
+    script: [reply('a')],
     home: home({ gone: { command: 'no-such-program' } }),
   });
   expect(stderr).toMatch(
     /\nnot attached: @gone:x:\/\/y: MCP server gone: .*\nnot attached: @none:x:\/\/y is not a .*\n1 turn/,
   );
-  expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'see @gone:x://y and @none:x://y' }]);
+  expect(requests[0]?.body.contents[0].parts).toEqual([{ text: 'see @gone:x://y and @none:x://y' }]);
 });
 
 posixTest(

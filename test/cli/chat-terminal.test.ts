@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { emulator } from '../support/emulator.ts';
-import { call, chunk, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
+import { call, fakeGemini, reply, stream } from '../support/gemini.ts';
 import { posixTest } from '../support/posix.ts';
 
 const CTRL_C = '\u0003';
@@ -12,12 +12,7 @@ const CTRL_D = '\u0004';
 const ESC = '\u001b';
 
 /** Says this much, a paragraph of it whole, and then nothing until the client leaves. */
-const begun =
-  (text: string): Scripted =>
-  (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(chunk([{ text: `${text}\n\nAnd` }])));
-  };
+const begun = (text: string) => stream(`${text}\n\nAnd`);
 
 /** What the files of the sessions hold. */
 function sessionTexts(home: string): readonly string[] {
@@ -156,7 +151,7 @@ posixTest('q at a question stops the turn, and the pending call is answered', as
   await chat.until(/as you like[\s\S]*❯ /);
   chat.type(CTRL_D);
   expect((await chat.ended).exitCode).toBe(0);
-  expect(gemini.requests[1]?.body.contents.at(-1).parts).toMatchObject([
+  expect(gemini.requests[1]?.parts).toMatchObject([
     { functionResponse: { name: 'write_file', response: { error: '[cancelled]' } } },
     { text: 'do not' },
   ]);
@@ -179,7 +174,7 @@ posixTest.for([
   await chat.until(/as you like[\s\S]*❯ /);
   chat.type(CTRL_D);
   expect((await chat.ended).exitCode).toBe(0);
-  expect(gemini.requests[1]?.body.contents.at(-1).parts.at(-1)).toEqual({ text: 'next prompt, changed' });
+  expect(gemini.requests[1]?.parts.at(-1)).toEqual({ text: 'next prompt, changed' });
 });
 
 posixTest('/copy in a plain chat without a program for it copies nothing, and says so', async (t) => {

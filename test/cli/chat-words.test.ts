@@ -10,9 +10,8 @@ const CTRL_G = '\u0007';
 const WRITE = call('write_file', { file_path: 'a.txt', content: 'one\n' });
 
 test('/undo says that the last turn changed nothing, and again it puts back what one before it changed', async (t) => {
-  const gemini = await fakeGemini(t, [reply(WRITE), reply('a'), reply('b')]);
   const { stderr } = await pipedChat(t, ['x', 'y', '/undo', '!cat a.txt', '/undo', '!test -e a.txt || echo gone'], {
-    gemini,
+    script: [reply(WRITE), reply('a'), reply('b')],
     args: ['--approval-mode', 'auto_edit'],
   });
   expect(stderr.split('\n').slice(0, 7)).toEqual([
@@ -121,7 +120,6 @@ posixTest('/resume alone lets one choose, also by number, and Tab does not offer
 });
 
 test('what follows /pipe begins on a line of its own', async (t) => {
-  const gemini = await fakeGemini(t, [reply('no newline')]);
-  const { stderr } = await pipedChat(t, ['x', '/pipe cat', '/nope'], { gemini });
+  const { stderr } = await pipedChat(t, ['x', '/pipe cat', '/nope'], { script: [reply('no newline')] });
   expect(stderr).toMatch(/^no newline\nError: there is no command \/nope\n/);
 });

@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { call, chunk, events, failure, fakeGemini, finish, reply, type Scripted } from '../support/gemini.ts';
-import { gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { place, runGmn, runGmnIn, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { listSet } from '../support/tool-sets.ts';
 
@@ -85,20 +83,18 @@ test('a slash command that is not there is never sent; two slashes send one', as
 });
 
 test('a mentioned file is announced and goes along', async (t) => {
-  const gemini = await fakeGemini(t, [reply('ok')]);
-  const { stderr } = await pipedChat(t, ['look at @hello.js'], {
-    gemini,
+  const { stderr, requests } = await pipedChat(t, ['look at @hello.js'], {
+    script: [reply('ok')],
     files: { 'hello.js': 'console.log("Hello");\n' },
   });
   expect(stderr).toMatch(/^\+ hello\.js \(22 B\)\n1 turn/);
-  expect(gemini.requests[0]?.body.contents[0].parts[0].text).toContain('console.log("Hello");');
+  expect(requests[0]?.body.contents[0].parts[0].text).toContain('console.log("Hello");');
 });
 
 test('tools that write are offered, and denied where nobody can be asked; each call has its line', async (t) => {
   const made = call('write_file', { file_path: 'new.txt', content: 'x\n' });
-  const gemini = await fakeGemini(t, [reply(made), reply('I may not.')]);
-  const { stdout, stderr } = await pipedChat(t, ['write it'], { gemini });
-  const names = gemini.requests[0]?.body.tools[0].functionDeclarations.map(({ name }: { name: string }) => name);
+  const { stdout, stderr, requests } = await pipedChat(t, ['write it'], { script: [reply(made), reply('I may not.')] });
+  const names = requests[0]?.tools;
   expect(names).toEqual(listSet('edit'));
   expect(stdout).toBe('I may not.\n');
   expect(stderr).toMatch(
@@ -107,9 +103,8 @@ test('tools that write are offered, and denied where nobody can be asked; each c
 });
 
 test('--shell turns the shell tool on', async (t) => {
-  const gemini = await fakeGemini(t, [reply('ok')]);
-  await pipedChat(t, ['hi'], { gemini, args: ['--shell', '/bin/sh'] });
-  const tools = JSON.stringify(gemini.requests[0]?.body.tools);
+  const { requests } = await pipedChat(t, ['hi'], { script: [reply('ok')], args: ['--shell', '/bin/sh'] });
+  const tools = JSON.stringify(requests[0]?.body.tools);
   expect(tools).toContain('Runs a command with /bin/sh');
 });
 
@@ -128,8 +123,7 @@ Name a shell by its full path, for example: --shell /bin/sh
 
 test('-t ends a request that takes longer, and the chat continues', async (t) => {
   const never: Scripted = () => {};
-  const gemini = await fakeGemini(t, [never]);
-  const { stdout, stderr, exitCode } = await pipedChat(t, ['a', '/stats'], { gemini, args: ['-t', '1s'] });
+  const { stdout, stderr, exitCode } = await pipedChat(t, ['a', '/stats'], { script: [never], args: ['-t', '1s'] });
   expect(stderr).toMatch(/^Error: timed out after 1 s\n.*\n1 turn · /);
   expect(stdout).toBe('');
   expect(exitCode).toBe(3);
@@ -169,8 +163,7 @@ test('--no-session keeps nothing, -r that finds nothing is an error and no new s
   const kept = await pipedChat(t, ['hello'], { env, args: ['--demo', '--no-session'] });
   expect(kept.stderr).not.toContain('Resume');
   const failed = await pipedChat(t, ['hello'], { env, args: ['--demo', '-r', 'nothing-of-that-name'] });
-  expect(failed.exitCode).toBe(1);
-  expect(failed.stdout).toBe('');
+  expect(failed).toMatchObject({ stdout: '', exitCode: 1 });
   expect(readdirSync(path)).not.toContain('sessions');
 });
 
@@ -193,8 +186,7 @@ test('the flags about sessions mean what they mean for a one-shot', async (t) =>
 test('what is no text ends a piped chat with 1 and is not sent; UTF-16 with its mark is text', async (t) => {
   const script = [reply('first'), reply('second')];
   const gemini = await fakeGemini(t, script);
-  const broken = await runGmn(t, ['chat', '-q'], { gemini, stdin: Buffer.from('one\nt\xffo\n', 'latin1') });
-  expect(broken).toMatchObject({
+  expect(await runGmn(t, ['chat', '-q'], { gemini, stdin: Buffer.from('one\nt\xffo\n', 'latin1') })).toMatchObject({
     stdout: 'first\n',
     stderr:
       'Error: line 2 of stdin is not text\nA chat reads lines of UTF-8. To send a file along: gmn chat -f <file>\n',
@@ -218,11 +210,10 @@ test('-q leaves the answers and the errors', async (t) => {
 
 test('an answer that is cut short is kept as far as it came', async (t) => {
   const cut: Scripted = events([chunk([{ text: 'half of ' }])]);
-  const gemini = await fakeGemini(t, [cut, reply('the rest')]);
-  const { stdout, exitCode } = await pipedChat(t, ['a', 'b'], { gemini });
+  const { stdout, exitCode, requests } = await pipedChat(t, ['a', 'b'], { script: [cut, reply('the rest')] });
   expect(stdout).toBe('half of \nthe rest\n');
   expect(exitCode).toBe(3);
-  expect(gemini.requests[1]?.body.contents.map(({ parts }: { parts: object[] }) => parts[0])).toEqual([
+  expect(requests[1]?.body.contents.map(({ parts }: { parts: object[] }) => parts[0])).toEqual([
     { text: 'a' },
     { text: 'half of ' },
     { text: 'b' },
@@ -244,8 +235,7 @@ test('where gmn makes no room by itself, a notice at four fifths of the window n
 
 test('a prompt that is too long for the model is reported with a hint at /compress', async (t) => {
   const message = 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).';
-  const gemini = await fakeGemini(t, [failure(400, 'INVALID_ARGUMENT', message)]);
-  const { stderr, exitCode } = await pipedChat(t, ['a'], { gemini });
+  const { stderr, exitCode } = await pipedChat(t, ['a'], { script: [failure(400, 'INVALID_ARGUMENT', message)] });
   expect(stderr).toMatch(
     /^Error: API error: the prompt is longer than the model's window.*\n\/compress replaces the conversation/,
   );
@@ -254,16 +244,12 @@ test('a prompt that is too long for the model is reported with a hint at /compre
 
 test('a reader that goes away ends the chat quietly, and what was said is saved', async (t) => {
   const { env, path } = sharedHome(t);
-  const { cwd, env: clean } = place(t, { env });
   const words = ['chat', '--demo', '--session-name', 'cut', 'count to 1000000'];
-  const child = spawn(...gmnCommand(words), { cwd, env: clean, stdio: ['pipe', 'pipe', 'pipe'] });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  let stderr = '';
-  child.stderr.on('data', (data: Buffer) => {
-    stderr += data.toString();
+  const { ended } = await startGmn(t, words, {
+    ...{ env, stdin: 'open' },
+    onStdout: (_, child) => void child.stdout?.destroy(),
   });
-  child.stdout.once('data', () => child.stdout.destroy());
-  const [exitCode] = await once(child, 'close');
+  const { exitCode, stderr } = await ended;
   expect(exitCode).toBe(0);
   expect(stderr).toMatch(/^1 turn · [^\n]*s\nResume: gmn chat --demo -r cut\n$/);
   const [file = ''] = readdirSync(join(path, 'sessions')).filter((name) => name.endsWith('.jsonl'));
@@ -273,8 +259,7 @@ test('a reader that goes away ends the chat quietly, and what was said is saved'
 test('a session that cannot be saved is reported, and the answers still come', async (t) => {
   const { env, path } = sharedHome(t);
   writeFileSync(join(path, 'sessions'), 'not a directory');
-  const gemini = await fakeGemini(t, [reply('one'), reply('two')]);
-  const { stdout, stderr, exitCode } = await pipedChat(t, ['a', 'b'], { gemini, env });
+  const { stdout, stderr, exitCode } = await pipedChat(t, ['a', 'b'], { script: [reply('one'), reply('two')], env });
   expect(stdout).toBe('one\ntwo\n');
   expect(exitCode).toBe(0);
   expect(stderr).toMatch(

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -14,10 +12,10 @@ import {
   finish,
   type Scripted,
   type SeenRequest,
-  sse,
+  stream,
 } from '../support/gemini.ts';
 import type { WirePart } from '../support/gemini-rules.ts';
-import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
+import { place, runGmnIn, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 /** One hundredth of the window: 10,485 tokens. */
@@ -187,21 +185,17 @@ posixTest.for(MOMENTS)(
   'killed %s, a session is continued from before or after it',
   async ([, step, words, isMade], t) => {
     let kill = (): void => {};
-    const killer: Scripted = (response) => {
-      if (words === undefined) return kill();
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(sse(chunk([{ text: words }])), () => kill());
-    };
+    const killer = stream(...(words === undefined ? [] : [words]), () => kill());
     const script = ['1', '2', '3', 'Goal: count.'].slice(0, step).map((text) => reply(text));
     const gemini = await fakeGemini(t, [...script, killer, ...(isMade ? [] : [reply('Goal: count.')]), reply('4')]);
     const at = place(t, {
       gemini,
-      home: { '.gemini/settings.json': JSON.stringify({ model: { compressionThreshold: 0.011 } }) },
+      settings: { model: { compressionThreshold: 0.011 } },
     });
-    const child = spawn(...gmnCommand(['chat', '--tools', 'none']), { cwd: at.cwd, env: at.env });
+    const stdin = ['one', 'two', 'three', 'four'].map((name) => `${name} ${LONG}\n`).join('');
+    const { child, ended } = await startGmn(t, ['chat', '--tools', 'none'], { at, stdin });
     kill = () => void child.kill('SIGKILL');
-    child.stdin.end(['one', 'two', 'three', 'four'].map((name) => `${name} ${LONG}\n`).join(''));
-    await once(child, 'close');
+    await ended;
     const { stdout } = await runGmnIn(t, at, ['chat', '-c', '--tools', 'none'], 'five\n');
     expect(stdout).toBe('4\n');
     const [summary, , ...rest] = textsOf(gemini.requests.at(-1));

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import type { TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { SELF_SIGNED } from '../api/certificates.ts';
@@ -7,7 +6,7 @@ import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { call, type FakeGemini, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
-import { gmnCommand, isStandalone, place, runGmn } from '../support/gmn.ts';
+import { isStandalone, runGmn, startGmn } from '../support/gmn.ts';
 
 const NUMBERS = Array.from({ length: 12 }, (_, index) => index + 1);
 const FILES = Object.fromEntries(NUMBERS.map((n) => [`${n}.txt`, `${n}`]));
@@ -85,8 +84,7 @@ describe.skipIf(isStandalone)('connections', () => {
         return scripted(response, request);
       };
     };
-    const model = await fakeGemini(t, TOOL_TURN.map(leaving));
-    const gmn = await runGmn(t, ['--tools', 'read', 'go'], { gemini: model, ...TRUSTING });
+    const gmn = await runGmn(t, ['--tools', 'read', 'go'], { script: TOOL_TURN.map(leaving), ...TRUSTING });
     expect(gmn).toMatchObject({ exitCode: 0, stdout: 'done\n', stderr: expect.not.stringContaining('retry') });
   });
 
@@ -111,16 +109,12 @@ describe.skipIf(isStandalone)('connections', () => {
 
   test('the handshake is over before stdin ends', async (t) => {
     const model = await fakeGemini(t, [reply('done')], TLS);
-    const { cwd, env } = place(t, { gemini: model, ...TRUSTING });
-    const child = spawn(...gmnCommand(['what is this?']), { cwd, env, stdio: ['pipe', 'pipe', 'inherit'] });
-    t.onTestFinished(() => void child.kill('SIGKILL'));
-    child.stdin.write('first half, ');
+    const { child, ended } = await startGmn(t, ['what is this?'], { gemini: model, ...TRUSTING, stdin: 'open' });
+    child.stdin?.write('first half, ');
     await model.connected;
     expect(model.requests.length).toBe(0);
-    child.stdin.end('second half');
-    let stdout = '';
-    for await (const text of child.stdout.setEncoding('utf8')) stdout += text;
-    expect([stdout, model.requests.length, model.sockets.length]).toEqual(['done\n', 1, 1]);
+    child.stdin?.end('second half');
+    expect([(await ended).stdout, model.requests.length, model.sockets.length]).toEqual(['done\n', 1, 1]);
   });
 
   test('--dry-run connects to nobody', async (t) => {
@@ -138,7 +132,7 @@ describe.skipIf(isStandalone)('connections', () => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
     });
     const gmn = await runGmn(t, ['mcp', 'call', 'far', 'echo', 'message=hi'], {
-      home: { '.gemini/settings.json': JSON.stringify({ mcpServers: { far: { httpUrl: `${peer.url}/mcp` } } }) },
+      settings: { mcpServers: { far: { httpUrl: `${peer.url}/mcp` } } },
     });
     expect(gmn).toMatchObject({
       exitCode: 5,

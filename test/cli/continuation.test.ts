@@ -4,7 +4,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { place, runGmnIn } from '../support/gmn.ts';
+import { parseLines, place, runGmnIn } from '../support/gmn.ts';
 
 const PROMPT = 'count to 2000';
 
@@ -28,10 +28,7 @@ function readRecords(directory: string): unknown {
 function meaning(format: string, stdout: string): unknown {
   if (format === 'text') return stdout;
   if (format === 'json') return JSON.parse(stdout).response;
-  const events = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const events = parseLines(stdout);
   return [events.map(({ type }) => type).filter((type) => type !== 'content'), texts(events)];
 }
 

@@ -83,9 +83,8 @@ test('prices of the settings win, and wrong ones are exit 4', async (t) => {
 
 test('--max-cost shortens answers and then stops, with what was spent and how to go on', async (t) => {
   const usage = { promptTokenCount: 1500, candidatesTokenCount: 1000 };
-  const gemini = await fakeGemini(t, [billed(usage, READ), billed(usage, READ)]);
   const flags = ['--tools', 'read', '-m', 'gemini-2.5-pro', '--max-cost', '0.025', '-o', 'json', 'x'];
-  const gmn = await runGmn(t, flags, { gemini, files });
+  const gmn = await runGmn(t, flags, { script: [billed(usage, READ), billed(usage, READ)], files });
   expect(gmn.exitCode).toBe(1);
   expect(JSON.parse(gmn.stdout).error).toMatchObject({
     code: 1,
@@ -94,7 +93,7 @@ test('--max-cost shortens answers and then stops, with what was spent and how to
     suggestion: expect.stringContaining('gmn -c "continue"'),
     toolCalls: [expect.anything(), expect.anything()],
   });
-  const [first, second] = gemini.requests.map(({ body }) => body.generationConfig.maxOutputTokens);
+  const [first, second] = gmn.requests.map(({ body }) => body.generationConfig.maxOutputTokens);
   expect(first).toBeLessThan(2500);
   expect(second).toBeLessThan(first - 1000);
   expect(second).toBeGreaterThan(256);
@@ -216,17 +215,15 @@ test.for([
   [['-m', 'gemini-99'], '--max-cost: the price of gemini-99 is not known'],
   [['--fallback', 'gemini-99'], '--max-cost: the price of gemini-99 is not known'],
 ] as const)('--max-cost with %j is exit 1 before any request', async ([flags, message], t) => {
-  const gemini = await fakeGemini(t, []);
-  const gmn = await runGmn(t, ['--max-cost', '1', '-o', 'json', ...flags, 'x'], { gemini });
+  const gmn = await runGmn(t, ['--max-cost', '1', '-o', 'json', ...flags, 'x'], { script: [] });
   expect(gmn.exitCode).toBe(1);
   expect(JSON.parse(gmn.stdout).error.message).toBe(message);
 });
 
 test('a chat counts all its turns, shows what is left, and stops', async (t) => {
   const usage = { promptTokenCount: 100, candidatesTokenCount: 1900 };
-  const gemini = await fakeGemini(t, [billed(usage)]);
   const args = ['--tools', 'none', '-m', 'gemini-2.5-pro', '--max-cost', '0.02'];
-  const { stderr } = await pipedChat(t, ['one', '/stats', 'two'], { gemini, args });
+  const { stderr } = await pipedChat(t, ['one', '/stats', 'two'], { script: [billed(usage)], args });
   expect(stderr).toMatch(/1 turn · 100 in · 1900 out · [\d.]+s · \$0\.019\n--max-cost: \$0\.00088 left\n/);
   expect(stderr).toContain('stopped at --max-cost: $0.019 of $0.02 is spent');
 });

@@ -41,11 +41,10 @@ test('a one-shot that names a command sends what it stands for; any other text s
 
 posixTest('files are read before commands run, and what is inserted is not expanded', async (t) => {
   const home = { '.gemini/commands/c.toml': "prompt = '!{echo new > a.txt; echo {{args}}} @{a.txt}'" };
-  const gemini = await fakeGemini(t, [reply('ok')]);
   const args = ['-p', '/c !{date} @{b}', '--allowed-tools', 'run_shell_command'];
-  const gmn = await runGmn(t, args, { gemini, home, files: { 'a.txt': 'old {{args}}' } });
+  const gmn = await runGmn(t, args, { script: [reply('ok')], home, files: { 'a.txt': 'old {{args}}' } });
   expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
-  expect(sentText(gemini.requests[0])).toEqual(['!{date} @{b} old {{args}}']);
+  expect(sentText(gmn.requests[0])).toEqual(['!{date} @{b} old {{args}}']);
 });
 
 test('a directory stands for its files, without what is ignored, secret or no text; notices name what is left out', async (t) => {
@@ -93,8 +92,7 @@ test('a folder that is not trusted has no commands, in a one-shot, a chat and it
   expect(chat.stderr).toContain(`Error: ${file} is not used: this folder is not trusted\n`);
   expect(chat.stderr).not.toContain('canary');
   await runGmnIn(t, at, ['trust']);
-  const refused = await runGmnIn(t, at, ['-p', '/own']);
-  expect(refused).toMatchObject({
+  expect(await runGmnIn(t, at, ['-p', '/own'])).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('which nobody approved: touch hacked'),
   });

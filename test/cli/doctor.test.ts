@@ -275,7 +275,7 @@ posixTest('MCP servers: faulty entries, programs that are not there, addresses w
     off: { command: 'x' },
   };
   const { examine } = scene(t, {
-    home: { '.gemini/settings.json': JSON.stringify({ mcpServers, mcp: { excluded: ['off'] } }) },
+    settings: { mcpServers, mcp: { excluded: ['off'] } },
     env: { GEMINI_API_KEY: 'k' },
   });
   const result = examine('--json');

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { signInFile } from '../support/account.ts';
 import { fakeGemini, type Scripted } from '../support/gemini.ts';
-import { gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { place, runGmn, runGmnIn, startGmn } from '../support/gmn.ts';
 
 /** Answers with the length of each text. */
 const lengths: Scripted = (response, { body }) => {
@@ -133,17 +132,14 @@ test.for([
   [['--dimensions', '0'], '--dimensions: 0 is out of range', 1],
 ] as const)('embed %j is a usage error', async ([args, message, exitCode], t) => {
   const gmn = await runGmn(t, ['--demo', 'embed', ...args], { stdin: 'x' });
-  expect(gmn).toMatchObject({ stdout: '', exitCode });
-  expect(gmn.stderr).toContain(`Error: ${message}`);
+  expect(gmn).toMatchObject({ stdout: '', stderr: expect.stringContaining(`Error: ${message}`), exitCode });
 });
 
 test('what is not text is refused, and not sent', async (t) => {
-  const gemini = await fakeGemini(t, []);
   for (const stdin of ['\xff\xfeh\0i\0', 'caf\xe9', 'cut \xe3\x81'].map((text) => Buffer.from(text, 'latin1'))) {
-    const { exitCode, stderr } = await runGmn(t, ['embed'], { gemini, stdin });
+    const { exitCode, stderr } = await runGmn(t, ['embed'], { script: [], stdin });
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Error: stdin is not text in UTF-8')]);
   }
-  expect(gemini.requests).toEqual([]);
 });
 
 test('a Google login has no embeddings: exit 2 with the way out', async (t) => {
@@ -160,16 +156,10 @@ test('a Google login has no embeddings: exit 2 with the way out', async (t) => {
 });
 
 test('a reader that goes away ends it quietly', async (t) => {
-  const { cwd, env } = place(t);
-  const child = spawn(...gmnCommand(['--demo', 'embed', '--dimensions', '8']), { cwd, env });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  child.stdin.on('error', () => {});
-  child.stdin.write('x\n'.repeat(2000));
-  let stderr = '';
-  child.stderr.on('data', (data: Buffer) => {
-    stderr += data.toString();
+  const { child, ended } = await startGmn(t, ['--demo', 'embed', '--dimensions', '8'], {
+    stdin: 'open',
+    onStdout: (_, { stdout }) => void stdout?.destroy(),
   });
-  child.stdout.once('data', () => child.stdout.destroy());
-  const [exitCode] = await new Promise<[number | null]>((resolve) => child.on('exit', (code) => resolve([code])));
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  child.stdin?.write('x\n'.repeat(2000));
+  expect(await ended).toMatchObject({ exitCode: 0, stderr: '' });
 });

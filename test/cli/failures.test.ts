@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { chunk, events, failure, fakeGemini, finish, type Scripted, sse } from '../support/gemini.ts';
-import { firstNotice, type GmnOptions, place, runGmn } from '../support/gmn.ts';
+import { firstNotice, type GmnOptions, parseLines, place, runGmn } from '../support/gmn.ts';
 
 /** A way to fail, and what must be said about it in every format. */
 interface Case {
@@ -184,8 +184,7 @@ describe.each(Object.entries(CASES))(
 
     test('in text: stdout is only what had arrived, stderr says what and what next', async (t) => {
       const gmn = await run(t, []);
-      expect(gmn.exitCode).toBe(code);
-      expect(gmn.stdout).toBe(partial === undefined ? '' : `${partial}\n`);
+      expect(gmn).toMatchObject({ stdout: partial === undefined ? '' : `${partial}\n`, exitCode: code });
       const lines = gmn.stderr.split('\n').filter((line) => !line.startsWith('gmn: '));
       expect(lines[0]).toMatch(/^Error: /);
       expect(lines[0]).toMatch(message);
@@ -209,10 +208,7 @@ describe.each(Object.entries(CASES))(
     test('in stream-json: exactly one error, last, and no done', async (t) => {
       const gmn = await run(t, ['-o', 'stream-json']);
       expect({ exitCode: gmn.exitCode, stderr: gmn.stderr }).toEqual({ exitCode: code, stderr: '' });
-      const lines = gmn.stdout
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line));
+      const lines = parseLines(gmn.stdout);
       const types = lines.map((line) => line.type);
       expect(types.filter((each) => each === 'error' || each === 'done')).toEqual(['error']);
       expect(lines.at(-1)).toMatchObject({ type: 'error', error: { code, type } });

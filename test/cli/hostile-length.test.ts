@@ -1,19 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { call, chunk, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
+import { call, chunk, endless, fakeGemini, reply, sse, stream } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 // None of these looks at a clock: where a step takes the square of what it is given, the run does not end before the test does.
-
-/** An answer that begins with this text, and never ends. */
-const endless =
-  (text: string): Scripted =>
-  (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(chunk([{ text }])));
-  };
 
 /** Without styles, and without what laying out adds. */
 const words = (text: string): string => text.replace(/\u001b(?:\[[\d;]*m|\]8;;.*?\u001b\\)/g, '').replace(/\s+/g, '');
@@ -53,14 +45,14 @@ test.for(process.env.GMN_TORTURE === undefined ? FEW : [...FEW, ...MORE])(
 );
 
 test('a time limit ends an answer that is hard to lay out', { timeout: 60_000 }, async (t) => {
-  const gemini = await fakeGemini(t, [endless(openMarks(16_000, 12))]);
+  const gemini = await fakeGemini(t, [stream(openMarks(16_000, 12))]);
   const { exitCode, stderr } = await runGmn(t, ['--render', 'always', '-t', '1s', 'hi'], { gemini });
   expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: expect.stringContaining('timed out after 1 s') });
 });
 
 posixTest('a table of head rows alone is shown to its end on a terminal', { timeout: 20_000 }, async (t) => {
   // A terminal that ends with much of its output unread may lose it, so the answer goes on until all has been seen.
-  const gemini = await fakeGemini(t, [endless(`${'|x|\n--\n'.repeat(32_000)}\n\nafter it`)]);
+  const gemini = await fakeGemini(t, [stream(`${'|x|\n--\n'.repeat(32_000)}\n\nafter it`)]);
   const terminal = runInTerminal(t, ['hi'], { gemini });
   expect(words(stripVTControlCharacters(await terminal.until(/after it/)))).toMatch(/\|x\|--\|x\|--afterit/);
   terminal.kill('SIGTERM');
@@ -71,7 +63,7 @@ posixTest.for([
   ['SIGTERM', 143],
   ['SIGINT', 130],
 ] as const)('%s ends it on a terminal, while it is laid out', { timeout: 60_000 }, async ([signal, code], t) => {
-  const gemini = await fakeGemini(t, [endless(`first\n\n${openMarks(16_000, 12)}`)]);
+  const gemini = await fakeGemini(t, [stream(`first\n\n${openMarks(16_000, 12)}`)]);
   const terminal = runInTerminal(t, ['hi'], { gemini });
   await terminal.until(/first/);
   terminal.kill(signal);
@@ -105,24 +97,11 @@ test('a session of code that is hard to colour is exported to its end', { timeou
   expect(stdout).toMatch(/after it/);
 });
 
-/** The same event again and again, until the client goes. */
-const flood =
-  (first: string, event: object): Scripted =>
-  (response) => {
-    const many = sse(event).repeat(Math.ceil(1_000_000 / sse(event).length));
-    const pour = (): void => {
-      while (!response.destroyed && response.write(many)) {}
-    };
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(chunk([{ text: first }])));
-    response.on('drain', pour);
-    pour();
-  };
-
 test('an answer of endless signatures is ended, with what had come', { timeout: 60_000 }, async (t) => {
   const part = { text: '', thoughtSignature: 'A'.repeat(100_000) };
-  const gemini = await fakeGemini(t, [flood('first', chunk([part]))]);
-  const { stdout, exitCode } = await runGmn(t, ['-o', 'json', 'hi'], { gemini });
+  const { stdout, exitCode } = await runGmn(t, ['-o', 'json', 'hi'], {
+    script: [endless(chunk([part]), stream('first'))],
+  });
   expect(exitCode).toBe(1);
   expect(JSON.parse(stdout).error).toMatchObject({
     type: 'LimitError',
@@ -135,12 +114,7 @@ test('arguments that are nested too deep end the answer, with what had come', as
   // Too deep for JSON.stringify as well.
   const args = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`;
   const call = sse(chunk([{ functionCall: { name: 'read_file', args: '…' } }])).replace('"…"', args);
-  const gemini = await fakeGemini(t, [
-    (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(`${sse(chunk([{ text: 'first' }]))}${call}`);
-    },
-  ]);
+  const gemini = await fakeGemini(t, [(response) => void response.end(`${sse(chunk([{ text: 'first' }]))}${call}`)]);
   const { stdout, exitCode } = await runGmn(t, ['--tools', 'read', '-o', 'json', 'hi'], { gemini });
   expect(exitCode).toBe(1);
   expect(JSON.parse(stdout).error).toMatchObject({

@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext } from 'vitest';
 import { isLong } from '../support/fuzz.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
+import { place, runGmnIn, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { CANARY, generatedPayload, payloadTable, plantScene } from '../tools/payload-scene.ts';
 import { put, snapshot } from '../tools/place.ts';
@@ -50,20 +49,13 @@ async function attacked(t: TestContext, others: readonly object[], { mode, cwd, 
   const calls = [{ name: 'read_file', args: { file_path: 'inside.txt' } }, ...others];
   const script = chunksOf(calls, IN_REPLY).map((some) => reply(...some.map((functionCall) => ({ functionCall }))));
   const gemini = await fakeGemini(t, [...script, reply('done')]);
-  const child = spawn(...gmnCommand(['--tools', 'all', '--approval-mode', mode, '-o', 'json', 'go']), {
-    cwd,
-    env: { ...env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (data) => (output += data));
-  await new Promise((resolve) => child.on('close', resolve));
-  const { response, toolCalls } = JSON.parse(output);
+  const at = { cwd, env: { ...env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url } };
+  const gmn = await runGmnIn(t, at, ['--tools', 'all', '--approval-mode', mode, '-o', 'json', 'go']);
+  const { response, toolCalls } = JSON.parse(gmn.stdout);
   expect(response).toBe('done');
   expect(toolCalls).toHaveLength(calls.length);
   expect(toolCalls[0].result).toEqual({ output: 'inside' });
-  return output + gemini.requests.map(({ body }) => JSON.stringify(body)).join('\n');
+  return gmn.stdout + gemini.requests.map(({ body }) => JSON.stringify(body)).join('\n');
 }
 
 posixTest.for(MODES)(
@@ -209,20 +201,11 @@ posixTest('Ctrl+C ends a search that is stuck in a pattern, before the pattern i
   // There is no second answer: a search that gave up by itself would ask for one.
   const gemini = await fakeGemini(t, [reply({ functionCall })]);
   const { cwd, env } = place(t, { gemini, files: { 'a.txt': `${'a'.repeat(60)}!\n` } });
-  const child = spawn(...gmnCommand(['--tools', 'read', '-o', 'stream-json', 'go']), {
-    cwd,
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const { ended } = await startGmn(t, ['--tools', 'read', '-o', 'stream-json', 'go'], {
+    at: { cwd, env },
+    onStdout: (text, child) => void (text.includes('"tool_call"') && child.kill('SIGINT')),
   });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (data) => {
-    output += data;
-    if (output.includes('"tool_call"')) child.kill('SIGINT');
-  });
-  const exitCode = await new Promise((resolve) => child.on('close', resolve));
-  expect(exitCode).toBe(130);
-  expect(output).toContain('[cancelled]');
+  expect(await ended).toMatchObject({ exitCode: 130, stdout: expect.stringContaining('[cancelled]') });
 });
 
 /** A repository beside the project's own, and what AGENTS.md, nested ones, settings and flags name. */

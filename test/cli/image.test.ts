@@ -61,10 +61,8 @@ test('a large picture is a blob of the session, and comes back whole', async (t)
   const part = { inlineData: { mimeType: 'image/png', data: large }, thoughtSignature: 'c2ln' };
   const gemini = await fakeGemini(t, [events([chunk([part]), finish()]), events([chunk([{ text: 'ok' }]), finish()])]);
   const at = place(t, { gemini });
-  const first = await runGmnIn(t, at, ['image', 'x', '--session-name', 'fox']);
-  expect(first).toMatchObject({ stderr: '', exitCode: 0 });
-  const second = await runGmnIn(t, at, ['-r', 'fox', 'what is it?']);
-  expect(second).toMatchObject({ stdout: 'ok\n', exitCode: 0 });
+  expect(await runGmnIn(t, at, ['image', 'x', '--session-name', 'fox'])).toMatchObject({ stderr: '', exitCode: 0 });
+  expect(await runGmnIn(t, at, ['-r', 'fox', 'what is it?'])).toMatchObject({ stdout: 'ok\n', exitCode: 0 });
   expect(gemini.requests[1]?.body.contents[1]).toEqual({ role: 'model', parts: [part] });
   expect(readdirSync(join(at.home, '.gmn', 'blobs')).length).toBeGreaterThan(0);
 });
@@ -111,8 +109,7 @@ test('text with pictures on a pipe: the text on stdout, the files saved, their n
 
 test('a draft that the model thinks of is not the answer', async (t) => {
   const draft = { ...PICTURE, thought: true };
-  const gemini = await fakeGemini(t, [events([chunk([draft]), chunk([PICTURE]), finish()])]);
-  const gmn = await runGmn(t, ['image', 'x'], { gemini });
+  const gmn = await runGmn(t, ['image', 'x'], { script: [events([chunk([draft]), chunk([PICTURE]), finish()])] });
   expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
   expect(gmn.bytes.toString('base64')).toBe(FOX);
 });
@@ -166,8 +163,7 @@ test.for([
 });
 
 test('an answer in words alone is a failure, and the words are not lost', async (t) => {
-  const gemini = await fakeGemini(t, [events([chunk([{ text: 'I cannot.' }]), finish()])]);
-  const gmn = await runGmn(t, ['image', 'x'], { gemini });
+  const gmn = await runGmn(t, ['image', 'x'], { script: [events([chunk([{ text: 'I cannot.' }]), finish()])] });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 3 });
   expect(gmn.stderr).toContain('Error: the model made no picture\n');
   expect(gmn.stderr).toContain('What the model said:\nI cannot.\n');

@@ -190,7 +190,7 @@ test.for([
 ] as const)('call %j says what is wrong', async ([args, exitCode, words], t) => {
   const less = { ...GOOD.files, includeTools: ['echo', 'add'], excludeTools: ['echo'] };
   const settings = { mcpServers: { ...GOOD, less, off: GOOD.files }, mcp: { excluded: ['off'] } };
-  const here = mcpPlace(t, {}, { home: { '.gemini/settings.json': JSON.stringify(settings) } });
+  const here = mcpPlace(t, {}, { settings });
   expect(await here.run(['mcp', 'call', ...args])).toEqual({ stdout: '', stderr: `Error: ${words}`, exitCode });
 });
 
@@ -253,7 +253,7 @@ test('--mcp-config reads the files of VS Code and Zed, and says what it cannot u
 test('mcp.serverCommand is a server named mcp', async (t) => {
   const { command, args } = GOOD.files;
   const settings = { mcp: { serverCommand: `"${command}" '${args[0]}' 'two words'` } };
-  const here = mcpPlace(t, {}, { home: { '.gemini/settings.json': JSON.stringify(settings) } });
+  const here = mcpPlace(t, {}, { settings });
   const { stdout } = await here.run(['mcp', 'call', 'mcp', 'arguments']);
   expect(JSON.parse(stdout)).toMatchObject({ args: ['two words'] });
   expect((await here.run(['mcp', 'list'])).stdout).toContain("'two words'");

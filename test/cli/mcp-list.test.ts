@@ -174,12 +174,12 @@ test('--check: one broken server does not hide the others', async (t) => {
     },
     mcp: { excluded: ['old'] },
   };
-  const here = mcpPlace(t, {}, { home: { '.gemini/settings.json': JSON.stringify(settings) } });
+  const here = mcpPlace(t, {}, { settings });
   const { stdout, stderr, exitCode } = await here.run(['mcp', 'list', '--check']);
   const rows = stdout
     .trimEnd()
     .split('\n')
-    .map((row) => row.replace(/ {2,}/g, '  ').replace(/\d+ (?:ms|s)$/, '<time>'));
+    .map((row) => row.replace(/ {2,}/g, '  ').replace(/[\d.]+ (?:ms|s)$/, '<time>'));
   expect(rows).toEqual([
     `✓ files  stdio  ${LINE}  14 tools: echo, add, environment, arguments, fail, …  <time>`,
     `✓ remote  http  ${remote.url}/mcp  1 tool: echo  <time>`,

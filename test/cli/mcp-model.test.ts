@@ -12,7 +12,7 @@ const home = (mcpServers: object) => ({ '.gemini/settings.json': JSON.stringify(
 const call = (name: string, args: object) => ({ functionCall: { name, args }, thoughtSignature: 'c2ln' });
 const declared = ({ requests }: FakeGemini): readonly string[] =>
   (requests[0]?.body.tools?.[0]?.functionDeclarations ?? []).map(({ name }: { name: string }) => name);
-const answered = ({ requests }: FakeGemini) => requests[1]?.body.contents.at(-1).parts[0].functionResponse;
+const answered = ({ requests }: FakeGemini) => requests[1]?.parts[0].functionResponse;
 
 test('a one-shot offers the tools of the servers it names, beside its own, and calls them', async (t) => {
   const gemini = await fakeGemini(t, [reply(call('add', { a: 40, b: 2 })), reply('42, then.')]);
@@ -43,8 +43,8 @@ test('what read_file shows of an answer that was too long is marked as data, lik
   const flags = ['--allowed-mcp-server-names', 'files', '--allowed-tools', 'files__*', '--tools', 'read'];
   const files = { 'own.txt': 'mine' };
   await runGmn(t, [...flags, 'x'], { gemini, files, home: home({ files: GOOD }) });
-  expect(gemini.requests[1]?.body.contents.at(-1).parts[1].functionResponse.response).toEqual({ output: 'mine' });
-  expect(gemini.requests[2]?.body.contents.at(-1).parts[0].functionResponse.response).toEqual({
+  expect(gemini.requests[1]?.results[1]).toEqual({ output: 'mine' });
+  expect(gemini.requests[2]?.results[0]).toEqual({
     output: expect.stringMatching(/line of an answer\nEND$/),
     ...UNTRUSTED,
   });
@@ -56,10 +56,8 @@ test('five calls of one reply to a server that ends after each answer all succee
   const once = { ...fixtureServer('hostile-mcp-server.mjs', 'once'), trust: true };
   const gmn = await runGmn(t, ['--allowed-mcp-server-names', 'once', 'x'], { gemini, home: home({ once }) });
   expect([gmn.stdout, gmn.exitCode]).toEqual(['done\n', 0]);
-  const answers = gemini.requests[1]?.body.contents.at(-1).parts;
-  expect(
-    answers.map(({ functionResponse }: { functionResponse: { response: object } }) => functionResponse.response),
-  ).toEqual(rounds.map((n) => ({ output: `spoken ${n}`, ...UNTRUSTED })));
+  const spoken = rounds.map((n) => ({ output: `spoken ${n}`, ...UNTRUSTED }));
+  expect(gemini.requests[1]?.results).toEqual(spoken);
 });
 
 test('without a word about servers, none is started, which --debug says', async (t) => {
@@ -92,10 +90,9 @@ test('a remote tool is not run unasked; naming it, or trust in the user’s own 
 
 test('only a server that the user trusts tells the model how it wants to be used', async (t) => {
   const told = async (entry: object) => {
-    const gemini = await fakeGemini(t, [reply('hi')]);
     const args = ['--no-agent-prompt', '--allowed-mcp-server-names', 'files', 'x'];
-    await runGmn(t, args, { gemini, home: home({ files: entry }) });
-    return gemini.requests[0]?.body.systemInstruction?.parts[0].text;
+    const { requests } = await runGmn(t, args, { script: [reply('hi')], home: home({ files: entry }) });
+    return requests[0]?.body.systemInstruction?.parts[0].text;
   };
   expect(await told(GOOD)).toBeUndefined();
   expect(await told({ ...GOOD, trust: true })).toBe('# Instructions from the MCP server files\n\nUse echo.');
@@ -131,9 +128,8 @@ test('--allowed-tools with the tool of a server that is down, disabled or silent
   const gone = { command: 'no-such-program' };
   const told = 'there is no such tool now; the MCP server w may have it, but does not offer it\n';
   const ask = async (servers: object, args: readonly string[], more: object = {}) => {
-    const gemini = await fakeGemini(t, [reply('hi')]);
     const settings = { '.gemini/settings.json': JSON.stringify({ mcpServers: servers, ...more }) };
-    const { stdout, stderr, exitCode } = await runGmn(t, [...args, 'x'], { gemini, home: settings });
+    const { stdout, stderr, exitCode } = await runGmn(t, [...args, 'x'], { script: [reply('hi')], home: settings });
     expect([stdout, exitCode]).toEqual(['hi\n', 0]);
     return stderr;
   };
@@ -149,8 +145,7 @@ test('--allowed-tools with the tool of a server that is down, disabled or silent
   );
   // Where all servers are there and known, a name that nobody has is still a mistake.
   const wrong = ['--allowed-mcp-server-names', 'w', '--allowed-tools', 'wtool', 'x'];
-  const gemini = await fakeGemini(t, []);
-  expect(await runGmn(t, wrong, { gemini, home: home({ w: GOOD }) })).toMatchObject({
+  expect(await runGmn(t, wrong, { script: [], home: home({ w: GOOD }) })).toMatchObject({
     stdout: '',
     stderr: expect.stringContaining('Error: there is no tool wtool\n'),
     exitCode: 1,

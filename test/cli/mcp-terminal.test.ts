@@ -10,7 +10,7 @@ import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 const home = (mcpServers: object): GmnOptions => ({
-  home: { '.gemini/settings.json': JSON.stringify({ mcpServers }) },
+  settings: { mcpServers },
 });
 
 const RUDE = home({ rude: fixtureServer('rude-mcp-server.mjs') });

@@ -1,34 +1,24 @@
 import { expect, test } from 'vitest';
-import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/gemini.ts';
+import { gate } from '../support/gate.ts';
+import { END, fakeGemini, finish, reply, stream } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 const NO_SESSION = { GMN_NO_SESSION: '1' };
 
 test('--no-stream shows the answer when it is complete', async (t) => {
-  let finishIt = (): void => {};
-  const gate = new Promise<void>((resolve) => {
-    finishIt = resolve;
-  });
-  const halting: Scripted = async (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(chunk([{ text: '# Half\n\n' }])));
-    await gate;
-    response.end(sse(finish('STOP', [{ text: 'whole' }])));
-  };
+  const { open, opened } = gate();
+  const halting = stream('# Half\n\n', opened, finish('STOP', [{ text: 'whole' }]), END);
   const gemini = await fakeGemini(t, [halting]);
   const terminal = runInTerminal(t, ['--no-stream', 'x'], { gemini, env: NO_SESSION });
   const before = await terminal.until(/gemini-2\.5-flash/);
-  finishIt();
+  open();
   const { output, exitCode } = await terminal.ended;
   expect([exitCode, before.includes('Half'), /Half[\s\S]*whole/.test(output)]).toEqual([0, false, true]);
 });
 
 test('--no-stream shows what had come before a failure, and leaves json as it is', async (t) => {
-  const cut: Scripted = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(sse(chunk([{ text: 'half' }])));
-  };
+  const cut = stream('half', END);
   const gemini = await fakeGemini(t, [cut, reply('whole')]);
   const at = place(t, { gemini, env: NO_SESSION });
   const failed = await runGmnIn(t, at, ['--no-stream', 'x']);

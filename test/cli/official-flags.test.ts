@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parseCommandLine } from '../../src/cli/parse.ts';
 import { REFUSED_FLAGS } from '../../src/cli/table/refused.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { OUTPUT_FORMATS } from '../../src/core/app.ts';
 import { fakeGemini, reply } from '../support/gemini.ts';
-import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { parseLines, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 /** The flags that `gemini --help` of 0.61 lists, and those it hides. */
@@ -48,8 +49,7 @@ test.for(['text', 'json'])('flags of a prompt beside --list-sessions are reporte
   const told = format === 'json' ? JSON.parse(gmn.stdout).warnings : gmn.stderr.replaceAll('gmn: ', '').split('\n');
   expect(told).toEqual(expect.arrayContaining(words));
   expect(gmn.exitCode).toBe(0);
-  const refused = await runGmn(t, ['--list-sessions', '--temperature', '1']);
-  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(await runGmn(t, ['--list-sessions', '--temperature', '1'])).toMatchObject({ exitCode: 1, stdout: '' });
 });
 
 test.for([
@@ -84,12 +84,11 @@ describe('a flag that cannot be honoured', () => {
       [`--${long}`, row] as const,
       ...(short === undefined ? [] : [[`-${short}`, row] as const]),
     ]),
-  )('%s is refused, and nothing is sent', async ([name, { value, why, hint }], t) => {
-    const args = [name, ...(value === undefined ? [] : ['v']), 'hello'];
-    const gmn = await runGmn(t, args, { gemini: await fakeGemini(t, []) });
-    expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
-    expect(gmn.stderr).toMatch(/^Error: --[a-z-]+: /);
-    expect(gmn.stderr.replace(/^Error: --[a-z-]+: /, '')).toBe(`${why}\n${hint}\n`);
+  )('%s is refused', ([name, { value, why, hint }]) => {
+    const parse = () => parseCommandLine(ROOT, [name, ...(value === undefined ? [] : ['v']), 'hello'], {});
+    const refused = { fault: 'usage', message: expect.stringMatching(/^--[a-z-]+: /), hint };
+    expect(parse).toThrow(expect.objectContaining(refused));
+    expect(parse).toThrow(`: ${why}`);
   });
 
   test.for(['json', 'stream-json'])('is an error object in %s', async (format, t) => {
@@ -166,11 +165,10 @@ describe('in the place of the official CLI, with --output-dialect gemini', () =>
     (body.tools ?? []).flatMap(({ functionDeclarations }) => functionDeclarations.map(({ name }) => name));
 
   test.for([[['--yolo']], [['--approval-mode', 'yolo']]] as const)('%j offers all tools', async ([flags], t) => {
-    const gemini = await fakeGemini(t, [reply('hi')]);
-    const gmn = await runGmn(t, [...flags, ...DIALECT, '-o', 'json', 'hello'], { gemini });
+    const gmn = await runGmn(t, [...flags, ...DIALECT, '-o', 'json', 'hello'], { script: [reply('hi')] });
     expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
     expect(JSON.parse(gmn.stdout)).not.toHaveProperty('warnings');
-    expect(namesIn(gemini.requests[0]?.body)).toEqual(expect.arrayContaining(['write_file', 'run_shell_command']));
+    expect(namesIn(gmn.requests[0]?.body)).toEqual(expect.arrayContaining(['write_file', 'run_shell_command']));
   });
 
   test('--tools still says which, and the variable changes names only', async (t) => {
@@ -184,17 +182,13 @@ describe('in the place of the official CLI, with --output-dialect gemini', () =>
   });
 
   test('@file of a prompt that is piped in is attached, which is a warning of the result and no error', async (t) => {
-    const gemini = await fakeGemini(t, [reply('A!')]);
     const files = { 'a.txt': 'AAA' };
     const stdin = 'explain @a.txt, but not \\@b.txt\n';
-    const gmn = await runGmn(t, [...DIALECT, '-o', 'stream-json'], { gemini, files, stdin });
-    expect(gemini.requests[0]?.body.contents[0].parts).toEqual([
+    const gmn = await runGmn(t, [...DIALECT, '-o', 'stream-json'], { script: [reply('A!')], files, stdin });
+    expect(gmn.requests[0]?.body.contents[0].parts).toEqual([
       { text: '=== a.txt ===\nAAA\n\nexplain @a.txt, but not @b.txt\n' },
     ]);
-    const events = gmn.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const events = parseLines(gmn.stdout);
     expect(events.map(({ type }) => type)).toEqual(['init', 'message', 'message', 'result']);
     expect(events.at(-1)).toMatchObject({ status: 'success', warnings: ['+ a.txt (3 B)'] });
     expect(gmn.stderr).toBe('');
@@ -222,8 +216,7 @@ describe('settings of the official CLI', () => {
     expect(JSON.parse((await runGmn(t, ['hello'], { gemini, home })).stdout)).toMatchObject({ response: 'hi' });
     expect((await runGmn(t, ['-o', 'text', 'hello'], { gemini, home })).stdout).toBe('hi\n');
     expect((await runGmn(t, ['hello'], { gemini, home, env: { GMN_OUTPUT_FORMAT: 'text' } })).stdout).toBe('hi\n');
-    const wrong = await runGmn(t, ['hello'], { gemini, home: settings({ output: { format: 'xml' } }) });
-    expect(wrong).toMatchObject({
+    expect(await runGmn(t, ['hello'], { gemini, home: settings({ output: { format: 'xml' } }) })).toMatchObject({
       stdout: 'hi\n',
       stderr: `gmn: output.format cannot be "xml": it is ${OUTPUT_FORMATS.join(', ')}\n`,
       exitCode: 0,

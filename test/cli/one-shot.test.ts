@@ -6,15 +6,12 @@ const HELLO = reply('Hello', '! How can', ' I help you today?');
 
 describe('an answer', () => {
   test('as text is the text and one newline', async (t) => {
-    const gemini = await fakeGemini(t, [HELLO]);
-    const gmn = await runGmn(t, ['Hello'], { gemini });
+    const gmn = await runGmn(t, ['Hello'], { script: [HELLO] });
     expect(gmn).toMatchObject({ stdout: 'Hello! How can I help you today?\n', stderr: '', exitCode: 0 });
   });
 
   test('as json is one object', async (t) => {
-    const gemini = await fakeGemini(t, [HELLO]);
-    const gmn = await runGmn(t, ['Hello', '-o', 'json'], { gemini, env: { GMN_NO_SESSION: '1' } });
-    expect(gmn).toMatchObject({
+    expect(await runGmn(t, ['Hello', '-o', 'json'], { script: [HELLO], env: { GMN_NO_SESSION: '1' } })).toMatchObject({
       stdout: `{
   "model": "gemini-2.5-flash",
   "response": "Hello! How can I help you today?",
@@ -34,8 +31,7 @@ describe('an answer', () => {
 
   test('as stream-json is one event a line', async (t) => {
     const gemini = await fakeGemini(t, [HELLO]);
-    const gmn = await runGmn(t, ['Hello', '-o', 'stream-json'], { gemini, env: { GMN_NO_SESSION: '1' } });
-    expect(gmn).toMatchObject({
+    expect(await runGmn(t, ['Hello', '-o', 'stream-json'], { gemini, env: { GMN_NO_SESSION: '1' } })).toMatchObject({
       stdout: `{"type":"start","model":"gemini-2.5-flash"}
 {"type":"content","text":"Hello"}
 {"type":"content","text":"! How can"}
@@ -88,19 +84,20 @@ describe('the request', () => {
   });
 
   test('puts stdin before the prompt, byte for byte', async (t) => {
-    const gemini = await fakeGemini(t, [HELLO]);
-    await runGmn(t, ['-p', 'review this'], { gemini, stdin: '  line 1\r\nこんにちは\n\n' });
-    expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: '  line 1\r\nこんにちは\n\n\n\nreview this' }]);
+    const { requests } = await runGmn(t, ['-p', 'review this'], {
+      script: [HELLO],
+      stdin: '  line 1\r\nこんにちは\n\n',
+    });
+    expect(requests[0]?.body.contents[0].parts).toEqual([{ text: '  line 1\r\nこんにちは\n\n\n\nreview this' }]);
   });
 
   test('puts files before stdin, each under its name', async (t) => {
-    const gemini = await fakeGemini(t, [HELLO]);
-    await runGmn(t, ['-f', 'a.md', '-f', 'b.txt', 'compare'], {
-      gemini,
+    const { requests } = await runGmn(t, ['-f', 'a.md', '-f', 'b.txt', 'compare'], {
+      script: [HELLO],
       files: { 'a.md': 'A\n', 'b.txt': 'B' },
       stdin: 'S',
     });
-    expect(gemini.requests[0]?.body.contents[0].parts).toEqual([
+    expect(requests[0]?.body.contents[0].parts).toEqual([
       { text: '=== a.md ===\nA\n\n\n=== b.txt ===\nB\n\nS\n\ncompare' },
     ]);
   });
@@ -130,8 +127,7 @@ test('a warning goes to stderr in text, and into the object in json', async (t) 
 });
 
 test('a passing fault is retried and the answer is whole', async (t) => {
-  const gemini = await fakeGemini(t, [failure(503, 'UNAVAILABLE'), HELLO]);
-  const gmn = await runGmn(t, ['Hello'], { gemini });
+  const gmn = await runGmn(t, ['Hello'], { script: [failure(503, 'UNAVAILABLE'), HELLO] });
   expect(gmn).toMatchObject({ stdout: 'Hello! How can I help you today?\n', exitCode: 0 });
 });
 

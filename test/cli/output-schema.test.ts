@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { runGmn } from '../support/gmn.ts';
+import { parseLines, runGmn } from '../support/gmn.ts';
 
 const STRINGS = '{"type":"array","items":{"type":"string"}}';
 const NO_SESSION = { GMN_NO_SESSION: '1' };
@@ -17,8 +17,7 @@ describe('an answer that meets the schema', () => {
   });
 
   test('is the response in json', async (t) => {
-    const gmn = await runGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors', '-o', 'json']);
-    expect(gmn).toMatchObject({
+    expect(await runGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors', '-o', 'json'])).toMatchObject({
       stdout: `{
   "model": "gemini-2.5-flash",
   "response": "[\\"red\\",\\"green\\",\\"blue\\"]",
@@ -36,8 +35,7 @@ describe('an answer that meets the schema', () => {
   });
 
   test('is one content event in stream-json', async (t) => {
-    const gmn = await runGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors', '-o', 'stream-json']);
-    expect(gmn).toMatchObject({
+    expect(await runGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors', '-o', 'stream-json'])).toMatchObject({
       stdout: `{"type":"start","model":"gemini-2.5-flash"}
 {"type":"content","text":"[\\"red\\",\\"green\\",\\"blue\\"]"}
 {"type":"done","usage":{"promptTokenCount":6,"candidatesTokenCount":9,"totalTokenCount":15},"finishReason":"STOP"}
@@ -48,8 +46,7 @@ describe('an answer that meets the schema', () => {
   });
 
   test('is taken out of a code block', async (t) => {
-    const gemini = await fakeGemini(t, [reply('```json\n["a"]\n```\n')]);
-    const gmn = await runGmn(t, ['--output-schema', STRINGS, 'x'], { gemini });
+    const gmn = await runGmn(t, ['--output-schema', STRINGS, 'x'], { script: [reply('```json\n["a"]\n```\n')] });
     expect(gmn).toMatchObject({ stdout: '["a"]\n', stderr: '', exitCode: 0 });
   });
 });
@@ -101,8 +98,7 @@ describe('an answer that does not match the schema', () => {
   });
 
   test('twice is exit 3; stdout stays empty and stderr keeps what came', async (t) => {
-    const gemini = await fakeGemini(t, [reply('no'), reply('still no')]);
-    const gmn = await runGmn(t, ['--output-schema', STRINGS, 'x'], { gemini });
+    const gmn = await runGmn(t, ['--output-schema', STRINGS, 'x'], { script: [reply('no'), reply('still no')] });
     expect(gmn).toMatchObject({
       stdout: '',
       stderr: `gmn: the answer did not match the schema, asked again (it is not JSON)
@@ -135,10 +131,7 @@ still no
   test('twice ends stream-json with that error and no content', async (t) => {
     const gemini = await fakeGemini(t, [reply('no'), reply('still no')]);
     const gmn = await runGmn(t, ['--output-schema', STRINGS, '-o', 'stream-json', 'x'], { gemini });
-    const lines = gmn.stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines = parseLines(gmn.stdout);
     expect(gmn).toMatchObject({ stderr: '', exitCode: 3 });
     expect(lines).toMatchObject([
       { type: 'start' },
@@ -161,13 +154,12 @@ describe('the request', () => {
       additionalProperties: false,
       definitions: { node: { type: 'object', patternProperties: {} } },
     };
-    const gemini = await fakeGemini(t, [reply('{"name":"A"}'), reply('{"name":"a"}')]);
     const gmn = await runGmn(t, ['--output-schema', 's.json', 'x'], {
-      gemini,
+      script: [reply('{"name":"A"}'), reply('{"name":"a"}')],
       files: { 's.json': JSON.stringify(schema) },
     });
     expect(gmn).toMatchObject({ stdout: '{"name":"a"}\n', exitCode: 0 });
-    expect(gemini.requests[0]?.body.generationConfig).toEqual({
+    expect(gmn.requests[0]?.body.generationConfig).toEqual({
       temperature: 1,
       topP: 0.95,
       topK: 40,
@@ -197,13 +189,12 @@ describe('the request', () => {
 
   test('of an older model has tools or the schema, one after the other', async (t) => {
     const made = call('read_file', { file_path: 'a.txt' });
-    const gemini = await fakeGemini(t, [reply('Reading.', made), reply('It says hello.'), reply('["hello"]')]);
     const gmn = await runGmn(t, ['--tools', 'read', '--output-schema', STRINGS, 'x'], {
-      gemini,
+      script: [reply('Reading.', made), reply('It says hello.'), reply('["hello"]')],
       files: { 'a.txt': 'hello' },
     });
     expect(gmn).toMatchObject({ stdout: '["hello"]\n', stderr: '✓ read_file a.txt · 1 line\n', exitCode: 0 });
-    const bodies = gemini.requests.map(({ body }) => body);
+    const bodies = gmn.requests.map(({ body }) => body);
     expect(bodies.map(({ tools }) => tools !== undefined)).toEqual([true, true, false]);
     expect(bodies.map(({ generationConfig }) => generationConfig.responseJsonSchema !== undefined)).toEqual([
       false,
@@ -216,13 +207,12 @@ describe('the request', () => {
   });
 
   test('of a newer model has both', async (t) => {
-    const gemini = await fakeGemini(t, [reply('["hello"]')]);
     const gmn = await runGmn(t, ['-m', 'gemini-3-flash-preview', '--tools', 'read', '--output-schema', STRINGS, 'x'], {
-      gemini,
+      script: [reply('["hello"]')],
     });
     expect(gmn).toMatchObject({ stdout: '["hello"]\n', exitCode: 0 });
-    expect(gemini.requests[0]?.body.tools).toBeDefined();
-    expect(gemini.requests[0]?.body.generationConfig.responseJsonSchema).toEqual(JSON.parse(STRINGS));
+    expect(gmn.requests[0]?.body.tools).toBeDefined();
+    expect(gmn.requests[0]?.body.generationConfig.responseJsonSchema).toEqual(JSON.parse(STRINGS));
   });
 });
 
@@ -238,8 +228,7 @@ test.for([
   ['{"items":{"pattern":"("}}', /^Error: the schema cannot be used: Invalid regular expression: /],
   ['{"pattern":"(a)\\\\1"}', /^Error: the schema cannot be used: a reference to a group \(\\1\) is not supported\n/],
 ])('a schema that is none (%s) is refused before anything is sent', async ([value = '', words], t) => {
-  const gemini = await fakeGemini(t, []);
-  const gmn = await runGmn(t, ['--output-schema', String(value), 'x'], { gemini, files: { 'list.json': '[]' } });
+  const gmn = await runGmn(t, ['--output-schema', String(value), 'x'], { script: [], files: { 'list.json': '[]' } });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
   expect(gmn.stderr).toMatch(words ?? '');
 });
@@ -254,8 +243,7 @@ test.for([
   ],
   ['a pattern beyond the limit', '{"pattern":"(?=.*b)c"}', `"${'a'.repeat(20_000)}"`, 1],
 ] as const)('%s is checked in time', async ([, schema, answer, exitCode], t) => {
-  const gemini = await fakeGemini(t, [reply(answer)]);
-  const gmn = await runGmn(t, ['--output-schema', schema, 'x'], { gemini });
+  const gmn = await runGmn(t, ['--output-schema', schema, 'x'], { script: [reply(answer)] });
   expect(gmn).toMatchObject({ exitCode, stdout: exitCode === 0 ? `${answer}\n` : '' });
   expect(gmn.stderr).toBe(
     exitCode === 0
@@ -265,8 +253,7 @@ test.for([
 });
 
 test('a schema that leads nowhere is the fault of who wrote it', async (t) => {
-  const gemini = await fakeGemini(t, [reply('{}')]);
-  const gmn = await runGmn(t, ['--output-schema', '{"$ref":"#/$defs/none"}', 'x'], { gemini });
+  const gmn = await runGmn(t, ['--output-schema', '{"$ref":"#/$defs/none"}', 'x'], { script: [reply('{}')] });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
   expect(gmn.stderr).toMatch(/^Error: the schema cannot be used: Unresolved \$ref/);
 });

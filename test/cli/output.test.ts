@@ -31,8 +31,7 @@ describe('-x', () => {
   });
 
   test('adds the block to the object in json', async (t) => {
-    const gmn = await runGmn(t, ['--demo', '-x', '-o', 'json', 'bash script that prints the date']);
-    expect(gmn).toMatchObject({
+    expect(await runGmn(t, ['--demo', '-x', '-o', 'json', 'bash script that prints the date'])).toMatchObject({
       stdout: `{
   "model": "gemini-2.5-flash",
   "response": "\`\`\`bash\\ndate '+%F'\\n\`\`\`",
@@ -51,8 +50,7 @@ describe('-x', () => {
   });
 
   test('adds the block to done in stream-json', async (t) => {
-    const gmn = await runGmn(t, ['--demo', '-x', '-o', 'stream-json', 'bash script that prints the date']);
-    expect(gmn).toMatchObject({
+    expect(await runGmn(t, ['--demo', '-x', '-o', 'stream-json', 'bash script that prints the date'])).toMatchObject({
       stdout: `{"type":"start","model":"gemini-2.5-flash"}
 {"type":"content","text":"\`\`\`bash\\n"}
 {"type":"content","text":"date '+%F'\\n"}
@@ -65,8 +63,7 @@ describe('-x', () => {
   });
 
   test('of an answer without one is exit 1: stdout stays empty, stderr keeps what came', async (t) => {
-    const gmn = await runGmn(t, ['--demo', '-x', 'Hello']);
-    expect(gmn).toMatchObject({
+    expect(await runGmn(t, ['--demo', '-x', 'Hello'])).toMatchObject({
       stdout: '',
       stderr: `Error: there is no code block in the answer
 Ask for code in a fenced block, or leave -x out.
@@ -264,8 +261,7 @@ describe('--output-file', () => {
   ])('that cannot be written (%s) is refused before anything is sent', async ([path = '', why = ''], t) => {
     const at = place(t, { gemini: await fakeGemini(t, []) });
     mkdirSync(join(at.cwd, 'dir'));
-    const gmn = await runGmnIn(t, at, ['--output-file', path, 'x']);
-    expect(gmn).toMatchObject({
+    expect(await runGmnIn(t, at, ['--output-file', path, 'x'])).toMatchObject({
       stdout: '',
       stderr: `Error: cannot write ${path}: ${why}
 Name a file in a directory that exists and that you may write to.
@@ -309,8 +305,7 @@ describe('--copy', () => {
   });
 
   posixTest('without either is refused before anything is sent', async (t) => {
-    const gmn = await runGmn(t, ['--copy', 'Hello'], { gemini: await fakeGemini(t, []) });
-    expect(gmn).toMatchObject({
+    expect(await runGmn(t, ['--copy', 'Hello'], { gemini: await fakeGemini(t, []) })).toMatchObject({
       stdout: '',
       stderr: `Error: --copy found no clipboard: there is no terminal and no display
 Pass the answer to a program of yours: gmn "…" | <program>

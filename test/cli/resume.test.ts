@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/gemini.ts';
-import { type GmnResult, gmnCommand, place, runGmnIn } from '../support/gmn.ts';
+import { gate } from '../support/gate.ts';
+import { chunk, END, events, fakeGemini, finish, reply, type Scripted, stream } from '../support/gemini.ts';
+import { type GmnResult, place, runGmnIn, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -203,11 +202,7 @@ test('--no-session, GMN_NO_SESSION and --demo save nothing', async (t) => {
 });
 
 test('what the model said before the run failed is saved; a run without an answer is not', async (t) => {
-  const cut: Scripted = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(chunk([{ text: 'Once upon' }])));
-    response.end();
-  };
+  const cut = stream('Once upon', END);
   const silent = events([finish('SAFETY')]);
   const { gmn, gemini, sessions } = await home(t, [silent, cut, reply('a time.')]);
   expect((await gmn('tell me')).exitCode).toBe(3);
@@ -244,26 +239,21 @@ const MOMENTS = [
 posixTest.for(MOMENTS)('a one-shot with tools that is killed %s goes on by the id in its start', async (moment, t) => {
   const [, step, wanted] = moment;
   let kill = (): void => {};
-  let say = (): void => {};
-  const killer: Scripted = (response) => {
-    if (step > 0) return kill();
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    // Long enough to be written down at once, which it is when the next words are shown.
-    response.write(sse(chunk([{ text: `I am${' '.repeat(70_000)}` }])));
-    say = () => response.write(sse(chunk([{ text: 'looking' }])));
-  };
+  const said = gate();
+  // Long enough to be written down at once, which it is when the next words are shown.
+  const killer = step > 0 ? stream(() => kill()) : stream(`I am${' '.repeat(70_000)}`, said.opened, 'looking');
   const script = step === 0 ? [killer] : [reply(CALL), killer];
   const { gmn, gemini, cwd, env, sessions } = await home(t, [...script, reply('done')]);
   const args = ['--tools', 'read', '-o', 'stream-json', '--session-id', 'mine', 'look'];
-  const child = spawn(...gmnCommand(args), { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
-  kill = () => void child.kill('SIGKILL');
-  let stdout = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-    if (text.includes('I am')) say();
-    if (text.includes('looking')) kill();
+  const { child, ended } = await startGmn(t, args, {
+    at: { cwd, env },
+    onStdout(text) {
+      if (text.includes('I am')) said.open();
+      if (text.includes('looking')) kill();
+    },
   });
-  await once(child, 'close');
+  kill = () => void child.kill('SIGKILL');
+  const { stdout } = await ended;
   const [start = ''] = stdout.split('\n');
   expect(JSON.parse(start)).toEqual({ type: 'start', model: expect.any(String), sessionId: 'mine' });
   expect(sessions()).toEqual([expect.stringContaining('-mine.jsonl')]);
@@ -346,15 +336,13 @@ test('a session of another directory continues, and a notice says where it began
 test('two runs that continue one session at once both answer, and one of them reports its copy', async (t) => {
   let waiting = 0;
   const release: (() => void)[] = [];
-  const held: Scripted = async (response) => {
+  const held: Scripted = async (response, request) => {
     waiting += 1;
     await new Promise<void>((resolve) => {
       release.push(resolve);
       if (waiting === 2) for (const go of release) go();
     });
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const event of [chunk([{ text: 'yes' }]), finish()]) response.write(sse(event));
-    response.end();
+    return reply('yes')(response, request);
   };
   const { gmn, sessions } = await home(t, [reply('one'), held, held]);
   await gmn('hi');

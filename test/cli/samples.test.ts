@@ -49,7 +49,7 @@ const settled = (transcript: string): string =>
     .replace(/^(out│ )\d{4}-\d\d-\d\d$/gm, '$12026-11-15')
     .replace(/^(out│ 1 {2})[\da-f]{8}/gm, '$17c1e90aa')
     .replace(/127\.0\.0\.1:\d{5}/g, '127.0.0.1:40001')
-    .replace(/\d+ (?:ms|s)$/gm, '41 ms')
+    .replace(/[\d.]+ (?:ms|s)$/gm, '41 ms')
     .replace(/(?<=token valid) .+$/gm, ' 42 min')
     .replace(/(?<=Pacific time, in) [^.]+/g, ' 6 h 12 min');
 
@@ -124,7 +124,7 @@ describe('the sessions of docs/dev/samples.md', () => {
     };
     const at = workPlace(t, {
       files: { 'README.md': 'Hello\n', 'package.json': '{"type":"module"}' },
-      home: { '.gemini/settings.json': JSON.stringify(settings) },
+      settings,
     });
     copyFileSync(fileURLToPath(new URL('../fixtures/files-mcp-server.mjs', import.meta.url)), join(at.cwd, 'files.js'));
     await expectSession(t, 10, at);

@@ -24,20 +24,18 @@ const GROUNDED = events([
 ]);
 
 test('--search offers Google Search; the sources stand below the answer, on stderr', async (t) => {
-  const gemini = await fakeGemini(t, [GROUNDED]);
-  const gmn = await runGmn(t, ['--search', 'weather in Kyoto?'], { gemini });
+  const gmn = await runGmn(t, ['--search', 'weather in Kyoto?'], { script: [GROUNDED] });
   expect(gmn).toMatchObject({
     stdout: 'It is 21 °C.\n',
     stderr: '\nSources:\n[1] Weather https://weather.example/kyoto\n[2] https://news.example/ https://news.example/\n',
     exitCode: 0,
   });
-  expect(gemini.requests[0]?.body.tools).toEqual([{ googleSearch: {} }]);
+  expect(gmn.requests[0]?.body.tools).toEqual([{ googleSearch: {} }]);
 });
 
 test('the sources are a key in json', async (t) => {
   const gemini = await fakeGemini(t, [GROUNDED]);
-  const gmn = await runGmn(t, ['--search', '-o', 'json', 'x'], { gemini, env: NO_SESSION });
-  expect(gmn).toMatchObject({
+  expect(await runGmn(t, ['--search', '-o', 'json', 'x'], { gemini, env: NO_SESSION })).toMatchObject({
     stdout: `{
   "model": "gemini-2.5-flash",
   "response": "It is 21 °C.",
@@ -66,8 +64,7 @@ test('the sources are a key in json', async (t) => {
 });
 
 test('the sources are part of done in stream-json', async (t) => {
-  const gmn = await runGmn(t, ['--demo', '--search', '-o', 'stream-json', 'Hello']);
-  expect(gmn).toMatchObject({
+  expect(await runGmn(t, ['--demo', '--search', '-o', 'stream-json', 'Hello'])).toMatchObject({
     stdout: `{"type":"start","model":"gemini-2.5-flash"}
 {"type":"content","text":"Hello"}
 {"type":"content","text":"! How can"}
@@ -93,8 +90,7 @@ test('-q shows the answer alone', async (t) => {
 });
 
 test('--search beside other tools is refused, and names the tool that searches', async (t) => {
-  const gmn = await runGmn(t, ['--demo', '--search', '--tools', 'read', 'x']);
-  expect(gmn).toMatchObject({
+  expect(await runGmn(t, ['--demo', '--search', '--tools', 'read', 'x'])).toMatchObject({
     stdout: '',
     stderr: `Error: --search cannot be combined with other tools
 Give the model the search as a tool instead: --tools google_web_search, or --tools all

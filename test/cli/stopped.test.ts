@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
@@ -8,7 +7,7 @@ import { rotating, tokenServer } from '../auth/support/token-server.ts';
 import { answerTo, httpPeer } from '../mcp/client/http-peer.ts';
 import { gate } from '../support/gate.ts';
 import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/gemini.ts';
-import { gmnCommand, place } from '../support/gmn.ts';
+import { place, startGmn } from '../support/gmn.ts';
 import { mcpPlace } from '../support/mcp-place.ts';
 import { linuxTest } from '../support/posix.ts';
 import { whileStopped } from '../support/stopped.ts';
@@ -16,24 +15,6 @@ import { whileStopped } from '../support/stopped.ts';
 /** A program that is stopped for longer than this has a timer that is overdue when it goes on. */
 const LIMIT_MS = 800;
 const LIMIT = `${LIMIT_MS}ms`;
-
-interface Place {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-}
-
-function startGmn(t: TestContext, { cwd, env }: Place, args: readonly string[]) {
-  const child = spawn(...gmnCommand(args), { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const ended = new Promise<unknown>((resolve) => {
-    child.on('close', (exitCode) => resolve({ stdout, stderr, exitCode }));
-  });
-  return { child, ended };
-}
 
 /** An answer that is held back until the test lets it go; `sent` when all of it was handed to the system. */
 function heldBack(answer: Scripted) {
@@ -61,10 +42,10 @@ describe.concurrent('what arrives while the program is stopped', () => {
     const held = heldBack(reply('It is ', 'here.'));
     const gemini = await fakeGemini(t, [held.scripted]);
     const here = place(t, { gemini, env: args.length === 0 ? { [name]: LIMIT } : {} });
-    const { child, ended } = startGmn(t, here, ['hi', ...args]);
+    const { child, ended } = await startGmn(t, ['hi', ...args], { at: here });
     await held.asked;
     await whileStopped(child, LIMIT_MS, held.send);
-    expect(await ended).toEqual({ stdout: 'It is here.\n', stderr: '', exitCode: 0 });
+    expect(await ended).toMatchObject({ stdout: 'It is here.\n', stderr: '', exitCode: 0 });
   });
 
   linuxTest('is the answer through a proxy, though GMN_HEADERS_TIMEOUT is over', async (t) => {
@@ -72,10 +53,10 @@ describe.concurrent('what arrives while the program is stopped', () => {
     // It takes the place of the proxy, too: both get the same request, but for its address.
     const gemini = await fakeGemini(t, [held.scripted]);
     const proxy = { HTTP_PROXY: gemini.url, NO_PROXY: '<-loopback>', GMN_HEADERS_TIMEOUT: LIMIT };
-    const { child, ended } = startGmn(t, place(t, { gemini, env: proxy }), ['hi']);
+    const { child, ended } = await startGmn(t, ['hi'], { at: place(t, { gemini, env: proxy }) });
     await held.asked;
     await whileStopped(child, LIMIT_MS, held.send);
-    expect(await ended).toEqual({ stdout: 'It is here.\n', stderr: '', exitCode: 0 });
+    expect(await ended).toMatchObject({ stdout: 'It is here.\n', stderr: '', exitCode: 0 });
   });
 
   linuxTest('is the answer, packed too', async (t) => {
@@ -85,10 +66,10 @@ describe.concurrent('what arrives while the program is stopped', () => {
       response.end(gzipSync(sse(chunk([{ text }])) + sse(finish())));
     });
     const gemini = await fakeGemini(t, [held.scripted]);
-    const { child, ended } = startGmn(t, place(t, { gemini }), ['hi', '-t', LIMIT]);
+    const { child, ended } = await startGmn(t, ['hi', '-t', LIMIT], { at: place(t, { gemini }) });
     await held.asked;
     await whileStopped(child, LIMIT_MS, held.send);
-    expect(await ended).toEqual({ stdout: `${text}\n`, stderr: '', exitCode: 0 });
+    expect(await ended).toMatchObject({ stdout: `${text}\n`, stderr: '', exitCode: 0 });
   });
 
   linuxTest('is the rest of an answer, though GMN_IDLE_TIMEOUT is over', async (t) => {
@@ -101,8 +82,8 @@ describe.concurrent('what arrives while the program is stopped', () => {
         opened.write(sse(chunk([{ text: 'First, ' }])));
       },
     ]);
-    const { child, ended } = startGmn(t, place(t, { gemini, env: { GMN_IDLE_TIMEOUT: LIMIT } }), ['hi']);
-    child.stdout.once('data', begun.open);
+    const { child, ended } = await startGmn(t, ['hi'], { at: place(t, { gemini, env: { GMN_IDLE_TIMEOUT: LIMIT } }) });
+    child.stdout?.once('data', begun.open);
     await begun.opened;
     await whileStopped(
       child,
@@ -113,7 +94,7 @@ describe.concurrent('what arrives while the program is stopped', () => {
           response?.end(sse(finish()), resolve);
         }),
     );
-    expect(await ended).toEqual({ stdout: 'First, second.\n', stderr: '', exitCode: 0 });
+    expect(await ended).toMatchObject({ stdout: 'First, second.\n', stderr: '', exitCode: 0 });
   });
 
   linuxTest('is the new refresh token, which is kept', async (t) => {
@@ -143,7 +124,7 @@ describe.concurrent('what arrives while the program is stopped', () => {
         GMN_HEADERS_TIMEOUT: LIMIT,
       },
     });
-    const { child, ended } = startGmn(t, here, ['hi', '-q']);
+    const { child, ended } = await startGmn(t, ['hi', '-q'], { at: here });
     await asked.opened;
     await whileStopped(child, LIMIT_MS, () => {
       go.open();
@@ -190,20 +171,20 @@ describe.concurrent('what arrives while the program is stopped', () => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
     });
     const here = mcpPlace(t, { far: { httpUrl: `${peer.url}/mcp`, timeout: LIMIT_MS } });
-    const { child, ended } = startGmn(t, here, ['mcp', 'call', 'far', 'echo', 'message=hi']);
+    const { child, ended } = await startGmn(t, ['mcp', 'call', 'far', 'echo', 'message=hi'], { at: here });
     await keeper.asked;
     await whileStopped(child, LIMIT_MS, keeper.send);
-    expect(await ended).toEqual({ stdout: 'remote hi\n', stderr: '', exitCode: 0 });
+    expect(await ended).toMatchObject({ stdout: 'remote hi\n', stderr: '', exitCode: 0 });
   });
 
   linuxTest.for(METHODS)('is the answer of an MCP server to %s, over stdio', async (held, t) => {
     const keeper = await gatekeeper(t);
     const near = { command: process.execPath, args: ['near.cjs', keeper.url, held], timeout: LIMIT_MS };
     const here = mcpPlace(t, { near }, { files: { 'near.cjs': STDIO_SERVER } });
-    const { child, ended } = startGmn(t, here, ['mcp', 'call', 'near', 'echo', 'message=hi']);
+    const { child, ended } = await startGmn(t, ['mcp', 'call', 'near', 'echo', 'message=hi'], { at: here });
     await keeper.asked;
     await whileStopped(child, LIMIT_MS, keeper.send);
-    expect(await ended).toEqual({ stdout: 'near hi\n', stderr: '', exitCode: 0 });
+    expect(await ended).toMatchObject({ stdout: 'near hi\n', stderr: '', exitCode: 0 });
   });
 });
 

@@ -3,19 +3,11 @@ import { once } from 'node:events';
 import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { chunk, failure, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
-import { GMN_LINE, type GmnOptions, gmnCommand, place, runGmn } from '../support/gmn.ts';
+import { chunk, endless, failure, fakeGemini, reply } from '../support/gemini.ts';
+import { GMN_LINE, type GmnOptions, gmnCommand, place, runGmn, startGmn } from '../support/gmn.ts';
 
 /** More than any pipe holds, and never an end. */
-const endless: Scripted = (response) => {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const event = sse(chunk([{ text: 'line\n'.repeat(2000) }]));
-  const pump = (): void => {
-    while (!response.destroyed && response.write(event));
-  };
-  response.on('drain', pump);
-  pump();
-};
+const ENDLESS = endless(chunk([{ text: 'line\n'.repeat(2000) }]));
 
 /** Starts gmn with a stdout that nobody reads, once the first bytes stand in the pipe. */
 async function unread(t: TestContext, args: readonly string[], options: GmnOptions) {
@@ -31,14 +23,14 @@ describe('a reader that does not read', () => {
     { signal: 'SIGINT', code: 130, format: 'text' },
     { signal: 'SIGTERM', code: 143, format: 'stream-json' },
   ] as const)('does not keep gmn from ending on one $signal', async ({ signal, code, format }, t) => {
-    const child = await unread(t, ['-o', format, 'hi'], { gemini: await fakeGemini(t, [endless]) });
+    const child = await unread(t, ['-o', format, 'hi'], { gemini: await fakeGemini(t, [ENDLESS]) });
     child.kill(signal);
     const [exitCode] = await once(child, 'exit');
     expect(exitCode).toBe(code);
   });
 
   test('does not keep --timeout from ending the run', async (t) => {
-    const child = await unread(t, ['-t', '700ms', 'hi'], { gemini: await fakeGemini(t, [endless]) });
+    const child = await unread(t, ['-t', '700ms', 'hi'], { gemini: await fakeGemini(t, [ENDLESS]) });
     const [exitCode] = await once(child, 'exit');
     expect(exitCode).toBe(3);
   });
@@ -58,19 +50,13 @@ describe.runIf(process.platform === 'linux')('a full disk', () => {
   });
 
   test('under stderr does not spoil an answer that has arrived', async (t) => {
-    const { cwd, env } = place(t, { gemini: await fakeGemini(t, [failure(503, 'UNAVAILABLE'), reply('hello')]) });
-    const child = spawn(...gmnCommand(['-u', 'hi']), { cwd, env, stdio: ['ignore', 'pipe', full()] });
-    let stdout = '';
-    child.stdout?.on('data', (data) => {
-      stdout += data;
-    });
-    const [exitCode] = await once(child, 'close');
-    expect({ stdout, exitCode }).toEqual({ stdout: 'hello\n', exitCode: 0 });
+    const script = [failure(503, 'UNAVAILABLE'), reply('hello')];
+    const { ended } = await startGmn(t, ['-u', 'hi'], { script, stderr: full() });
+    expect(await ended).toMatchObject({ stdout: 'hello\n', exitCode: 0 });
   });
 
   test('is not made of a home where nothing can be made', async (t) => {
-    const gemini = await fakeGemini(t, [reply('hello')]);
-    const gmn = await runGmn(t, ['hi'], { gemini, env: { GMN_HOME: '/proc/nowhere/gmn' } });
+    const gmn = await runGmn(t, ['hi'], { script: [reply('hello')], env: { GMN_HOME: '/proc/nowhere/gmn' } });
     const stderr = expect.stringMatching(/^gmn: this run was not saved: .+\n$/);
     expect(gmn).toMatchObject({ stdout: 'hello\n', stderr, exitCode: 0 });
   });

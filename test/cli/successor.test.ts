@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Account, account, accountResponse, codeAssistResponse, denied, signedIn } from '../support/account.ts';
-import { call, chunk, failure, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
+import { call, chunk, events, failure, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
+import { parseLines } from '../support/gmn.ts';
 
 const GONE = failure(404, 'NOT_FOUND', 'models/gemini-2.5-flash is no longer available.');
 const NOTICE = 'gemini-2.5-flash is retired, using gemini-flash-latest (set GMN_MODEL to choose)';
@@ -63,10 +64,7 @@ describe('a default that is gone', () => {
   test('leaves one start, which names the model that was asked', async (t) => {
     const { me } = await keyed(t, [GONE, reply('hello')]);
     const { stdout, stderr } = await me.run(['hi', '-o', 'stream-json']);
-    const lines = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines = parseLines(stdout);
     expect(stderr).toBe('');
     expect(lines.filter(({ type }) => type === 'start')).toEqual([{ type: 'start', model: 'gemini-flash-latest' }]);
     expect(lines.at(-1)).toMatchObject({ type: 'done', warnings: [NOTICE] });
@@ -82,10 +80,7 @@ describe('a default that is gone', () => {
     });
     const again = await keyed(t, script);
     const { stdout, exitCode } = await again.me.run(['hi', '-o', 'stream-json']);
-    const lines = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines = parseLines(stdout);
     expect([exitCode, lines.map(({ type }) => type)]).toEqual([3, ['start', 'error']]);
     expect(lines[0].model).toBe('gemini-flash-latest');
   });
@@ -197,14 +192,8 @@ describe('--fallback', () => {
     const { me, models } = await keyed(t, [failure(400, 'INVALID_ARGUMENT', 'No.')]);
     expect(await me.run(['--fallback', 'pro', 'hi'])).toMatchObject({ exitCode: 3 });
     expect(models()).toEqual(['gemini-2.5-flash']);
-    const begun = await keyed(t, [
-      (response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        response.end(
-          sse(chunk([{ text: 'half' }])) + sse({ error: { code: 503, status: 'UNAVAILABLE', message: 'Busy.' } }),
-        );
-      },
-    ]);
+    const error = { code: 503, status: 'UNAVAILABLE', message: 'Busy.' };
+    const begun = await keyed(t, [events([chunk([{ text: 'half' }]), { error }])]);
     expect(await begun.me.run(['--fallback', 'pro', 'hi'])).toMatchObject({ exitCode: 3, stdout: 'half\n' });
     expect(begun.models()).toEqual(['gemini-2.5-flash']);
   });

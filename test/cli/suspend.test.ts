@@ -2,21 +2,15 @@ import { expect } from 'vitest';
 import { editing } from '../support/editing.ts';
 import { emulator } from '../support/emulator.ts';
 import { type Gate, gate } from '../support/gate.ts';
-import { chunk, fakeGemini, finish, type Scripted, sse } from '../support/gemini.ts';
+import { END, fakeGemini, finish, stream } from '../support/gemini.ts';
 import { GMN, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { statesIn } from '../support/pty.ts';
 
 const CTRL_Z = '\u001a';
 
-const haltedAnswer =
-  (rest: Gate): Scripted =>
-  async (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(chunk([{ text: 'First.\n\nHalf of a 文' }])));
-    await rest.opened;
-    response.end(sse(finish('STOP', [{ text: '章 and the rest.' }])));
-  };
+const haltedAnswer = (rest: Gate) =>
+  stream('First.\n\nHalf of a 文', rest.opened, finish('STOP', [{ text: '章 and the rest.' }]), END);
 
 async function linesOf(output: string): Promise<readonly string[]> {
   const screen = emulator({ columns: 80, rows: 24 });

@@ -23,10 +23,9 @@ async function promptOf(
   args: readonly string[],
   options: Parameters<typeof runGmn>[2] = {},
 ): Promise<unknown> {
-  const gemini = await fakeGemini(t, [reply('ok')]);
-  const gmn = await runGmn(t, args, { ...options, gemini });
+  const gmn = await runGmn(t, args, { ...options, script: [reply('ok')] });
   expect(gmn).toMatchObject({ stdout: 'ok\n', stderr: '', exitCode: 0 });
-  return gemini.requests[0]?.body.contents[0].parts[0].text;
+  return gmn.requests[0]?.body.contents[0].parts[0].text;
 }
 
 async function refusal(
@@ -109,9 +108,8 @@ describe('a mistake is reported before anything is sent:', () => {
   });
 
   test('a file that is no template is exit 4', async (t) => {
-    const gemini = await fakeGemini(t, []);
     const home = { '.gemini/commands/bad.toml': 'description = "x"\nprompt = "open' };
-    const gmn = await runGmn(t, ['--template', 'bad', '-o', 'json'], { home, gemini });
+    const gmn = await runGmn(t, ['--template', 'bad', '-o', 'json'], { home, script: [] });
     expect(gmn.exitCode).toBe(4);
     expect(JSON.parse(gmn.stdout).error.message).toMatch(/bad\.toml:2: unfinished string$/);
   });
@@ -248,8 +246,7 @@ describe('gmn templates', () => {
 
   test('list names them, with what they are for', async (t) => {
     const at = place(t, { home });
-    const gmn = await runGmnIn(t, at, ['templates', 'list']);
-    expect(gmn).toMatchObject({
+    expect(await runGmnIn(t, at, ['templates', 'list'])).toMatchObject({
       stdout: `commit     Write a commit message for a diff        built-in
 explain    Explain code, an error, a log or a word  built-in
 fix        直す                                     ${join(at.home, '.gemini/commands/fix.toml')}
@@ -297,8 +294,7 @@ summarise  Summarise a text, a log or a thread      built-in
   });
 
   test('show prints one as it is written', async (t) => {
-    const gmn = await runGmn(t, ['templates', 'show', 'review'], { home });
-    expect(gmn).toMatchObject({
+    expect(await runGmn(t, ['templates', 'show', 'review'], { home })).toMatchObject({
       stdout: 'Review this with an eye on {{focus}}, in {{ language }}:\n\n{{stdin}}\n',
       exitCode: 0,
     });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { emulator } from '../support/emulator.ts';
-import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/gemini.ts';
+import { gate } from '../support/gate.ts';
+import { chunk, END, events, fakeGemini, finish, reply, stream } from '../support/gemini.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 const ESCAPE = '\u001b';
@@ -58,18 +59,11 @@ test("the model's control sequences do not reach the terminal, however they are 
 });
 
 test('a spinner says what is awaited, and is gone before the answer', async (t) => {
-  let release = (): void => {};
-  const gate = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const slow: Scripted = async (response) => {
-    await gate;
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(sse(finish('STOP', [{ text: 'there you are' }])));
-  };
+  const { open, opened } = gate();
+  const slow = stream(opened, finish('STOP', [{ text: 'there you are' }]), END);
   const terminal = runInTerminal(t, ['hi'], { gemini: await fakeGemini(t, [slow]) });
   await terminal.until(/gemini-2\.5-flash/);
-  release();
+  open();
   const { output } = await terminal.ended;
   expect(output.slice(output.lastIndexOf('gemini-2.5-flash'))).toMatch(
     /^gemini-2\.5-flash[^\n]*\u001b8\r\u001b\[Jthere you are/,
@@ -77,10 +71,7 @@ test('a spinner says what is awaited, and is gone before the answer', async (t) 
 });
 
 test('Ctrl+C stops the answer, keeps what came and exits with 130', async (t) => {
-  const stalled: Scripted = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(sse(chunk([{ text: 'Once upon a time.\n\n' }])));
-  };
+  const stalled = stream('Once upon a time.\n\n');
   const terminal = runInTerminal(t, ['--render', 'never', 'story'], { gemini: await fakeGemini(t, [stalled]) });
   await terminal.until(/Once upon a time\./);
   terminal.type('\u0003');

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
 import { fakeGemini, reply } from '../support/gemini.ts';
-import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { parseLines, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { linuxTest, posixTest, processesWith } from '../support/posix.ts';
 
 const EDIT = {
@@ -78,10 +78,7 @@ posixTest('what still fails is a VerifyError with the end of the output, not wit
   const gmn = await runGmn(t, args, { gemini, files: { key: 'test-key-0123456789\n' } });
   expect(gmn).toMatchObject({ stderr: '', exitCode: 1 });
   expect(gmn.stdout).not.toContain('test-key');
-  const lines = gmn.stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const lines = parseLines(gmn.stdout);
   expect(lines.map(({ type }) => type)).toEqual([
     'start',
     'content',
@@ -161,12 +158,11 @@ describe('is refused before anything is sent', () => {
 });
 
 posixTest('/verify sets, shows and ends it in a chat', async (t) => {
-  const gemini = await fakeGemini(t, [reply('Done.'), reply('Done again.'), reply('Hello.')]);
   const files = { 'check.sh': '[ -e again ] && exit 0; touch again; echo not yet; exit 1' };
   const lines = ['/verify', '/verify . ./check.sh', 'do it', '/verify off', 'hello', '/approve plan', '/verify true'];
-  const chat = await pipedChat(t, lines, { gemini, files });
+  const chat = await pipedChat(t, lines, { script: [reply('Done.'), reply('Done again.'), reply('Hello.')], files });
   expect(chat.stdout).toBe('Done.\nDone again.\nHello.\n');
-  expect(told(gemini.requests[1])).toContain('not yet');
+  expect(told(chat.requests[1])).toContain('not yet');
   expect(chat.stderr).toMatch(
     /^No command is run after a turn\.\nRun after each turn: \. \.\/check\.sh\n✗ verify \. \.\/check\.sh · exit 1 · [\d.]+s\n✓ verify \. \.\/check\.sh · [\d.]+s\nNo command is run after a turn\.\nplan: .*\nError: \/verify means nothing in plan mode, which changes nothing\nFirst: \/approve auto_edit\n/,
   );

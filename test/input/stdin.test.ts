@@ -3,6 +3,7 @@ import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import { readStdin, type StdinRequest } from '../../src/input/stdin.ts';
 import type { StdinKind } from '../../src/platform/terminal/stdin.ts';
+import { gate } from '../support/gate.ts';
 import { fakeClock, fakeStdin, listen, silence } from './support.ts';
 
 const WAIT: TurnEvent = { type: 'wait', what: 'stdin' };
@@ -67,10 +68,7 @@ test('a wait of 0 takes what is there and never waits for more', async () => {
 });
 
 test('a first byte after the announcement is enough to wait for the end', async () => {
-  let deliver = (): void => {};
-  const late = new Promise<void>((resolve) => {
-    deliver = resolve;
-  });
+  const { open: deliver, opened: late } = gate();
   const source = (async function* () {
     await late;
     yield* chunks('x', 'y');

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'vitest';
+import { gate } from '../support/gate.ts';
 import { CANARIES } from './canaries.ts';
 
 export interface HostileAnswers {
@@ -22,10 +23,7 @@ export interface HostileServer {
 export async function hostileServer(t: TestContext, answers: HostileAnswers = {}): Promise<HostileServer> {
   let text = '';
   let lines = '';
-  let onAsked = (): void => {};
-  const asked = new Promise<void>((resolve) => {
-    onAsked = resolve;
-  });
+  const { open: onAsked, opened: asked } = gate();
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);

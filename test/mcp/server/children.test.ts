@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { gate } from '../../support/gate.ts';
 import { call, fakeGemini, reply, type Scripted } from '../../support/gemini.ts';
 import { echo, serve } from './support.ts';
 
@@ -39,10 +40,7 @@ test.skipIf(process.platform === 'win32')('a client that leaves ends the command
 });
 
 test('of a thousand async submissions some are accepted and run, the rest refused, none lost', async (t) => {
-  let open: () => void = () => {};
-  const held = new Promise<void>((resolve) => {
-    open = resolve;
-  });
+  const { open, opened: held } = gate();
   const heldEcho: Scripted = async (response, request) => {
     await held;
     await echo(response, request);

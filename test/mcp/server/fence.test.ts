@@ -20,7 +20,7 @@ test('the model reads the files of the working directory by itself', async (t) =
   const { structuredContent } = await server.call('delegate', { prompt: 'What is in notes.txt?' });
   expect(structuredContent.output).toBe('It says hello.');
   expect(JSON.stringify(gemini.requests[1]?.body.contents.at(-1))).toContain('hello');
-  const offered = gemini.requests[0]?.body.tools[0].functionDeclarations.map(({ name }: { name: string }) => name);
+  const offered = gemini.requests[0]?.tools;
   expect(offered).toEqual(listSet('read'));
 });
 

@@ -4,7 +4,8 @@ import { createInterface } from 'node:readline';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { TestContext } from 'vitest';
-import { chunk, finish, type Scripted, sse } from '../../support/gemini.ts';
+import { gate } from '../../support/gate.ts';
+import { reply, type Scripted, stream } from '../../support/gemini.ts';
 import { type GmnOptions, gmnCommand, place } from '../../support/gmn.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it as they like
@@ -150,11 +151,7 @@ export async function httpClient(
 }
 
 /** Answers with the last text of the last content, so that each caller can recognize its own. */
-export const echo: Scripted = (response, { body }) => {
-  const text = body.contents.at(-1).parts.at(-1).text;
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(sse(chunk([{ text: `echo: ${text}` }])) + sse(finish()));
-};
+export const echo: Scripted = (response, request) => reply(`echo: ${request.prompt}`)(response, request);
 
 /** The model that a request asks. */
 export function readModel(path: string): string | undefined {
@@ -167,20 +164,8 @@ export function silence(...texts: readonly string[]): {
   readonly begun: Promise<void>;
   readonly closed: Promise<void>;
 } {
-  let begin: () => void = () => {};
-  let close: () => void = () => {};
-  const begun = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
-  const closed = new Promise<void>((resolve) => {
-    close = resolve;
-  });
-  const scripted: Scripted = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const text of texts) response.write(sse(chunk([{ text }])));
-    response.flushHeaders();
-    response.on('close', close);
-    begin();
-  };
-  return { scripted, begun, closed };
+  const [begun, closed] = [gate(), gate()];
+  const scripted: Scripted = (response, request) =>
+    stream(...texts, begun.open)(response.on('close', closed.open), request);
+  return { scripted, begun: begun.opened, closed: closed.opened };
 }

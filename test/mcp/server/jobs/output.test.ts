@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { chunk, events, fakeGemini, finish, type Scripted, sse } from '../../../support/gemini.ts';
+import { gate } from '../../../support/gate.ts';
+import { chunk, endless, events, fakeGemini, finish, type Scripted } from '../../../support/gemini.ts';
 import { serve, silence } from '../support.ts';
 
 const MILLION = 'x'.repeat(1_000_000);
@@ -18,20 +19,10 @@ test('a long output of a job continues in pages', async (t) => {
 });
 
 test('an answer without end is an error', async (t) => {
-  let close: () => void = () => {};
-  const closed = new Promise<void>((resolve) => {
-    close = resolve;
-  });
-  const endless: Scripted = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.on('close', close);
-    const say = (): void => {
-      while (response.write(sse(chunk([{ text: MILLION }]))));
-    };
-    response.on('drain', say);
-    say();
-  };
-  const server = await serve(t, { gemini: await fakeGemini(t, [endless]) });
+  const { open: close, opened: closed } = gate();
+  const talking: Scripted = (response, request) =>
+    endless(chunk([{ text: MILLION }]))(response.on('close', close), request);
+  const server = await serve(t, { gemini: await fakeGemini(t, [talking]) });
   const { structuredContent } = await server.call('delegate', { prompt: 'x' });
   await closed;
   expect(structuredContent).toMatchObject({

@@ -10,6 +10,7 @@ import { createJobStore } from '../../../../src/mcp/server/jobs/store.ts';
 import { createJobs, type Jobs } from '../../../../src/mcp/server/jobs/table.ts';
 import { type RecordDirectory, recordDirectory } from '../../../../src/platform/files/records.ts';
 import { systemClock } from '../../../../src/platform/runtime/clock.ts';
+import { gate } from '../../../support/gate.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -46,10 +47,7 @@ function work(run: JobWork['run'], rest: Partial<JobWork> = {}): JobWork {
 /** Runs until `end` is called or the signal aborts. */
 function held(): { readonly run: JobWork['run']; readonly begun: Promise<void>; end(): void } {
   let end: () => void = () => {};
-  let begin: () => void = () => {};
-  const begun = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
+  const { open: begin, opened: begun } = gate();
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
