@@ -17,6 +17,7 @@ import { AppError } from '../../src/core/error.ts';
 import type { Clock } from '../../src/core/io.ts';
 import { createAbortable } from '../../src/platform/runtime/abort.ts';
 import { gate } from '../support/gate.ts';
+import { parseLines } from '../support/gmn.ts';
 
 const CLOCK: Clock = { now: () => 0, sleep: () => new Promise((resolve) => setImmediate(resolve)) };
 
@@ -79,10 +80,7 @@ async function runBatch(
     }
   };
   const read = (): readonly { id: string; ok: boolean; response?: string; error?: { message: string } }[] =>
-    readFileSync(output, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line));
+    parseLines(readFileSync(output, 'utf8'));
   return { start, read, asked };
 }
 

@@ -6,7 +6,7 @@ import { targetFiles } from '../../src/approval/targets.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool } from '../../src/core/tool.ts';
 import { fakePerson, NO, SHELL, tool, WRITE } from '../support/fake-person.ts';
-import { fakeGemini, reply } from '../support/gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 import { place } from '../tools/place.ts';
@@ -219,18 +219,17 @@ const SECTIONS = '[staging]\n# here\nopen = no\n\n[production]\nopen = no\n';
 posixTest(
   'what "yes to all" writes is what the list showed, though one change moves the place of the next',
   async (t) => {
-    const part = (name: string, args: object) => ({ functionCall: { name, args } });
     const gemini = await fakeGemini(t, [
-      reply(part('read_file', { file_path: 'a.ini' })),
+      reply(call('read_file', { file_path: 'a.ini' })),
       reply(
-        part('edit_file', {
+        call('edit_file', {
           file_path: 'a.ini',
           old_string: SECTIONS,
           new_string: '[staging]\nopen = no\n\n[production]\n# here\nopen = no\n',
         }),
-        part('edit_file', { file_path: 'a.ini', old_string: '# here\nopen = no', new_string: '# here\nopen = yes' }),
+        call('edit_file', { file_path: 'a.ini', old_string: '# here\nopen = no', new_string: '# here\nopen = yes' }),
       ),
-      reply(part('read_file', { file_path: 'a.ini' })),
+      reply(call('read_file', { file_path: 'a.ini' })),
       reply('Done.'),
     ]);
     const terminal = runInTerminal(t, ['--tools', 'edit', 'Open staging.'], {

@@ -89,9 +89,12 @@ linuxTest('a gmn that is killed takes its MCP servers along, though they ignore 
 
 linuxTest('without approval nothing is started, and the tools beside it reach nothing', async (t) => {
   const mark = randomUUID();
-  const call = (name: string) => ({ functionCall: { name, args: { id: 1 } } });
   const gemini = await fakeGemini(t, [
-    reply(start(`export MARK=${mark}; exec sleep 600`), call('read_output'), call('stop_command')),
+    reply(
+      start(`export MARK=${mark}; exec sleep 600`),
+      call('read_output', { id: 1 }),
+      call('stop_command', { id: 1 }),
+    ),
     reply('done'),
   ]);
   await runGmn(t, ['--tools', 'all', '--approval-mode', 'auto_edit', 'x'], { gemini });

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
-import { chunk, fakeGemini, reply, stream } from '../support/gemini.ts';
+import { call, chunk, fakeGemini, reply, stream } from '../support/gemini.ts';
 import { objection, type WirePart } from '../support/gemini-rules.ts';
 import { isStandalone, startGmn } from '../support/gmn.ts';
 import { isWindows, posixTest } from '../support/posix.ts';
 
-const CALL = { functionCall: { id: 'c1', name: 'list_directory', args: { dir_path: '.' } }, thoughtSignature: 'c2ln' };
+const CALL = call('list_directory', { dir_path: '.' }, { id: 'c1', thoughtSignature: 'c2ln' });
 
 /** Where in a turn with a tool the process is killed, and what must be asked after it is gone on with. */
 const MOMENTS = [

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { fakeGemini, reply, stream } from '../support/gemini.ts';
+import { parseLines } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 const CTRL_C = '\u0003';
@@ -16,10 +17,7 @@ const begun = stream('half of it\n\nAnd');
 function historyIn(home: string): readonly unknown[] {
   const file = join(home, 'history');
   if (!existsSync(file)) return [];
-  return readFileSync(file, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  return parseLines(readFileSync(file, 'utf8'));
 }
 
 posixTest.for([

@@ -72,9 +72,7 @@ test('/pipe hands the last answer to a command, whose output is not an answer', 
 });
 
 test('/diff shows what tools changed, /undo undoes the last turn, and the model learns of it', async (t) => {
-  const write = (name: string, content: string) => ({
-    functionCall: { name: 'write_file', args: { file_path: name, content } },
-  });
+  const write = (file_path: string, content: string) => call('write_file', { file_path, content });
   const gemini = await fakeGemini(t, [
     reply(write('a.txt', 'one\n')),
     reply('a'),
@@ -128,9 +126,7 @@ test('!command shows what it prints and lets it go with the next prompt, mention
 });
 
 test('a file that was attached may be edited without being read again', async (t) => {
-  const edit = {
-    functionCall: { name: 'edit_file', args: { file_path: 'a.txt', old_string: 'one', new_string: 'two' } },
-  };
+  const edit = call('edit_file', { file_path: 'a.txt', old_string: 'one', new_string: 'two' });
   const { env, path } = sharedHome(t);
   const { stderr } = await pipedChat(t, ['change @a.txt', `!cp a.txt ${path}/copy`], {
     script: [reply(edit), reply('done')],

@@ -1,16 +1,11 @@
 import { expect, type TestContext } from 'vitest';
 import { sharedHome } from '../support/chat.ts';
 import { type ChatTerminal, chatInTerminal } from '../support/chat-terminal.ts';
-import { type FakeGemini, fakeGemini, reply, stream } from '../support/gemini.ts';
+import { call, type FakeGemini, fakeGemini, reply, stream } from '../support/gemini.ts';
 import type { WirePart } from '../support/gemini-rules.ts';
 import { posixTest } from '../support/posix.ts';
 
 const CTRL_C = '\u0003';
-
-const signed = (name: string, args: object, sign: string): WirePart => ({
-  functionCall: { id: sign, name, args },
-  thoughtSignature: sign,
-});
 
 function editingChat(t: TestContext, gemini: FakeGemini, args: readonly string[], env = {}): ChatTerminal {
   return chatInTerminal(t, ['--approval-mode', 'auto_edit', ...args], { gemini, env, files: { 'a.txt': 'a\n' } });
@@ -36,7 +31,11 @@ posixTest('after a turn that was cancelled in its text the history is one the AP
 });
 
 posixTest('after a turn that was cancelled in a tool the call has its answer', async (t) => {
-  const slow = signed('run_shell_command', { command: 'echo begun > started; sleep 60' }, 'c2xvdw==');
+  const slow = call(
+    'run_shell_command',
+    { command: 'echo begun > started; sleep 60' },
+    { id: 'c2xvdw==', thoughtSignature: 'c2xvdw==' },
+  );
   const gemini = await fakeGemini(t, [reply('I look.\n\n', slow), reply('two')]);
   const chat = editingChat(t, gemini, ['--yolo', '--shell', '/bin/sh'].concat(['--approval-mode', 'yolo']));
   await chat.until(/❯ /);
@@ -55,7 +54,7 @@ posixTest('after a turn that was cancelled in a tool the call has its answer', a
 
 posixTest('signatures come back after /retry, /rewind, /compress and a resume by another process', async (t) => {
   const { env } = sharedHome(t);
-  const read = (sign: string) => reply(signed('read_file', { file_path: 'a.txt' }, sign));
+  const read = (sign: string) => reply(call('read_file', { file_path: 'a.txt' }, { id: sign, thoughtSignature: sign }));
   const gemini = await fakeGemini(t, [
     read('c2lnMQ=='),
     reply({ text: 'one', thoughtSignature: 'c2lnMg==' }),

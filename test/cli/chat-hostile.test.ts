@@ -1,7 +1,7 @@
 import { expect, type TestContext } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { type ChatTerminal, chatInTerminal } from '../support/chat-terminal.ts';
-import { failure, fakeGemini, reply } from '../support/gemini.ts';
+import { call, failure, fakeGemini, reply } from '../support/gemini.ts';
 import { posixTest } from '../support/posix.ts';
 
 /** What a terminal would obey: a title, a colour, the clipboard, a wiped screen; 7 bit, 8 bit, bidi. */
@@ -32,9 +32,8 @@ function started(t: TestContext, args: readonly string[], options: Parameters<ty
 }
 
 posixTest('escapes of the model, in text, thoughts, calls and errors, do not reach the terminal', async (t) => {
-  const call = { functionCall: { name: `tool${EVIL}`, args: { file_path: EVIL } } };
   const gemini = await fakeGemini(t, [
-    reply({ text: `thinking ${EVIL}`, thought: true }, `answer ${EVIL}`, call),
+    reply({ text: `thinking ${EVIL}`, thought: true }, `answer ${EVIL}`, call(`tool${EVIL}`, { file_path: EVIL })),
     reply('done'),
     failure(400, 'INVALID_ARGUMENT', `refused ${EVIL}`),
   ]);
@@ -50,9 +49,7 @@ posixTest('escapes of the model, in text, thoughts, calls and errors, do not rea
 
 posixTest('escapes in files, their names, commands and what they print do not reach the terminal', async (t) => {
   const name = 'a\u001b[2Jb.txt';
-  const write = (file_path: string) => ({
-    functionCall: { name: 'write_file', args: { file_path, content: `${EVIL}\n` } },
-  });
+  const write = (file_path: string) => call('write_file', { file_path, content: `${EVIL}\n` });
   const gemini = await fakeGemini(t, [reply(write(name), write('new.txt')), reply('written')]);
   const chat = started(t, ['--approval-mode', 'auto_edit'], {
     gemini,

@@ -222,9 +222,8 @@ posixTest.for(['--plain', 'TERM=dumb'])('%s shows plain text, without one escape
 });
 
 posixTest('/diff has colours, and marks the words that were changed', async (t) => {
-  const call = (name: string, args: object) => ({ functionCall: { name, args: { file_path: 'a.txt', ...args } } });
-  const edit = call('edit_file', { old_string: 'Rotterdam', new_string: 'Yokohama' });
-  const gemini = await fakeGemini(t, [reply(call('read_file', {})), reply(edit), reply('done')]);
+  const edit = call('edit_file', { file_path: 'a.txt', old_string: 'Rotterdam', new_string: 'Yokohama' });
+  const gemini = await fakeGemini(t, [reply(call('read_file', { file_path: 'a.txt' })), reply(edit), reply('done')]);
   const files = { 'a.txt': 'the harbour of Rotterdam\n' };
   const chat = chatInTerminal(t, ['--approval-mode', 'auto_edit'], { gemini, files });
   await chat.ready(1);

@@ -6,8 +6,8 @@ import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
-import { call, events, fakeGemini, reply, type Scripted, sse } from '../support/gemini.ts';
-import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { CUT, call, events, failure, fakeGemini, json, reply, type Scripted, stream } from '../support/gemini.ts';
+import { parseLines, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -102,28 +102,17 @@ test('--max-cost shortens answers and then stops, with what was spent and how to
 /** An answer of $0.01125 that is not the end; whatever comes next has its price, too. */
 const COSTLY = { promptTokenCount: 1000, candidatesTokenCount: 1000 };
 
-function unfinished(ending: object, part: object = { text: 'x' }): Scripted {
-  const candidates = [{ content: { role: 'model', parts: [part] }, ...ending }];
-  return (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream', 'content-length': 100_000 });
-    response.write(sse({ candidates, usageMetadata: COSTLY, modelVersion: 'gemini-2.5-pro' }));
-    setImmediate(() => response.destroy());
-  };
-}
-
-const hop = (token: string): Scripted => {
-  const candidates = [
-    { content: { role: 'model', parts: [{ text: 'x' }] }, finishReason: 'CONTINUATION', continuationToken: token },
-  ];
-  return events([{ candidates, usageMetadata: COSTLY, modelVersion: 'gemini-2.5-pro' }]);
-};
-
-const malformed = events([
-  { candidates: [{ finishReason: 'MALFORMED_FUNCTION_CALL' }], usageMetadata: COSTLY, modelVersion: 'gemini-2.5-pro' },
-]);
+const costly = (candidate: object) => ({
+  ...{ candidates: [candidate], usageMetadata: COSTLY, modelVersion: 'gemini-2.5-pro' },
+});
+const content = { role: 'model', parts: [{ text: 'x' }] };
+const unfinished = (continuationToken: string) => stream(costly({ content, continuationToken }), CUT);
+const hop = (continuationToken: string) =>
+  events([costly({ content, finishReason: 'CONTINUATION', continuationToken })]);
+const malformed = events([costly({ finishReason: 'MALFORMED_FUNCTION_CALL' })]);
 
 test.for([
-  ['a lost connection', [unfinished({ continuationToken: 'a' }), unfinished({ continuationToken: 'b' })], []],
+  ['a lost connection', [unfinished('a'), unfinished('b')], []],
   ['a continuation', [hop('a'), hop('b')], []],
   ['a retry', [malformed, malformed], []],
   ['an answer that does not match its schema', [hop('a'), billed(COSTLY)], ['--output-schema', '{"type":"array"}']],
@@ -177,12 +166,7 @@ test('a text that would cost more than is left is not embedded', async (t) => {
 
 test('a text to embed costs what the service counted', async (t) => {
   const statistics = { token_count: 1_000_000 };
-  const { url } = await fakeGemini(t, [
-    (response) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ predictions: [{ embeddings: { values: [1], statistics } }] }));
-    },
-  ]);
+  const { url } = await fakeGemini(t, [json({ predictions: [{ embeddings: { values: [1], statistics } }] })]);
   const env = { GOOGLE_API_KEY: 'test-key-0123456789', GOOGLE_GENAI_USE_VERTEXAI: 'true', GOOGLE_VERTEX_BASE_URL: url };
   const server = await serve(t, { env, flags: ['--max-cost', '0.1501'] });
   expect((await server.call('embed_text', { text: 'x' })).isError).toBeUndefined();
@@ -200,10 +184,7 @@ test('an upload is estimated from its size and kind before the model is asked', 
 });
 
 test('--max-cost also limits the model that answers in place of another', async (t) => {
-  const busy: Scripted = (response) => {
-    response.writeHead(503, { 'content-type': 'application/json' });
-    response.end('{"error":{"code":503,"status":"UNAVAILABLE","message":"overloaded"}}');
-  };
+  const busy = failure(503, 'UNAVAILABLE', 'overloaded');
   const gemini = await fakeGemini(t, [busy, billed({ promptTokenCount: 1, candidatesTokenCount: 1 })]);
   const flags = ['-m', 'gemini-2.5-flash', '--fallback', 'gemini-2.5-pro', '--retries', '0', '--max-cost', '0.02', 'x'];
   expect(await runGmn(t, flags, { gemini })).toMatchObject({ exitCode: 0 });
@@ -259,10 +240,7 @@ test('mcp serve ends only after the usage of its last answer is logged', async (
 function readUsageLines(home: string): readonly unknown[] {
   const file = join(home, '.gmn/usage.jsonl');
   if (!existsSync(file)) return [];
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
+  return parseLines(readFileSync(file, 'utf8'));
 }
 
 test('gmn usage counts a saved run with the offline model, which costs nothing', async (t) => {

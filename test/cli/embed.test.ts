@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { signInFile } from '../support/account.ts';
 import { fakeGemini, type Scripted } from '../support/gemini.ts';
-import { place, runGmn, runGmnIn, startGmn } from '../support/gmn.ts';
+import { parseLines, place, runGmn, runGmnIn, startGmn } from '../support/gmn.ts';
 
 /** Answers with the length of each text. */
 const lengths: Scripted = (response, { body }) => {
@@ -11,11 +11,7 @@ const lengths: Scripted = (response, { body }) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ embeddings }));
 };
 
-const parse = (text: string) =>
-  text
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+const parse = (text: string) => parseLines(text);
 
 test('each line of stdin becomes a vector, in order, in batches of a hundred', async (t) => {
   const gemini = await fakeGemini(t, [lengths, lengths, lengths]);

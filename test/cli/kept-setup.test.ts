@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { accountResponse, codeAssistResponse, signedIn } from '../support/account.ts';
 import { failure, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
-import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
+import { type GmnResult, parseLines, place, runGmnIn } from '../support/gmn.ts';
 
 const PRO = 'gemini-2.5-pro';
 const LITE = 'gemini-2.5-flash-lite';
@@ -28,10 +28,7 @@ async function runs(t: TestContext, script: number | readonly Scripted[], files:
     lines: (): readonly Record<string, unknown>[] => {
       const directory = join(at.home, '.gmn', 'sessions');
       const [name = ''] = readdirSync(directory).filter((each) => each.endsWith('.jsonl'));
-      return readFileSync(join(directory, name), 'utf8')
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line));
+      return parseLines(readFileSync(join(directory, name), 'utf8'));
     },
   };
 }

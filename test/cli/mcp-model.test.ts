@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { UNTRUSTED } from '../../src/core/tool.ts';
 import { pipedChat } from '../support/chat.ts';
-import { type FakeGemini, fakeGemini, reply } from '../support/gemini.ts';
+import { call, type FakeGemini, fakeGemini, reply } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 
 const GOOD = fixtureServer('mcp-server.mjs');
 const home = (mcpServers: object) => ({ '.gemini/settings.json': JSON.stringify({ mcpServers }) });
-const call = (name: string, args: object) => ({ functionCall: { name, args }, thoughtSignature: 'c2ln' });
 const declared = ({ requests }: FakeGemini): readonly string[] =>
   (requests[0]?.body.tools?.[0]?.functionDeclarations ?? []).map(({ name }: { name: string }) => name);
 const answered = ({ requests }: FakeGemini) => requests[1]?.parts[0].functionResponse;

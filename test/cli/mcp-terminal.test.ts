@@ -6,6 +6,7 @@ import { oauthPeer } from '../mcp/client/oauth-peer.ts';
 import { screenOf } from '../support/chat-terminal.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
 import type { GmnOptions } from '../support/gmn.ts';
+import { parseLines } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -124,11 +125,7 @@ test('Ctrl+C cancels the call at the server, exit 130', async (t) => {
     home({ files: { ...fixtureServer('mcp-server.mjs'), env: { GMN_TEST_LOG: log } } }),
   );
   await terminal.until(/files wait/);
-  const messages = () =>
-    readFileSync(log, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+  const messages = () => parseLines(readFileSync(log, 'utf8'));
   await expect.poll(() => messages().some(({ method }) => method === 'tools/call')).toBe(true);
   terminal.type('\u0003');
   const { output, exitCode } = await terminal.ended;

@@ -25,7 +25,7 @@ test.for([
   else expect(stderr).toMatch(/^Error: report\.docx is an Office file, which .* does not read\n.*-m gemini-4-carbon/);
 });
 
-test('a chat asks the model of the moment', async (t) => {
+test('in a chat, the model that is in use decides whether an Office file can be sent', async (t) => {
   const gemini = await fakeGemini(t, [reply('a')]);
   const lines = ['/file report.docx', 'x', '/model gemini-4-carbon', '/file report.docx', 'y'];
   const { stderr } = await pipedChat(t, lines, { gemini, files });

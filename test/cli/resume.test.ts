@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync,
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { gate } from '../support/gate.ts';
-import { chunk, END, events, fakeGemini, finish, reply, type Scripted, stream } from '../support/gemini.ts';
+import { call, chunk, END, events, fakeGemini, finish, reply, type Scripted, stream } from '../support/gemini.ts';
 import { type GmnResult, place, runGmnIn, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
@@ -216,7 +216,7 @@ test('what the model said before the run failed is saved; a run without an answe
   ]);
 });
 
-const CALL = { functionCall: { id: 'c1', name: 'list_directory', args: { dir_path: '.' } }, thoughtSignature: 'c2ln' };
+const CALL = call('list_directory', { dir_path: '.' }, { id: 'c1', thoughtSignature: 'c2ln' });
 
 /** Where a one-shot with a tool is killed, and what the model is told by the run that goes on. */
 const MOMENTS = [

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
@@ -18,18 +18,12 @@ const SECRETS: Readonly<Record<string, string>> = {
 };
 
 /** What left for the model, and what was kept of it. */
-async function runIn(t: TestContext, args: readonly string[], options: GmnOptions & { readonly answers?: unknown[] }) {
-  const gemini = await fakeGemini(t, (options.answers as Parameters<typeof fakeGemini>[1]) ?? [reply('ok')]);
+async function runIn(t: TestContext, args: readonly string[], options: GmnOptions) {
+  const gemini = await fakeGemini(t, options.script ?? [reply('ok')]);
   const at = place(t, { ...options, gemini });
   const run = await runGmnIn(t, at, args, options.stdin);
   const sessions = join(at.home, '.gmn/sessions');
-  const kept = (() => {
-    try {
-      return readdirSync(sessions).filter((name) => name.endsWith('.jsonl'));
-    } catch {
-      return [];
-    }
-  })();
+  const kept = existsSync(sessions) ? readdirSync(sessions).filter((name) => name.endsWith('.jsonl')) : [];
   return {
     ...run,
     sent: gemini.requests.map(({ body }) => JSON.stringify(body)).join('\n'),
@@ -60,7 +54,7 @@ test('a notice says what was skipped, and how it can be sent', async (t) => {
   const named = await runIn(t, ['-f', '.ssh/config', '-f', '.env', 'x'], { files });
   expect(named.sent).toContain('CANARY-ssh-config');
   expect(named.sent).toContain('CANARY-env');
-  const directory = await runIn(t, ['-f', '.ssh', 'x'], { files, answers: [] });
+  const directory = await runIn(t, ['-f', '.ssh', 'x'], { files, script: [] });
   expect(directory).toMatchObject({ exitCode: 1, sent: '' });
   expect(directory.stderr).toBe(
     'Error: .ssh may hold secrets\nName the files you want to send one by one: -f <path>\n',
@@ -160,7 +154,7 @@ test('a key file that gmn would not use is sent as it is, if it is named', async
 posixTest('a tool that comes upon them tells neither the model nor the reader', async (t) => {
   const made = call('run_shell_command', { command: 'cat ../home/.gmn/key.json' });
   const args = ['--tools', 'all', '--yolo', '-o', 'stream-json', 'x'];
-  const { sent, saved, stdout, exitCode } = await runIn(t, args, { home: OWN, answers: [reply(made), reply('done')] });
+  const { sent, saved, stdout, exitCode } = await runIn(t, args, { home: OWN, script: [reply(made), reply('done')] });
   expect(exitCode).toBe(0);
   for (const text of [sent, saved, stdout]) {
     expect(text).not.toContain('CANARY');
@@ -193,7 +187,7 @@ test('the key in the environment is one of them', async (t) => {
 });
 
 test('a preview shows what would be sent', async (t) => {
-  const run = await runIn(t, ['--dry-run', '-f', '../home/.gmn/key.json', 'x'], { home: OWN, answers: [] });
+  const run = await runIn(t, ['--dry-run', '-f', '../home/.gmn/key.json', 'x'], { home: OWN, script: [] });
   expect(run.stdout).toContain('‹redacted›');
   expect(run.stdout).not.toContain('CANARY');
 });
@@ -202,7 +196,7 @@ test('a chat replaces them as well, in files and in what is typed', async (t) =>
   const { sent, saved } = await runIn(t, ['chat', '-f', '../home/.gmn/key.json'], {
     home: OWN,
     stdin: `what is this?\nand ${KEY}?\n`,
-    answers: [reply('a'), reply('b')],
+    script: [reply('a'), reply('b')],
   });
   for (const text of [sent, saved]) expect(text).not.toContain('CANARY');
   expect(sent.match(/‹redacted›/g)?.length).toBeGreaterThanOrEqual(3);
@@ -215,12 +209,12 @@ test.for([
   { type: 'string', enum: [ENV_KEY, 'other'] },
   { type: 'object', properties: { [ENV_KEY]: { type: 'string' } } },
 ])('a schema and its field names go out without them: %j', async (schema, t) => {
-  const answers = [reply(schema.type === 'object' ? '{}' : '"other"')];
-  const { sent, saved, stderr } = await runIn(t, ['--output-schema', JSON.stringify(schema), 'x'], { answers });
+  const script = [reply(schema.type === 'object' ? '{}' : '"other"')];
+  const { sent, saved, stderr } = await runIn(t, ['--output-schema', JSON.stringify(schema), 'x'], { script });
   expect(sent + saved).not.toContain(ENV_KEY);
   expect(sent).toContain('‹redacted›');
   expect(stderr).toContain(NOTICE);
-  const preview = await runIn(t, ['--dry-run', '--output-schema', JSON.stringify(schema), 'x'], { answers: [] });
+  const preview = await runIn(t, ['--dry-run', '--output-schema', JSON.stringify(schema), 'x'], { script: [] });
   expect(preview.stdout).toContain('‹redacted›');
   expect(preview.stdout).not.toContain(ENV_KEY);
 });

@@ -6,7 +6,7 @@ import { oauthDocument } from '../auth/support/home.ts';
 import { rotating, tokenServer } from '../auth/support/token-server.ts';
 import { answerTo, httpPeer } from '../mcp/client/http-peer.ts';
 import { gate } from '../support/gate.ts';
-import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/gemini.ts';
+import { chunk, events, fakeGemini, finish, json, reply, type Scripted, sse } from '../support/gemini.ts';
 import { place, startGmn } from '../support/gmn.ts';
 import { mcpPlace } from '../support/mcp-place.ts';
 import { linuxTest } from '../support/posix.ts';
@@ -108,10 +108,7 @@ describe.concurrent('what arrives while the program is stopped', () => {
       asked.open();
     });
     const gemini = await fakeGemini(t, [
-      (response) => {
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end(JSON.stringify({ currentTier: { id: 'free-tier' }, cloudaicompanionProject: 'p' }));
-      },
+      json({ currentTier: { id: 'free-tier' }, cloudaicompanionProject: 'p' }),
       events([{ response: chunk([{ text: 'signed in' }]) }, { response: finish() }]),
     ]);
     const here = place(t, {

@@ -291,7 +291,7 @@ describe('a write', () => {
   });
 });
 
-test('one model turn is one turn', async (t) => {
+test('--max-turns 1 stops after one model turn, said in the singular', async (t) => {
   const gemini = await fakeGemini(t, [reply(call('read_file', { file_path: 'a' }))]);
   const gmn = await runGmn(t, ['--tools', 'read', '--max-turns', '1', '-o', 'json', 'loop'], { gemini });
   expect(JSON.parse(gmn.stdout).error.message).toBe('stopped after 1 model turn');

@@ -4,14 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
-import { fakeGemini, reply } from '../support/gemini.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { parseLines, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { linuxTest, posixTest, processesWith } from '../support/posix.ts';
 
-const EDIT = {
-  functionCall: { id: 'c1', name: 'edit_file', args: { file_path: 'a.js', old_string: '1', new_string: '2' } },
-};
-const READ = { functionCall: { id: 'c0', name: 'read_file', args: { file_path: 'a.js' } } };
+const EDIT = call('edit_file', { file_path: 'a.js', old_string: '1', new_string: '2' }, { id: 'c1' });
+const READ = call('read_file', { file_path: 'a.js' }, { id: 'c0' });
 const FLAGS = ['--tools', 'edit', '--approval-mode', 'auto_edit'];
 const CHECK = 'cat a.js; env > seen; grep -q 2 a.js';
 

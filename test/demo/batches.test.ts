@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parseLines } from '../support/gmn.ts';
 import { ask, errorOf, type TestDemo, testDemo } from './support.ts';
 
 const CREATE = '/v1beta/models/gemini-3.8-flash:batchGenerateContent';
@@ -204,8 +205,5 @@ async function upload(demo: TestDemo, text: string): Promise<string> {
 
 async function readLines(demo: TestDemo, name: string) {
   const text = await (await demo.get(`/v1beta/${name}:download?alt=media`)).text();
-  return text
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  return parseLines(text);
 }

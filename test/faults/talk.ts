@@ -30,7 +30,6 @@ export async function talkativeGemini(
 }
 
 function signedCall(number: number): object {
-  const { functionCall } = call('list_directory', { path: '.' }) as { functionCall: object };
   const thoughtSignature = Buffer.from(`signed ${number}`).toString('base64');
-  return { functionCall: { id: `call-${number}`, ...functionCall }, thoughtSignature };
+  return call('list_directory', { path: '.' }, { id: `call-${number}`, thoughtSignature });
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
+import { parseLines } from '../support/gmn.ts';
 
 /** One exchange that somebody recorded with Google's servers: a line of the file that `npm run test:recorded` plays. */
 export interface Recording {
@@ -19,10 +20,7 @@ export interface Recording {
 export function readRecordings(path: string | URL): readonly Recording[] {
   const bytes = readFileSync(path);
   const text = (String(path).endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
+  return parseLines(text);
 }
 
 /** Which command of gmn makes such a request. */

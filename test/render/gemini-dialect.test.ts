@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { openRenderer } from '../../src/render/renderers.ts';
+import { parseLines } from '../support/gmn.ts';
 import { fakeOut, fakeTime, renderAll, renderOptions } from './fakes.ts';
 import { cutOff, hello, savedAs, unauthenticated, withTools } from './runs.ts';
 
@@ -7,10 +8,7 @@ const gemini = { dialect: 'gemini', prompt: 'Hello there' } as const;
 const at = '2026-11-16T00:00:00.000Z';
 
 function lines(out: string): readonly unknown[] {
-  return out
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  return parseLines(out);
 }
 
 describe('json in the gemini dialect', () => {

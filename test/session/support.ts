@@ -8,6 +8,7 @@ import type { TurnRecord } from '../../src/core/history.ts';
 import type { Clock } from '../../src/core/io.ts';
 import type { Session, SessionStore } from '../../src/core/session.ts';
 import { type LocalStore, type StoreOptions, sessionStore } from '../../src/session/store.ts';
+import { parseLines } from '../support/gmn.ts';
 
 export const START = Date.UTC(2026, 4, 1, 12);
 
@@ -54,10 +55,7 @@ export function onlyFile(home: string): string {
 }
 
 export function linesOf(file: string): readonly Record<string, unknown>[] {
-  return readFileSync(file, 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  return parseLines(readFileSync(file, 'utf8'));
 }
 
 export function prompt(text: string): TurnRecord {

@@ -190,9 +190,13 @@ export function finish(reason = 'STOP', parts: readonly object[] = [], usageMeta
   };
 }
 
-/** A part that calls a tool. `more` are other fields of the part. */
-export function call(name: string, args: object = {}, more: object = {}): WirePart {
-  return { functionCall: { name, args }, ...more };
+/** A part that calls a tool. */
+export function call(
+  name: string,
+  args: object = {},
+  { id, ...signed }: { readonly id?: string; readonly thoughtSignature?: string } = {},
+): WirePart {
+  return { functionCall: { ...(id !== undefined && { id }), name, args }, ...signed };
 }
 
 /** One event for each text or part, then STOP. */

@@ -189,7 +189,7 @@ export const MCP_CLIENT: readonly Fault[] = [
       }),
       called('the newest alone', 'modern', SPOKEN),
     ],
-    seenBy: [['test/mcp/client/transport/http.test.ts', 'a server of the new era is spoken to in it']],
+    seenBy: [['test/mcp/client/transport/http.test.ts', 'a server without a handshake is spoken to without one']],
   },
   {
     id: 'M13',

@@ -18,7 +18,6 @@ export const CHAT = {
   model: [reply('first'), reply(LONG), reply('third')],
 } as const satisfies Partial<Variant>;
 
-/** A call of the model. */
 /** The model writes a file, and is done. */
 export function writing(path: string, content: string) {
   return [reply(call('write_file', { file_path: path, content })), reply('done')];

@@ -8,7 +8,7 @@ import { connectServer } from '../../../src/mcp/client/connect.ts';
 import { type NamedServer, parseDefinition } from '../../../src/mcp/client/definition.ts';
 import type { ClientContext } from '../../../src/mcp/client/types.ts';
 import { systemClock } from '../../../src/platform/runtime/clock.ts';
-import { place } from '../../support/gmn.ts';
+import { parseLines, place } from '../../support/gmn.ts';
 
 export function fixture(name: string): string {
   return fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
@@ -29,13 +29,7 @@ export function surroundings(t: TestContext, more: Partial<ClientContext> = {}) 
     ...more,
   };
   const log = join(root, 'messages');
-  const messages = (): readonly JsonObject[] =>
-    existsSync(log)
-      ? readFileSync(log, 'utf8')
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line))
-      : [];
+  const messages = (): readonly JsonObject[] => (existsSync(log) ? parseLines(readFileSync(log, 'utf8')) : []);
   return { context, root, log, messages };
 }
 

@@ -58,9 +58,7 @@ test('--allow-write lets it write inside the root, but not run commands', async 
 
 test('--allow-write lets it neither write what instructs it nor make a repository', async (t) => {
   const paths = ['docs/rules.md', 'x/refs/y', 'x/objects/y', 'x/HEAD'];
-  const calls = paths.map((path) => ({
-    functionCall: { name: 'write_file', args: { file_path: path, content: 'x' } },
-  }));
+  const calls = paths.map((path) => call('write_file', { file_path: path, content: 'x' }));
   const gemini = await fakeGemini(t, [reply(...calls), reply('Done.')]);
   const env = { GEMINI_CLI_TRUST_WORKSPACE: 'true' };
   const server = await serve(t, { gemini, env, files: { 'AGENTS.md': '@docs/rules.md' }, flags: ['--allow-write'] });

@@ -6,9 +6,7 @@ import { echo, serve } from './support.ts';
 
 const FIBONACCI = 'Each number is the sum of the two before it.';
 const read = call('read_file', { file_path: 'test.txt' });
-const write = {
-  functionCall: { name: 'write_file', args: { file_path: 'gmn_test.txt', content: 'gmn was here' } },
-};
+const write = call('write_file', { file_path: 'gmn_test.txt', content: 'gmn was here' });
 
 /** What an agent tries first with a server it delegates to. */
 test('the seven probes: connectivity, help, question, file read, file write, follow-up, listing', async (t) => {

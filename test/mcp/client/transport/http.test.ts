@@ -60,7 +60,7 @@ test('an address that fails in another way is not tried as SSE', async (t) => {
   expect(received.map(({ method }) => method)).not.toContain('GET');
 });
 
-test('a server of the new era is spoken to in it', async (t) => {
+test('a server without a handshake is spoken to without one', async (t) => {
   const { open, received } = await remote(t, bothEras(), { type: 'http' });
   const connection = await open();
   expect(connection.protocolVersion).toBe('2026-07-28');
@@ -71,7 +71,7 @@ test('a server of the new era is spoken to in it', async (t) => {
   expect(received.some(({ body }) => body.includes('"initialize"'))).toBe(false);
 });
 
-test('a server of the old era is asked only once which it is', async (t) => {
+test('a server with a handshake is asked only once whether it needs one', async (t) => {
   const { open, received } = await remote(t, streamable('json'), { type: 'http' });
   await open();
   await open();
