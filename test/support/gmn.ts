@@ -187,7 +187,8 @@ export function startProgram(
 /** The objects of JSON lines. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into them as they like
 export function parseLines(text: string): any[] {
-  return (text.match(/.+/g) ?? []).map((line) => JSON.parse(line));
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line));
 }
 
 /** The first line on stderr of a run that need not end; all of stderr if it ends without one. */
