@@ -13,7 +13,9 @@ import { clientOf } from '../agent/support.ts';
 import { events, fakeGemini, finish, type Scripted } from '../support/gemini.ts';
 import { KEY, keyIdentity, REQUEST } from './conversation.ts';
 
-const TOOLS = [{ functionDeclarations: [{ name: 'look', description: 'Looks.', parametersJsonSchema: { type: 'object' } }] }];
+const TOOLS = [
+  { functionDeclarations: [{ name: 'look', description: 'Looks.', parametersJsonSchema: { type: 'object' } }] },
+];
 const KEPT: ModelRequest = { ...REQUEST, tools: TOOLS, keepLimit: 1e6 };
 
 async function replyTo(
