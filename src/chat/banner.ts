@@ -1,32 +1,22 @@
-import type { ApprovalMode } from '../approval/policy.ts';
 import { type SessionSummary, SOURCE_LABELS } from '../core/session.ts';
 import { formatAge, plural } from '../core/text/format.ts';
 import { shortenId } from '../core/text/names.ts';
 import { shortenPath } from '../core/text/path.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { measureWidth } from '../core/text/width.ts';
-import type { Chat, ListRow } from './chat.ts';
-
-const MODE_LABELS: Readonly<Record<ApprovalMode, string>> = {
-  default: 'edits ask first',
-  auto_edit: 'edits run without asking',
-  plan: 'tools only read',
-  yolo: 'nothing asks first',
-};
-
-export function describeMode(mode: ApprovalMode): string {
-  return MODE_LABELS[mode];
-}
+import { describeApproval } from './approval-modes.ts';
+import type { Chat } from './chat.ts';
+import type { ChatConversation } from './conversation.ts';
+import type { ListRow } from './rows.ts';
 
 /**
  * `gmn 0.1.0 · demo · gemini-2.5-flash · ~/work · edits ask first · /help` in one row if that is possible with only the
  * end of the path; else in rows that fit the window.
  */
-export function formatBanner(chat: Chat): string {
-  const { version, run, cwd, env, columns } = chat;
-  const { agent, model, tools } = run.facts;
+export function formatBanner({ app: { version, cwd, env }, run, view: { columns } }: Chat): string {
+  const { agent, model } = run.facts;
   const before = [`gmn ${version}`, model.billedTo, sanitize(agent.request.model)];
-  const after = [tools.length === 0 ? 'no tools' : describeMode(run.facts.setup.approvalMode ?? 'default'), '/help'];
+  const after = [describeApproval(run), '/help'];
   const path = sanitize(shortenPath(cwd, env.HOME));
   const room = columns - measureWidth([...before, '', ...after].join(' · '));
   return wrapItems([...before, cutPath(path, room), ...after], columns).join('\n');
@@ -50,18 +40,18 @@ function wrapItems(items: readonly string[], columns: number): readonly string[]
   return rows;
 }
 
-export async function formatFarewell(chat: Chat): Promise<readonly string[]> {
-  const { isSaved, turns, unanswered } = chat.session;
+export async function formatFarewell({ conversation, run, stats }: Chat): Promise<readonly string[]> {
+  const { isSaved, turns, unanswered } = conversation.session;
   const canGoOn = isSaved && (turns > 0 || unanswered !== undefined);
-  const reference = canGoOn ? await findReference(chat) : undefined;
+  const reference = canGoOn ? await findReference(conversation) : undefined;
   return [
-    ...chat.stats.formatLines(),
-    ...(reference === undefined ? [] : [`Resume: gmn chat ${chat.resumeFlags}-r ${reference}`]),
+    ...stats.formatLines(),
+    ...(reference === undefined ? [] : [`Resume: gmn chat ${run.facts.setup.demo ? '--demo ' : ''}-r ${reference}`]),
   ];
 }
 
 /** The shortest reference that really finds this session; undefined if none does, as when nothing could be written. */
-async function findReference({ session, store }: Chat): Promise<string | undefined> {
+async function findReference({ session, store }: ChatConversation): Promise<string | undefined> {
   const { name, id } = session;
   const references = [...(name !== undefined && /^[\w.-]+$/.test(name) ? [name] : []), shortenId(id), id];
   for (const reference of references) {

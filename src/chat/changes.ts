@@ -1,19 +1,24 @@
 import { relative } from 'node:path';
+import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Session } from '../core/session.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { takeBefore } from '../core/text/trim.ts';
+import { openOwnWorkspace, type ToolOptions } from '../engine/toolbox.ts';
+import { createUndoStore } from '../engine/undo-store.ts';
 import { readBytesIfAny } from '../platform/files/read.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { unifiedDiff } from '../tools/diff.ts';
 import { type Change, type UndoResult, type UndoStore, undoAll } from '../tools/workspace/journal.ts';
-import { ALL_SHOWN, type Journal, MAX_FILE_BYTES, type Workspace } from '../tools/workspace/workspace.ts';
+import { ALL_SHOWN, MAX_FILE_BYTES, type Workspace } from '../tools/workspace/workspace.ts';
 
 export interface Changes {
+  readonly workspace: Workspace;
   /**
    * Records that the model has seen the whole file, so that tools may change it, unless someone else changes it first.
    */
   markShown(path: string, bytes: Uint8Array): Promise<void>;
+  /** Begins a turn. */
   begin(session: Session): void;
   /** Lets `next`, which continues `session` under another id, own the changes of `session` too. */
   transfer(session: Session, next: Session): void;
@@ -26,31 +31,16 @@ export interface Changes {
   diff(session: Session): Promise<string>;
 }
 
-interface TurnJournal {
-  open(roots: readonly string[]): Journal;
-  begin(sessionId: string): string;
-}
-
-export function createTurnJournal(store: UndoStore): TurnJournal {
+/** Opens the workspace, so that what is written there can be undone turn by turn. */
+export async function createChanges(options: ToolOptions, app: App): Promise<Changes> {
+  const store = createUndoStore(app);
   let roots: readonly string[] = [];
-  let current = store.createJournal(randomId());
-  return {
-    open: (wanted) => {
-      roots = wanted;
-      return { record: (...change) => current.record(...change) };
-    },
-    begin: (sessionId) => {
-      const run = `${sessionId}.${randomId()}`;
-      current = store.createJournal(run, roots);
-      return run;
-    },
-  };
-}
-
-export function createChanges(
-  store: UndoStore,
-  { workspace, begin, cwd }: { readonly workspace: Workspace; readonly cwd: string } & Pick<TurnJournal, 'begin'>,
-): Changes {
+  let journal = store.createJournal(randomId());
+  const workspace = await openOwnWorkspace(options, app, (opened) => {
+    roots = opened;
+    return { record: (...change) => journal.record(...change) };
+  });
+  const cwd = workspace.roots[0] ?? app.cwd;
   const ids = new WeakMap<Session, ReadonlySet<string>>();
   let lastTurn: string | undefined;
   // A session that continues as a copy has a new id; keep the old ones.
@@ -60,9 +50,11 @@ export function createChanges(
     return (await store.listChanges()).filter(({ run }) => wanted.has(takeBefore(run, '.')));
   };
   return {
+    workspace,
     begin(session) {
       ids.set(session, collectIds(session));
-      lastTurn = begin(session.id);
+      lastTurn = `${session.id}.${randomId()}`;
+      journal = store.createJournal(lastTurn, roots);
     },
     transfer: (session, next) => void ids.set(next, collectIds(session)),
     markShown: async (path, bytes) => {

@@ -1,4 +1,5 @@
 import { findLastWord } from '../core/text/trim.ts';
+import type { RunFacts } from '../engine/run.ts';
 import type { PromptArguments, Servers } from '../engine/servers/servers.ts';
 import { createPathSearch, type PathSearch } from '../input/path-search.ts';
 import type { Chat } from './chat.ts';
@@ -32,7 +33,7 @@ async function completeEntry(
   before: string,
   { findPaths, signal }: { readonly findPaths: PathSearch; readonly signal: AbortSignal },
 ): Promise<Completion | undefined> {
-  const remote = await completeFromServers(chat, before, signal);
+  const remote = await completeFromServers(chat.run.facts, before, signal);
   if (remote !== undefined) return remote;
   const [, name, gap, argument = ''] = /^\/([^\s/]*)(?:(\s+)([\s\S]*))?$/.exec(before) ?? [];
   if (name !== undefined && gap === undefined) {
@@ -42,7 +43,10 @@ async function completeEntry(
       ...COMMANDS.map(toCandidate),
       ...COMMANDS.flatMap(toAliasCandidates),
       ...prompts,
-      ...(await listCustomCommands(chat)).map((custom) => ({ insert: `/${custom.name} `, hint: custom.about })),
+      ...(await listCustomCommands(chat.customCommands)).map((custom) => ({
+        insert: `/${custom.name} `,
+        hint: custom.about,
+      })),
     ]);
   }
   const command = findCommand(name ?? '');
@@ -54,7 +58,7 @@ async function completeEntry(
   const at = command?.name === 'file' ? '' : '@';
   if (!word.startsWith(at)) return undefined;
   const path = word.slice(at.length);
-  const paths = await findPaths(path, { cwd: chat.cwd, most: MAX_PATHS });
+  const paths = await findPaths(path, { cwd: chat.app.cwd, most: MAX_PATHS });
   return {
     start: before.length - at.length - path.length,
     candidates: paths.map((insert) => ({ insert: at + insert })),
@@ -79,11 +83,7 @@ function toAliasCandidates({ aliases = [], ...command }: SlashCommand): readonly
  * AppError.
  */
 async function completeFromServers(
-  {
-    run: {
-      facts: { servers },
-    },
-  }: Chat,
+  { servers }: RunFacts,
   before: string,
   signal: AbortSignal,
 ): Promise<Completion | undefined> {

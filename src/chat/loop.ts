@@ -2,6 +2,7 @@ import { raceWithAbort } from '../core/async.ts';
 import type { Content } from '../core/content.ts';
 import { AppError, FAULTS } from '../core/error.ts';
 import { settlesWithin } from '../core/io.ts';
+import { switchToNextMode } from './approval-modes.ts';
 import { formatBanner, formatFarewell } from './banner.ts';
 import type { Chat } from './chat.ts';
 import type { NextStep } from './commands/command.ts';
@@ -9,10 +10,10 @@ import { buildServerPrompt } from './commands/servers.ts';
 import { buildCustomPrompt, runSlashEntry } from './commands/table.ts';
 import type { Entry } from './line/source.ts';
 import { buildPrompt } from './prompt.ts';
-import { formatPromptMark } from './recap.ts';
-import { showRecap, switchToNextMode, unansweredNotice } from './setup.ts';
+import { formatPromptMark, showRecap, showUnanswered } from './recap.ts';
 import { runShellLine } from './shell.ts';
 import { askPrompt } from './turn.ts';
+import type { View } from './view.ts';
 
 /**
  * `/exit` and the end of input exit with 0, Ctrl+C with 130. A failure sets the exit code only if input is not a
@@ -28,38 +29,40 @@ const WIND_DOWN_MS = 1000;
  * ends, the conversation is saved and the terminal restored. Throws AppError if entries cannot be read.
  */
 export async function runChat(chat: Chat, first: string | undefined): Promise<number> {
-  const { lines } = chat;
+  const { lines, view, conversation } = chat;
   const failures: AppError[] = [];
   try {
-    if (lines.isTerminal) await chat.showNotice(formatBanner(chat));
-    await chat.showReports();
-    if (lines.isTerminal) await showRecap(chat);
-    const notice = unansweredNotice(chat.session);
-    if (notice !== undefined && lines.isTerminal) await chat.showNotice(notice);
+    if (lines.isTerminal) await view.showNotice(formatBanner(chat));
+    await view.showReports();
+    if (lines.isTerminal) {
+      await showRecap(conversation.session, view);
+      await showUnanswered(conversation.session, view);
+    }
     const { exitCode } = await answerEntries(chat, first, failures);
     return exitCode === 0 && !lines.isTerminal ? (failures[0]?.exitCode ?? 0) : exitCode;
   } finally {
     await lines.close();
-    await chat.session.close();
-    await chat.showReports();
-    for (const line of await formatFarewell(chat)) await chat.showNotice(line);
+    await conversation.session.close();
+    await view.showReports();
+    for (const line of await formatFarewell(chat)) await view.showNotice(line);
   }
 }
 
 async function answerEntries(chat: Chat, first: string | undefined, failures: AppError[]): Promise<ChatExit> {
+  const { app, view } = chat;
   let entry: Entry = first === undefined ? await readEntry(chat) : { kind: 'text', text: first };
   // A prompt from the command line is never a shell command, nor one of the chat's own.
   let isLiteral = first !== undefined;
   // Abandoned work that may still write to the session.
   let rest: Promise<void> | undefined;
   for (;;) {
-    const leaving = findExit(chat, entry);
+    const leaving = findExit(app.signal, entry);
     if (leaving !== undefined) {
       // Give an abandoned answer a moment to be saved.
-      if (rest) await settlesWithin(rest, WIND_DOWN_MS, chat.clock, chat.signal);
+      if (rest) await settlesWithin(rest, WIND_DOWN_MS, app.clock, app.signal);
       return leaving;
     }
-    await chat.showReports();
+    await view.showReports();
     const outcome = await runCancellable(chat, (signal, hasLeft) =>
       answerEntry(chat, entry, { isLiteral, failures, signal, hasLeft, rest }),
     );
@@ -68,29 +71,29 @@ async function answerEntries(chat: Chat, first: string | undefined, failures: Ap
         if (rest === all) rest = undefined;
       });
       rest = all;
-      await chat.silence();
-      await chat.say('⏹ cancelled');
+      await view.silence();
+      await view.say('⏹ cancelled');
     } else if (outcome.result === 'leave') return { exitCode: 0 };
-    await chat.showReports();
+    await view.showReports();
     isLiteral = false;
     entry = await readEntry(chat);
   }
 }
 
-function findExit({ signal }: Chat, { kind }: Entry): ChatExit | undefined {
+function findExit(signal: AbortSignal, { kind }: Entry): ChatExit | undefined {
   if (signal.aborted) return AppError.from(signal.reason);
   if (kind === 'end') return { exitCode: 0 };
   return kind === 'leave' ? { exitCode: FAULTS.interrupted.exitCode } : undefined;
 }
 
 /** Returns `leave` if a signal of the system arrives while it waits. */
-async function readEntry({ lines, signal, isPlain, io, run }: Chat): Promise<Entry> {
+async function readEntry({ lines, app, view, run }: Chat): Promise<Entry> {
   try {
-    const prompt = formatPromptMark({ isPlain, isStyled: io.err.isStyled });
+    const prompt = formatPromptMark({ isPlain: view.isPlain, isStyled: view.io.err.isStyled });
     // The connection of the last turn is kept for a minute; a new one is ready by the time of Enter.
     return await lines.read({ prompt, onFirstKey: () => run.facts.model.preconnect() });
   } catch (thrown) {
-    if (signal.aborted) return { kind: 'leave' };
+    if (app.signal.aborted) return { kind: 'leave' };
     throw thrown;
   }
 }
@@ -108,8 +111,9 @@ async function answerEntry(
   entry: Entry,
   { isLiteral, signal, failures, hasLeft, rest }: AnswerOptions,
 ): Promise<'leave' | undefined> {
+  const { lines, view } = chat;
   try {
-    if (rest !== undefined) await waitForRest(chat, rest, signal);
+    if (rest !== undefined) await waitForRest(view, rest, signal);
     if (entry.kind === 'next-mode') return await switchToNextMode(chat);
     if (entry.kind !== 'text') return undefined;
     const next = isLiteral
@@ -117,10 +121,10 @@ async function answerEntry(
       : await runEntry(chat, entry.text, signal);
     if (next === undefined || next === 'leave') return next;
     const failure = await askPrompt(chat, next.ask, signal);
-    if (chat.lines.isTerminal && !hasLeft()) await chat.say('');
+    if (lines.isTerminal && !hasLeft()) await view.say('');
     if (failure === undefined) return undefined;
     // Keys typed at an approval question bypass `watch`, so put the rest into the line here.
-    if (failure.fault === 'interrupted' && !hasLeft()) chat.lines.keepTypedKeys();
+    if (failure.fault === 'interrupted' && !hasLeft()) lines.keepTypedKeys();
     failures.push(failure);
     return undefined;
   } catch (thrown) {
@@ -128,17 +132,17 @@ async function answerEntry(
     // Whoever read stdout has closed it.
     if (error.fault === 'pipe') return 'leave';
     if (hasLeft()) return undefined;
-    if (error.fault === 'interrupted') chat.lines.keepTypedKeys();
+    if (error.fault === 'interrupted') lines.keepTypedKeys();
     failures.push(error);
     // A system signal's error may carry a hint about resuming the answer; there is no answer here.
-    await chat.fail(error === chat.signal.reason ? error.with({ hint: undefined }) : error);
+    await view.fail(error === chat.app.signal.reason ? error.with({ hint: undefined }) : error);
     error.isReported = true;
     return undefined;
   }
 }
 
-async function waitForRest(chat: Chat, rest: Promise<void>, signal: AbortSignal): Promise<void> {
-  await chat.showNotice('Waiting for the cancelled work to end. Esc: do not wait for it.');
+async function waitForRest(view: View, rest: Promise<void>, signal: AbortSignal): Promise<void> {
+  await view.showNotice('Waiting for the cancelled work to end. Esc: do not wait for it.');
   await raceWithAbort(rest, signal);
 }
 
@@ -165,7 +169,7 @@ type CancellableResult<Result> =
  * `hasLeft` becomes true. Signals of the system abort it too. Throws what `work` throws.
  */
 async function runCancellable<Result>(
-  { lines, signal: chatSignal }: Chat,
+  { lines, app: { signal: chatSignal } }: Chat,
   work: (signal: AbortSignal, hasLeft: () => boolean) => Promise<Result>,
 ): Promise<CancellableResult<Result>> {
   const controller = new AbortController();

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
-import { type Content, nameByQuestion, type Part, type StoredContent } from '../core/content.ts';
+import { type Content, nameByQuestion, type StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { buildPromptContent } from '../input/prompt.ts';
 import { inspectPath } from '../platform/files/read.ts';
 import type { Stdin } from '../platform/terminal/stdin.ts';
+import { checkRoomForPictures, takeAttached } from './attached.ts';
 import type { Chat } from './chat.ts';
-import { checkRoomForPictures, takePictures } from './pictures.ts';
 
 /** Entries come through the line source; nothing else may read stdin. */
 const NO_STDIN: Stdin = {
@@ -27,24 +27,23 @@ export async function buildPrompt(
   signal: AbortSignal,
   { allowsMentions = true, question = words }: PromptOptions = {},
 ): Promise<StoredContent> {
+  const { attached, changes, view } = chat;
   const shown: ShownFile[] = [];
   try {
     const source = {
       words,
       allowsMentions,
-      files: chat.files,
+      files: attached.files,
       onAttached: (...file: ShownFile) => void shown.push(file),
     };
-    const content = await buildContent(chat, { ...source, notify: chat.reports.notify }, signal);
-    await chat.showReports();
-    checkRoomForPictures(chat, content.parts);
-    for (const file of shown) await chat.changes.markShown(...file);
-    for (const { label } of chat.pictures) await chat.showNotice(`+ ${label}`);
-    chat.files = [];
-    const parts = [...takeNotes(chat), ...takePictures(chat), ...content.parts];
-    return nameByQuestion({ role: 'user', parts }, question);
+    const content = await buildContent(chat, { ...source, notify: view.notify }, signal);
+    await view.showReports();
+    checkRoomForPictures(attached, content.parts);
+    for (const file of shown) await changes.markShown(...file);
+    for (const { label } of attached.pictures) await view.showNotice(`+ ${label}`);
+    return nameByQuestion({ role: 'user', parts: [...takeAttached(attached), ...content.parts] }, question);
   } catch (thrown) {
-    if (!signal.aborted && chat.files.length > 0) await dropBadFiles(chat, signal);
+    if (!signal.aborted && attached.files.length > 0) await dropBadFiles(chat, signal);
     throw thrown;
   }
 }
@@ -66,7 +65,7 @@ interface PromptSource {
 }
 
 function buildContent(
-  { run: { facts }, cwd, env, homes, clock }: Chat,
+  { run: { facts }, app: { cwd, env, homes, clock } }: Chat,
   { words, ...source }: PromptSource,
   signal: AbortSignal,
 ): Promise<Content> {
@@ -81,6 +80,7 @@ function buildContent(
 
 /** Otherwise a file that cannot be sent would make every later prompt fail. */
 async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
+  const { attached, view } = chat;
   const isSendable = async (files: readonly string[]): Promise<boolean> => {
     try {
       const source = { words: 'x', allowsMentions: false, files, onAttached: () => {}, notify: () => {} };
@@ -90,16 +90,10 @@ async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
       return false;
     }
   };
-  const sendable = await selectSendable(chat.files, isSendable);
-  const dropped = chat.files.filter((path) => !sendable.includes(path));
-  chat.files = sendable;
-  if (dropped.length > 0) await chat.showNotice(`No longer attached: ${dropped.map(sanitize).join(', ')}`);
-}
-
-function takeNotes(chat: Chat): readonly Part[] {
-  const parts = chat.notes.map((text) => ({ text }));
-  chat.notes = [];
-  return parts;
+  const sendable = await selectSendable(attached.files, isSendable);
+  const dropped = attached.files.filter((path) => !sendable.includes(path));
+  attached.files = sendable;
+  if (dropped.length > 0) await view.showNotice(`No longer attached: ${dropped.map(sanitize).join(', ')}`);
 }
 
 /** Throws AppError `usage` if a path to attach does not exist; a pattern is checked when it is used. */

@@ -1,12 +1,13 @@
 import { beginsTurn, type StoredContent } from '../core/content.ts';
-import type { Session } from '../core/session.ts';
+import type { Session, SessionSetup } from '../core/session.ts';
 import { plural } from '../core/text/format.ts';
 import { sanitize, stripControls } from '../core/text/terminal.ts';
 import { measureWidth } from '../core/text/width.ts';
 import { loadChalk, openMarkdown } from '../render/lazy.ts';
 import { clipText } from '../render/spinner.ts';
 import { deriveTitle } from '../session/record.ts';
-import { wrapWords } from './chat.ts';
+import { wrapWords } from './rows.ts';
+import type { View } from './view.ts';
 
 export function formatPromptMark({
   isPlain,
@@ -17,6 +18,27 @@ export function formatPromptMark({
 }): string {
   if (isPlain) return '> ';
   return isStyled ? '\u001b[1;36m❯ \u001b[0m' : '❯ ';
+}
+
+/** What a session brings back; `model` is absent if there is nothing to say about it. */
+export function restoredNotice({ model, ...texts }: SessionSetup): string | undefined {
+  const hasText = [texts.system, texts.systemText, texts.appendText].some((text) => text !== undefined);
+  const items = [
+    ...(model === undefined ? [] : [`the model ${sanitize(model)}`]),
+    ...(hasText ? ['its system instruction (/system shows it)'] : []),
+  ];
+  return items.length === 0 ? undefined : `As before in this session: ${items.join(' and ')}.`;
+}
+
+export async function showUnanswered({ unanswered }: Session, view: View): Promise<void> {
+  if (unanswered !== undefined) await view.showNotice('Its last prompt had no answer: /retry asks it again.');
+}
+
+export async function showRecap(session: Session, { columns, isPlain, isQuiet, io: { err } }: View): Promise<void> {
+  if (isQuiet) return;
+  const { isStyled, hasLinks = false } = err;
+  const recap = await formatRecap(session, { columns, isPlain, isStyled, hasLinks });
+  if (recap !== undefined) await err.write(`${recap}\n\n`);
 }
 
 const INDENT = '  ';
@@ -34,7 +56,7 @@ interface RecapOptions {
 }
 
 /** The last turns of a session, shortened: where the conversation was left. Undefined if it has none. */
-export async function formatRecap(
+async function formatRecap(
   { contents }: Pick<Session, 'contents'>,
   options: RecapOptions,
 ): Promise<string | undefined> {

@@ -3,6 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { Out } from '../core/io.ts';
 import { terminalFilter } from '../core/text/terminal.ts';
 import { runShell, type ShellResult } from '../platform/process/shell.ts';
+import { chooseShell } from '../platform/process/shell-choice.ts';
 import { callEvery } from '../platform/runtime/clock.ts';
 import type { LiveArea } from '../render/live.ts';
 import { createProgress } from '../render/spinner.ts';
@@ -22,14 +23,16 @@ export async function runShellLine(chat: Chat, command: string, signal: AbortSig
   const gap = result.omitted === 0 ? '' : `\n[… ${result.omitted} characters are left out …]\n`;
   const output = `${result.head}${gap}${result.tail}`.replace(/\n$/, '');
   const ending = result.signal === null ? `exit code ${result.exitCode}` : `ended by ${result.signal}`;
-  if (result.exitCode !== 0) await chat.say(`✗ ${ending}`);
+  if (result.exitCode !== 0) await chat.view.say(`✗ ${ending}`);
   const note = `I ran this command:\n\n${command}\n\nIt printed (${ending}):\n\n${keepEnd(output)}`;
-  chat.notes = [...chat.notes, note];
-  await chat.showNotice('This goes with your next prompt; /file - drops it.');
+  chat.attached.notes = [...chat.attached.notes, note];
+  await chat.view.showNotice('This goes with your next prompt; /file - drops it.');
 }
 
 function runStreaming(chat: Chat, command: string, signal: AbortSignal): Promise<ShellResult> {
-  const { shell, cwd, env, io, isQuiet, isPlain, clock } = chat;
+  const { cwd, env, clock } = chat.app;
+  const { io, isQuiet, isPlain } = chat.view;
+  const shell = chooseShell(chat.run.facts.setup.shell, env);
   return withLive(chat, async (live) => {
     const output = createOutput(io.err, live);
     const progress = createProgress(io.err, {

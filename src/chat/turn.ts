@@ -1,15 +1,17 @@
 import type { Content, StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { AnswerFiles } from '../engine/answer-files.ts';
-import { type Conversation, createUnsavedConversation } from '../engine/conversation.ts';
+import { createUnsavedConversation } from '../engine/conversation.ts';
+import type { Run } from '../engine/run.ts';
 import type { Verification } from '../engine/verify.ts';
 import { callEvery, nextTurn } from '../platform/runtime/clock.ts';
 import { loadLive } from '../render/lazy.ts';
 import type { LiveArea } from '../render/live.ts';
 import { type Renderer, showInOrder } from '../render/renderer.ts';
 import { textRenderer } from '../render/text.ts';
+import { findMode } from './approval-modes.ts';
 import type { Chat } from './chat.ts';
-import { findMode } from './setup.ts';
+import { createTurnConversation } from './conversation.ts';
 import { windowNotice } from './window.ts';
 
 /**
@@ -18,27 +20,27 @@ import { windowNotice } from './window.ts';
  * Returns the failure, if any, already shown.
  */
 export async function askPrompt(chat: Chat, prompt: StoredContent, signal: AbortSignal): Promise<AppError | undefined> {
-  const { run, session, stats, toolLog, changes, notifier } = chat;
-  chat.lastPrompt = prompt;
+  const { run, conversation, stats, changes, view } = chat;
+  const { session } = conversation;
+  conversation.lastPrompt = prompt;
   stats.addTurn();
   changes.begin(session);
   const before = session.contents.length;
   const verify = await chooseVerification(chat);
-  notifier.start();
+  view.notifier.start();
   const events = run.turn(prompt, {
-    conversation: toConversation(chat),
+    conversation: createTurnConversation(conversation),
     signal,
     verify,
-    openFiles: () => openChatFiles(chat, prompt),
-    tokensBefore: stats.windowTokens,
-    onReply: stats.measureWindow,
-    onCall: chat.spending.add,
+    openFiles: () => openChatFiles(prompt, chat.app),
+    tokensBefore: conversation.windowTokens,
+    onReply: conversation.measureWindow,
+    onCall: stats.addCall,
   });
   let failure: AppError | undefined;
   await withRenderer(chat, async (render) => {
     for await (const event of events) {
       stats.addEvent(event);
-      toolLog.add(event);
       if (event.type !== 'failure') await render(event);
       else {
         failure = event.error;
@@ -46,30 +48,17 @@ export async function askPrompt(chat: Chat, prompt: StoredContent, signal: Abort
       }
     }
   });
-  if (!signal.aborted) await notifier.notify('ended');
+  if (!signal.aborted) await view.notifier.notify('ended');
   const isRetracted = failure !== undefined && session.contents.length === before;
   if (!isRetracted && !signal.aborted) await warnIfWindowFull(chat);
   return failure;
 }
 
-/** Every step is written before the next; a prompt without a reply is removed, and waits for `/retry`. */
-function toConversation({ session, isSaved }: Chat): Conversation {
-  const before = session.contents.length;
-  return {
-    history: session,
-    sessionId: isSaved ? session.id : undefined,
-    keepSetup: session.choose,
-    async save() {
-      if (session.contents.length === before + 1) await session.retractPrompt();
-      return { notices: [] };
-    },
-  };
-}
-
 /** A file that cannot be saved is reported, and the turn goes on: the session has it. */
-async function openChatFiles(chat: Chat, { parts }: Content): Promise<AnswerFiles> {
-  const textPart = parts.findLast((part) => 'text' in part);
-  const files = await chat.openFiles(textPart !== undefined && 'text' in textPart ? textPart.text : '');
+async function openChatFiles({ parts }: Content, app: Chat['app']): Promise<AnswerFiles> {
+  const { createAnswerFiles } = await import('../engine/answer-files.ts');
+  const prompt = parts.findLast((part) => 'text' in part)?.text ?? '';
+  const files = createAnswerFiles({}, { app, prompt, canPipe: false, isPicture: false });
   return {
     ...files,
     add: (file) =>
@@ -82,32 +71,29 @@ async function openChatFiles(chat: Chat, { parts }: Content): Promise<AnswerFile
 
 const VERIFY_HINT = 'What the model changed is kept: /undo takes it back. /verify off ends this.';
 
-async function chooseVerification(chat: Chat): Promise<Verification | undefined> {
-  const { verify: command } = chat;
+async function chooseVerification({ verify: command, run, view }: Chat): Promise<Verification | undefined> {
   if (command === undefined) return undefined;
-  const why = findVerifyObstacle(chat);
+  const why = findVerifyObstacle(run);
   if (why === undefined) return { command, hint: VERIFY_HINT };
-  await chat.showNotice(`/verify is not run ${why}.`);
+  await view.showNotice(`/verify is not run ${why}.`);
   return undefined;
 }
 
-export function findVerifyObstacle(chat: Pick<Chat, 'run'>): string | undefined {
-  if (findMode(chat) === 'plan') return 'in plan mode, which changes nothing';
-  return chat.run.facts.agent.tools.length === 0 ? 'without tools' : undefined;
+export function findVerifyObstacle(run: Run): string | undefined {
+  if (findMode(run) === 'plan') return 'in plan mode, which changes nothing';
+  return run.facts.agent.tools.length === 0 ? 'without tools' : undefined;
 }
 
 /** Asks about the conversation, without tools; nothing of it is kept. Only progress is shown. Throws AppError. */
 export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {
-  const { run, session, isSaved } = chat;
-  const { contents: earlier, compactions: compacted } = session;
-  const conversation = {
-    ...createUnsavedConversation({ earlier, compacted }),
-    sessionId: isSaved ? session.id : undefined,
-  };
+  const { run, stats } = chat;
+  const { contents: earlier, compactions: compacted } = chat.conversation.session;
+  const { sessionId } = createTurnConversation(chat.conversation);
+  const conversation = { ...createUnsavedConversation({ earlier, compacted }), sessionId };
   const agent = { ...run.facts.agent, tools: [] };
   let text = '';
   await withRenderer(chat, async (render) => {
-    for await (const event of run.turn(question, { conversation, agent, signal, onCall: chat.spending.add })) {
+    for await (const event of run.turn(question, { conversation, agent, signal, onCall: stats.addCall })) {
       if (event.type === 'text') text += event.delta;
       else if (event.type !== 'failure') await render(event);
       else {
@@ -123,13 +109,13 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
 function withRenderer(chat: Chat, work: (render: Renderer) => Promise<void>): Promise<void> {
   return withLive(chat, (live) => {
     const show = showInOrder(createTurnRenderer(chat, live));
-    return chat.reports.showWith(show, () => work(show));
+    return chat.view.showWith(show, () => work(show));
   });
 }
 
 /** Shows what is typed, and the status, below what `work` shows in the area; without an area if nothing can be drawn. */
 export async function withLive<Result>(
-  { io, isPlain, lines }: Chat,
+  { view: { io, isPlain }, lines }: Chat,
   work: (live?: LiveArea) => Promise<Result>,
 ): Promise<Result> {
   const canDraw = !isPlain && io.out.isTerminal && io.out.rows !== undefined;
@@ -145,7 +131,8 @@ export async function withLive<Result>(
 }
 
 /** Create one per turn: it tracks the position in the line. */
-function createTurnRenderer({ io, isQuiet, isPlain, run, clock, findPictures }: Chat, live?: LiveArea): Renderer {
+function createTurnRenderer({ app: { clock }, run, view }: Chat, live?: LiveArea): Renderer {
+  const { io, isQuiet, isPlain, findPictures } = view;
   return textRenderer(io, {
     live,
     quiet: isQuiet,
@@ -165,7 +152,7 @@ function createTurnRenderer({ io, isQuiet, isPlain, run, clock, findPictures }: 
 }
 
 function toChatError(
-  { signal: chatSignal, session }: Chat,
+  { app, conversation: { session } }: Chat,
   error: AppError,
   { before, signal }: { readonly before: number; readonly signal: AbortSignal },
 ): AppError {
@@ -174,12 +161,12 @@ function toChatError(
       hint: '/compress replaces the conversation with a summary; leave out a file that is too long.',
     });
   }
-  if (!signal.aborted || chatSignal.aborted) return error;
+  if (!signal.aborted || app.signal.aborted) return error;
   const kept = session.contents.length > before + 1 ? 'partial answer kept' : 'nothing had arrived';
   return new AppError('interrupted', `⏹ cancelled; ${kept}. Press Ctrl+C again on an empty line to leave.`);
 }
 
 async function warnIfWindowFull(chat: Chat): Promise<void> {
   const notice = windowNotice(chat);
-  if (notice !== undefined) await chat.showNotice(notice);
+  if (notice !== undefined) await chat.view.showNotice(notice);
 }

@@ -1,23 +1,16 @@
-import {
-  describeCompactions,
-  estimateContent,
-  listSent,
-  mergeCompactions,
-  prepareEstimates,
-} from '../agent/compacted.ts';
+import { describeCompactions, estimateContent, listSent, mergeCompactions } from '../agent/compacted.ts';
 import type { Part, StoredContent } from '../core/content.ts';
+import type { Session } from '../core/session.ts';
 import { formatDollars } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { measureWidth } from '../core/text/width.ts';
 import { estimateTokens } from '../core/usage.ts';
 import type { RunFacts } from '../engine/run.ts';
 import { findPromptWindow } from '../models/table.ts';
-import { nextTurn } from '../platform/runtime/clock.ts';
 import { clipText } from '../render/spinner.ts';
-import { describeMode } from './banner.ts';
+import { describeApproval } from './approval-modes.ts';
 import type { Chat } from './chat.ts';
 import type { FitStatus } from './line/source.ts';
-import { findMode } from './setup.ts';
 
 const NOTICE_SHARE = 0.8;
 
@@ -31,19 +24,19 @@ interface WindowShare {
  * Before the first reply, the room is estimated and there is no cost. A narrow window drops the least important items;
  * only the model, which stays, is ever cut.
  */
-export function formatStatus(chat: Chat): FitStatus {
-  const { run, stats, files, notes, pictures, spending } = chat;
+export function formatStatus({ run, conversation, attached, stats }: Chat): FitStatus {
   const { facts } = run;
   const { model } = facts.agent.request;
   const limit = findWindowLimit(facts);
-  const attached = files.length + notes.length + pictures.length;
-  const room = limit && `${formatRoom(stats.windowTokens ?? estimateSize(chat), limit)} of the window left`;
+  const { session, windowTokens } = conversation;
+  const room = limit && `${formatRoom(windowTokens ?? estimateSize(session, facts), limit)} of the window left`;
+  const count = attached.files.length + attached.notes.length + attached.pictures.length;
   const items = {
     model: sanitize(model),
-    mode: facts.tools.length === 0 ? 'no tools' : describeMode(findMode(chat)),
+    mode: describeApproval(run),
     room: room || '',
-    cost: spending.cost === undefined ? '' : formatDollars(spending.cost),
-    attached: attached === 0 ? '' : `${attached} attached`,
+    cost: stats.cost === undefined ? '' : formatDollars(stats.cost),
+    attached: count === 0 ? '' : `${count} attached`,
   };
   return (columns) => fitStatus(items, columns);
 }
@@ -66,7 +59,7 @@ function formatRoom(tokens: number, limit: number): string {
 }
 
 /** Undefined also if gmn compacts the conversation by itself. */
-export function windowNotice({ stats: { windowTokens }, run: { facts } }: Chat): string | undefined {
+export function windowNotice({ conversation: { windowTokens }, run: { facts } }: Chat): string | undefined {
   const limit = facts.agent.compaction === undefined ? findWindowLimit(facts) : undefined;
   if (limit === undefined || windowTokens === undefined || windowTokens < limit * NOTICE_SHARE) return undefined;
   return `${formatPercent(windowTokens, limit)} of the model's window is full. /compress replaces the conversation with a summary.`;
@@ -81,18 +74,10 @@ export function formatPercent(tokens: number, limit: number): string {
   return `${share < 10 ? share.toFixed(1) : Math.round(share)} %`;
 }
 
-type WindowContents = Pick<Chat, 'run'> & {
-  readonly session: Pick<Chat['session'], 'contents' | 'compactions'>;
-};
-
-/** Await this before a long session becomes the chat's: the status line needs its size at once. */
-export function prepareWindow(session: WindowContents['session']): Promise<void> {
-  return prepareEstimates(listSent(session), nextTurn);
-}
+type Said = Pick<Session, 'contents' | 'compactions'>;
 
 /** What the next request will contain, estimated at four characters of plain text per token. */
-export function estimateShares({ session, run }: WindowContents): readonly WindowShare[] {
-  const { agent, contextText } = run.facts;
+export function estimateShares(session: Said, { agent, contextText }: RunFacts): readonly WindowShare[] {
   const declared = agent.tools.map(({ name, description, input }) => JSON.stringify({ name, description, input }));
   const system = agent.request.systemInstruction;
   const sent = listSent(session);
@@ -129,10 +114,10 @@ export function estimateShares({ session, run }: WindowContents): readonly Windo
 }
 
 /** In tokens. */
-export function estimateSize(contents: WindowContents): number {
-  return estimateShares(contents).reduce((sum, { tokens }) => sum + tokens, 0);
+export function estimateSize(session: Said, facts: RunFacts): number {
+  return estimateShares(session, facts).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-export function describeWindow({ session }: Pick<WindowContents, 'session'>): string | undefined {
-  return describeCompactions(session.compactions);
+export function describeWindow({ compactions }: Said): string | undefined {
+  return describeCompactions(compactions);
 }

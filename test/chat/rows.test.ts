@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatListRows } from '../../src/chat/chat.ts';
+import { formatListRows } from '../../src/chat/rows.ts';
 
 const ROWS = [
   ['/copy [code|n]', 'Copy the last answer, its last code block, or the n-th answer from the end'],

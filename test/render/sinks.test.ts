@@ -110,12 +110,9 @@ const SINKS: Readonly<Record<string, Sink>> = {
   'the greeting of a chat': (head, tail) => {
     const model = head + tail;
     const chat: unknown = {
-      version: '1',
-      assistant: { service: 'x', agent: { request: { model } }, setup: { mode: 'default' }, tools: [] },
-      cwd: `/${head}${tail}`,
-      env: {},
-      session: { turns: 0 },
-      io: sharedScreen({ columns: 10_000 }),
+      app: { version: '1', cwd: `/${head}${tail}`, env: {} },
+      run: { facts: { agent: { request: { model } }, model: { billedTo: 'x' }, setup: {}, tools: [] } },
+      view: { columns: 10_000 },
     };
     return formatBanner(parseChat(chat));
   },

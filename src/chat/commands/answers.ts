@@ -6,9 +6,10 @@ import { shortenId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { findClipboardWriter, writeClipboard } from '../../platform/process/clipboard.ts';
 import { feedCommand } from '../../platform/process/run.ts';
+import { chooseShell } from '../../platform/process/shell-choice.ts';
 import type { Chat } from '../chat.ts';
+import { type ChatConversation, readSavedSession } from '../conversation.ts';
 import { joinAnswer } from '../recap.ts';
-import { readSavedSession } from '../session.ts';
 import type { SlashCommand } from './command.ts';
 
 export const COPY: SlashCommand = {
@@ -16,20 +17,19 @@ export const COPY: SlashCommand = {
   argument: '[code|n]',
   help: 'Copy the last answer, its last code block, or the n-th answer from the end',
   complete: () => [{ insert: 'code', hint: 'the last code block' }],
-  async run(argument, chat, signal) {
-    const { io, isPlain, lines } = chat;
-    const text = requireAnswerText(chat, argument);
-    if (!lines.isTerminal || !io.err.isTerminal) throw copyError('a clipboard needs a terminal');
+  async run(argument, { app, conversation, lines, view }, signal) {
+    const text = requireAnswerText(conversation, argument);
+    if (!lines.isTerminal || !view.io.err.isTerminal) throw copyError('a clipboard needs a terminal');
     const size = formatSize(Buffer.byteLength(text));
-    if (isPlain) {
-      const writer = findClipboardWriter(chat.env);
+    if (view.isPlain) {
+      const writer = findClipboardWriter(app.env);
       if (writer === undefined) throw copyError('no program for the clipboard is known here');
-      await lines.withTerminal(() => writeClipboard(text, writer, chat, signal));
-      await chat.say(`Copied ${size}.`);
+      await lines.withTerminal(() => writeClipboard(text, writer, app, signal));
+      await view.say(`Copied ${size}.`);
     } else {
-      await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
+      await view.io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
       // OSC 52 has no reply: no terminal reports whether it copied.
-      await chat.say(`Asked the terminal to copy ${size}.`);
+      await view.say(`Asked the terminal to copy ${size}.`);
     }
     return undefined;
   },
@@ -48,17 +48,18 @@ export const PIPE: SlashCommand = {
   async run(argument, chat, signal) {
     if (argument === '') throw new AppError('usage', '/pipe needs a command', { hint: 'Example: /pipe less' });
     // The command gets a final newline, so that gmn's next message starts on a line of its own.
-    await pipeToCommand(chat, argument, requireAnswerText(chat, '').replace(/\n?$/, '\n'), signal);
+    await pipeToCommand(chat, argument, requireAnswerText(chat.conversation, '').replace(/\n?$/, '\n'), signal);
     return undefined;
   },
 };
 
 async function pipeToCommand(
-  { lines, shell, env, cwd }: Chat,
+  { app: { env, cwd }, lines, run }: Chat,
   command: string,
   input: string,
   signal: AbortSignal,
 ): Promise<void> {
+  const shell = chooseShell(run.facts.setup.shell, env);
   const exitCode = await lines.withTerminal(() => feedCommand({ shell, command, input, env, cwd }, signal));
   if (exitCode === 0) return;
   throw new AppError('usage', `the command failed (exit code ${exitCode})`, { hint: 'See what it says above.' });
@@ -68,8 +69,8 @@ export const EXPORT: SlashCommand = {
   name: 'export',
   argument: '[file]',
   help: 'Write this session to a file: .md, .json or .html',
-  async run(argument, chat) {
-    const { session, cwd } = chat;
+  async run(argument, { app: { cwd, clock }, conversation, run, view }) {
+    const { session } = conversation;
     if (session.turns === 0) {
       throw new AppError('usage', 'there is nothing to export yet', { hint: 'Ask something first.' });
     }
@@ -81,11 +82,12 @@ export const EXPORT: SlashCommand = {
         hint: 'Choose one of: .md, .json, .html',
       });
     }
+    const { model } = run.facts.agent.request;
     await writeExport(
       { name: file, cwd, force: false, hint: 'Name another file: /export <file>' },
-      await exportSession(await readSavedSession(chat), format),
+      await exportSession(await readSavedSession(conversation, { model, cwd, at: clock.now() }), format),
     );
-    await chat.say(`Wrote ${sanitize(file)}.`);
+    await view.say(`Wrote ${sanitize(file)}.`);
     return undefined;
   },
 };
@@ -95,7 +97,7 @@ function toFileName(name: string): string {
   return name.replace(/[\u0000-\u001f/\\:*?"<>|]/g, '-');
 }
 
-function requireAnswerText({ session }: Chat, which: string): string {
+function requireAnswerText({ session }: ChatConversation, which: string): string {
   const answers = session.contents.filter(isAnswer).map(joinAnswer);
   const back = which === '' || which === 'code' ? 1 : Number(which);
   const text = Number.isInteger(back) && back > 0 ? answers.at(-back) : undefined;

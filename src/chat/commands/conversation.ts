@@ -1,8 +1,6 @@
 import { beginsTurn, nameByQuestion } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { randomId } from '../../platform/runtime/random-id.ts';
-import { createMemorySession } from '../session.ts';
 import { askAside } from '../turn.ts';
 import { describeWindow, estimateShares, estimateSize, findWindowLimit, formatPercent } from '../window.ts';
 import type { SlashCommand } from './command.ts';
@@ -10,14 +8,10 @@ import type { SlashCommand } from './command.ts';
 export const NEW: SlashCommand = {
   name: 'new',
   help: 'Begin a new session; this one is kept if it is saved',
-  async run(_, chat) {
-    const { session, store, cwd, isSaved } = chat;
-    chat.session = isSaved ? await store.create({ cwd, by: 'chat' }) : createMemorySession(randomId());
-    await session.close();
-    await chat.run.change({ start: undefined });
-    chat.stats.forgetWindow();
-    chat.lastPrompt = undefined;
-    await chat.say('This is a new session.');
+  async run(_, { conversation, run, view }) {
+    await conversation.begin();
+    await run.change({ start: undefined });
+    await view.say('This is a new session.');
     return undefined;
   },
 };
@@ -25,11 +19,10 @@ export const NEW: SlashCommand = {
 export const CLEAR: SlashCommand = {
   name: 'clear',
   help: 'Forget the conversation, but stay in the same session',
-  async run(_, chat) {
-    await chat.session.replace([]);
-    chat.stats.forgetWindow();
-    chat.lastPrompt = undefined;
-    await chat.say('The conversation is forgotten.');
+  async run(_, { conversation, view }) {
+    await conversation.session.replace([]);
+    conversation.forgetLast();
+    await view.say('The conversation is forgotten.');
     return undefined;
   },
 };
@@ -37,12 +30,12 @@ export const CLEAR: SlashCommand = {
 export const RETRY: SlashCommand = {
   name: 'retry',
   help: 'Ask the last prompt again; its answer is dropped',
-  async run(_, chat) {
-    const prompts = chat.session.contents.filter(beginsTurn);
-    const prompt = chat.lastPrompt ?? prompts.at(-1);
+  async run(_, { conversation: { session, lastPrompt } }) {
+    const prompts = session.contents.filter(beginsTurn);
+    const prompt = lastPrompt ?? prompts.at(-1);
     if (prompt === undefined) throw new AppError('usage', 'nothing was asked yet', { hint: 'Type a prompt.' });
     // A prompt that failed is not in the session.
-    if (prompts.at(-1) === prompt) await chat.session.rewind(1);
+    if (prompts.at(-1) === prompt) await session.rewind(1);
     return { ask: nameByQuestion(prompt, prompt.question) };
   },
 };
@@ -51,20 +44,19 @@ export const REWIND: SlashCommand = {
   name: 'rewind',
   argument: '[n]',
   help: 'Drop the last exchange, or the last n',
-  async run(argument, chat) {
+  async run(argument, { conversation, view }) {
     const turns = argument === '' ? 1 : Number(argument);
     if (!Number.isInteger(turns) || turns < 1) {
       throw new AppError('usage', `/rewind takes a number, not "${sanitize(argument)}"`, {
         hint: 'Example: /rewind 2',
       });
     }
-    const dropped = Math.min(turns, chat.session.turns);
+    const dropped = Math.min(turns, conversation.session.turns);
     if (dropped === 0) throw new AppError('usage', 'there is nothing to drop', { hint: 'Type a prompt.' });
-    await chat.session.rewind(dropped);
-    chat.stats.forgetWindow();
-    chat.lastPrompt = undefined;
+    await conversation.session.rewind(dropped);
+    conversation.forgetLast();
     const what = dropped === 1 ? 'the last exchange' : `the last ${dropped} exchanges`;
-    await chat.say(`Dropped ${what}${dropped < turns ? '; there were no more' : ''}.`);
+    await view.say(`Dropped ${what}${dropped < turns ? '; there were no more' : ''}.`);
     return undefined;
   },
 };
@@ -76,25 +68,26 @@ export const COMPRESS: SlashCommand = {
   name: 'compress',
   help: 'Replace the conversation with a summary',
   async run(_, chat, signal) {
-    if (chat.session.contents.length === 0) {
+    const { conversation, view } = chat;
+    const { session } = conversation;
+    if (session.contents.length === 0) {
       throw new AppError('usage', 'there is no conversation to summarise', { hint: 'Type a prompt.' });
     }
-    const before = estimateSize(chat);
+    const before = estimateSize(session, chat.run.facts);
     const summary = await askAside(chat, { role: 'user', parts: [{ text: SUMMARY_REQUEST }] }, signal);
     if (summary.trim() === '') {
       throw new AppError('api', 'the model wrote no summary', { hint: 'Nothing has changed. Try again.' });
     }
-    const { contents, compactions } = chat.session;
+    const { contents, compactions } = session;
     const compaction = { outputs: [], summary: { text: summary, end: contents.length } };
-    const after = estimateSize({ ...chat, session: { contents, compactions: [...compactions, compaction] } });
+    const after = estimateSize({ contents, compactions: [...compactions, compaction] }, chat.run.facts);
     if (after >= before) {
-      await chat.say(`The conversation stays as it is: about ${before} tokens, and its summary would have ${after}.`);
+      await view.say(`The conversation stays as it is: about ${before} tokens, and its summary would have ${after}.`);
       return undefined;
     }
-    await chat.session.compact(compaction);
-    chat.stats.forgetWindow();
-    chat.lastPrompt = undefined;
-    await chat.say(`The conversation is a summary now: about ${after} tokens, before that about ${before}.`);
+    await session.compact(compaction);
+    conversation.forgetLast();
+    await view.say(`The conversation is a summary now: about ${after} tokens, before that about ${before}.`);
     return undefined;
   },
 };
@@ -102,16 +95,16 @@ export const COMPRESS: SlashCommand = {
 export const CONTEXT: SlashCommand = {
   name: 'context',
   help: "Show what is in the model's window, and how full it is",
-  async run(_, chat) {
-    const limit = findWindowLimit(chat.run.facts);
-    const shares = estimateShares(chat);
-    const total = estimateSize(chat);
+  async run(_, { conversation, run: { facts }, view }) {
+    const { session, windowTokens: exact } = conversation;
+    const limit = findWindowLimit(facts);
+    const shares = estimateShares(session, facts);
+    const total = estimateSize(session, facts);
     const formatShare = (tokens: number): string => (limit === undefined ? '' : `, ${formatPercent(tokens, limit)}`);
     const rows = shares.map(({ what, tokens }) => `  ${String(tokens).padStart(9)}  ${what}${formatShare(tokens)}`);
-    const compacted = describeWindow(chat);
+    const compacted = describeWindow(session);
     const share = limit === undefined ? '' : `${formatShare(total)} of ${limit}`;
-    const exact = chat.stats.windowTokens;
-    await chat.say(
+    await view.say(
       [
         ...rows,
         `  ${String(total).padStart(9)}  tokens in all, estimated${share}`,

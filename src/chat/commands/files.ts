@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { openTty } from '../../platform/terminal/tty.ts';
+import { dropAttached } from '../attached.ts';
 import type { Chat } from '../chat.ts';
 import { buildPrompt, requireFile } from '../prompt.ts';
 import { type SlashCommand, splitWords } from './command.ts';
@@ -11,25 +12,21 @@ export const FILE: SlashCommand = {
   argument: '[path…]',
   help: 'Attach files to the next prompt; without a path, show what is attached; - drops it',
   async run(argument, chat) {
-    if (argument === '-') {
-      chat.files = [];
-      chat.notes = [];
-      chat.pictures = [];
-    } else {
-      for (const path of splitWords(argument)) await attach(chat, path);
-    }
-    const files = chat.files.map((path) => `+ ${sanitize(path)}`);
-    const notes = chat.notes.length === 0 ? [] : [`+ ${chat.notes.length} from commands and undone changes`];
-    const pictures = chat.pictures.map(({ label }) => `+ ${label}`);
+    const { attached, view } = chat;
+    if (argument === '-') dropAttached(attached);
+    else for (const path of splitWords(argument)) await attach(chat, path);
+    const files = attached.files.map((path) => `+ ${sanitize(path)}`);
+    const notes = attached.notes.length === 0 ? [] : [`+ ${attached.notes.length} from commands and undone changes`];
+    const pictures = attached.pictures.map(({ label }) => `+ ${label}`);
     const all = [...files, ...pictures, ...notes];
-    await chat.say(all.length === 0 ? 'Nothing goes with the next prompt.' : all.join('\n'));
+    await view.say(all.length === 0 ? 'Nothing goes with the next prompt.' : all.join('\n'));
     return undefined;
   },
 };
 
-async function attach(chat: Chat, path: string): Promise<void> {
-  await requireFile(path, chat.cwd);
-  if (!chat.files.includes(path)) chat.files = [...chat.files, path];
+async function attach({ app, attached }: Chat, path: string): Promise<void> {
+  await requireFile(path, app.cwd);
+  if (!attached.files.includes(path)) attached.files = [...attached.files, path];
 }
 
 export const EDIT: SlashCommand = {
@@ -37,13 +34,14 @@ export const EDIT: SlashCommand = {
   argument: '[text]',
   help: 'Write the next prompt in your editor',
   async run(argument, chat, signal) {
-    const text = await chat.lines.withTerminal(async () => {
-      const tty = chat.lines.isTerminal ? openTty() : undefined;
+    const { app, lines, view } = chat;
+    const text = await lines.withTerminal(async () => {
+      const tty = lines.isTerminal ? openTty() : undefined;
       if (tty === undefined) {
         throw new AppError('usage', '/edit needs a terminal', { hint: 'Type the prompt on a line of its own.' });
       }
       try {
-        return await tty.edit(argument, 'prompt.md', chat.env, signal);
+        return await tty.edit(argument, 'prompt.md', app.env, signal);
       } finally {
         tty.close();
       }
@@ -52,10 +50,10 @@ export const EDIT: SlashCommand = {
       throw new AppError('usage', 'the editor failed', { hint: 'VISUAL or EDITOR names the one to use.' });
     }
     if (text.trim() === '') {
-      await chat.say('Nothing was written.');
+      await view.say('Nothing was written.');
       return undefined;
     }
-    await chat.say(text.trim());
+    await view.say(text.trim());
     return { ask: await buildPrompt(chat, text, signal) };
   },
 };
@@ -63,9 +61,9 @@ export const EDIT: SlashCommand = {
 export const DIFF: SlashCommand = {
   name: 'diff',
   help: 'Show what tools changed in this session',
-  async run(_, chat) {
-    const diff = await chat.changes.diff(chat.session);
-    await (diff === '' ? chat.say('Tools changed nothing in this session.') : chat.sayDiff(diff.trimEnd()));
+  async run(_, { changes, conversation, view }) {
+    const diff = await changes.diff(conversation.session);
+    await (diff === '' ? view.say('Tools changed nothing in this session.') : view.sayDiff(diff.trimEnd()));
     return undefined;
   },
 };
@@ -73,15 +71,15 @@ export const DIFF: SlashCommand = {
 export const UNDO: SlashCommand = {
   name: 'undo',
   help: 'Put back the files that the last turn changed',
-  async run(_, chat) {
-    const done = await chat.changes.undo(chat.session);
+  async run(_, { app, attached, changes, conversation, view }) {
+    const done = await changes.undo(conversation.session);
     const lines = done.map((result) => {
-      const path = sanitize(relative(chat.cwd, result.path));
+      const path = sanitize(relative(app.cwd, result.path));
       return 'outcome' in result ? `${result.outcome} ${path}` : `✗ ${sanitize(result.problem.message)}`;
     });
-    await chat.say(lines.join('\n'));
+    await view.say(lines.join('\n'));
     if (done.some((result) => 'outcome' in result)) {
-      chat.notes = [...chat.notes, `I took back changes that your tools made:\n\n${lines.join('\n')}`];
+      attached.notes = [...attached.notes, `I took back changes that your tools made:\n\n${lines.join('\n')}`];
     }
     return undefined;
   },

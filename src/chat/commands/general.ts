@@ -15,8 +15,8 @@ export const EXIT: SlashCommand = {
 export const STATS: SlashCommand = {
   name: 'stats',
   help: 'Show turns, tokens, time, cost and tool calls',
-  async run(_, chat) {
-    await chat.say(wrapText(chat.stats.formatLines().join('\n'), chat.columns));
+  async run(_, { stats, view }) {
+    await view.say(wrapText(stats.formatLines().join('\n'), view.columns));
     return undefined;
   },
 };
@@ -26,7 +26,8 @@ export const OUTPUT: SlashCommand = {
   argument: '[n]',
   help: 'Show the whole output of the last tool call, or of the n-th from the end',
   async run(argument, chat, signal) {
-    const { toolLog, lines, io } = chat;
+    const { lines, view } = chat;
+    const { toolLog } = chat.stats;
     const back = argument === '' ? 1 : Number(argument);
     const call = Number.isInteger(back) && back > 0 ? toolLog.find(back) : undefined;
     if (call === undefined) {
@@ -35,21 +36,21 @@ export const OUTPUT: SlashCommand = {
       throw new AppError('usage', what, { hint });
     }
     const text = `${call.title}\n${call.output.replace(/\n$/, '')}`;
-    const isLong = lines.isTerminal && text.split('\n').length >= (io.err.rows ?? Number.POSITIVE_INFINITY);
+    const isLong = lines.isTerminal && text.split('\n').length >= (view.io.err.rows ?? Number.POSITIVE_INFINITY);
     const isPaged = isLong && (await openInPager(`${stripControls(text)}\n`, chat, signal));
-    if (!isPaged) await chat.say(text);
+    if (!isPaged) await view.say(text);
     // The user may have meant the call before this one.
     const earlier = toolLog.find(back + 1);
-    if (earlier !== undefined) await chat.showNotice(`/output ${back + 1}: ${earlier.title}`);
+    if (earlier !== undefined) await view.showNotice(`/output ${back + 1}: ${earlier.title}`);
     return undefined;
   },
 };
 
-function openInPager(text: string, { lines, env }: Chat, signal: AbortSignal): Promise<boolean> {
+function openInPager(text: string, { lines, app }: Chat, signal: AbortSignal): Promise<boolean> {
   return lines.withTerminal(async () => {
     const tty = openTty();
     try {
-      return (await tty?.page(text, env, signal)) ?? false;
+      return (await tty?.page(text, app.env, signal)) ?? false;
     } finally {
       tty?.close();
     }
@@ -59,8 +60,8 @@ function openInPager(text: string, { lines, env }: Chat, signal: AbortSignal): P
 export const KEYS: SlashCommand = {
   name: 'keys',
   help: 'List the keys',
-  async run(_, chat) {
-    await chat.list(KEY_TABLE);
+  async run(_, { view }) {
+    await view.list(KEY_TABLE);
     return undefined;
   },
 };

@@ -12,17 +12,17 @@ export const MCP: SlashCommand = {
   argument: '[reload]',
   help: 'List the MCP servers, their state and their tools; reload restarts them with the current settings',
   complete: () => [{ insert: 'reload' }],
-  async run(argument, chat) {
+  async run(argument, { run, view }) {
     if (argument !== '' && argument !== 'reload') {
       throw new AppError('usage', `/mcp does not take ${sanitize(argument)}`, { hint: 'Use /mcp or /mcp reload.' });
     }
     if (argument === 'reload') {
-      await chat.run.reloadServers();
-      await chat.showReports();
+      await run.reloadServers();
+      await view.showReports();
     }
-    const { all = [] } = chat.run.facts.servers ?? {};
-    if (all.length === 0) await chat.say('No MCP servers are connected.');
-    else await chat.list(all.map((server) => [sanitize(server.name), formatServerLine(server)]));
+    const { all = [] } = run.facts.servers ?? {};
+    if (all.length === 0) await view.say('No MCP servers are connected.');
+    else await view.list(all.map((server) => [sanitize(server.name), formatServerLine(server)]));
     return undefined;
   },
 };

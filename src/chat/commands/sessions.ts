@@ -6,9 +6,7 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { formatSessionRow } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
-import { copyConversation } from '../session.ts';
-import { restoredNotice, showRecap, unansweredNotice } from '../setup.ts';
-import { prepareWindow } from '../window.ts';
+import { restoredNotice, showRecap, showUnanswered } from '../recap.ts';
 import type { SlashCommand } from './command.ts';
 
 const MAX_LISTED = 20;
@@ -21,22 +19,22 @@ export const SESSIONS: SlashCommand = {
   help: 'Choose a saved session to continue, or list those from one source',
   complete: () => SOURCES.map((insert) => ({ insert })),
   async run(argument, chat) {
-    if (argument === '' && chat.lines.pick !== undefined) return LOAD.run('', chat, chat.signal);
+    if (argument === '' && chat.lines.pick !== undefined) return LOAD.run('', chat, chat.app.signal);
     await printSessions(chat, argument === '' ? undefined : requireSource(argument));
     return undefined;
   },
 };
 
-async function printSessions(chat: Chat, source?: SessionSource): Promise<void> {
-  const all = (await chat.store.list()).map((summary, index) => ({ summary, number: index + 1 }));
+async function printSessions({ app, conversation, view }: Chat, source?: SessionSource): Promise<void> {
+  const all = (await conversation.store.list()).map((summary, index) => ({ summary, number: index + 1 }));
   const wanted = all.filter(({ summary }) => source === undefined || summary.source === source);
-  const now = chat.clock.now();
+  const now = app.clock.now();
   const listed = wanted.slice(0, MAX_LISTED);
   const digits = String(listed.at(-1)?.number ?? '').length;
   const rows = listed.map(({ summary, number }) => formatSessionRow(summary, String(number).padStart(digits), now));
-  if (rows.length === 0) await chat.say(all.length === 0 ? 'No session is saved.' : `There are no such sessions.`);
-  else await chat.list(rows);
-  if (wanted.length > MAX_LISTED) await chat.say(`and ${wanted.length - MAX_LISTED} more: gmn sessions list`);
+  if (rows.length === 0) await view.say(all.length === 0 ? 'No session is saved.' : `There are no such sessions.`);
+  else await view.list(rows);
+  if (wanted.length > MAX_LISTED) await view.say(`and ${wanted.length - MAX_LISTED} more: gmn sessions list`);
 }
 
 function requireSource(word: string): SessionSource {
@@ -51,14 +49,17 @@ export const SAVE: SlashCommand = {
   name: 'save',
   argument: '[name]',
   help: 'Name this session, and save it if it is not saved yet',
-  async run(argument, chat) {
-    const wanted = (await chat.run.facts.agent.redaction?.redact(argument)) ?? argument;
-    if (!chat.isSaved) await beginSaving(chat, wanted);
-    else if (wanted !== '') await chat.session.rename(wanted);
-    const { session } = chat;
+  async run(argument, { changes, conversation, run, view }) {
+    const wanted = (await run.facts.agent.redaction?.redact(argument)) ?? argument;
+    const { session: before, isSaved } = conversation;
+    if (!isSaved) {
+      await conversation.save(wanted || undefined);
+      changes.transfer(before, conversation.session);
+    } else if (wanted !== '') await before.rename(wanted);
+    const { session } = conversation;
     if (!session.isSaved) throw notSavedError();
     const name = sanitize(session.name ?? shortenId(session.id));
-    await chat.say(
+    await view.say(
       session.turns === 0 && session.unanswered === undefined
         ? `Your first prompt will be saved as ${name}.`
         : `Saved as ${name}.`,
@@ -74,14 +75,6 @@ function notSavedError(): AppError {
   });
 }
 
-async function beginSaving(chat: Chat, name: string): Promise<void> {
-  const session = await chat.store.create({ cwd: chat.cwd, by: 'chat', name: name || undefined });
-  await copyConversation(chat.session, session);
-  chat.changes.transfer(chat.session, session);
-  chat.session = session;
-  chat.isSaved = true;
-}
-
 export const LOAD: SlashCommand = {
   name: 'load',
   aliases: ['resume'],
@@ -89,46 +82,40 @@ export const LOAD: SlashCommand = {
   help: 'Continue a saved session by id, name or number; without one, choose from a list',
   complete: completeSessions,
   async run(argument, chat) {
+    const { conversation, lines, view } = chat;
     const wanted = argument === '' ? await chooseSession(chat) : argument;
     if (wanted === undefined) return undefined;
-    const summary = await chat.store.find(wanted);
-    if (summary.id === chat.session.id) {
+    const summary = await conversation.store.find(wanted);
+    if (summary.id === conversation.session.id) {
       throw new AppError('usage', 'this is the session you are in', { hint: 'To see the others: /sessions' });
     }
-    const session = await chat.store.resume(summary, chat.cwd);
-    await prepareWindow(session);
-    await chat.session.close();
-    chat.session = session;
-    chat.isSaved = true;
-    chat.stats.forgetWindow();
-    chat.lastPrompt = session.unanswered;
-    const { turns } = session;
-    await chat.say(`Continuing ${sanitize(session.name ?? shortenId(session.id))}: ${plural(turns, 'turn')}.`);
+    await conversation.load(summary);
+    const { session } = conversation;
+    await view.say(`Continuing ${sanitize(session.name ?? shortenId(session.id))}: ${plural(session.turns, 'turn')}.`);
     await restoreSessionSetup(chat);
-    if (chat.lines.isTerminal) await showRecap(chat);
-    const notice = unansweredNotice(session);
-    if (notice !== undefined) await chat.showNotice(notice);
+    if (lines.isTerminal) await showRecap(session, view);
+    await showUnanswered(session, view);
     return undefined;
   },
 };
 
-async function restoreSessionSetup(chat: Chat): Promise<void> {
-  const { setup } = chat.session;
+async function restoreSessionSetup({ conversation, run, view }: Chat): Promise<void> {
+  const { setup } = conversation.session;
   // A session of a version that did not keep its model leaves the chat as it is.
   const own = setup.model === undefined ? {} : { systemText: undefined, appendText: undefined };
-  const { model: before } = chat.run.facts.agent.request;
-  await chat.run.change({ ...own, start: undefined, ...setup });
-  const { model } = chat.run.facts.agent.request;
+  const { model: before } = run.facts.agent.request;
+  await run.change({ ...own, start: undefined, ...setup });
+  const { model } = run.facts.agent.request;
   const { model: _, ...texts } = setup;
   const restored = restoredNotice(model === before ? texts : { ...texts, model });
-  if (restored !== undefined) await chat.showNotice(restored);
+  if (restored !== undefined) await view.showNotice(restored);
 }
 
 async function chooseSession(chat: Chat): Promise<string | undefined> {
-  const { lines, store } = chat;
-  const all = await store.list();
+  const { app, conversation, lines } = chat;
+  const all = await conversation.store.list();
   if (lines.pick !== undefined && all.length > 0) {
-    const now = chat.clock.now();
+    const now = app.clock.now();
     const digits = String(all.length).length;
     const candidates = all.map((summary, index) => {
       const [label, hint] = formatSessionRow(summary, String(index + 1).padStart(digits), now);
@@ -142,7 +129,7 @@ async function chooseSession(chat: Chat): Promise<string | undefined> {
   return entry.kind === 'text' ? entry.text.trim() : undefined;
 }
 
-async function completeSessions({ store, session }: Chat): Promise<readonly Candidate[]> {
+async function completeSessions({ conversation: { store, session } }: Chat): Promise<readonly Candidate[]> {
   const all = (await store.list()).filter(({ id }) => id !== session.id);
   return all.map((summary) => ({ insert: summary.name ?? shortenId(summary.id), hint: summary.title }));
 }

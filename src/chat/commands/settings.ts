@@ -3,10 +3,9 @@ import { sanitize } from '../../core/text/terminal.ts';
 import type { RunFacts } from '../../engine/run.ts';
 import { listModelChoices, readListing, tryParseTier } from '../../models/listing.ts';
 import { BUILTIN_NAMES, translateNames } from '../../tools/builtins.ts';
-import { describeMode } from '../banner.ts';
-import type { Chat } from '../chat.ts';
+import { describeMode, findMode, setMode } from '../approval-modes.ts';
+import { type Chat, changeRun } from '../chat.ts';
 import type { Candidate, LineSource } from '../line/source.ts';
-import { changeRun, findMode, setMode } from '../setup.ts';
 import { findVerifyObstacle } from '../turn.ts';
 import type { SlashCommand } from './command.ts';
 
@@ -23,19 +22,19 @@ export const MODEL: SlashCommand = {
     if (wanted === undefined) return undefined;
     if (wanted !== '') await changeRun(chat, { model: wanted });
     const { model } = chat.run.facts.agent.request;
-    if (wanted !== '') await chat.say(`The model is ${sanitize(model)} now.`);
+    if (wanted !== '') await chat.view.say(`The model is ${sanitize(model)} now.`);
     else {
-      await chat.say(`The model is ${sanitize(model)}.\nOthers, with /model <name>:`);
-      await chat.list(listModelCandidates(chat).map(({ insert, hint }) => [sanitize(insert), hint]));
+      await chat.view.say(`The model is ${sanitize(model)}.\nOthers, with /model <name>:`);
+      await chat.view.list(listModelCandidates(chat).map(({ insert, hint }) => [sanitize(insert), hint]));
     }
     return undefined;
   },
 };
 
-function listModelCandidates({ run, homes, clock }: Chat): readonly (Candidate & { readonly hint: string })[] {
+function listModelCandidates({ run, app }: Chat): readonly (Candidate & { readonly hint: string })[] {
   const { backend, billedTo, account, tier } = run.facts.model;
   const owner = { backend, account: account(), tier: tryParseTier(tier()) };
-  const choices = listModelChoices(owner, billedTo === 'demo' ? undefined : readListing({ homes, clock }));
+  const choices = listModelChoices(owner, billedTo === 'demo' ? undefined : readListing(app));
   return choices.map(({ name, about }) => ({ insert: name, hint: about }));
 }
 
@@ -53,7 +52,7 @@ export const SYSTEM: SlashCommand = {
     if (argument !== '') await changeRun(chat, argument === '-' ? { systemText: undefined } : { system: argument });
     const parts = chat.run.facts.agent.request.systemInstruction?.parts ?? [];
     const text = parts.map((part) => ('text' in part ? part.text : '')).join('');
-    await chat.say(text === '' ? 'There is no system instruction.' : text);
+    await chat.view.say(text === '' ? 'There is no system instruction.' : text);
     return undefined;
   },
 };
@@ -65,7 +64,7 @@ export const THOUGHTS: SlashCommand = {
   complete: () => ['on', 'off'].map((insert) => ({ insert })),
   async run(argument, chat) {
     if (argument !== '') await changeRun(chat, { showThoughts: parseOnOff(argument, 'thoughts') });
-    await chat.say(`Thoughts are ${chat.run.facts.setup.showThoughts ? 'shown' : 'not shown'}.`);
+    await chat.view.say(`Thoughts are ${chat.run.facts.setup.showThoughts ? 'shown' : 'not shown'}.`);
     return undefined;
   },
 };
@@ -87,7 +86,7 @@ export const TOOLS: SlashCommand = {
       const [name = word] = isKnown ? [word] : translateNames([word]);
       await turnTool(chat, name, parseOnOff(turned, `tools ${word}`));
     } else if (lines.pick !== undefined && !(await pickTools(chat, lines.pick))) return undefined;
-    await chat.list(
+    await chat.view.list(
       listToolChoices(run.facts).map(({ name, isOn, about }) => [isOn ? 'on' : 'off', sanitize(name) + about]),
     );
     return undefined;
@@ -145,7 +144,7 @@ export const VERIFY: SlashCommand = {
   help: 'Run a command when the model says it is done, and send it the output if that fails; off turns this off',
   complete: () => [{ insert: 'off' }],
   async run(argument, chat) {
-    const obstacle = findVerifyObstacle(chat);
+    const obstacle = findVerifyObstacle(chat.run);
     if (argument !== '' && argument !== 'off' && obstacle !== undefined) {
       throw new AppError('usage', `/verify means nothing ${obstacle}`, {
         hint: obstacle.startsWith('in plan') ? 'First: /approve auto_edit' : 'First: /tools edit_file on',
@@ -153,7 +152,7 @@ export const VERIFY: SlashCommand = {
     }
     if (argument !== '') chat.verify = argument === 'off' ? undefined : argument;
     const { verify } = chat;
-    await chat.say(
+    await chat.view.say(
       verify === undefined ? 'No command is run after a turn.' : `Run after each turn: ${sanitize(verify)}`,
     );
     return undefined;
@@ -166,8 +165,8 @@ export const APPROVE: SlashCommand = {
   help: 'Show which tool calls ask first, or change it: default, auto_edit, plan',
   complete: ({ modes }) => modes.map((mode) => ({ insert: mode, hint: describeMode(mode) })),
   async run(argument, chat) {
-    const mode = findMode(chat);
-    if (argument === '') await chat.say(`${mode}: ${describeMode(mode)}`);
+    const mode = findMode(chat.run);
+    if (argument === '') await chat.view.say(`${mode}: ${describeMode(mode)}`);
     else await setMode(chat, argument);
     return undefined;
   },

@@ -2,10 +2,10 @@ import type { StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import type { Chat, ListRow } from '../chat.ts';
-import type { CustomCommands } from '../custom-commands.ts';
+import { findMode } from '../approval-modes.ts';
+import type { Chat, CustomCommands } from '../chat.ts';
 import { buildPrompt } from '../prompt.ts';
-import { findMode } from '../setup.ts';
+import type { ListRow } from '../rows.ts';
 import { COPY, EXPORT, PIPE } from './answers.ts';
 import type { NextStep, SlashCommand } from './command.ts';
 import { CLEAR, COMPRESS, CONTEXT, NEW, RETRY, REWIND } from './conversation.ts';
@@ -28,9 +28,9 @@ const HELP: SlashCommand = {
   name: 'help',
   aliases: ['h'],
   help: 'List the commands',
-  async run(_, chat) {
-    const custom = await listCustomCommands(chat);
-    await chat.list([
+  async run(_, { customCommands, view }) {
+    const custom = await listCustomCommands(customCommands);
+    await view.list([
       ...COMMANDS.map((command) => [formatSyntax(command), command.help] as const),
       ...OTHER_ENTRIES,
       ...custom.map(({ name, about }) => [`/${sanitize(name)}`, sanitize(about)] as const),
@@ -56,7 +56,7 @@ export function formatSyntax({ name, aliases = [], argument }: SlashCommand): st
   return argument === undefined ? names : `${names} ${argument}`;
 }
 
-export async function listCustomCommands({ customCommands }: Pick<Chat, 'customCommands'>) {
+export async function listCustomCommands(customCommands: CustomCommands) {
   return (await customCommands.list()).filter(({ name }) => findCommand(name) === undefined);
 }
 
@@ -89,8 +89,8 @@ export async function buildCustomPrompt(
   signal: AbortSignal,
 ): Promise<StoredContent | undefined> {
   if (!entry.startsWith('/') || findCommand(splitEntry(entry).name) !== undefined) return undefined;
-  const prompt = await chat.customCommands.expand(entry, findMode(chat), signal);
-  await chat.showReports();
+  const prompt = await chat.customCommands.expand(entry, findMode(chat.run), signal);
+  await chat.view.showReports();
   if (prompt === undefined) return undefined;
   return buildPrompt(chat, prompt, signal, { allowsMentions: false, question: entry });
 }

@@ -10,7 +10,8 @@ test('/mcp lists the tools that the model does not have since they changed, and 
     { name: 'c', state: 'disabled', tools: [], withheld: [], isUsable: false },
   ];
   const listed: unknown[] = [];
-  const chat = { run: { facts: { servers: { all } } }, list: async (rows: unknown) => void listed.push(rows) };
+  const view = { list: async (rows: unknown) => void listed.push(rows) };
+  const chat = { run: { facts: { servers: { all } } }, view };
   await MCP.run('', chat as unknown as Chat, new AbortController().signal);
   const look = (name: string) => `(changed; to review and allow it, run in a terminal: gmn mcp tools ${name})`;
   expect(listed).toEqual([

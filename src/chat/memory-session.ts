@@ -1,9 +1,8 @@
 import { beginsTurn, type StoredContent } from '../core/content.ts';
-import type { SavedSession, Session, SessionSetup } from '../core/session.ts';
+import type { Session, SessionSetup } from '../core/session.ts';
 import { createTurns } from '../session/load.ts';
-import { deriveTitle } from '../session/record.ts';
-import type { Chat } from './chat.ts';
 
+/** A session that nothing is saved of. */
 export function createMemorySession(id: string): Session {
   const history = createTurns();
   let name: string | undefined;
@@ -55,32 +54,5 @@ export function createMemorySession(id: string): Session {
       for (const record of records) history.add(record);
     },
     close: async () => {},
-  };
-}
-
-/** Into an empty session. */
-export async function copyConversation({ setup, records, compactions }: Session, to: Session): Promise<void> {
-  to.choose(setup);
-  await to.replace(records);
-  for (const compaction of compactions) await to.compact(compaction);
-}
-
-/**
- * The chat's session as saved. If it is not, or not fully, on disk, it is built from memory without its original times.
- */
-export async function readSavedSession({ store, session, cwd, clock, run }: Chat): Promise<SavedSession> {
-  if (session.isSaved) return store.read(await store.find(session.id));
-  const { id, name, turns, contents, records, unanswered } = session;
-  const { model } = run.facts.agent.request;
-  const at = clock.now();
-  const first = contents.find(({ role }) => role === 'user');
-  return {
-    summary: {
-      ...{ id, name, cwd, model, turns, createdAt: at, updatedAt: at, bytes: 0, file: '' },
-      ...{ isUnanswered: unanswered !== undefined, source: 'chat' },
-      title: first === undefined ? '' : deriveTitle(first),
-    },
-    records: records.map((record) => ({ ...record, at })),
-    notices: [],
   };
 }

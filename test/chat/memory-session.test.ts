@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createMemorySession } from '../../src/chat/session.ts';
+import { createMemorySession } from '../../src/chat/memory-session.ts';
 import type { Content } from '../../src/core/content.ts';
 import type { TurnRecord } from '../../src/core/history.ts';
 

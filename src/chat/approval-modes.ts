@@ -1,0 +1,48 @@
+import type { ApprovalMode } from '../approval/policy.ts';
+import { AppError } from '../core/error.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import type { Run } from '../engine/run.ts';
+import { type Chat, changeRun } from './chat.ts';
+
+const MODE_LABELS: Readonly<Record<ApprovalMode, string>> = {
+  default: 'edits ask first',
+  auto_edit: 'edits run without asking',
+  plan: 'tools only read',
+  yolo: 'nothing asks first',
+};
+
+/** Only the command line can choose `yolo`; a chat started with it can switch back to it. */
+export function listModes(first: ApprovalMode): readonly ApprovalMode[] {
+  return first === 'yolo' ? ['default', 'auto_edit', 'plan', 'yolo'] : ['default', 'auto_edit', 'plan'];
+}
+
+export function describeMode(mode: ApprovalMode): string {
+  return MODE_LABELS[mode];
+}
+
+export function findMode({ facts }: Run): ApprovalMode {
+  return facts.setup.approvalMode ?? 'default';
+}
+
+/** `edits ask first`, or that there are no tools. */
+export function describeApproval(run: Run): string {
+  return run.facts.tools.length === 0 ? 'no tools' : describeMode(findMode(run));
+}
+
+export async function switchToNextMode(chat: Chat): Promise<undefined> {
+  const { modes, run } = chat;
+  await setMode(chat, modes[(modes.indexOf(findMode(run)) + 1) % modes.length] ?? 'default');
+}
+
+/** Throws AppError `usage` if the user may not choose it. */
+export async function setMode(chat: Chat, wanted: string): Promise<void> {
+  const mode = chat.modes.find((candidate) => candidate === wanted);
+  if (mode === undefined) {
+    const isYolo = wanted === 'yolo';
+    throw new AppError('usage', isYolo ? 'yolo is for the command line only' : `there is no mode ${sanitize(wanted)}`, {
+      hint: isYolo ? 'Start with: gmn chat --yolo' : `Choose one of: ${chat.modes.join(', ')}`,
+    });
+  }
+  await changeRun(chat, { approvalMode: mode });
+  await chat.view.say(`${mode}: ${describeMode(mode)}`);
+}
