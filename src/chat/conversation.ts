@@ -1,6 +1,7 @@
 import { listSent, prepareEstimates } from '../agent/compacted.ts';
 import type { App } from '../core/app.ts';
 import type { StoredContent } from '../core/content.ts';
+import type { Clock } from '../core/io.ts';
 import type { Reply } from '../core/model.ts';
 import type { SavedSession, Session, SessionSetup, SessionStore, SessionSummary } from '../core/session.ts';
 import { createLazyRedaction } from '../engine/agent.ts';
@@ -9,8 +10,8 @@ import { toKeptSetup } from '../engine/kept-setup.ts';
 import { findContinued, openStore } from '../engine/sessions.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
+import { createSession } from '../session/open-session.ts';
 import { deriveTitle } from '../session/record.ts';
-import { createMemorySession } from './memory-session.ts';
 
 /** What was said, and where it is kept. */
 export interface ChatConversation {
@@ -48,7 +49,7 @@ export async function openChatConversation(
   const store = openStore(app, report, { by: 'chat' });
   const { kept, ...opened } = await openChatSession(options, app, store);
   await prepareWindow(opened.session);
-  return { conversation: createChatConversation(opened, store, app.cwd), kept };
+  return { conversation: createChatConversation(opened, store, app), kept };
 }
 
 /**
@@ -60,7 +61,7 @@ async function openChatSession(
   app: App,
   store: SessionStore,
 ): Promise<OpenedSession & { readonly kept?: SessionSetup }> {
-  const { cwd, homes } = app;
+  const { clock, cwd, homes } = app;
   const { resume, sessionId: id, noSession, demo } = options;
   const name = await createLazyRedaction(app).redact(options.sessionName);
   if (resume !== undefined || options.continue) {
@@ -69,16 +70,16 @@ async function openChatSession(
     const kept = toKeptSetup(session, summary);
     if (!noSession) return { session, isSaved: true, kept };
     await session.close();
-    const copy = createMemorySession(randomId());
+    const copy = createMemorySession(clock);
     await copyConversation(session, copy);
     return { session: copy, isSaved: false, kept };
   }
   const isUnsaved = (noSession || demo) && name === undefined && id === undefined;
-  if (isUnsaved || homes().isMissing) return { session: createMemorySession(randomId()), isSaved: false };
+  if (isUnsaved || homes().isMissing) return { session: createMemorySession(clock), isSaved: false };
   return { session: await store.create({ cwd, by: 'chat', name, id }), isSaved: true };
 }
 
-function createChatConversation(opened: OpenedSession, store: SessionStore, cwd: string): ChatConversation {
+function createChatConversation(opened: OpenedSession, store: SessionStore, { clock, cwd }: App): ChatConversation {
   let { session, isSaved } = opened;
   let windowTokens: number | undefined;
   const conversation: ChatConversation = {
@@ -102,7 +103,7 @@ function createChatConversation(opened: OpenedSession, store: SessionStore, cwd:
     },
     async begin() {
       const before = session;
-      session = isSaved ? await store.create({ cwd, by: 'chat' }) : createMemorySession(randomId());
+      session = isSaved ? await store.create({ cwd, by: 'chat' }) : createMemorySession(clock);
       await before.close();
       conversation.forgetLast();
     },
@@ -123,6 +124,21 @@ function createChatConversation(opened: OpenedSession, store: SessionStore, cwd:
     },
   };
   return conversation;
+}
+
+/** A session that nothing is saved of. */
+export function createMemorySession(clock: Clock): Session {
+  return createSession({
+    ...{ clock, by: 'chat', durability: 'written', file: { id: randomId(), name: undefined } },
+    writer: {
+      hasBegun: false,
+      isSaved: false,
+      append: async () => {},
+      tryPut: async () => true,
+      close: async () => {},
+    },
+    reservation: { reserve: async (name) => name, release: async () => {} },
+  });
 }
 
 /** Await this before a long session becomes the chat's: the status line needs its size at once. */

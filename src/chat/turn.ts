@@ -12,7 +12,7 @@ import { textRenderer } from '../render/text.ts';
 import { findMode } from './approval-modes.ts';
 import type { Chat } from './chat.ts';
 import { createTurnConversation } from './conversation.ts';
-import { windowNotice } from './window.ts';
+import { warnIfWindowFull } from './window.ts';
 
 /**
  * Runs a turn, shows it and stores it in the session; the prompt is stored before the request is sent. A turn that
@@ -164,9 +164,4 @@ function toChatError(
   if (!signal.aborted || app.signal.aborted) return error;
   const kept = session.contents.length > before + 1 ? 'partial answer kept' : 'nothing had arrived';
   return new AppError('interrupted', `⏹ cancelled; ${kept}. Press Ctrl+C again on an empty line to leave.`);
-}
-
-async function warnIfWindowFull(chat: Chat): Promise<void> {
-  const notice = windowNotice(chat);
-  if (notice !== undefined) await chat.view.showNotice(notice);
 }

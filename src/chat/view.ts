@@ -1,6 +1,7 @@
+import type { App } from '../core/app.ts';
 import type { AppError } from '../core/error.ts';
 import { type NoticeEvent, type Notify, toNoticeEvent } from '../core/event.ts';
-import { type Clock, type Env, type Io, type Out, wrapOut } from '../core/io.ts';
+import { type Io, type Out, wrapOut } from '../core/io.ts';
 import { stripControls } from '../core/text/terminal.ts';
 import { wrapText } from '../core/text/width.ts';
 import { styleDiff } from '../render/lazy.ts';
@@ -52,13 +53,7 @@ interface ViewOptions {
   readonly isNotifying: boolean | undefined;
 }
 
-interface ViewContext {
-  readonly io: Io;
-  readonly env: Env;
-  readonly clock: Clock;
-}
-
-export function createView({ io, env, clock }: ViewContext, options: ViewOptions): View {
+export function createView({ io, env, clock }: App, options: ViewOptions): View {
   const { isPlain, isQuiet, pictures, isNotifying } = options;
   const { err } = io;
   let output = makeSilenceable(io);

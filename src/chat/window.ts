@@ -58,11 +58,12 @@ function formatRoom(tokens: number, limit: number): string {
   return `${Math.round(Math.max(0, 1 - tokens / limit) * 100)} %`;
 }
 
-/** Undefined also if gmn compacts the conversation by itself. */
-export function windowNotice({ conversation: { windowTokens }, run: { facts } }: Chat): string | undefined {
+/** Says nothing if gmn compacts the conversation by itself. */
+export async function warnIfWindowFull({ conversation: { windowTokens }, run: { facts }, view }: Chat): Promise<void> {
   const limit = facts.agent.compaction === undefined ? findWindowLimit(facts) : undefined;
-  if (limit === undefined || windowTokens === undefined || windowTokens < limit * NOTICE_SHARE) return undefined;
-  return `${formatPercent(windowTokens, limit)} of the model's window is full. /compress replaces the conversation with a summary.`;
+  if (limit === undefined || windowTokens === undefined || windowTokens < limit * NOTICE_SHARE) return;
+  const share = formatPercent(windowTokens, limit);
+  await view.showNotice(`${share} of the model's window is full. /compress replaces the conversation with a summary.`);
 }
 
 export function findWindowLimit({ agent }: Pick<RunFacts, 'agent'>): number | undefined {

@@ -20,7 +20,8 @@ interface SessionOptions {
   readonly earlier?: Pick<LoadedSession, 'header' | 'turns' | 'seq' | 'state' | 'setup' | 'unanswered'>;
   readonly by: SessionSource;
   readonly writer: SessionWriter;
-  readonly blobs: Pick<BlobStore, 'put' | 'path'>;
+  /** Absent: the session keeps no outputs itself. */
+  readonly blobs?: Pick<BlobStore, 'put' | 'path'>;
   readonly durability: Durability;
   readonly reservation: NameReservation;
 }
@@ -72,7 +73,7 @@ export function createSession(given: SessionOptions): LocalSession {
       await put([toLine(toCompactRecord(compaction, history.items.length))]);
     },
     // Written before the record that refers to it. If that is never written, a later prune removes it.
-    keepOutput: async (text) => blobs.put(Buffer.from(text)).then(blobs.path, () => undefined),
+    keepOutput: blobs && (async (text) => blobs.put(Buffer.from(text)).then(blobs.path, () => undefined)),
     replyLimit: Number.POSITIVE_INFINITY,
     append: (record) =>
       // Losing a tool result in a power cut is harmless: the call just runs again.

@@ -31,7 +31,6 @@ export const COPY: SlashCommand = {
       // OSC 52 has no reply: no terminal reports whether it copied.
       await view.say(`Asked the terminal to copy ${size}.`);
     }
-    return undefined;
   },
 };
 
@@ -49,7 +48,6 @@ export const PIPE: SlashCommand = {
     if (argument === '') throw new AppError('usage', '/pipe needs a command', { hint: 'Example: /pipe less' });
     // The command gets a final newline, so that gmn's next message starts on a line of its own.
     await pipeToCommand(chat, argument, requireAnswerText(chat.conversation, '').replace(/\n?$/, '\n'), signal);
-    return undefined;
   },
 };
 
@@ -88,7 +86,6 @@ export const EXPORT: SlashCommand = {
       await exportSession(await readSavedSession(conversation, { model, cwd, at: clock.now() }), format),
     );
     await view.say(`Wrote ${sanitize(file)}.`);
-    return undefined;
   },
 };
 

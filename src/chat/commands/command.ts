@@ -11,7 +11,7 @@ export interface SlashCommand {
   readonly argument?: string;
   readonly help: string;
   readonly complete?: (chat: Chat) => readonly Candidate[] | Promise<readonly Candidate[]>;
-  run(argument: string, chat: Chat, signal: AbortSignal): Promise<NextStep>;
+  run(argument: string, chat: Chat, signal: AbortSignal): Promise<NextStep> | Promise<void>;
 }
 
 export function splitWords(text: string): readonly string[] {

@@ -12,7 +12,6 @@ export const NEW: SlashCommand = {
     await conversation.begin();
     await run.change({ start: undefined });
     await view.say('This is a new session.');
-    return undefined;
   },
 };
 
@@ -23,7 +22,6 @@ export const CLEAR: SlashCommand = {
     await conversation.session.replace([]);
     conversation.forgetLast();
     await view.say('The conversation is forgotten.');
-    return undefined;
   },
 };
 
@@ -57,7 +55,6 @@ export const REWIND: SlashCommand = {
     conversation.forgetLast();
     const what = dropped === 1 ? 'the last exchange' : `the last ${dropped} exchanges`;
     await view.say(`Dropped ${what}${dropped < turns ? '; there were no more' : ''}.`);
-    return undefined;
   },
 };
 
@@ -83,12 +80,11 @@ export const COMPRESS: SlashCommand = {
     const after = estimateSize({ contents, compactions: [...compactions, compaction] }, chat.run.facts);
     if (after >= before) {
       await view.say(`The conversation stays as it is: about ${before} tokens, and its summary would have ${after}.`);
-      return undefined;
+      return;
     }
     await session.compact(compaction);
     conversation.forgetLast();
     await view.say(`The conversation is a summary now: about ${after} tokens, before that about ${before}.`);
-    return undefined;
   },
 };
 
@@ -114,6 +110,5 @@ export const CONTEXT: SlashCommand = {
         ...(compacted === undefined ? [] : [compacted]),
       ].join('\n'),
     );
-    return undefined;
   },
 };

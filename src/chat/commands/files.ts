@@ -20,7 +20,6 @@ export const FILE: SlashCommand = {
     const pictures = attached.pictures.map(({ label }) => `+ ${label}`);
     const all = [...files, ...pictures, ...notes];
     await view.say(all.length === 0 ? 'Nothing goes with the next prompt.' : all.join('\n'));
-    return undefined;
   },
 };
 
@@ -64,7 +63,6 @@ export const DIFF: SlashCommand = {
   async run(_, { changes, conversation, view }) {
     const diff = await changes.diff(conversation.session);
     await (diff === '' ? view.say('Tools changed nothing in this session.') : view.sayDiff(diff.trimEnd()));
-    return undefined;
   },
 };
 
@@ -81,6 +79,5 @@ export const UNDO: SlashCommand = {
     if (done.some((result) => 'outcome' in result)) {
       attached.notes = [...attached.notes, `I took back changes that your tools made:\n\n${lines.join('\n')}`];
     }
-    return undefined;
   },
 };

@@ -17,7 +17,6 @@ export const STATS: SlashCommand = {
   help: 'Show turns, tokens, time, cost and tool calls',
   async run(_, { stats, view }) {
     await view.say(wrapText(stats.formatLines().join('\n'), view.columns));
-    return undefined;
   },
 };
 
@@ -42,7 +41,6 @@ export const OUTPUT: SlashCommand = {
     // The user may have meant the call before this one.
     const earlier = toolLog.find(back + 1);
     if (earlier !== undefined) await view.showNotice(`/output ${back + 1}: ${earlier.title}`);
-    return undefined;
   },
 };
 
@@ -62,7 +60,6 @@ export const KEYS: SlashCommand = {
   help: 'List the keys',
   async run(_, { view }) {
     await view.list(KEY_TABLE);
-    return undefined;
   },
 };
 

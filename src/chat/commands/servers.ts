@@ -23,7 +23,6 @@ export const MCP: SlashCommand = {
     const { all = [] } = run.facts.servers ?? {};
     if (all.length === 0) await view.say('No MCP servers are connected.');
     else await view.list(all.map((server) => [sanitize(server.name), formatServerLine(server)]));
-    return undefined;
   },
 };
 

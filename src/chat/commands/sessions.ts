@@ -19,9 +19,8 @@ export const SESSIONS: SlashCommand = {
   help: 'Choose a saved session to continue, or list those from one source',
   complete: () => SOURCES.map((insert) => ({ insert })),
   async run(argument, chat) {
-    if (argument === '' && chat.lines.pick !== undefined) return LOAD.run('', chat, chat.app.signal);
-    await printSessions(chat, argument === '' ? undefined : requireSource(argument));
-    return undefined;
+    if (argument === '' && chat.lines.pick !== undefined) await LOAD.run('', chat, chat.app.signal);
+    else await printSessions(chat, argument === '' ? undefined : requireSource(argument));
   },
 };
 
@@ -64,7 +63,6 @@ export const SAVE: SlashCommand = {
         ? `Your first prompt will be saved as ${name}.`
         : `Saved as ${name}.`,
     );
-    return undefined;
   },
 };
 
@@ -84,7 +82,7 @@ export const LOAD: SlashCommand = {
   async run(argument, chat) {
     const { conversation, lines, view } = chat;
     const wanted = argument === '' ? await chooseSession(chat) : argument;
-    if (wanted === undefined) return undefined;
+    if (wanted === undefined) return;
     const summary = await conversation.store.find(wanted);
     if (summary.id === conversation.session.id) {
       throw new AppError('usage', 'this is the session you are in', { hint: 'To see the others: /sessions' });
@@ -95,7 +93,6 @@ export const LOAD: SlashCommand = {
     await restoreSessionSetup(chat);
     if (lines.isTerminal) await showRecap(session, view);
     await showUnanswered(session, view);
-    return undefined;
   },
 };
 

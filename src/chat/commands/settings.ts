@@ -19,7 +19,7 @@ export const MODEL: SlashCommand = {
   async run(argument, chat) {
     const { pick } = chat.lines;
     const wanted = argument === '' && pick !== undefined ? await pickModel(chat, pick) : argument;
-    if (wanted === undefined) return undefined;
+    if (wanted === undefined) return;
     if (wanted !== '') await changeRun(chat, { model: wanted });
     const { model } = chat.run.facts.agent.request;
     if (wanted !== '') await chat.view.say(`The model is ${sanitize(model)} now.`);
@@ -27,7 +27,6 @@ export const MODEL: SlashCommand = {
       await chat.view.say(`The model is ${sanitize(model)}.\nOthers, with /model <name>:`);
       await chat.view.list(listModelCandidates(chat).map(({ insert, hint }) => [sanitize(insert), hint]));
     }
-    return undefined;
   },
 };
 
@@ -53,7 +52,6 @@ export const SYSTEM: SlashCommand = {
     const parts = chat.run.facts.agent.request.systemInstruction?.parts ?? [];
     const text = parts.map((part) => ('text' in part ? part.text : '')).join('');
     await chat.view.say(text === '' ? 'There is no system instruction.' : text);
-    return undefined;
   },
 };
 
@@ -65,7 +63,6 @@ export const THOUGHTS: SlashCommand = {
   async run(argument, chat) {
     if (argument !== '') await changeRun(chat, { showThoughts: parseOnOff(argument, 'thoughts') });
     await chat.view.say(`Thoughts are ${chat.run.facts.setup.showThoughts ? 'shown' : 'not shown'}.`);
-    return undefined;
   },
 };
 
@@ -85,11 +82,10 @@ export const TOOLS: SlashCommand = {
       const isKnown = listToolChoices(run.facts).some(({ name: known }) => known === word);
       const [name = word] = isKnown ? [word] : translateNames([word]);
       await turnTool(chat, name, parseOnOff(turned, `tools ${word}`));
-    } else if (lines.pick !== undefined && !(await pickTools(chat, lines.pick))) return undefined;
+    } else if (lines.pick !== undefined && !(await pickTools(chat, lines.pick))) return;
     await chat.view.list(
       listToolChoices(run.facts).map(({ name, isOn, about }) => [isOn ? 'on' : 'off', sanitize(name) + about]),
     );
-    return undefined;
   },
 };
 
@@ -155,7 +151,6 @@ export const VERIFY: SlashCommand = {
     await chat.view.say(
       verify === undefined ? 'No command is run after a turn.' : `Run after each turn: ${sanitize(verify)}`,
     );
-    return undefined;
   },
 };
 
@@ -168,7 +163,6 @@ export const APPROVE: SlashCommand = {
     const mode = findMode(chat.run);
     if (argument === '') await chat.view.say(`${mode}: ${describeMode(mode)}`);
     else await setMode(chat, argument);
-    return undefined;
   },
 };
 

@@ -35,7 +35,6 @@ const HELP: SlashCommand = {
       ...OTHER_ENTRIES,
       ...custom.map(({ name, about }) => [`/${sanitize(name)}`, sanitize(about)] as const),
     ]);
-    return undefined;
   },
 };
 
@@ -79,7 +78,7 @@ export async function runSlashEntry(entry: string, chat: Chat, signal: AbortSign
   if (command.argument === undefined && argument !== '') {
     throw new AppError('usage', `/${name} takes no arguments`, { hint: `To send it as it is: /${sanitize(entry)}` });
   }
-  return command.run(argument.trim(), chat, signal);
+  return (await command.run(argument.trim(), chat, signal)) || undefined;
 }
 
 /** Undefined if the entry calls no custom command, or one that a command of the table hides. Throws AppError. */

@@ -9,17 +9,7 @@ import { type Reading, type ReadingContext, startPicking, startReading } from '.
 import type { Candidate, Complete, FitStatus, LineSource, Pasted, PickList } from './source.ts';
 import { createTypeAhead } from './type-ahead.ts';
 
-export interface LineHooks {
-  readonly complete?: Complete;
-  /** One row below the line; asked for with each `read`. */
-  readonly status?: () => FitStatus | undefined;
-  /** Ctrl+V: what the clipboard of the system holds. Never rejects. */
-  readonly paste?: (signal: AbortSignal) => Promise<Pasted>;
-  /** Takes pasted text that names files to attach; a notice if it did. Never rejects. */
-  readonly attach?: (text: string) => Promise<string | undefined>;
-}
-
-interface TerminalLinesOptions extends LineHooks {
+interface TerminalLinesOptions {
   readonly terminal: TerminalInput;
   readonly err: Out;
   readonly clock: Clock;
@@ -28,6 +18,13 @@ interface TerminalLinesOptions extends LineHooks {
   /** Ends a `read`, which then rejects with the signal's reason. */
   readonly signal: AbortSignal;
   readonly history: EntryHistory;
+  readonly complete?: Complete;
+  /** One row below the line; asked for with each `read`. */
+  readonly status?: () => FitStatus | undefined;
+  /** Ctrl+V: what the clipboard of the system holds. Never rejects. */
+  readonly paste?: (signal: AbortSignal) => Promise<Pasted>;
+  /** Takes pasted text that names files to attach; a notice if it did. Never rejects. */
+  readonly attach?: (text: string) => Promise<string | undefined>;
 }
 
 const HANGUP_MS = 100;

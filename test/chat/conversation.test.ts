@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createMemorySession } from '../../src/chat/memory-session.ts';
+import { createMemorySession } from '../../src/chat/conversation.ts';
 import type { Content } from '../../src/core/content.ts';
 import type { TurnRecord } from '../../src/core/history.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 
 const textContent = (role: Content['role'], text: string): Content => ({ role, parts: [{ text }] });
 
 async function talk(turns: number) {
-  const session = createMemorySession('id');
+  const session = createMemorySession(systemClock);
   for (let turn = 0; turn < turns; turn += 1) {
     await session.append({ kind: 'prompt', content: textContent('user', `p${turn}`) });
     await session.append({ kind: 'reply', content: textContent('model', `r${turn}`), usage: {}, model: 'm' });
