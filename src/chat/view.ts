@@ -59,6 +59,7 @@ export function createView({ io, env, clock }: App, options: ViewOptions): View 
   let output = makeSilenceable(io);
   const say = (text: string): Promise<void> => err.write(`${err.isTerminal ? stripControls(text) : text}\n`);
   const showNotice = async (text: string): Promise<void> => (isQuiet ? undefined : say(wrapText(text, view.columns)));
+  const { forgetShown, ...reports } = createReports(showNotice);
   const view: View = {
     get io() {
       return output.io;
@@ -76,15 +77,17 @@ export function createView({ io, env, clock }: App, options: ViewOptions): View 
     showNotice,
     fail: createStderr(err, { opening: '' }).error,
     async silence() {
+      // A turn that was left may go on for a while: nothing is shown with its events any more.
+      forgetShown();
       await output.silence();
       output = makeSilenceable(io);
     },
-    ...createReports(showNotice),
+    ...reports,
   };
   return view;
 }
 
-function createReports(showNotice: (text: string) => Promise<void>): Reports {
+function createReports(showNotice: (text: string) => Promise<void>): Reports & { forgetShown(): void } {
   const kept: string[] = [];
   let shown: ShowNotice | undefined;
   return {
@@ -99,13 +102,15 @@ function createReports(showNotice: (text: string) => Promise<void>): Reports {
       for (const message of kept.splice(0)) await showNotice(message);
     },
     async showWith(show, work) {
-      const before = shown;
       shown = show;
       try {
         return await work();
       } finally {
-        shown = before;
+        if (shown === show) shown = undefined;
       }
+    },
+    forgetShown() {
+      shown = undefined;
     },
   };
 }
