@@ -1,7 +1,6 @@
 import type { ApprovalMode } from '../approval/policy.ts';
 import type { App } from '../core/app.ts';
-import type { Run } from '../engine/run.ts';
-import type { RunSetup } from '../engine/setup.ts';
+import type { Run, RunChange } from '../engine/run.ts';
 import type { Attached } from './attached.ts';
 import type { Changes } from './changes.ts';
 import type { ChatConversation } from './conversation.ts';
@@ -41,7 +40,7 @@ export interface CustomCommands {
 }
 
 /** Shows what the run has to say about it. Throws AppError; then nothing changes. */
-export async function changeRun({ run, view }: Chat, wanted: Partial<RunSetup>): Promise<void> {
+export async function changeRun({ run, view }: Chat, wanted: RunChange): Promise<void> {
   await run.change(wanted);
   await view.showReports();
 }

@@ -96,6 +96,7 @@ function createReports(showNotice: (text: string) => Promise<void>): Reports & {
       // In a chat the line of the call says that it was denied.
       if (event.type === 'notice' && event.isDenial) return;
       if (shown !== undefined) void shown(event).catch(() => {});
+      else if (event.type === 'notice' && event.isUrgent) void showNotice(event.message);
       else if (event.type === 'notice') kept.push(event.message);
     },
     async showReports() {

@@ -50,9 +50,10 @@ export type TurnEvent =
   | { readonly type: 'file'; readonly file: AnswerFile }
   /**
    * A message to the user: on stderr in text, in `warnings` in the JSON formats. `isDenial`: a tool call was not run
-   * because nobody could be asked, or it failed to write a file; this is shown even with --quiet.
+   * because nobody could be asked, or it failed to write a file; this is shown even with --quiet. `isUrgent`: it says what
+   * the run waits for, or what a person has to do now.
    */
-  | { readonly type: 'notice'; readonly message: string; readonly isDenial?: true }
+  | { readonly type: 'notice'; readonly message: string; readonly isDenial?: true; readonly isUrgent?: true }
   | Ending;
 
 export type NoticeEvent = Extract<TurnEvent, { type: 'notice' | 'wait' }>;

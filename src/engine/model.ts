@@ -138,7 +138,8 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
           ...app,
           flag: options.auth,
           settings,
-          notify,
+          // It may say what a person has to do now.
+          notify: (message) => notify({ type: 'notice', message, isUrgent: true }),
           isRehearsal: options.dryRun ?? false,
         });
     const address = demo && { baseUrl: new URL(demo.url) };

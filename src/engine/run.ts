@@ -39,6 +39,25 @@ export interface RunFacts {
   readonly schema: AnswerFormat['schema'];
 }
 
+/** What may be different in the next turn. */
+export type RunChange = Partial<
+  Pick<
+    RunSetup,
+    | 'model'
+    | 'showThoughts'
+    | 'tools'
+    | 'namedTools'
+    | 'approvalMode'
+    | 'system'
+    | 'systemText'
+    | 'appendText'
+    | 'start'
+    | 'search'
+    | 'code'
+    | 'url'
+  >
+>;
+
 export interface Run {
   readonly facts: RunFacts;
   /** Aborts when the run must end. */
@@ -46,10 +65,13 @@ export interface Run {
   readonly budget: Budget | undefined;
   /** Stops the clock of the run until the returned function is called. */
   pause(): () => void;
-  /** A prompt, and all that follows from it. Begins once and ends once: with `end`, or with `failure`. Never throws. */
+  /**
+   * A prompt, and all that follows from it. Begins once and ends once: with `end`, or with `failure`. Never throws. Turns with
+   * tools do not overlap.
+   */
   turn(prompt: Content, options: TurnOptions): AsyncGenerator<TurnEvent, void>;
   /** Between two turns. Throws AppError; then nothing changes. */
-  change(setup: Partial<RunSetup>): Promise<void>;
+  change(patch: RunChange): Promise<void>;
   /** Starts the MCP servers again, as the settings are now. Throws AppError `config`; then nothing changes. */
   reloadServers(): Promise<void>;
   close(): Promise<void>;
@@ -109,9 +131,10 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
 
   const requireState = (): RunState => state as RunState;
 
-  const change = (patch: Partial<RunSetup>, notify: Notify): Promise<void> =>
+  const change = (patch: RunChange): Promise<void> =>
     runSerially(async () => {
       const before = requireState();
+      const notify = skipKnown(host.notify, before.said);
       // An instruction that is given now comes in place of the text of the last one.
       const replaced = 'system' in patch ? { systemText: undefined } : {};
       state = await openState({ ...before.setup, ...replaced, ...patch }, { parts, held, before, notify });
@@ -121,9 +144,8 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
   /** In the background: the next turn gets the tools that the servers have by then. */
   const watchServers = (): void =>
     held.servers?.watch((notices) => {
-      const notifyNew = skipKnown(host.notify, requireState().said);
-      for (const notice of notices) notifyNew(notice);
-      void change({}, notifyNew).catch(() => undefined);
+      for (const notice of notices) host.notify(notice);
+      void change({}).catch(() => undefined);
     });
 
   return {
@@ -141,7 +163,7 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
     budget,
     pause: deadline.pause,
     turn: (prompt, options) => takeTurn(prompt, options, { ...parts, ...held, ...requireState() }),
-    change: (patch) => change(patch, host.notify),
+    change,
     async reloadServers() {
       const before = held.servers?.current;
       try {
@@ -149,7 +171,7 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
       } finally {
         // Also if it failed half way: a tool whose server has ended must not be offered.
         if (held.servers?.current !== before) {
-          await change({}, () => {});
+          await change({});
           watchServers();
         }
       }

@@ -58,7 +58,8 @@ interface SetupContext {
   /** For all rows; absent if each job has its own. */
   readonly budget?: Budget;
   readonly onCall: (call: BilledCall) => void;
-  readonly onNotice: (message: string) => void;
+  /** An urgent one is for now: it says what a person has to do. */
+  readonly onNotice: (message: string, isUrgent?: boolean) => void;
   readonly signal: AbortSignal;
 }
 
@@ -151,11 +152,11 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
 }
 
 /** Rows have no tools, so there is nothing to ask. */
-function createBatchHost(onNotice: (message: string) => void): Host {
+function createBatchHost(onNotice: SetupContext['onNotice']): Host {
   return {
     notify(notice) {
       const event = toNoticeEvent(notice);
-      if (event.type === 'notice') onNotice(event.message);
+      if (event.type === 'notice') onNotice(event.message, event.isUrgent);
     },
     explainDenial: () => Promise.reject(new AppError('internal', 'a batch row has no tools')),
   };

@@ -56,12 +56,14 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   };
   const reported = new Set<string>();
   let line: ProgressLine | undefined;
+  const isQuiet = (options.quiet || options.json) ?? false;
   const early: string[] = [];
-  const onNotice = (message: string): void => {
+  const onNotice = (message: string, isUrgent = false): void => {
     if (reported.has(message) || reported.size >= MAX_NOTICES) return;
     reported.add(message);
-    if (line === undefined) early.push(message);
-    else line.notify(message);
+    if (line !== undefined) line.notify(message);
+    else if (isUrgent && !isQuiet) void app.io.err.write(`gmn: ${message}\n`);
+    else early.push(message);
   };
   const budget = await openLocalBudget(options, app);
   const setup = await openBatch(options, app, { prices, budget, onCall, onNotice, signal: app.signal });
@@ -80,7 +82,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
     try {
       line = openProgressLine(app.io.err, {
         clock: app.clock,
-        isQuiet: (options.quiet || options.json) ?? false,
+        isQuiet,
         state: () => ({ ...stats.state(), ...opened?.state() }),
       });
       early.forEach(line.notify);

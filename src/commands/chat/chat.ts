@@ -61,6 +61,8 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
   if (options.noMcp && options.allowedMcpServerNames !== undefined) {
     view.notify('--allowed-mcp-server-names has no effect with --no-mcp');
   }
+  const { mode, notices } = chooseMode(options, settings);
+  for (const notice of notices) view.notify(notice);
   const { conversation, kept } = await openChatConversation(options, app, view.notify);
   const host = createTerminalHost(app, {
     notify: view.notify,
@@ -70,8 +72,6 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
       return lines.withTerminal(work);
     },
   });
-  const { mode, notices } = chooseMode(options, settings);
-  for (const notice of notices) view.notify(notice);
   const setup = { ...toChatSetup(options, mode), kept, workspace: changes.workspace };
   const opened = await openRun(setup, app, host).catch(async (thrown) => {
     await conversation.session.close();

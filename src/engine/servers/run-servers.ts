@@ -42,7 +42,7 @@ export async function openRunServers(options: ServerOptions, context: ServersCon
       const settings = await loadSettings(app);
       const fresh = { ...context, app: { ...app, settings: async () => settings }, ignoresCache: true };
       // May throw, so call it while the current servers still run.
-      const reopen = await prepareServers(options, fresh);
+      const reopen = isAll ? await prepareServers(options, fresh) : () => openNamed(options, fresh);
       await close();
       lifetime = new AbortController();
       current = await reopen?.();
