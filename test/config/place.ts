@@ -1,20 +1,17 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 import { loadSettings } from '../../src/config/settings.ts';
 import type { App, Settings } from '../../src/core/app.ts';
 import type { Out } from '../../src/core/io.ts';
-
-export interface PlaceFiles {
-  readonly [path: string]: string | Uint8Array;
-}
+import { type Files, put } from '../support/temporary.ts';
 
 export interface Place {
   readonly root: string;
   readonly app: App;
   /** Writes files, given relative to the root: `home/…`, `work/…`, `etc/…`. */
-  write(files: PlaceFiles): void;
+  write(files: Files): void;
   path(name: string): string;
   /** The settings as a fresh run would see them. */
   settings(env?: Readonly<Record<string, string>>): Promise<Settings>;
@@ -25,16 +22,11 @@ export interface Place {
 const NOON = Date.UTC(2026, 10, 20, 12);
 
 /** A home, a working directory and a machine of their own, all in one temporary directory. */
-export function place(t: TestContext, files: PlaceFiles = {}, env: Readonly<Record<string, string>> = {}): Place {
+export function place(t: TestContext, files: Files = {}, env: Readonly<Record<string, string>> = {}): Place {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-config-')));
   t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const path = (name: string): string => join(root, name);
-  const write = (entries: PlaceFiles): void => {
-    for (const [name, content] of Object.entries(entries)) {
-      mkdirSync(dirname(path(name)), { recursive: true });
-      writeFileSync(path(name), content);
-    }
-  };
+  const write = (entries: Files): void => put(root, entries);
   for (const directory of ['home', 'work', 'etc']) mkdirSync(path(directory));
   write(files);
   const fullEnv = { GEMINI_CLI_SYSTEM_SETTINGS_PATH: path('etc/settings.json'), ...env };

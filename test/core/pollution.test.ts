@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseChunk } from '../../src/api/chunk.ts';
@@ -17,6 +16,7 @@ import { tryParseJobRecord } from '../../src/mcp/server/jobs/job.ts';
 import { parseMessage } from '../../src/mcp/wire/message.ts';
 import { tryParseOfficial } from '../../src/session/official.ts';
 import { defineTool, succeed } from '../../src/tools/define.ts';
+import { temporary } from '../support/temporary.ts';
 
 const echo = defineTool({
   name: 'echo',
@@ -68,10 +68,9 @@ const PAYLOADS = KEYS.flatMap((key) => [
   `{"jsonrpc":"2.0","id":1,"method":"x","params":{"${key}":${EVIL}},"status":"running","${key}":[${EVIL}]}`,
 ]);
 
-test.for(Object.keys(PLACES))('no key of an object’s making does anything in %s', async (name, t) => {
+test.for(Object.keys(PLACES))('no key of an object’s making does anything in %s', async (name) => {
   expect(PAYLOADS).toHaveLength(30);
-  const directory = mkdtempSync(join(tmpdir(), 'gmn-pollution-'));
-  t.onTestFinished(() => rmSync(directory, { recursive: true }));
+  const directory = temporary();
   const before = Reflect.ownKeys(Object.prototype);
   for (const payload of PAYLOADS) {
     const file = join(directory, 'x.json');

@@ -2,10 +2,11 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgentPrompt } from '../../src/engine/agent-prompt.ts';
-import { type PlaceFiles, place } from '../config/place.ts';
+import { place } from '../config/place.ts';
 import { fifo, posixTest } from '../support/posix.ts';
+import type { Files } from '../support/temporary.ts';
 
-const BRANCHES: readonly (readonly [what: string, files: PlaceFiles, branch: string | undefined])[] = [
+const BRANCHES: readonly (readonly [what: string, files: Files, branch: string | undefined])[] = [
   ['a repository', { 'work/.git/HEAD': 'ref: refs/heads/main\n' }, 'main'],
   ['a repository with carriage returns', { 'work/.git/HEAD': 'ref: refs/heads/a/b-1.x_y\r\n' }, 'a/b-1.x_y'],
   ['a repository above', { '.git/HEAD': 'ref: refs/heads/a/b\n' }, undefined],

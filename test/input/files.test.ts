@@ -2,7 +2,8 @@ import { mkdirSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fifo, posixTest } from '../support/posix.ts';
-import { contentOf, fakeStdin, folder } from './support.ts';
+import { temporary } from '../support/temporary.ts';
+import { contentOf, fakeStdin } from './support.ts';
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
 const PNG_PART = { inlineData: { mimeType: 'image/png', data: PNG.toString('base64') } };
@@ -24,24 +25,24 @@ const faultOf = (cwd: string, ...files: string[]) =>
       `${error.fault} ${error.exitCode}: ${error.message} | ${error.hint}`,
   );
 
-test('text files come under their paths, in the order given, before the prompt', async (t) => {
-  const cwd = folder(t, { 'a.txt': 'one\n', 'src/b.ts': 'two\r\n' });
+test('text files come under their paths, in the order given, before the prompt', async () => {
+  const cwd = temporary({ 'a.txt': 'one\n', 'src/b.ts': 'two\r\n' });
   expect(await textOf(cwd, 'src/b.ts', './a.txt')).toEqual({
     parts: [{ text: '=== src/b.ts ===\ntwo\r\n\n\n=== ./a.txt ===\none\n\n\ngo' }],
     notices: [],
   });
 });
 
-test('media is attached before the text, by content, whatever it is called', async (t) => {
-  const cwd = folder(t, { 'picture.txt': PNG, 'a.png': 'not a picture' });
+test('media is attached before the text, by content, whatever it is called', async () => {
+  const cwd = temporary({ 'picture.txt': PNG, 'a.png': 'not a picture' });
   expect(await textOf(cwd, 'a.png', 'picture.txt')).toEqual({
     parts: [PNG_PART, { text: '=== a.png ===\nnot a picture\n\ngo' }],
     notices: [],
   });
 });
 
-test('the same file is sent once, by whatever way it is named', async (t) => {
-  const cwd = folder(t, { 'd/a.txt': 'x' });
+test('the same file is sent once, by whatever way it is named', async () => {
+  const cwd = temporary({ 'd/a.txt': 'x' });
   symlinkSync('d/a.txt', join(cwd, 'link'));
   expect(await namesOf(cwd, 'd/a.txt', 'link', './d/../d/a.txt', 'd', '**/*.txt', join(cwd, 'd/a.txt'))).toEqual({
     names: ['d/a.txt'],
@@ -49,13 +50,13 @@ test('the same file is sent once, by whatever way it is named', async (t) => {
   });
 });
 
-test('a file outside the working directory, ignored or secret, is the choice of the user', async (t) => {
-  const cwd = folder(t, { '.gitignore': '*.log', 'a.log': 'x', '.env': 'KEY=1', 'sub/b': '' });
+test('a file outside the working directory, ignored or secret, is the choice of the user', async () => {
+  const cwd = temporary({ '.gitignore': '*.log', 'a.log': 'x', '.env': 'KEY=1', 'sub/b': '' });
   expect((await namesOf(join(cwd, 'sub'), '../a.log', '../.env')).names).toEqual(['../a.log', '../.env']);
 });
 
-test('a missing file is named, with what may have been meant', async (t) => {
-  const cwd = folder(t, { 'README.md': '', 'src/index.ts': '' });
+test('a missing file is named, with what may have been meant', async () => {
+  const cwd = temporary({ 'README.md': '', 'src/index.ts': '' });
   symlinkSync('nowhere', join(cwd, 'dangling'));
   expect(await faultOf(cwd, 'readme.dm')).toBe('usage 1: no such file: readme.dm | Did you mean README.md?');
   expect(await faultOf(cwd, 'src/idnex.ts')).toBe('usage 1: no such file: src/idnex.ts | Did you mean src/index.ts?');
@@ -72,20 +73,20 @@ test('a missing file is named, with what may have been meant', async (t) => {
   expect(await faultOf(cwd, '')).toBe('usage 1: -f was given an empty path | Name a file: -f <path>');
 });
 
-test('a missing file is found out before stdin is waited for', async (t) => {
+test('a missing file is found out before stdin is waited for', async () => {
   const { stdin, state } = fakeStdin('pipe');
-  await expect(contentOf({ cwd: folder(t), files: ['-', 'gone'], stdin })).rejects.toThrow('no such file: gone');
+  await expect(contentOf({ cwd: temporary(), files: ['-', 'gone'], stdin })).rejects.toThrow('no such file: gone');
   expect(state.opened).toBe(0);
 });
 
-test('an address is refused with the way around', async (t) => {
-  expect(await faultOf(folder(t), 'https://example.com/a')).toBe(
+test('an address is refused with the way around', async () => {
+  expect(await faultOf(temporary(), 'https://example.com/a')).toBe(
     `usage 1: -f does not fetch addresses yet: https://example.com/a | Fetch it yourself: curl -fsSL 'https://example.com/a' | gmn "…"`,
   );
 });
 
-posixTest('what cannot be sent is refused with its reason', async (t) => {
-  const cwd = folder(t, { 'a.out': '\x7fELF\0', 'latin.txt': Buffer.from('caf\xe9', 'latin1'), huge: '' });
+posixTest('what cannot be sent is refused with its reason', async () => {
+  const cwd = temporary({ 'a.out': '\x7fELF\0', 'latin.txt': Buffer.from('caf\xe9', 'latin1'), huge: '' });
   truncateSync(join(cwd, 'huge'), 2_000_000_000);
   fifo(join(cwd, 'fifo'));
   expect(await faultOf(cwd, 'a.out')).toMatch(
@@ -96,8 +97,8 @@ posixTest('what cannot be sent is refused with its reason', async (t) => {
   expect(await faultOf(cwd, 'fifo')).toMatch(/^usage 1: fifo is not a regular file \| /);
 });
 
-test('files that are too much together are refused, and the largest is named', async (t) => {
-  const cwd = folder(t, {
+test('files that are too much together are refused, and the largest is named', async () => {
+  const cwd = temporary({
     'a.txt': 'a'.repeat(9_000_000),
     'b.txt': 'b'.repeat(12_000_000),
     'c.png': Buffer.concat([PNG, Buffer.alloc(16e6)]),
@@ -108,8 +109,8 @@ test('files that are too much together are refused, and the largest is named', a
   expect(await faultOf(cwd, 'c.png')).toMatch(/the largest is c\.png \(16\.0 MB\)/);
 });
 
-test('a directory is its files, in order, without .git and what ignore files leave out', async (t) => {
-  const cwd = folder(t, {
+test('a directory is its files, in order, without .git and what ignore files leave out', async () => {
+  const cwd = temporary({
     '.git/config': '',
     '.gitignore': '*.log\n/build/\nnode_modules\n',
     '.geminiignore': 'private.md\n',
@@ -141,8 +142,8 @@ test('a directory is its files, in order, without .git and what ignore files lea
   expect((await namesOf(cwd, 'node_modules')).names).toEqual(['node_modules/p/index.js']);
 });
 
-test('no .gitignore lifts what a .geminiignore leaves out, in the same directory or below', async (t) => {
-  const cwd = folder(t, {
+test('no .gitignore lifts what a .geminiignore leaves out, in the same directory or below', async () => {
+  const cwd = temporary({
     '.git/HEAD': '',
     '.geminiignore': 'private.md\nhidden/\n*.draft\n!shared.draft\n',
     '.gitignore': '!private.md\n',
@@ -166,8 +167,8 @@ test('no .gitignore lifts what a .geminiignore leaves out, in the same directory
   expect(notices.filter((notice) => notice.endsWith('is left out by an ignore file (-f attaches it)')).length).toBe(5);
 });
 
-posixTest('what a directory cannot or should not send is skipped, with a notice', async (t) => {
-  const cwd = folder(t, {
+posixTest('what a directory cannot or should not send is skipped, with a notice', async () => {
+  const cwd = temporary({
     'd/a.txt': 'x',
     'd/p.png': PNG,
     'd/a.o': '\0',
@@ -191,22 +192,22 @@ posixTest('what a directory cannot or should not send is skipped, with a notice'
   });
 });
 
-test('a link to a directory is followed when it is named', async (t) => {
-  const cwd = folder(t, { 'real/a.txt': '' });
+test('a link to a directory is followed when it is named', async () => {
+  const cwd = temporary({ 'real/a.txt': '' });
   symlinkSync('real', join(cwd, 'link'));
   expect((await namesOf(cwd, 'link')).names).toEqual(['link/a.txt']);
 });
 
-test('an empty directory is an error, and so is one with too many files', async (t) => {
+test('an empty directory is an error, and so is one with too many files', async () => {
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`many/${index}.txt`, '']));
-  const cwd = folder(t, many);
+  const cwd = temporary(many);
   mkdirSync(join(cwd, 'empty'));
   expect(await faultOf(cwd, 'empty')).toMatch(/^usage 1: no files to send in empty \| /);
   expect(await faultOf(cwd, 'many')).toMatch(/^usage 1: more than 1000 files in many \| /);
 });
 
-test('a glob is expanded in order, ignore files honoured', async (t) => {
-  const cwd = folder(t, {
+test('a glob is expanded in order, ignore files honoured', async () => {
+  const cwd = temporary({
     '.gitignore': 'gen',
     'src/b.ts': '',
     'src/a.ts': '',
@@ -234,8 +235,8 @@ test('a glob is expanded in order, ignore files honoured', async (t) => {
   expect(await faultOf(cwd, 'nowhere/*.py')).toMatch(/^usage 1: no file matches nowhere\/\*\.py \| /);
 });
 
-test('names that begin with a dot are found only by patterns that do, too', async (t) => {
-  const cwd = folder(t, { 'a.md': 'a', '.b.md': 'b', '.d/c.md': 'c', 'e/.f/g.md': 'g', 'e/.h.md': 'h' });
+test('names that begin with a dot are found only by patterns that do, too', async () => {
+  const cwd = temporary({ 'a.md': 'a', '.b.md': 'b', '.d/c.md': 'c', 'e/.f/g.md': 'g', 'e/.h.md': 'h' });
   expect((await namesOf(cwd, '*.md')).names).toEqual(['a.md']);
   expect((await namesOf(cwd, '**/*.md')).names).toEqual(['a.md']);
   expect((await namesOf(cwd, '.*.md')).names).toEqual(['.b.md']);
@@ -245,17 +246,17 @@ test('names that begin with a dot are found only by patterns that do, too', asyn
   expect(await faultOf(cwd, 'e/**')).toMatch(/^usage 1: no file matches e/);
 });
 
-test('an ignore file that cannot be read is an error, not skipped', async (t) => {
-  const cwd = folder(t, { 'd/.gitignore': '*x\n'.repeat(3000), 'd/a.txt': 'a' });
+test('an ignore file that cannot be read is an error, not skipped', async () => {
+  const cwd = temporary({ 'd/.gitignore': '*x\n'.repeat(3000), 'd/a.txt': 'a' });
   expect(await faultOf(cwd, 'd')).toMatch(/^usage 1: the ignore files of .* cannot be read, or have too much in them/);
 });
 
-test('a file whose name is a glob is that file', async (t) => {
-  const cwd = folder(t, { '[a].txt': 'x', 'a.txt': 'y' });
+test('a file whose name is a glob is that file', async () => {
+  const cwd = temporary({ '[a].txt': 'x', 'a.txt': 'y' });
   expect((await namesOf(cwd, '[a].txt')).names).toEqual(['[a].txt']);
 });
 
-test('a name with a line end cannot pretend to be another file', async (t) => {
-  const cwd = folder(t, { 'a\n=== b': 'x' });
+test('a name with a line end cannot pretend to be another file', async () => {
+  const cwd = temporary({ 'a\n=== b': 'x' });
   expect((await namesOf(cwd, '.')).names).toEqual(['a?=== b']);
 });

@@ -2,15 +2,16 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fifo, posixTest } from '../support/posix.ts';
-import { contentOf, folder } from './support.ts';
+import { temporary } from '../support/temporary.ts';
+import { contentOf } from './support.ts';
 
 const sendMentions = async (cwd: string, prompt: string, over: object = {}) => {
   const { content, notices } = await contentOf({ cwd, prompt, ...over });
   return { parts: content.parts, notices };
 };
 
-test('a mentioned file is attached with a notice; the prompt stays as typed', async (t) => {
-  const cwd = folder(t, { 'src/a.ts': 'x'.repeat(3100), 'my notes.txt': 'n' });
+test('a mentioned file is attached with a notice; the prompt stays as typed', async () => {
+  const cwd = temporary({ 'src/a.ts': 'x'.repeat(3100), 'my notes.txt': 'n' });
   expect(await sendMentions(cwd, 'compare @src/a.ts, (@"my notes.txt") and @my\\ notes.txt')).toEqual({
     parts: [
       {
@@ -21,24 +22,24 @@ test('a mentioned file is attached with a notice; the prompt stays as typed', as
   });
 });
 
-test('mentioned media is attached', async (t) => {
+test('mentioned media is attached', async () => {
   const png = Buffer.from('\x89PNG\r\n\x1a\n\0', 'latin1');
-  expect(await sendMentions(folder(t, { 'a.png': png }), 'what is @a.png?')).toEqual({
+  expect(await sendMentions(temporary({ 'a.png': png }), 'what is @a.png?')).toEqual({
     parts: [{ inlineData: { mimeType: 'image/png', data: png.toString('base64') } }, { text: 'what is @a.png?' }],
     notices: ['+ a.png (PNG, 9 B)'],
   });
 });
 
-test('a mentioned directory is its files', async (t) => {
-  const cwd = folder(t, { '.gitignore': '*.log', 'd/a': '1', 'd/b': '22', 'd/c.log': '' });
+test('a mentioned directory is its files', async () => {
+  const cwd = temporary({ '.gitignore': '*.log', 'd/a': '1', 'd/b': '22', 'd/c.log': '' });
   expect(await sendMentions(cwd, '@d')).toEqual({
     parts: [{ text: '=== d/a ===\n1\n\n=== d/b ===\n22\n\n@d' }],
     notices: ['+ d (2 files, 3 B)'],
   });
 });
 
-test('an unknown resource stays text, with a notice; other words with a colon get none', async (t) => {
-  const cwd = folder(t);
+test('an unknown resource stays text, with a notice; other words with a colon get none', async () => {
+  const cwd = temporary();
   const words = 'see @notes://1, @notes:memo://2 and @https://x.org/y @a:b @me:// @x@y.org:8080 @std::io';
   const parts = [{ text: words }];
   const without = (server: string): string =>
@@ -57,30 +58,30 @@ test('an unknown resource stays text, with a notice; other words with a colon ge
   });
 });
 
-test('a file given with -f is not attached again', async (t) => {
-  const cwd = folder(t, { a: 'x' });
+test('a file given with -f is not attached again', async () => {
+  const cwd = temporary({ a: 'x' });
   expect(await sendMentions(cwd, 'see @a', { files: ['a'] })).toEqual({
     parts: [{ text: '=== a ===\nx\n\nsee @a' }],
     notices: [],
   });
 });
 
-test('what stands for nothing is text, without a word', async (t) => {
-  const cwd = folder(t, { a: 'x', file: '' });
+test('what stands for nothing is text, without a word', async () => {
+  const cwd = temporary({ a: 'x', file: '' });
   symlinkSync('loop', join(cwd, 'loop'));
   const prompt = `me@a.com @handle @types/node @docs:a @ @file/x @loop @${'n'.repeat(300)} "@a"`;
   expect(await sendMentions(cwd, prompt)).toEqual({ parts: [{ text: prompt }], notices: [] });
 });
 
-test('the search for a file of that name ends with the run', async (t) => {
+test('the search for a file of that name ends with the run', async () => {
   const controller = new AbortController();
   const readResource = async () => controller.abort(new Error('ended'));
   const over = { readResource, signal: controller.signal };
-  await expect(sendMentions(folder(t, { 'src/main.ts': '' }), '@main.ts', over)).rejects.toThrow('ended');
+  await expect(sendMentions(temporary({ 'src/main.ts': '' }), '@main.ts', over)).rejects.toThrow('ended');
 });
 
-test('what looks like a path but is no file stays text, with a notice that names the nearest file', async (t) => {
-  const cwd = folder(t, { 'src/main.ts': 'x', 'README.md': '' });
+test('what looks like a path but is no file stays text, with a notice that names the nearest file', async () => {
+  const cwd = temporary({ 'src/main.ts': 'x', 'README.md': '' });
   const prompt =
     'see @src/mian.ts, @scr/main.ts @READNE.md (@notes.txt) @main.ts @./zzz @../x.md @app.get @example.com';
   expect(await sendMentions(cwd, prompt)).toEqual({
@@ -97,21 +98,21 @@ test('what looks like a path but is no file stays text, with a notice that names
   });
 });
 
-test('an escaped mention loses its backslash and nothing else', async (t) => {
-  const cwd = folder(t, { a: 'x' });
+test('an escaped mention loses its backslash and nothing else', async () => {
+  const cwd = temporary({ a: 'x' });
   expect(await sendMentions(cwd, '\\@a b\\@a \\n')).toEqual({ parts: [{ text: '@a b\\@a \\n' }], notices: [] });
 });
 
-test('with mentions off the prompt is sent as it is', async (t) => {
-  const cwd = folder(t, { a: 'x' });
+test('with mentions off the prompt is sent as it is', async () => {
+  const cwd = temporary({ a: 'x' });
   expect(await sendMentions(cwd, '\\@a @a', { allowsMentions: false })).toEqual({
     parts: [{ text: '\\@a @a' }],
     notices: [],
   });
 });
 
-test('nothing outside the working directory is attached, by whatever way', async (t) => {
-  const root = folder(t, { 'outside.txt': 'secret', 'w/a': '', 'outdir/b': 'secret', 'workspace2/c': 'secret' });
+test('nothing outside the working directory is attached, by whatever way', async () => {
+  const root = temporary({ 'outside.txt': 'secret', 'w/a': '', 'outdir/b': 'secret', 'workspace2/c': 'secret' });
   const cwd = join(root, 'w');
   symlinkSync('../outside.txt', join(cwd, 'link'));
   symlinkSync('../outdir', join(cwd, 'dir'));
@@ -123,14 +124,14 @@ test('nothing outside the working directory is attached, by whatever way', async
   );
 });
 
-test('a working directory that is reached through a link is still one', async (t) => {
-  const root = folder(t, { 'real/a': 'x' });
+test('a working directory that is reached through a link is still one', async () => {
+  const root = temporary({ 'real/a': 'x' });
   symlinkSync('real', join(root, 'link'));
   expect((await sendMentions(join(root, 'link'), '@a')).notices).toEqual(['+ a (1 B)']);
 });
 
-posixTest('what is ignored, secret or no file stays text, with a notice', async (t) => {
-  const cwd = folder(t, {
+posixTest('what is ignored, secret or no file stays text, with a notice', async () => {
+  const cwd = temporary({
     '.git/config': '',
     '.gitignore': 'dist\n*.log',
     'dist/a.js': '',
@@ -165,8 +166,8 @@ posixTest('what is ignored, secret or no file stays text, with a notice', async 
   });
 });
 
-test('a mentioned directory without files gets a notice, and one that is attached already gets none', async (t) => {
-  const cwd = folder(t, { 'd/a': '1' });
+test('a mentioned directory without files gets a notice, and one that is attached already gets none', async () => {
+  const cwd = temporary({ 'd/a': '1' });
   mkdirSync(join(cwd, 'empty'));
   expect(await sendMentions(cwd, '@empty @d @d @d/a')).toEqual({
     parts: [{ text: '=== d/a ===\n1\n\n@empty @d @d @d/a' }],
@@ -174,8 +175,8 @@ test('a mentioned directory without files gets a notice, and one that is attache
   });
 });
 
-test('inside an ignored directory, what is above it does not count', async (t) => {
-  const root = folder(t, {
+test('inside an ignored directory, what is above it does not count', async () => {
+  const root = temporary({
     '.git/config': '',
     '.gitignore': 'scratch\n*.md',
     'scratch/.gitignore': '*.log',

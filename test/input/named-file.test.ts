@@ -8,7 +8,7 @@ import { isSensitivePath } from '../../src/core/text/secrets.ts';
 import { findNamedFile } from '../../src/input/named-file.ts';
 import { FUZZ_TIMEOUT, fuzz } from '../support/fuzz.ts';
 import { posixTest } from '../support/posix.ts';
-import { folder } from './support.ts';
+import { temporary } from '../support/temporary.ts';
 
 const name = fc.constantFrom('a', '.env', '.aws');
 const steps = fc.array(name, { minLength: 1, maxLength: 2 });
@@ -67,8 +67,8 @@ function refusal(thrown: unknown): undefined {
   throw thrown;
 }
 
-posixTest('a link above the working directory or the home directory did not come with a folder', async (t) => {
-  const root = folder(t, { 'real/work/.env': 'x', 'real/home/.aws/config': 'x' });
+posixTest('a link above the working directory or the home directory did not come with a folder', async () => {
+  const root = temporary({ 'real/work/.env': 'x', 'real/home/.aws/config': 'x' });
   symlinkSync('real', join(root, 'link'));
   const context = { cwd: join(root, 'link/work'), env: { HOME: join(root, 'link/home') } };
   const real = join(root, 'real/work/.env');

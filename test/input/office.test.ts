@@ -1,9 +1,10 @@
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, type TestContext, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createBucketAttachment } from '../../src/input/large-file.ts';
 import { ole, zip } from '../support/office.ts';
-import { contentOf, fakeStdin, folder } from './support.ts';
+import { temporary } from '../support/temporary.ts';
+import { contentOf, fakeStdin } from './support.ts';
 
 const DOCX = zip('[Content_Types].xml', 'word/document.xml');
 const DOCX_TYPE = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
@@ -13,8 +14,8 @@ const PART = { inlineData: { mimeType: DOCX_TYPE, data: DOCX.toString('base64') 
 const REFUSAL = { fault: 'usage', exitCode: 1, hint: expect.stringContaining('-m model-2') };
 
 /** All ways to name one Office file. */
-const ways = (t: TestContext) => {
-  const cwd = folder(t, { 'report.docx': DOCX });
+const ways = () => {
+  const cwd = temporary({ 'report.docx': DOCX });
   return {
     'report.docx': [
       { cwd, files: ['report.docx'] },
@@ -28,20 +29,20 @@ const ways = (t: TestContext) => {
   };
 };
 
-test('an Office file is attached with its type to a model that may read it', async (t) => {
-  for (const input of Object.values(ways(t)).flat()) {
+test('an Office file is attached with its type to a model that may read it', async () => {
+  for (const input of Object.values(ways()).flat()) {
     const { content } = await contentOf({ ...input, prompt: 'go', fileSupport: READS });
     expect(content.parts).toEqual([PART, { text: 'go' }]);
   }
-  const { cwd } = ways(t).stdin[0] as { cwd: string };
+  const { cwd } = ways().stdin[0] as { cwd: string };
   expect(await contentOf({ cwd, prompt: 'see @report.docx', fileSupport: READS })).toMatchObject({
     content: { parts: [PART, { text: 'see @report.docx' }] },
     notices: [expect.stringMatching(/^\+ report\.docx \(/)],
   });
 });
 
-test('for a model that does not read it, the error names one that does', async (t) => {
-  for (const [name, inputs] of Object.entries(ways(t))) {
+test('for a model that does not read it, the error names one that does', async () => {
+  for (const [name, inputs] of Object.entries(ways())) {
     for (const input of inputs) {
       await expect(contentOf({ ...input, prompt: 'go', fileSupport: LACKS })).rejects.toMatchObject({
         ...REFUSAL,
@@ -55,8 +56,8 @@ test('for a model that does not read it, the error names one that does', async (
   ).rejects.toMatchObject(REFUSAL);
 });
 
-test('a directory and a mention leave it out, and say which model reads it', async (t) => {
-  const cwd = folder(t, { 'd/a.txt': 'A', 'd/b.xls': ole(), 'd/c.docx': DOCX, 'd/d.bin': '\0' });
+test('a directory and a mention leave it out, and say which model reads it', async () => {
+  const cwd = temporary({ 'd/a.txt': 'A', 'd/b.xls': ole(), 'd/c.docx': DOCX, 'd/d.bin': '\0' });
   const { content, notices } = await contentOf({ cwd, prompt: 'go', files: ['d'], fileSupport: LACKS });
   expect(content.parts).toEqual([{ text: '=== d/a.txt ===\nA\n\ngo' }]);
   expect(notices).toEqual([
@@ -68,14 +69,14 @@ test('a directory and a mention leave it out, and say which model reads it', asy
   ]);
 });
 
-test('--mime-type says what it is, and the service decides', async (t) => {
-  const cwd = folder(t, { 'report.docx': DOCX });
+test('--mime-type says what it is, and the service decides', async () => {
+  const cwd = temporary({ 'report.docx': DOCX });
   const otherAttachments = { attach: ['report.docx'], mimeType: DOCX_TYPE };
   expect((await contentOf({ cwd, otherAttachments, fileSupport: LACKS })).content.parts).toEqual([PART]);
 });
 
-test('one that is too large for a request is uploaded, or refused, like any other', async (t) => {
-  const cwd = folder(t, { 'report.docx': DOCX });
+test('one that is too large for a request is uploaded, or refused, like any other', async () => {
+  const cwd = temporary({ 'report.docx': DOCX });
   truncateSync(join(cwd, 'report.docx'), 21_000_000);
   const input = { cwd, prompt: 'go', files: ['report.docx'] };
   const uploads = { hasUploads: true };

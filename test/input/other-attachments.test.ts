@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { contentOf, fakeStdin, folder } from './support.ts';
+import { temporary } from '../support/temporary.ts';
+import { contentOf, fakeStdin } from './support.ts';
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex');
 const stdin = (content: string | Uint8Array) => ({ stdin: fakeStdin('pipe', [Buffer.from(content)]).stdin });
@@ -8,8 +9,8 @@ const media = (mimeType: string, content: string | Uint8Array) => ({
   inlineData: { mimeType, data: Buffer.from(content).toString('base64') },
 });
 
-test('-a sends a file as it is, text too, after those of -f', async (t) => {
-  const cwd = folder(t, { 'a.csv': 'a,b', b: 'B', 'c.png': PNG });
+test('-a sends a file as it is, text too, after those of -f', async () => {
+  const cwd = temporary({ 'a.csv': 'a,b', b: 'B', 'c.png': PNG });
   expect(await parts({ cwd, prompt: 'P', files: ['b'], otherAttachments: { attach: ['a.csv'] } })).toEqual([
     media('text/csv', 'a,b'),
     { text: '=== b ===\nB\n\nP' },
@@ -34,8 +35,8 @@ test('-a - sends stdin as it is, and --mime-type says what it is', async () => {
   ]);
 });
 
-test('--mime-type makes media of -f - and of what is neither text nor known', async (t) => {
-  const cwd = folder(t, { 'a.bin': 'a\0b' });
+test('--mime-type makes media of -f - and of what is neither text nor known', async () => {
+  const cwd = temporary({ 'a.bin': 'a\0b' });
   const otherAttachments = { attach: [], mimeType: 'text/csv' };
   expect(await parts({ cwd, files: ['-'], otherAttachments, ...stdin('a,b') })).toEqual([media('text/csv', 'a,b')]);
   expect(await parts({ cwd, otherAttachments: { attach: ['a.bin'], mimeType: 'audio/l16' } })).toEqual([
@@ -55,7 +56,7 @@ test.for([
   ['nothing.txt', 'no such file: nothing.txt'],
   ['dir', '-a takes files, and dir is a directory'],
   ['a.bin', 'the media type of a.bin is not known'],
-])('-a %s is refused', async ([name = '', message], t) => {
-  const cwd = folder(t, { 'a.bin': 'a\0b', 'dir/x': '' });
+])('-a %s is refused', async ([name = '', message]) => {
+  const cwd = temporary({ 'a.bin': 'a\0b', 'dir/x': '' });
   await expect(parts({ cwd, otherAttachments: { attach: [name] } })).rejects.toMatchObject({ fault: 'usage', message });
 });

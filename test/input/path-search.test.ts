@@ -1,25 +1,19 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { expect, type TestContext, test } from 'vitest';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
 import { createPathSearch } from '../../src/input/path-search.ts';
+import { temporary } from '../support/temporary.ts';
 
-function tree(t: TestContext, files: readonly string[]): string {
-  const root = mkdtempSync(join(tmpdir(), 'gmn-paths-'));
-  t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  for (const file of files) {
-    mkdirSync(dirname(join(root, file)), { recursive: true });
-    writeFileSync(join(root, file), file === '.gitignore' ? 'dist\n*.log\n' : 'x');
-  }
-  return root;
+function tree(...files: readonly string[]): string {
+  return temporary(Object.fromEntries(files.map((file) => [file, file === '.gitignore' ? 'dist\n*.log\n' : 'x'])));
 }
 
 function found(cwd: string, typed: string, most = 20, maxEntries?: number): Promise<readonly string[]> {
   return createPathSearch(maxEntries)(typed, { cwd, most });
 }
 
-test('what begins so comes first, then names that do, then paths that have it in them, then its letters in order', async (t) => {
-  const cwd = tree(t, ['src/main.ts', 'src/other/main.ts', 'main.md', 'docs/domain.md', 'm/a/i/n.txt', 'zzz.txt']);
+test('what begins so comes first, then names that do, then paths that have it in them, then its letters in order', async () => {
+  const cwd = tree('src/main.ts', 'src/other/main.ts', 'main.md', 'docs/domain.md', 'm/a/i/n.txt', 'zzz.txt');
   expect(await found(cwd, 'main')).toEqual([
     'main.md',
     'src/main.ts',
@@ -30,15 +24,15 @@ test('what begins so comes first, then names that do, then paths that have it in
   expect(await found(cwd, 'src/')).toEqual(['src/other/', 'src/main.ts', 'src/other/main.ts']);
 });
 
-test('what is ignored, secret or a link is left out; a space needs quotes', async (t) => {
-  const cwd = tree(t, ['.gitignore', 'dist/a.txt', 'b.log', '.env', 'a b.txt', '.git/config', 'a.txt']);
+test('what is ignored, secret or a link is left out; a space needs quotes', async () => {
+  const cwd = tree('.gitignore', 'dist/a.txt', 'b.log', '.env', 'a b.txt', '.git/config', 'a.txt');
   symlinkSync('a.txt', join(cwd, 'alias.txt'));
   expect(await found(cwd, '')).toEqual(['a.txt', '"a b.txt"', '.gitignore']);
   expect(await found(cwd, '', 1)).toEqual(['a.txt']);
 });
 
-test('a directory that was typed is looked into, whatever else there is; none outside, ignored or secret', async (t) => {
-  const cwd = tree(t, ['a/f.txt', 'z/deep/wanted.txt', '.gitignore', 'dist/a.txt', '.ssh/id_rsa', '.git/config']);
+test('a directory that was typed is looked into, whatever else there is; none outside, ignored or secret', async () => {
+  const cwd = tree('a/f.txt', 'z/deep/wanted.txt', '.gitignore', 'dist/a.txt', '.ssh/id_rsa', '.git/config');
   for (let index = 0; index < 60; index += 1) writeFileSync(join(cwd, 'a', `f${index}`), '');
   symlinkSync('z', join(cwd, 'link'));
   expect(await found(cwd, 'wanted', 20, 50)).toEqual([]);
@@ -50,8 +44,8 @@ test('a directory that was typed is looked into, whatever else there is; none ou
   );
 });
 
-test('letters that follow are found in the same walk; a word that begins again sees new files', async (t) => {
-  const cwd = tree(t, ['near.txt']);
+test('letters that follow are found in the same walk; a word that begins again sees new files', async () => {
+  const cwd = tree('near.txt');
   const search = createPathSearch();
   const query = { cwd, most: 20 };
   expect(await search('', query)).toEqual(['near.txt']);

@@ -2,7 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { contentOf, fakeStdin, folder } from './support.ts';
+import { temporary } from '../support/temporary.ts';
+import { contentOf, fakeStdin } from './support.ts';
 
 const stdin = (content: string | Uint8Array) => ({ stdin: fakeStdin('pipe', [Buffer.from(content)]).stdin });
 const parts = async (input: Parameters<typeof contentOf>[0]) => (await contentOf(input)).content.parts;
@@ -14,8 +15,8 @@ test('a prompt by itself is one text', async () => {
   });
 });
 
-test('files, stdin and prompt come in this order, a blank line between', async (t) => {
-  const cwd = folder(t, { 'a.txt': 'A', b: 'B' });
+test('files, stdin and prompt come in this order, a blank line between', async () => {
+  const cwd = temporary({ 'a.txt': 'A', b: 'B' });
   expect(await parts({ cwd, prompt: 'P @b', files: ['a.txt'], ...stdin('S') })).toEqual([
     { text: '=== a.txt ===\nA\n\n=== b ===\nB\n\nS\n\nP @b' },
   ]);
@@ -44,8 +45,8 @@ test('with --no-stdin it is not read', async () => {
   expect(await parts({ cwd: '/', prompt: 'P', stdinMode: 'never', ...stdin('S') })).toEqual([{ text: 'P' }]);
 });
 
-test('-f - puts stdin among the files, once', async (t) => {
-  const cwd = folder(t, { a: 'A', b: 'B' });
+test('-f - puts stdin among the files, once', async () => {
+  const cwd = temporary({ a: 'A', b: 'B' });
   expect(await parts({ cwd, prompt: 'P', files: ['a', '-', 'b', '-'], ...stdin('S') })).toEqual([
     { text: '=== a ===\nA\n\n=== stdin ===\nS\n\n=== b ===\nB\n\nP' },
   ]);
@@ -55,8 +56,8 @@ test('-f - puts stdin among the files, once', async (t) => {
   });
 });
 
-test('a file alone is something to send', async (t) => {
-  expect(await parts({ cwd: folder(t, { a: 'A' }), files: ['a'] })).toEqual([{ text: '=== a ===\nA' }]);
+test('a file alone is something to send', async () => {
+  expect(await parts({ cwd: temporary({ a: 'A' }), files: ['a'] })).toEqual([{ text: '=== a ===\nA' }]);
 });
 
 test.each([
@@ -97,8 +98,8 @@ test('UTF-16 on stdin is decoded', async () => {
   expect(await parts({ cwd: '/', ...stdin(Buffer.from('\ufeffhé\r\n', 'utf16le')) })).toEqual([{ text: 'hé\r\n' }]);
 });
 
-test('stdin and files that are too much together are refused', async (t) => {
-  const cwd = folder(t, { 'big.txt': 'b'.repeat(11_000_000) });
+test('stdin and files that are too much together are refused', async () => {
+  const cwd = temporary({ 'big.txt': 'b'.repeat(11_000_000) });
   await expect(parts({ cwd, prompt: 'P', files: ['big.txt'], ...stdin('s'.repeat(10_000_000)) })).rejects.toMatchObject(
     {
       fault: 'usage',

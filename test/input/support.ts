@@ -1,27 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import type { TestContext } from 'vitest';
 import type { Content } from '../../src/core/content.ts';
 import { type Notify, type TurnEvent, toNoticeEvent } from '../../src/core/event.ts';
 import type { Clock } from '../../src/core/io.ts';
 import { buildPromptContent } from '../../src/input/prompt.ts';
 import type { PromptInput } from '../../src/input/prompt-input.ts';
 import type { Stdin, StdinKind } from '../../src/platform/terminal/stdin.ts';
-
-/** A temporary directory, free of links, with these files. */
-export function folder(t: TestContext, files: Readonly<Record<string, string | Uint8Array>> = {}): string {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-input-')));
-  t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, name)), { recursive: true });
-    writeFileSync(join(root, name), content);
-  }
-  return root;
-}
 
 /** A stdin of that kind which gives these chunks, then ends. Records whether it was let go. */
 export function fakeStdin(kind: StdinKind, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array> = []) {

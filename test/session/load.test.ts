@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { createBlobStore } from '../../src/platform/files/blobs.ts';
 import { checkVersion, type LoadedSession, loadSession, toTurnRecord } from '../../src/session/load.ts';
-import { temporary } from './support.ts';
+import { temporary } from '../support/temporary.ts';
 
 const ID = 'aaaaaaaa-1111-4111-8111-111111111111';
 const NAME = `20260501T120000Z-${ID}.jsonl`;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createSession } from '../../src/session/open-session.ts';
 import type { SessionWriter } from '../../src/session/session-file.ts';
+import { temporary } from '../support/temporary.ts';
 import {
   contentsOf,
   files,
@@ -17,7 +18,6 @@ import {
   START,
   saved,
   talk,
-  temporary,
 } from './support.ts';
 
 test('a fork continues a copy under a name of its own, and the session stays as it was', async () => {

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TurnRecord } from '../../src/core/history.ts';
 import { FUZZ_TIMEOUT, fuzz } from '../support/fuzz.ts';
-import { anyRecord, onlyFile, place, prompt, reply, temporary } from './support.ts';
+import { temporary } from '../support/temporary.ts';
+import { anyRecord, onlyFile, place, prompt, reply } from './support.ts';
 
 async function recordsOf(home: string, id: string): Promise<readonly TurnRecord[]> {
   const { store } = place(home);

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { acquireLock } from '../../src/platform/files/lock.ts';
 import { posixTest } from '../support/posix.ts';
-import { files, intrude, onlyFile, picture, place, reply, START, saved, talk, temporary } from './support.ts';
+import { temporary } from '../support/temporary.ts';
+import { files, intrude, onlyFile, picture, place, reply, START, saved, talk } from './support.ts';
 
 const YEAR_MS = 365 * 86_400_000;
 const { signal } = new AbortController();

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fuzz } from '../support/fuzz.ts';
-import { files, place, prompt, reply, saved, talk, temporary } from './support.ts';
+import { temporary } from '../support/temporary.ts';
+import { files, place, prompt, reply, saved, talk } from './support.ts';
 
 test('a name is for one session, whoever gives it', async () => {
   const { store } = place();

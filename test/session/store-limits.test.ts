@@ -6,7 +6,8 @@ import { buildSync } from 'esbuild';
 import { expect, test } from 'vitest';
 import { isLong } from '../support/fuzz.ts';
 import { posixTest } from '../support/posix.ts';
-import { contentsOf, files, onlyFile, place, prompt, reply, START, saved, talk, temporary } from './support.ts';
+import { temporary } from '../support/temporary.ts';
+import { contentsOf, files, onlyFile, place, prompt, reply, START, saved, talk } from './support.ts';
 
 /** A program of its own that talks to a session of a home until the disk there is full, and then some. */
 const FULL = `

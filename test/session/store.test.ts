@@ -2,19 +2,8 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { posixTest } from '../support/posix.ts';
-import {
-  contentsOf,
-  files,
-  linesOf,
-  onlyFile,
-  place,
-  prompt,
-  reply,
-  START,
-  saved,
-  talk,
-  temporary,
-} from './support.ts';
+import { temporary } from '../support/temporary.ts';
+import { contentsOf, files, linesOf, onlyFile, place, prompt, reply, START, saved, talk } from './support.ts';
 
 test('a session is a file of lines: a header, then every record with what a list needs', async () => {
   const { home, store, time } = place(temporary(), { newId: () => '11111111-2222-4333-8444-555555555555' });

@@ -1,23 +1,15 @@
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { onTestFinished } from 'vitest';
 import type { Part, StoredContent } from '../../src/core/content.ts';
 import type { TurnRecord } from '../../src/core/history.ts';
 import type { Clock } from '../../src/core/io.ts';
 import type { Session, SessionStore } from '../../src/core/session.ts';
 import { type LocalStore, type StoreOptions, sessionStore } from '../../src/session/store.ts';
 import { parseLines } from '../support/gmn.ts';
+import { temporary } from '../support/temporary.ts';
 
 export const START = Date.UTC(2026, 4, 1, 12);
-
-/** A new home directory, gone when the test is over. */
-export function temporary(): string {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-session-')));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
 
 export interface Place {
   readonly home: string;

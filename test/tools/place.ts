@@ -1,18 +1,6 @@
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { chmodSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
 import type { Env } from '../../src/core/io.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool, ToolResult } from '../../src/core/tool.ts';
@@ -24,28 +12,14 @@ import {
   type Workspace,
   type WorkspaceOptions,
 } from '../../src/tools/workspace/workspace.ts';
+import { type Files, put, temporary } from '../support/temporary.ts';
 
-export type Files = Readonly<Record<string, string | Uint8Array>>;
+export { type Files, put, temporary };
 
 /** Never aborted. */
 export const CALM = new AbortController().signal;
 
 export const NO_JOURNAL: Journal = { record: async () => {} };
-
-/** A new directory, gone when the test is over. */
-export function temporary(files: Files = {}): string {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-tools-')));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  put(path, files);
-  return path;
-}
-
-export function put(root: string, files: Files): void {
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, name)), { recursive: true });
-    writeFileSync(join(root, name), content);
-  }
-}
 
 export interface PlaceOptions extends Partial<WorkspaceOptions> {
   readonly env?: Env;

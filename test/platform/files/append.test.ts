@@ -1,17 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, type TestContext, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createAppendFile, openAppendFile } from '../../../src/platform/files/append.ts';
+import { temporary } from '../../support/temporary.ts';
 
-function directory(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'gmn-append-'));
-  t.onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
-test('a file has its name when all of it is there, and can be added to', async (t) => {
-  const path = directory(t);
+test('a file has its name when all of it is there, and can be added to', async () => {
+  const path = temporary();
   const file = join(path, 'a.jsonl');
   const seen: (readonly string[])[] = [];
   async function* pieces(): AsyncGenerator<string, void> {
@@ -26,8 +20,8 @@ test('a file has its name when all of it is there, and can be added to', async (
   expect([readFileSync(file, 'utf8'), readdirSync(path)]).toEqual(['one\ntwo\nthree\n', ['a.jsonl']]);
 });
 
-test('a file whose pieces do not come leaves nothing behind', async (t) => {
-  const path = directory(t);
+test('a file whose pieces do not come leaves nothing behind', async () => {
+  const path = temporary();
   async function* pieces(): AsyncGenerator<string, void> {
     yield 'one\n';
     throw new Error('no more');
@@ -36,8 +30,8 @@ test('a file whose pieces do not come leaves nothing behind', async (t) => {
   expect(readdirSync(path)).toEqual([]);
 });
 
-test('a torn line is quarantined completely, however long it is', async (t) => {
-  const path = directory(t);
+test('a torn line is quarantined completely, however long it is', async () => {
+  const path = temporary();
   const file = join(path, 'a.jsonl');
   const torn = '京'.repeat(100_000);
   writeFileSync(file, `one\n${torn}`);
@@ -48,8 +42,8 @@ test('a torn line is quarantined completely, however long it is', async (t) => {
   expect(readFileSync(`${file}.torn-19700101T000000000Z`, 'utf8')).toBe(torn);
 });
 
-test('a file that ends elsewhere than it did is overtaken, and left as it is', async (t) => {
-  const path = directory(t);
+test('a file that ends elsewhere than it did is overtaken, and left as it is', async () => {
+  const path = temporary();
   const file = join(path, 'a.jsonl');
   const text = 'one\ntwo\nthr';
   writeFileSync(file, text);

@@ -1,19 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, type TestContext, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createBlobStore } from '../../../src/platform/files/blobs.ts';
-
-function directory(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'gmn-blobs-'));
-  t.onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
+import { temporary } from '../../support/temporary.ts';
 
 const BYTES = Buffer.from('pixels');
 
-test('damaged bytes are repaired when they are stored again, of the same size or not', async (t) => {
-  const path = directory(t);
+test('damaged bytes are repaired when they are stored again, of the same size or not', async () => {
+  const path = temporary();
   const blobs = createBlobStore(path);
   const print = await blobs.put(BYTES);
   for (const damage of ['PIXELS', '', 'longer than before']) {
@@ -25,16 +19,16 @@ test('damaged bytes are repaired when they are stored again, of the same size or
   expect(readdirSync(path)).toEqual([print]);
 });
 
-test('bytes that cannot get their name leave nothing behind', async (t) => {
-  const path = directory(t);
-  const print = await createBlobStore(directory(t)).put(BYTES);
+test('bytes that cannot get their name leave nothing behind', async () => {
+  const path = temporary();
+  const print = await createBlobStore(temporary()).put(BYTES);
   mkdirSync(join(path, print));
   await expect(createBlobStore(path).put(BYTES)).rejects.toThrow();
   expect(readdirSync(path)).toEqual([print]);
 });
 
-test('prune removes what is unwanted and old, and what was stored again is not old', async (t) => {
-  const path = directory(t);
+test('prune removes what is unwanted and old, and what was stored again is not old', async () => {
+  const path = temporary();
   const blobs = createBlobStore(path);
   const kept: string[] = [];
   for (const text of ['wanted', 'old', 'kept again', 'fresh']) kept.push(await blobs.put(Buffer.from(text)));

@@ -1,25 +1,15 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { acquireLock, type LockOptions } from '../../../src/platform/files/lock.ts';
 import { identifySelf } from '../../../src/platform/process/identity.ts';
 import { systemClock } from '../../../src/platform/runtime/clock.ts';
 import { fifo, posixTest } from '../../support/posix.ts';
+import { temporary } from '../../support/temporary.ts';
 
-function lockPath(t: { onTestFinished(action: () => void): void }): string {
-  const root = mkdtempSync(join(tmpdir(), 'gmn-lock-'));
-  t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  return join(root, 'locks', 'refresh');
+function lockPath(): string {
+  return join(temporary(), 'locks', 'refresh');
 }
 
 const OPTIONS: LockOptions = {
@@ -33,8 +23,8 @@ function owner(changes: object): string {
   return JSON.stringify({ pid: process.pid, host: hostname(), began: '', nonce: 'theirs', ...changes });
 }
 
-test('one at a time holds the lock, and releasing it lets the next one in', async (t) => {
-  const path = lockPath(t);
+test('one at a time holds the lock, and releasing it lets the next one in', async () => {
+  const path = lockPath();
   const order: string[] = [];
   const first = await acquireLock(path, OPTIONS);
   const second = acquireLock(path, OPTIONS).then((lock) => {
@@ -49,15 +39,15 @@ test('one at a time holds the lock, and releasing it lets the next one in', asyn
   expect(readdirSync(join(path, '..'))).toEqual([]);
 });
 
-test('a wait ends when what the lock was wanted for is done', async (t) => {
-  const path = lockPath(t);
+test('a wait ends when what the lock was wanted for is done', async () => {
+  const path = lockPath();
   const holder = await acquireLock(path, OPTIONS);
   expect(await acquireLock(path, { ...OPTIONS, isDone: async () => true })).toBeUndefined();
   await holder?.release();
 });
 
-test('a wait ends without the lock after its time limit, and the owner keeps it', async (t) => {
-  const path = lockPath(t);
+test('a wait ends without the lock after its time limit, and the owner keeps it', async () => {
+  const path = lockPath();
   const holder = await acquireLock(path, OPTIONS);
   const lock = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0 });
   expect(lock?.isHeld).toBe(false);
@@ -66,8 +56,8 @@ test('a wait ends without the lock after its time limit, and the owner keeps it'
   await holder?.release();
 });
 
-test('a wait ends with the signal', async (t) => {
-  const path = lockPath(t);
+test('a wait ends with the signal', async () => {
+  const path = lockPath();
   const holder = await acquireLock(path, OPTIONS);
   const controller = new AbortController();
   const waiting = acquireLock(path, { ...OPTIONS, signal: controller.signal });
@@ -82,8 +72,8 @@ test.for<[string, string, number]>([
   ['that nobody has touched', owner({ host: 'elsewhere' }), 11_000],
   ['that is empty and old', '', 11_000],
   ['from the future', owner({ host: 'elsewhere' }), -60_000],
-])('a lock %s is taken', async ([, text, ageMs], t) => {
-  const path = lockPath(t);
+])('a lock %s is taken', async ([, text, ageMs]) => {
+  const path = lockPath();
   await (await acquireLock(path, OPTIONS))?.release();
   writeFileSync(path, text);
   const touched = new Date(Date.now() - ageMs);
@@ -94,8 +84,8 @@ test.for<[string, string, number]>([
   expect(readdirSync(join(path, '..'))).toEqual([]);
 });
 
-test('the lock of a dead owner is not taken from the one who has just got it', async (t) => {
-  const path = lockPath(t);
+test('the lock of a dead owner is not taken from the one who has just got it', async () => {
+  const path = lockPath();
   mkdirSync(join(path, '..'), { recursive: true });
   writeFileSync(path, owner({ pid: 2 ** 30 }));
   const waiting = acquireLock(path, { ...OPTIONS, maxWaitMs: 0 });
@@ -110,31 +100,31 @@ test('the lock of a dead owner is not taken from the one who has just got it', a
   expect(readFileSync(path, 'utf8')).toBe(next);
 });
 
-test('a lock of another machine is respected while it is touched', async (t) => {
-  const path = lockPath(t);
+test('a lock of another machine is respected while it is touched', async () => {
+  const path = lockPath();
   await (await acquireLock(path, OPTIONS))?.release();
   writeFileSync(path, owner({ host: 'elsewhere', pid: 2 ** 30 }));
   expect((await acquireLock(path, { ...OPTIONS, maxWaitMs: 0 }))?.isHeld).toBe(false);
 });
 
-test('a lock that was taken from us is not released by us', async (t) => {
-  const path = lockPath(t);
+test('a lock that was taken from us is not released by us', async () => {
+  const path = lockPath();
   const lock = await acquireLock(path, OPTIONS);
   writeFileSync(path, owner({}));
   await lock?.release();
   expect(readFileSync(path, 'utf8')).toBe(owner({}));
 });
 
-test('where no lock can be written, work continues without one', async (t) => {
-  const path = lockPath(t);
+test('where no lock can be written, work continues without one', async () => {
+  const path = lockPath();
   writeFileSync(join(path, '..', '..', 'locks'), 'a file in the way');
   const lock = await acquireLock(path, OPTIONS);
   expect(lock?.isHeld).toBe(false);
   await lock?.release();
 });
 
-test('an owner that does not move keeps a lock that is taken from the gone only', async (t) => {
-  const path = lockPath(t);
+test('an owner that does not move keeps a lock that is taken from the gone only', async () => {
+  const path = lockPath();
   const holder = await acquireLock(path, OPTIONS);
   utimesSync(path, 1, 1);
   const other = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0, takesFrom: 'gone' });
@@ -146,23 +136,23 @@ test('an owner that does not move keeps a lock that is taken from the gone only'
   await next?.release();
 });
 
-test('where nothing can be written, nobody has the lock', async (t) => {
-  const path = lockPath(t);
+test('where nothing can be written, nobody has the lock', async () => {
+  const path = lockPath();
   writeFileSync(join(path, '..'), 'a file in the way');
   const lock = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0 });
   expect([lock?.isHeld, lock?.isTaken]).toEqual([false, false]);
 });
 
-test('what is in the place of a lock and cannot be removed is waited for no longer than anybody else', async (t) => {
-  const path = lockPath(t);
+test('what is in the place of a lock and cannot be removed is waited for no longer than anybody else', async () => {
+  const path = lockPath();
   mkdirSync(path, { recursive: true });
   utimesSync(path, 1, 1);
   const lock = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0 });
   expect([lock?.isHeld, lock?.isTaken]).toEqual([false, true]);
 });
 
-test('a process that died while it took a lock from a dead one is in nobody’s way', async (t) => {
-  const path = lockPath(t);
+test('a process that died while it took a lock from a dead one is in nobody’s way', async () => {
+  const path = lockPath();
   mkdirSync(join(path, '..'), { recursive: true });
   writeFileSync(path, owner({ pid: 2 ** 30 }));
   writeFileSync(`${path}.breaking`, '');
@@ -190,8 +180,8 @@ test.for<[string, string, number, boolean]>([
   ['of another machine that is touched', owner({ host: 'elsewhere' }), 0, false],
   // Whoever made a folder may have put one of gigabytes beside an output.
   ['of one who is gone, but longer than gmn writes any', owner({ pid: 2 ** 30 }).padEnd(5000), 0, false],
-])('a lock %s, taken from the gone only', async ([, text, ageMs, isHeld], t) => {
-  const path = lockPath(t);
+])('a lock %s, taken from the gone only', async ([, text, ageMs, isHeld]) => {
+  const path = lockPath();
   mkdirSync(join(path, '..'), { recursive: true });
   writeFileSync(path, text);
   const touched = new Date(Date.now() - ageMs);
@@ -201,8 +191,8 @@ test.for<[string, string, number, boolean]>([
   await lock?.release();
 });
 
-posixTest('a FIFO in the place of a lock is not waited for, and gives way like one that names nobody', async (t) => {
-  const path = lockPath(t);
+posixTest('a FIFO in the place of a lock is not waited for, and gives way like one that names nobody', async () => {
+  const path = lockPath();
   mkdirSync(join(path, '..'));
   fifo(path);
   const young = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0, takesFrom: 'gone' });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import { inspectPath, readBytes, readDirectory } from '../../../src/platform/files/read.ts';
-import { folder } from '../../input/support.ts';
 import { fifo, isWindows, linuxTest, posixTest } from '../../support/posix.ts';
+import { temporary } from '../../support/temporary.ts';
 
 const options = (name: string, maxBytes = 100) => ({
   name,
@@ -13,8 +13,8 @@ const options = (name: string, maxBytes = 100) => ({
   tooLarge: (bytes: number) => new AppError('usage', `${name} has ${bytes} bytes`),
 });
 
-test('a file is read whole, up to and including the limit', async (t) => {
-  const root = folder(t, { a: 'x'.repeat(100), empty: '' });
+test('a file is read whole, up to and including the limit', async () => {
+  const root = temporary({ a: 'x'.repeat(100), empty: '' });
   expect(Buffer.from(await readBytes(join(root, 'a'), options('a'))).toString()).toBe('x'.repeat(100));
   expect(await readBytes(join(root, 'empty'), options('empty'))).toHaveLength(0);
 });
@@ -24,8 +24,8 @@ linuxTest('a file that claims to be empty but is not is read to its end', async 
   expect(Buffer.from(bytes).toString()).toMatch(/^Name:.*\n$/s);
 });
 
-test('a file past the limit is refused by its size', async (t) => {
-  const root = folder(t, { huge: '' });
+test('a file past the limit is refused by its size', async () => {
+  const root = temporary({ huge: '' });
   truncateSync(join(root, 'huge'), 3_000_000_000);
   await expect(readBytes(join(root, 'huge'), options('huge'))).rejects.toThrow('huge has 3000000000 bytes');
 });
@@ -35,7 +35,7 @@ linuxTest('a file past the limit that lies about its size is refused by what it 
 });
 
 posixTest('what is not a regular file is refused at once', async (t) => {
-  const root = folder(t);
+  const root = temporary();
   fifo(join(root, 'fifo'));
   mkdirSync(join(root, 'directory'));
   const server = createServer().listen(join(root, 'socket'));
@@ -55,8 +55,8 @@ posixTest('what is not a regular file is refused at once', async (t) => {
   });
 });
 
-posixTest('four FIFOs do not keep a file from being read', async (t) => {
-  const root = folder(t, { a: 'hello' });
+posixTest('four FIFOs do not keep a file from being read', async () => {
+  const root = temporary({ a: 'hello' });
   const fifos = ['1', '2', '3', '4'].map((name) => join(root, name));
   fifo(...fifos);
   const [file, ...refused] = await Promise.allSettled([
@@ -67,8 +67,8 @@ posixTest('four FIFOs do not keep a file from being read', async (t) => {
   expect(refused.map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
 });
 
-posixTest('every reason not to read has its words', async (t) => {
-  const root = folder(t, { a: 'x' });
+posixTest('every reason not to read has its words', async () => {
+  const root = temporary({ a: 'x' });
   symlinkSync('loop', join(root, 'loop'));
   symlinkSync('a', join(root, 'link'));
   const faultOf = (name: string, links: 'follow' | 'never' = 'follow') =>
@@ -84,14 +84,14 @@ posixTest('every reason not to read has its words', async (t) => {
   expect(await faultOf('link', 'never')).toBe('1 too many symbolic links: link');
 });
 
-test.skipIf(isWindows || process.getuid?.() === 0)('a file without permission is refused in words', async (t) => {
-  const root = folder(t, { a: 'x' });
+test.skipIf(isWindows || process.getuid?.() === 0)('a file without permission is refused in words', async () => {
+  const root = temporary({ a: 'x' });
   chmodSync(join(root, 'a'), 0);
   await expect(readBytes(join(root, 'a'), options('a'))).rejects.toMatchObject({ message: 'permission denied: a' });
 });
 
-posixTest('a path is looked up through its links, and what is not there is undefined', async (t) => {
-  const root = folder(t, { 'real/a.txt': 'x' });
+posixTest('a path is looked up through its links, and what is not there is undefined', async () => {
+  const root = temporary({ 'real/a.txt': 'x' });
   symlinkSync('real', join(root, 'link'));
   symlinkSync('gone', join(root, 'dangling'));
   symlinkSync('loop', join(root, 'loop'));
@@ -104,8 +104,8 @@ posixTest('a path is looked up through its links, and what is not there is undef
   await expect(inspectPath(join(root, 'loop'), 'loop')).rejects.toThrow('too many symbolic links: loop');
 });
 
-test('a directory is listed by name, links as links', async (t) => {
-  const root = folder(t, { b: '', 'a/x': '', D: '' });
+test('a directory is listed by name, links as links', async () => {
+  const root = temporary({ b: '', 'a/x': '', D: '' });
   symlinkSync('a', join(root, 'c'));
   expect(await readDirectory(root)).toEqual([
     { name: 'D', kind: 'file' },

@@ -1,19 +1,13 @@
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, type TestContext, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isRecent, readCache, writeCache } from '../../../src/platform/files/small-file.ts';
-
-function folder(t: TestContext): string {
-  const root = mkdtempSync(join(tmpdir(), 'gmn-memo-'));
-  t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  return root;
-}
+import { temporary } from '../../support/temporary.ts';
 
 const asIs = (value: unknown): unknown => value;
 
-test('what is written is read back, and is for our eyes only', async (t) => {
-  const file = join(folder(t), 'home', 'memo.json');
+test('what is written is read back, and is for our eyes only', async () => {
+  const file = join(temporary(), 'home', 'memo.json');
   await writeCache(file, { a: [1] });
   expect(readCache(file, asIs)).toEqual({ a: [1] });
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -21,8 +15,8 @@ test('what is written is read back, and is for our eyes only', async (t) => {
   expect(readFileSync(file, 'utf8')).toBe('{\n  "a": [\n    1\n  ]\n}\n');
 });
 
-test('no file, no JSON, a directory or a parser that throws gives no cache', (t) => {
-  const root = folder(t);
+test('no file, no JSON, a directory or a parser that throws gives no cache', () => {
+  const root = temporary();
   writeFileSync(join(root, 'broken'), '{');
   mkdirSync(join(root, 'directory'));
   writeFileSync(join(root, 'good'), '{}');
@@ -37,15 +31,15 @@ test('no file, no JSON, a directory or a parser that throws gives no cache', (t)
 
 test('the cache of another user is not used', (t) => {
   if (process.getuid?.() !== 0) return t.skip();
-  const file = join(folder(t), 'memo');
+  const file = join(temporary(), 'memo');
   writeFileSync(file, '{}');
   expect(readCache(file, asIs)).toEqual({});
   chownSync(file, 12345, 12345);
   expect(readCache(file, asIs)).toBeUndefined();
 });
 
-test('where nothing can be written, nothing happens', async (t) => {
-  const root = folder(t);
+test('where nothing can be written, nothing happens', async () => {
+  const root = temporary();
   writeFileSync(join(root, 'file'), '');
   await expect(writeCache(join(root, 'file', 'memo.json'), {})).resolves.toBeUndefined();
 });

@@ -1,29 +1,17 @@
 import { createHash } from 'node:crypto';
-import {
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { FileSource } from '../../../src/platform/files/upload-source.ts';
 import { createLocalSource, openFileSource } from '../../../src/platform/files/upload-source.ts';
+import { temporary } from '../../support/temporary.ts';
 
 const { signal } = new AbortController();
 const CONTENT = Buffer.alloc(3_000_000, 'some content; ');
 const HASH = createHash('sha256').update(CONTENT).digest('hex');
 
 function file(content: Uint8Array = CONTENT): string {
-  const directory = mkdtempSync(join(tmpdir(), 'gmn-source-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  writeFileSync(join(directory, 'a.mp4'), content);
-  return join(directory, 'a.mp4');
+  return join(temporary({ 'a.mp4': content }), 'a.mp4');
 }
 
 async function open(path: string, more: Partial<Parameters<typeof openFileSource>[1]> = {}): Promise<FileSource> {

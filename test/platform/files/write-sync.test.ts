@@ -1,16 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { expect, type TestContext, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { writeAtomicSync } from '../../../src/platform/files/write-sync.ts';
 import { isWindows } from '../../support/posix.ts';
-
-function directory(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'gmn-whole-'));
-  t.onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
+import { temporary } from '../../support/temporary.ts';
 
 /** Looks at a directory again and again, and says how many sizes other than the whole one were seen. */
 const WATCH = `
@@ -26,8 +20,8 @@ while (Atomics.load(seen, 0) === 0) {
 }
 `;
 
-test('whoever looks sees the whole file, or none', async (t) => {
-  const path = directory(t);
+test('whoever looks sees the whole file, or none', async () => {
+  const path = temporary();
   const text = 'x'.repeat(10_000_000);
   const flags = new SharedArrayBuffer(12);
   const seen = new Int32Array(flags);
@@ -39,15 +33,15 @@ test('whoever looks sees the whole file, or none', async (t) => {
   expect([Atomics.load(seen, 2), readdirSync(path).length]).toEqual([0, 8]);
 });
 
-test('the directory is made, and nobody else can read either', (t) => {
-  const path = join(directory(t), 'a', 'b', 'file');
+test('the directory is made, and nobody else can read either', () => {
+  const path = join(temporary(), 'a', 'b', 'file');
   writeAtomicSync(path, 'text');
   expect(readFileSync(path, 'utf8')).toBe('text');
   if (!isWindows) expect([path, join(path, '..')].map((at) => statSync(at).mode & 0o777)).toEqual([0o600, 0o700]);
 });
 
-test('a file that cannot get its name leaves nothing behind', (t) => {
-  const path = directory(t);
+test('a file that cannot get its name leaves nothing behind', () => {
+  const path = temporary();
   writeAtomicSync(join(path, 'taken', 'file'), 'in the way');
   expect(() => writeAtomicSync(join(path, 'taken'), 'text')).toThrow();
   expect(readdirSync(path)).toEqual(['taken']);

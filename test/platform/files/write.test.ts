@@ -2,7 +2,6 @@ import {
   chmodSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,7 +10,6 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryPath } from '../../../src/platform/files/path.ts';
@@ -24,28 +22,23 @@ import {
   writeAtomic,
 } from '../../../src/platform/files/write.ts';
 import { fifo, isWindows, posixTest } from '../../support/posix.ts';
+import { temporary } from '../../support/temporary.ts';
 
-function directory(t: { onTestFinished(action: () => void): void }): string {
-  const path = mkdtempSync(join(tmpdir(), 'gmn-file-'));
-  t.onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
-posixTest('a replaced file keeps its mode, or gets the one given, whatever the umask', async (t) => {
-  const path = join(directory(t), 'a');
+posixTest('a replaced file keeps its mode, or gets the one given, whatever the umask', async () => {
+  const path = join(temporary(), 'a');
   writeFileSync(path, 'old');
   chmodSync(path, 0o664);
   await writeAtomic(path, 'new');
   expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual(['new', 0o664]);
   await writeAtomic(path, 'newer', { mode: 0o600 });
   expect(statSync(path).mode & 0o777).toBe(0o600);
-  const fresh = join(directory(t), 'b');
+  const fresh = join(temporary(), 'b');
   await writeAtomic(fresh, 'x');
   expect(statSync(fresh).mode & 0o777).toBe(0o600);
 });
 
-test('a link stays a link, and its target is replaced', async (t) => {
-  const root = directory(t);
+test('a link stays a link, and its target is replaced', async () => {
+  const root = temporary();
   writeFileSync(join(root, 'real'), 'old');
   symlinkSync('real', join(root, 'link'));
   await writeAtomic(join(root, 'link'), 'new');
@@ -54,8 +47,8 @@ test('a link stays a link, and its target is replaced', async (t) => {
   expect(readdirSync(root).sort()).toEqual(['link', 'real']);
 });
 
-test('a file that changed since it was read is not replaced', async (t) => {
-  const root = directory(t);
+test('a file that changed since it was read is not replaced', async () => {
+  const root = temporary();
   const path = join(root, 'a');
   writeFileSync(path, 'one');
   const before = await readFileState(path);
@@ -71,8 +64,8 @@ test('a file that changed since it was read is not replaced', async (t) => {
   expect(readdirSync(root)).toEqual([]);
 });
 
-test('what cannot be written is an error, and nothing is left behind', async (t) => {
-  const root = directory(t);
+test('what cannot be written is an error, and nothing is left behind', async () => {
+  const root = temporary();
   writeFileSync(join(root, 'file'), '');
   await expect(writeAtomic(join(root, 'file', 'a'), 'x')).rejects.toMatchObject({ fault: 'config' });
   mkdirSync(join(root, 'taken'));
@@ -82,8 +75,8 @@ test('what cannot be written is an error, and nothing is left behind', async (t)
 
 posixTest(
   'reading tells apart what is absent, what is not a file and what is too large, without ever waiting',
-  async (t) => {
-    const root = directory(t);
+  async () => {
+    const root = temporary();
     mkdirSync(join(root, 'directory'));
     fifo(join(root, 'fifo'));
     symlinkSync('nowhere', join(root, 'dangling'));
@@ -100,8 +93,8 @@ posixTest(
   },
 );
 
-test('a file of another user is read, and never replaced', async (t) => {
-  const root = directory(t);
+test('a file of another user is read, and never replaced', async () => {
+  const root = temporary();
   const path = join(root, 'a');
   writeFileSync(path, 'theirs');
   const uid = statSync(path).uid + 1;
@@ -118,8 +111,8 @@ test('a file of another user is read, and never replaced', async (t) => {
   expect([readFileSync(path, 'utf8'), readdirSync(root)]).toEqual(['theirs', ['a']]);
 });
 
-test('a file is created once', async (t) => {
-  const root = directory(t);
+test('a file is created once', async () => {
+  const root = temporary();
   const path = join(root, 'below', 'marker');
   expect([await tryCreateExclusive(path, 'x'), await tryCreateExclusive(path, 'y')]).toEqual(['created', 'exists']);
   expect(readFileSync(path, 'utf8')).toBe('x');
@@ -127,8 +120,8 @@ test('a file is created once', async (t) => {
   expect(await tryCreateExclusive(join(path, 'z'), '')).toBe('failed');
 });
 
-test('a broken file is quarantined with a time stamp, and files are removed by name', async (t) => {
-  const root = directory(t);
+test('a broken file is quarantined with a time stamp, and files are removed by name', async () => {
+  const root = temporary();
   writeFileSync(join(root, 'a.json'), '{');
   await quarantine(join(root, 'a.json'), Date.UTC(2026, 0, 2, 3, 4, 5));
   expect(readdirSync(root)).toEqual(['a.json.corrupt-20260102T030405Z']);
@@ -137,8 +130,8 @@ test('a broken file is quarantined with a time stamp, and files are removed by n
   expect(readdirSync(root)).toEqual(['keep']);
 });
 
-test('temporary files that a killed process left are removed when they are old, and nothing else is', async (t) => {
-  const path = directory(t);
+test('temporary files that a killed process left are removed when they are old, and nothing else is', async () => {
+  const path = temporary();
   const [old, fresh, other] = [
     temporaryPath(join(path, 'a.json')),
     temporaryPath(join(path, 'a.json')),
@@ -150,8 +143,8 @@ test('temporary files that a killed process left are removed when they are old, 
   expect(readdirSync(path).sort()).toEqual([basename(fresh), 'a'].sort());
 });
 
-test('a name as long as a name can be is written all the same', async (t) => {
-  const path = join(directory(t), '가'.repeat(85));
+test('a name as long as a name can be is written all the same', async () => {
+  const path = join(temporary(), '가'.repeat(85));
   await writeAtomic(path, 'text');
   expect(readFileSync(path, 'utf8')).toBe('text');
 });

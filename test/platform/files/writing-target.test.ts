@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createOutputFile } from '../../../src/platform/files/write.ts';
 import { resolveWritingTarget } from '../../../src/platform/files/writing-target.ts';
 import { posixTest } from '../../support/posix.ts';
+import { temporary } from '../../support/temporary.ts';
 
 test.skipIf(!existsSync('/dev/shm'))('a link in a disk in memory is no link of the system', (t) => {
   const root = mkdtempSync('/dev/shm/gmn-test-');
@@ -18,12 +18,9 @@ test.skipIf(!existsSync('/dev/shm'))('a link in a disk in memory is no link of t
 
 posixTest(
   'a new file goes through no directory out of the working directory, and takes the place of no link',
-  async (t) => {
-    const root = mkdtempSync(join(tmpdir(), 'gmn-test-'));
-    t.onTestFinished(() => rmSync(root, { recursive: true }));
+  async () => {
+    const root = temporary({ 'home/mine': 'mine', 'work/kept': '' });
     const [work, home] = [join(root, 'work'), join(root, 'home')];
-    for (const path of [work, home]) mkdirSync(path);
-    writeFileSync(join(home, 'mine'), 'mine');
     symlinkSync(home, join(work, 'away'));
     symlinkSync(join(home, 'mine'), join(work, 'link'));
     symlinkSync(join(home, 'new'), join(work, 'nowhere'));

@@ -1,9 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { decodeAppleData, listClipboardReaders, readClipboard } from '../../../src/platform/process/clipboard.ts';
 import { posixTest } from '../../support/posix.ts';
+import { temporary } from '../../support/temporary.ts';
 
 const programs = (env: Record<string, string>, platform: string) =>
   listClipboardReaders(env, platform).map(({ holds, command: [program] }) => `${holds}: ${program}`);
@@ -23,10 +23,7 @@ test('data as AppleScript prints it', () => {
 });
 
 posixTest('a program that never answers is given up', async (t) => {
-  const bin = mkdtempSync(join(tmpdir(), 'gmn-clipboard-'));
-  const cwd = mkdtempSync(join(tmpdir(), 'gmn-clipboard-'));
-  t.onTestFinished(() => [bin, cwd].forEach((directory) => void rmSync(directory, { recursive: true, force: true })));
-  writeFileSync(join(bin, 'wl-paste'), '#!/bin/sh\nexec sleep 60\n');
+  const [bin, cwd] = [temporary({ 'wl-paste': '#!/bin/sh\nexec sleep 60\n' }), temporary()];
   chmodSync(join(bin, 'wl-paste'), 0o755);
   const env = { PATH: `${bin}:${process.env.PATH}`, WAYLAND_DISPLAY: 'w' };
   await expect(readClipboard({ env, cwd, maxMs: 100 }, t.signal)).rejects.toMatchObject({

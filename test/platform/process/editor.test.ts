@@ -1,14 +1,12 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { editInEditor } from '../../../src/platform/process/editor.ts';
 import { posixTest } from '../../support/posix.ts';
+import { temporary } from '../../support/temporary.ts';
 
-posixTest('an abort while the file is being made is not missed, and no editor is started', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'gmn-editor-'));
-  t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  const mark = join(directory, 'started');
+posixTest('an abort while the file is being made is not missed, and no editor is started', async () => {
+  const mark = join(temporary(), 'started');
   const controller = new AbortController();
   const env = { ...process.env, VISUAL: `touch ${mark}; :` };
   const editing = editInEditor({ text: 'x', name: 'x.md', env, terminal: '/dev/null' }, controller.signal);

@@ -1,16 +1,15 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import fc from 'fast-check';
-import { expect, type TestContext, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { helperEnvironment, programEnvironment } from '../../../src/platform/process/environment.ts';
 import { findHelper, listHelperDirectories } from '../../../src/platform/process/program-path.ts';
 import { posixTest } from '../../support/posix.ts';
+import { temporary } from '../../support/temporary.ts';
 
 /** A workspace `work` beside other directories; in each is a program `tool` that nobody runs. */
-function setUp(t: TestContext) {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-helpers-')));
-  t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+function setUp() {
+  const root = temporary();
   for (const directory of ['home/bin', 'work/bin', 'out', 'working', 'linked']) {
     mkdirSync(join(root, directory), { recursive: true });
     if (directory !== 'linked') writeFileSync(join(root, directory, 'tool'), '', { mode: 0o755 });
@@ -23,8 +22,8 @@ function setUp(t: TestContext) {
 
 posixTest(
   'whatever is on PATH, a helper is only found in absolute directories outside the workspace, in their order',
-  (t) => {
-    const { root, work, home } = setUp(t);
+  () => {
+    const { root, work, home } = setUp();
     const inside = ['', '.', 'bin', '..', '~/bin', work, `${work}/`, `${work}/bin/..`, `${work}/nowhere`];
     const leading = [join(root, 'link'), join(root, 'elsewhere/bin'), `${root}/out/../work/bin`];
     const outside = [join(root, 'out'), join(root, 'working'), join(home, 'bin'), join(root, 'linked'), '/nowhere'];
@@ -46,8 +45,8 @@ posixTest(
   },
 );
 
-posixTest('in a home directory, and above it, what is on PATH is the user’s own', (t) => {
-  const { root, home } = setUp(t);
+posixTest('in a home directory, and above it, what is on PATH is the user’s own', () => {
+  const { root, home } = setUp();
   const env = { PATH: ['.', '', join(home, 'bin')].join(delimiter), HOME: home };
   for (const cwd of [home, root, '/']) expect(findHelper('tool', env, [cwd])).toBe(join(home, 'bin/tool'));
   expect(findHelper('tool', { ...env, HOME: '/nowhere' }, [home])).toBe(undefined);

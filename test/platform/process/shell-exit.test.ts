@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { expect, type TestContext } from 'vitest';
+import { expect } from 'vitest';
 import { linuxTest, processesWith } from '../../support/posix.ts';
+import { temporary } from '../../support/temporary.ts';
 
 /** Runs a command that ignores TERM, and ends itself as a second Ctrl+C would as soon as the command is up. */
 const PROGRAM = `
@@ -28,24 +28,23 @@ const KILLED_EARLY = `
   process.kill(process.pid, 'SIGKILL');
 `;
 
-async function buildProgram(t: TestContext, contents: string) {
-  const directory = mkdtempSync(join(tmpdir(), 'gmn-shell-'));
-  t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+async function buildProgram(contents: string) {
+  const directory = temporary();
   const outfile = join(directory, 'program.mjs');
   const stdin = { contents, resolveDir: process.cwd(), loader: 'ts' } as const;
   await build({ stdin, outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' });
   return { directory, outfile };
 }
 
-linuxTest('a program that is killed right after a command was started takes it along', async (t) => {
-  const { outfile } = await buildProgram(t, KILLED_EARLY);
+linuxTest('a program that is killed right after a command was started takes it along', async () => {
+  const { outfile } = await buildProgram(KILLED_EARLY);
   const mark = randomUUID();
   expect(spawnSync(process.execPath, [outfile, mark]).signal).toBe('SIGKILL');
   await expect.poll(() => processesWith(mark), { timeout: 10_000 }).toEqual([]);
 });
 
-linuxTest('a program that ends at once takes the running command with it', async (t) => {
-  const { directory, outfile } = await buildProgram(t, PROGRAM);
+linuxTest('a program that ends at once takes the running command with it', async () => {
+  const { directory, outfile } = await buildProgram(PROGRAM);
   const mark = `mark-${Math.random()}`;
   const command = `trap '' TERM INT HUP; touch up; while :; do sleep 0.05; done; : ${mark}`;
   expect(spawnSync(process.execPath, [outfile, command, directory]).status).toBe(130);

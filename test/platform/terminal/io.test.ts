@@ -1,13 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bundledProgram } from '../../support/asking.ts';
+import { temporary } from '../../support/temporary.ts';
 
-test('what is gathered into one write keeps its order, also beside stderr in the same file', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'gmn-io-'));
-  t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+test('what is gathered into one write keeps its order, also beside stderr in the same file', async () => {
+  const directory = temporary();
   const program = await bundledProgram(directory, 'writing-program');
   const file = join(directory, 'both');
   const both = openSync(file, 'a');
@@ -19,9 +18,8 @@ test('what is gathered into one write keeps its order, also beside stderr in the
   expect([stdout, stderr]).toEqual([`124${'x'.repeat(120_000)}67`, '358']);
 });
 
-test.skipIf(!existsSync('/dev/full'))('a last write that fails is not taken for one that has left', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'gmn-io-'));
-  t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+test.skipIf(!existsSync('/dev/full'))('a last write that fails is not taken for one that has left', async () => {
+  const directory = temporary();
   const program = await bundledProgram(directory, 'failing-program');
   const full = openSync('/dev/full', 'w');
   const { status, stderr } = spawnSync(process.execPath, [program], {

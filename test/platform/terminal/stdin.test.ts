@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { buildFixture, folder, resultOf, startFixture } from '../../input/support.ts';
+import { buildFixture, resultOf, startFixture } from '../../input/support.ts';
 import { posixTest } from '../../support/posix.ts';
+import { temporary } from '../../support/temporary.ts';
 
 let fixture: Awaited<ReturnType<typeof buildFixture>>;
 beforeAll(async () => {
@@ -20,8 +21,8 @@ posixTest('a shell pipe is a pipe and comes before the prompt, byte for byte', a
   });
 });
 
-posixTest('a redirected file is read, from where it stands', async (t) => {
-  const cwd = folder(t, { 'in.txt': 'one\ntwo\n' });
+posixTest('a redirected file is read, from where it stands', async () => {
+  const cwd = temporary({ 'in.txt': 'one\ntwo\n' });
   const { result } = startFixture(fixture.path, `{ read line; FIXTURE; } < '${cwd}/in.txt'`, { PROMPT: 'x' });
   // A shell may read ahead, but must step back for its children.
   expect(await result).toMatchObject({ exitCode: 0, output: { kind: 'file', parts: textParts('two\n\n\nx') } });
@@ -57,8 +58,8 @@ posixTest('a directory as stdin does not matter if stdin is not wanted', async (
   expect(await result).toMatchObject({ exitCode: 0, output: { parts: textParts('x') } });
 });
 
-posixTest('a stdin that is only open for writing is refused in words', async (t) => {
-  const { result } = startFixture(fixture.path, `FIXTURE 0> '${folder(t)}/out'`, { PROMPT: 'x' });
+posixTest('a stdin that is only open for writing is refused in words', async () => {
+  const { result } = startFixture(fixture.path, `FIXTURE 0> '${temporary()}/out'`, { PROMPT: 'x' });
   expect(await result).toMatchObject({
     exitCode: 1,
     output: { error: { message: 'cannot read stdin: EBADF', hint: 'Use --no-stdin to go without it.' } },
@@ -84,7 +85,7 @@ posixTest('a silent socket is given up, and nothing keeps the process alive', as
 });
 
 posixTest('a silent pipe is given up, and nothing keeps the process alive', async (t) => {
-  const cwd = folder(t);
+  const cwd = temporary();
   const holder = spawn('sh', ['-c', 'mkfifo fifo && exec 3<>fifo && echo ready && read line'], { cwd });
   t.onTestFinished(() => void holder.stdin.end());
   await once(holder.stdout, 'data');
