@@ -103,3 +103,14 @@ posixTest.for<NodeJS.Signals>(['SIGKILL', 'SIGSTOP'])(
     expect(server.forms).toHaveLength(2);
   },
 );
+
+posixTest('a full disk costs the cache, not the answer, and leaves nothing half written', async (t) => {
+  const place = home(t);
+  const server = await tokenServer(t, granting());
+  const env = { ...place.env, GMN_OAUTH_TOKEN_URL: server.url };
+  // Files may be made, but not a byte written to them.
+  const { ended } = start(t, program.path, { env, shell: 'ulimit -f 0; exec "$@"' });
+  expect(await ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
+  expect((await ended).result.said).toEqual([expect.stringContaining('The refreshed token could not be saved')]);
+  expect(Object.keys(filesIn(place.root)).sort()).toEqual(['.gemini/oauth_creds.json', '.gmn/sign-in-note-shown']);
+});

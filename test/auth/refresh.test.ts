@@ -1,33 +1,14 @@
 import { chmodSync, statSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { posixTest } from '../support/posix.ts';
-import {
-  bearerDigest,
-  bundleProgram,
-  CANARIES,
-  filesIn,
-  type Home,
-  home,
-  oauthDocument,
-  start,
-} from './support/home.ts';
+import { bearerDigest, CANARIES, filesIn, home, oauthDocument } from './support/home.ts';
 import { runSignIn } from './support/run-sign-in.ts';
 import { type Answer, granting, json, rotating, tokenServer } from './support/token-server.ts';
 
 const DAY_MS = 86_400_000;
-let program: Awaited<ReturnType<typeof bundleProgram>>;
-beforeAll(async () => {
-  program = await bundleProgram();
-}, 60_000);
-afterAll(() => program.remove());
-
-type T = Parameters<typeof home>[0];
-const runOnce = (t: T, answer: Answer, place?: Home, args?: readonly string[]) =>
-  runSignIn(t, program.path, { answer, ...(place ? { place } : {}), ...(args ? { args } : {}) });
-
 test('a fresh token is used without a request', async (t) => {
   const fresh = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: Date.now() + 3_000_000 }) });
-  const { ended, server } = await runOnce(t, granting(), fresh);
+  const { ended, server } = await runSignIn(t, granting(), { place: fresh });
   expect(ended.result.bearer).toBe(bearerDigest(CANARIES.access));
   expect(server.forms).toEqual([]);
 });
@@ -35,7 +16,7 @@ test('a fresh token is used without a request', async (t) => {
 posixTest(
   'a refresh sends the documented form, keeps the grant privately and leaves the official file alone',
   async (t) => {
-    const { ended, server, place, before, after } = await runOnce(t, granting());
+    const { ended, server, place, before, after } = await runSignIn(t, granting());
     expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1'), said: [] } });
     expect(server.forms).toEqual([
       {
@@ -60,16 +41,15 @@ posixTest(
 );
 
 test('the note about the terms is given once ever', async (t) => {
-  const { ended, place, server } = await runOnce(t, granting());
+  const { ended, place } = await runSignIn(t, granting());
   expect(ended.result.notices).toHaveLength(1);
-  const env = { ...place.env, GMN_OAUTH_TOKEN_URL: server.url };
-  expect((await start(t, program.path, { env }).ended).result.notices).toEqual([]);
+  expect((await runSignIn(t, granting(), { place })).ended.result.notices).toEqual([]);
 });
 
 posixTest('a refresh token that was replaced is put into the official file, all else kept, mode too', async (t) => {
   const place = home(t);
   chmodSync(place.credentials, 0o640);
-  const { ended, after } = await runOnce(t, rotating(), place);
+  const { ended, after } = await runSignIn(t, rotating(), { place });
   expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
   const { expiry_date: expiry, ...rest } = JSON.parse(after);
   const { expiry_date: _, ...old } = JSON.parse(oauthDocument());
@@ -136,7 +116,7 @@ test.for<[string, Answer, object, number]>([
   ],
   ['a cut line', (r) => r.destroy(), STILL, 3],
 ])('a token server answering %s ends with 2 and changes nothing', async ([, answer, result, requests], t) => {
-  const { ended, before, after, server, place } = await runOnce(t, answer);
+  const { ended, before, after, server, place } = await runSignIn(t, answer);
   expect(ended).toMatchObject({ exitCode: 2, result });
   expect(after).toBe(before);
   expect(server.forms).toHaveLength(requests);
@@ -145,7 +125,7 @@ test.for<[string, Answer, object, number]>([
 
 test('a temporary error of the token server is retried', async (t) => {
   const grant = granting();
-  const { ended } = await runOnce(t, (response, form, count) =>
+  const { ended } = await runSignIn(t, (response, form, count) =>
     count === 1 ? text(503, '')(response, form, count) : grant(response, form, count),
   );
   expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
@@ -153,7 +133,7 @@ test('a temporary error of the token server is retried', async (t) => {
 
 test('a redirect of the token server is not followed', async (t) => {
   const other = await tokenServer(t, granting());
-  const { ended, server, before, after } = await runOnce(t, (response) => {
+  const { ended, server, before, after } = await runSignIn(t, (response) => {
     response.writeHead(307, { location: other.url });
     response.end();
   });
@@ -171,19 +151,16 @@ test('a redirect of the token server is not followed', async (t) => {
 
 test.for(['http://example.com/token', 'ftp://127.0.0.1/', 'https://me:secret@example.com/', 'nonsense'])(
   'a token address of %s is refused before anything is sent',
-  async (url, t) => {
-    const place = home(t);
-    const { exitCode, output } = await start(t, program.path, { env: { ...place.env, GMN_OAUTH_TOKEN_URL: url } })
-      .ended;
-    expect(exitCode).toBe(4);
-    expect(output).toContain('GMN_OAUTH_TOKEN_URL');
-    expect(output).not.toContain('secret');
+  async (tokenUrl, t) => {
+    const { ended } = await runSignIn(t, granting(), { tokenUrl });
+    expect(ended).toMatchObject({ exitCode: 4, result: { message: expect.stringContaining('GMN_OAUTH_TOKEN_URL') } });
+    expect(JSON.stringify(ended)).not.toContain('secret');
   },
 );
 
 test('a token that is still valid is used while the token server is unreachable', async (t) => {
   const place = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: Date.now() + 120_000 }) });
-  const { ended } = await runOnce(t, text(500, ''), place);
+  const { ended } = await runSignIn(t, text(500, ''), { place });
   expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest(CANARIES.access) } });
 });
 
@@ -196,9 +173,9 @@ test.for<[string, unknown]>([
   ['null', null],
 ])('an expiry that is %s costs one refresh, and only one', async ([, expiry], t) => {
   const place = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: expiry }) });
-  const first = await runOnce(t, granting(), place);
+  const first = await runSignIn(t, granting(), { place });
   expect(first.ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
-  const second = await runOnce(t, granting(), place);
+  const second = await runSignIn(t, granting(), { place });
   expect(second.ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
   expect(second.server.forms).toEqual([]);
 });
@@ -208,7 +185,7 @@ test.for<[string, unknown]>([
   ['a string of digits', String(Date.now() + 3_000_000)],
 ])('an expiry that is %s is understood', async ([, expiry], t) => {
   const place = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: expiry }) });
-  const { ended, server } = await runOnce(t, granting(), place);
+  const { ended, server } = await runSignIn(t, granting(), { place });
   expect(ended.result.bearer).toBe(bearerDigest(CANARIES.access));
   expect(server.forms).toEqual([]);
 });
@@ -216,49 +193,35 @@ test.for<[string, unknown]>([
 test('without a refresh token, a token is used while its end is unknown, and not after it', async (t) => {
   const document = { refresh_token: undefined, expiry_date: undefined };
   const open = home(t, { '.gemini/oauth_creds.json': oauthDocument(document) });
-  expect((await runOnce(t, granting(), open)).ended.result.bearer).toBe(bearerDigest(CANARIES.access));
+  expect((await runSignIn(t, granting(), { place: open })).ended.result.bearer).toBe(bearerDigest(CANARIES.access));
   const ended = home(t, {
     '.gemini/oauth_creds.json': oauthDocument({ ...document, expiry_date: Date.now() - DAY_MS }),
   });
-  expect((await runOnce(t, granting(), ended)).ended).toMatchObject({ exitCode: 2, result: REFUSED });
+  expect((await runSignIn(t, granting(), { place: ended })).ended).toMatchObject({ exitCode: 2, result: REFUSED });
 });
 
 test('after a 401 the token is refreshed once', async (t) => {
   const fresh = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: Date.now() + 3_000_000 }) });
-  const { ended, server } = await runOnce(t, granting(), fresh, ['refresh']);
+  const { ended, server } = await runSignIn(t, granting(), { place: fresh, isRefused: true });
   expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
   expect(server.forms).toHaveLength(1);
 });
 
 test('a sign-in that another program refreshed meanwhile is used', async (t) => {
   const place = home(t);
-  const { ended } = await runOnce(
-    t,
-    (response) => {
-      const refreshed = { access_token: 'ya29.granted-elsewhere', expiry_date: Date.now() + 3_000_000 };
-      writeFileSync(place.credentials, oauthDocument({ ...refreshed, refresh_token: 'another' }));
-      json(response, 400, { error: 'invalid_grant' });
-    },
-    place,
-  );
+  const answer: Answer = (response) => {
+    const refreshed = { access_token: 'ya29.granted-elsewhere', expiry_date: Date.now() + 3_000_000 };
+    writeFileSync(place.credentials, oauthDocument({ ...refreshed, refresh_token: 'another' }));
+    json(response, 400, { error: 'invalid_grant' });
+  };
+  const { ended } = await runSignIn(t, answer, { place });
   expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-elsewhere'));
-});
-
-posixTest('a full disk costs the cache, not the answer, and leaves nothing half written', async (t) => {
-  const place = home(t);
-  const server = await tokenServer(t, granting());
-  const env = { ...place.env, GMN_OAUTH_TOKEN_URL: server.url };
-  // Files may be made, but not a byte written to them.
-  const { ended } = start(t, program.path, { env, shell: 'ulimit -f 0; exec "$@"' });
-  expect(await ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
-  expect((await ended).result.said).toEqual([expect.stringContaining('The refreshed token could not be saved')]);
-  expect(Object.keys(filesIn(place.root)).sort()).toEqual(['.gemini/oauth_creds.json', '.gmn/sign-in-note-shown']);
 });
 
 test('a refresh token that was replaced is put into the official file even where gmn has no place of its own', async (t) => {
   const place = home(t);
   writeFileSync(place.gmn, 'a file where the directory should be');
-  const { ended, after } = await runOnce(t, rotating(), place);
+  const { ended, after } = await runSignIn(t, rotating(), { place });
   expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
   expect(JSON.parse(after)).toMatchObject({ refresh_token: `${CANARIES.refresh}+` });
 });
@@ -267,14 +230,43 @@ test('a proxy is for gmn to choose, not for the library: loopback is reached wit
   const place = home(t);
   const nowhere = 'http://user:secret@127.0.0.1:1';
   const env = { ...place.env, HTTPS_PROXY: nowhere, HTTP_PROXY: nowhere };
-  const { ended } = await runOnce(t, granting(), { ...place, env });
+  const { ended } = await runSignIn(t, granting(), { place: { ...place, env } });
   expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
 });
 
 test('a home that cannot be written to costs the cache, not the answer', async (t) => {
   const place = home(t);
   writeFileSync(place.gmn, 'a file where the directory should be');
-  const { ended } = await runOnce(t, granting(), place);
+  const { ended } = await runSignIn(t, granting(), { place });
   expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
   expect(ended.result.said).toEqual([expect.stringContaining('The refreshed token could not be saved')]);
+});
+
+test('a granted token that no header can carry is a fault of the server: not kept, nothing blamed', async (t) => {
+  const grant = { access_token: 'ya29.a\r\nb', expires_in: 3599 };
+  const { ended, before, after, place } = await runSignIn(t, (response) => json(response, 200, grant));
+  expect(ended).toMatchObject({
+    exitCode: 2,
+    result: {
+      message:
+        'authentication failed: the token could not be refreshed: the token server answered with a token that cannot be sent',
+      hint: 'Your sign-in was not touched. Check the network and try again in a moment.',
+    },
+  });
+  expect([after, Object.keys(filesIn(place.gmn))]).toEqual([before, ['sign-in-note-shown']]);
+});
+
+test('a new refresh token with control characters replaces nothing', async (t) => {
+  const grant = { access_token: 'ya29.granted-1', expires_in: 3599, refresh_token: '1//new\u001b[2J' };
+  const { ended, before, after, place } = await runSignIn(t, (response) => json(response, 200, grant));
+  expect([ended.exitCode, ended.result.bearer, after]).toEqual([0, bearerDigest('ya29.granted-1'), before]);
+  const kept = Object.entries(filesIn(place.gmn)).find(([name]) => name.startsWith('tokens/'));
+  expect(JSON.parse(kept?.[1] ?? '')).toMatchObject({ refresh_token: CANARIES.refresh });
+});
+
+test('a stored access token that no header can carry costs one refresh', async (t) => {
+  const document = { access_token: 'ya29.a\u0007', expiry_date: Date.now() + 3_000_000 };
+  const place = home(t, { '.gemini/oauth_creds.json': oauthDocument(document) });
+  const { ended, server } = await runSignIn(t, granting(), { place });
+  expect([ended.result.bearer, server.forms.length]).toEqual([bearerDigest('ya29.granted-1'), 1]);
 });

@@ -1,23 +1,14 @@
 import { createHash } from 'node:crypto';
 import { chownSync, lstatSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { oauthFile } from '../../src/auth/sign-in.ts';
 import { tokenCache } from '../../src/auth/token-cache.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { posixTest } from '../support/posix.ts';
-import { bearerDigest, bundleProgram, CANARIES, filesIn, type Home, home, oauthDocument } from './support/home.ts';
+import { bearerDigest, CANARIES, filesIn, home, oauthDocument } from './support/home.ts';
 import { runSignIn } from './support/run-sign-in.ts';
-import { type Answer, granting, rotating } from './support/token-server.ts';
-
-let program: Awaited<ReturnType<typeof bundleProgram>>;
-beforeAll(async () => {
-  program = await bundleProgram();
-}, 60_000);
-afterAll(() => program.remove());
-
-const runOnce = (t: Parameters<typeof home>[0], answer: Answer, place: Home) =>
-  runSignIn(t, program.path, { answer, place });
+import { granting, rotating } from './support/token-server.ts';
 
 function cacheName(refreshToken: string): string {
   return `${createHash('sha256').update(refreshToken).digest('hex').slice(0, 16)}.json`;
@@ -30,7 +21,7 @@ test.for([
 ])('a cache that is %s is quarantined and created again', async ([, broken = ''], t) => {
   const name = cacheName(CANARIES.refresh);
   const place = home(t, { [`.gmn/tokens/${name}`]: broken });
-  const { ended } = await runOnce(t, granting(), place);
+  const { ended } = await runSignIn(t, granting(), { place });
   expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
   const names = Object.keys(filesIn(place.gmn)).filter((file) => file.startsWith('tokens/'));
   expect(names.sort()).toEqual([`tokens/${name}`, expect.stringContaining(`tokens/${name}.corrupt-`)]);
@@ -52,11 +43,11 @@ rootTest('a replaced refresh token is kept by gmn when the official file belongs
   const place = home(t);
   chownSync(place.credentials, 12_345, 12_345);
   const answer = rotating();
-  const first = await runOnce(t, answer, place);
+  const first = await runSignIn(t, answer, { place });
   expect([first.ended.exitCode, first.after]).toEqual([0, first.before]);
   const cache = join(place.gmn, 'tokens', cacheName(CANARIES.refresh));
   writeFileSync(cache, readFileSync(cache, 'utf8').replace(/"expiry_date":\d+/, '"expiry_date":1'));
-  const second = await runOnce(t, answer, place);
+  const second = await runSignIn(t, answer, { place });
   expect([second.ended.exitCode, second.after]).toEqual([0, first.before]);
   expect(second.server.forms.map((form) => form.refresh_token)).toEqual([`${CANARIES.refresh}+`]);
 });
@@ -74,7 +65,7 @@ test('an official file behind a link is replaced where it is, and the link stays
   const place = home(t, { 'dotfiles/creds.json': oauthDocument() });
   rmSync(place.credentials);
   symlinkSync('../dotfiles/creds.json', place.credentials);
-  const { ended } = await runOnce(t, rotating(), place);
+  const { ended } = await runSignIn(t, rotating(), { place });
   expect(ended.exitCode).toBe(0);
   expect(lstatSync(place.credentials).isSymbolicLink()).toBe(true);
   const real = JSON.parse(readFileSync(join(place.root, 'dotfiles', 'creds.json'), 'utf8'));

@@ -1,8 +1,7 @@
 import type { ChoiceInput } from '../../../src/auth/choice.ts';
 import type { Settings } from '../../../src/core/app.ts';
-import type { Env } from '../../../src/core/io.ts';
+import type { Clock, Env } from '../../../src/core/io.ts';
 import type { Machine } from '../../../src/platform/host.ts';
-import { systemClock } from '../../../src/platform/runtime/clock.ts';
 import type { Home } from './home.ts';
 
 /** A Linux machine without a keyring. */
@@ -16,6 +15,18 @@ export const PLAIN_MACHINE: Machine = {
   keyringModule: () => undefined,
 };
 
+/** The time of the system, in which every wait passes at once. */
+export function quickClock(): Clock {
+  let waitedMs = 0;
+  return {
+    now: () => Date.now() + waitedMs,
+    sleep: async (ms, signal) => {
+      signal.throwIfAborted();
+      waitedMs += ms;
+    },
+  };
+}
+
 /** What a choice is made from; nothing is ever sent. */
 export function choiceInput(
   place: Home,
@@ -28,7 +39,7 @@ export function choiceInput(
     env,
     cwd: place.root,
     homes: () => ({ gemini: place.gemini, gmn: place.gmn }),
-    clock: systemClock,
+    clock: quickClock(),
     send: async () => {
       throw new Error('nothing may be sent');
     },
