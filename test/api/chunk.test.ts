@@ -65,30 +65,6 @@ test.for(HARMLESS)('%j carries no text and is no failure (S15)', (value) => {
   expect(parseChunk(value)).toMatchObject({ parts: [] });
 });
 
-const HARMFUL: readonly unknown[] = [
-  null,
-  [],
-  'x',
-  7,
-  true,
-  { candidates: 'x' },
-  { candidates: {} },
-  { candidates: [null] },
-  { candidates: [[]] },
-  { candidates: [{ content: 'x' }] },
-  { candidates: [{ content: [] }] },
-  { candidates: [{ content: { parts: 'x' } }] },
-  { candidates: [{ content: { parts: {} } }] },
-  { candidates: [{ content: { parts: [null] } }] },
-  { candidates: [{ content: { parts: ['x'] } }] },
-  { candidates: [{ content: { parts: [{ text: 7 }] } }] },
-  { candidates: [{ content: { parts: [{ functionCall: 'x' }] } }] },
-];
-
-test.for(HARMFUL)('%j may hide text and is an API failure (S15)', (value) => {
-  expect(() => parseChunk(value)).toThrow(expect.objectContaining({ fault: 'api', retry: {} }));
-});
-
 test('no JSON at all makes anything but an AppError', () => {
   const key = fc.constantFrom(
     'candidates',
@@ -120,15 +96,20 @@ test('no JSON at all makes anything but an AppError', () => {
 });
 
 test.for<readonly [unknown, string]>([
-  [null, 'not an object'],
-  [{ candidates: {} }, 'candidates is not a list'],
-  [{ candidates: [1] }, 'a candidate is not an object'],
-  [{ candidates: [{ content: 1 }] }, 'content is not an object'],
-  [{ candidates: [{ content: { parts: {} } }] }, 'parts is not a list'],
-  [{ candidates: [{ content: { parts: [1] } }] }, 'a part is not an object'],
+  ...[null, [], 'x', 7, true].map((value) => [value, 'not an object'] as const),
+  ...['x', {}].map((candidates) => [{ candidates }, 'candidates is not a list'] as const),
+  ...[null, [], 1].map((candidate) => [{ candidates: [candidate] }, 'a candidate is not an object'] as const),
+  ...['x', [], 1].map((content) => [{ candidates: [{ content }] }, 'content is not an object'] as const),
+  ...['x', {}].map((parts) => [{ candidates: [{ content: { parts } }] }, 'parts is not a list'] as const),
+  ...[null, 'x', 1].map(
+    (part) => [{ candidates: [{ content: { parts: [part] } }] }, 'a part is not an object'] as const,
+  ),
   [{ candidates: [{ content: { parts: [{ text: 1 }] } }] }, 'a text is not a string'],
-  [{ candidates: [{ content: { parts: [{ functionCall: 1 }] } }] }, 'a function call is not an object'],
-])('the error says what is wrong with %j', ([value, what]) => {
+  ...['x', 1].map(
+    (functionCall) =>
+      [{ candidates: [{ content: { parts: [{ functionCall }] } }] }, 'a function call is not an object'] as const,
+  ),
+])('%j may hide text and is an API failure, which says what is wrong (S15)', ([value, what]) => {
   const parse = () => parseChunk(value);
   expect(parse).toThrow(`the answer was cut short: malformed event from the server (${what})`);
   expect(parse).toThrow(

@@ -15,18 +15,6 @@ test.for([
   expect(details.objection).toBe(objection);
 });
 
-test.for([
-  [404, 'the server does not offer a list of models (404): no', expect.stringContaining('Check the address: ')],
-  [429, 'quota exceeded (429): no', 'Try again later.'],
-  [400, 'invalid request (400): no', 'Run again with --debug to see which server answered.'],
-] as const)('a call about no model names none: %i', ([status, shortMessage, hint]) => {
-  const about = { ...ABOUT, model: undefined, asks: 'a list of models' };
-  expect(classifyResponse({ ...about, status, body: '{"error":{"message":"no"}}' })).toMatchObject({
-    shortMessage,
-    hint,
-  });
-});
-
 test('secrets go from what is quoted, not from what decides', () => {
   const details = [{ reason: 'API_KEY_INVALID' }];
   const body = JSON.stringify({ error: { message: 'API_KEY_INVALID: a-secret-01', status: 'a-secret-01', details } });

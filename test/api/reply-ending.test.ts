@@ -145,26 +145,25 @@ test('files alone are an answer, each as it came, but the samples of one sound a
   ]);
 });
 
-test.for([{ mimeType: 'a/b' }, { data: 'AAAA' }, { mimeType: 1, data: 'AAAA' }, { mimeType: 'a/b', data: 'A' }])(
-  '%j is no file',
-  async (inlineData) => {
-    const { events, reply } = await read([chunk([{ text: 'a' }, { inlineData }], STOP)]);
-    expect(events.at(-1)).toMatchObject({ message: expect.stringContaining('cannot show: 1 inlineData') });
-    expect(reply).toMatchObject({ files: undefined });
-  },
-);
+test.for([
+  { mimeType: 'a/b' },
+  { data: 'AAAA' },
+  { mimeType: 1, data: 'AAAA' },
+  { mimeType: 'a/b', data: 'A' },
+  { mimeType: 'a/b', data: '!AAAA' },
+])('%j is no file', async (inlineData) => {
+  const { events, reply } = await read([chunk([{ text: 'a' }, { inlineData }], STOP)]);
+  expect(events.at(-1)).toMatchObject({ message: expect.stringContaining('cannot show: 1 inlineData') });
+  expect(reply).toMatchObject({ files: undefined });
+});
 
 test('a field that is null is absent, as in all JSON of the service', async () => {
-  const parts = [{ text: 'a' }, { text: null }, { functionCall: null, text: 'b' }, { inlineData: null }];
+  const kinds = ['text', 'functionCall', 'executableCode', 'codeExecutionResult', 'inlineData'];
+  const parts = [{ text: 'a' }, ...kinds.map((kind) => ({ [kind]: null })), { functionCall: null, text: 'b' }];
   expect((await read([chunk(parts, STOP)])).events).toEqual([
     { type: 'text', delta: 'a' },
     { type: 'text', delta: 'b' },
   ]);
-});
-
-test('data that do not begin as base64 does are no file', async () => {
-  const inlineData = { mimeType: 'a/b', data: '!AAAA' };
-  expect((await read([chunk([{ inlineData }], STOP)])).message).toBe('the answer contains no text, only inlineData');
 });
 
 test('steps of the service alone are an answer, with whatever they leave out', async () => {
@@ -206,15 +205,6 @@ test('a reply that the server wants to continue is not finished once it is resum
   reader.take(chunk([], STOP));
   expect(states()).toEqual([true, false]);
 });
-
-test.for(['functionCall', 'executableCode', 'codeExecutionResult'])(
-  'a part whose %s is null ends nothing',
-  async (kind) => {
-    const { events, reply } = await read([chunk([{ [kind]: null }, { text: 'a' }], STOP)]);
-    expect(events[0]).toEqual({ type: 'text', delta: 'a' });
-    expect(reply?.finishReason).toBe('STOP');
-  },
-);
 
 test.for([
   ['LANGUAGE', 'The model does not answer in this language. Ask in another one, or choose another model with -m.'],
@@ -273,7 +263,11 @@ test.for<readonly [string, readonly Chunk[], object]>([
       retry: undefined,
     },
   ],
-  ['a call at the wrong time', [chunk([], { finishReason: 'UNEXPECTED_TOOL_CALL' })], { retry: { atMost: 2 } }],
+  [
+    'a call at the wrong time',
+    [chunk([{ functionCall: { name: 'x' } }], { finishReason: 'UNEXPECTED_TOOL_CALL' })],
+    { message: 'the model stopped without finishing its answer: UNEXPECTED_TOOL_CALL', retry: { atMost: 2 } },
+  ],
   [
     'words that came before the reason',
     [chunk([], { finishMessage: 'no way' }), chunk([], { finishReason: 'OTHER' })],
@@ -357,6 +351,15 @@ test.for<readonly [string, readonly Chunk[], object]>([
   expect(await read(chunks)).toMatchObject({ fault: 'api', ...wanted });
 });
 
+test('an answer that was cut at the limit counts, and a notice says so (S19)', async () => {
+  const { events, reply } = await read([chunk([{ text: 'and' }], { finishReason: 'MAX_TOKENS' })]);
+  expect(events.at(-1)).toEqual({
+    type: 'notice',
+    message: 'the answer was cut at the token limit; raise --max-output-tokens',
+  });
+  expect(reply?.finishReason).toBe('MAX_TOKENS');
+});
+
 test('words of the server are quoted without the caller’s secrets', async () => {
   const secrets = new Set(['a-secret-of-mine']);
   const told = chunk([], { finishReason: 'OTHER', finishMessage: 'because a-secret-of-mine' });
@@ -366,15 +369,6 @@ test('words of the server are quoted without the caller’s secrets', async () =
     message: 'prompt blocked: SAFETY ‹redacted›',
     hint: 'Rephrase the prompt, or leave out what the filter may object to.',
   });
-});
-
-test('an answer that was cut at the limit counts, and a notice says so', async () => {
-  const { events, reply } = await read([chunk([{ text: 'and' }], { finishReason: 'MAX_TOKENS' })]);
-  expect(events.at(-1)).toEqual({
-    type: 'notice',
-    message: 'the answer was cut at the token limit; raise --max-output-tokens',
-  });
-  expect(reply?.finishReason).toBe('MAX_TOKENS');
 });
 
 const call = (functionCall: object): CallPart => ({ functionCall }) as CallPart;
@@ -401,10 +395,16 @@ test('a call that cannot run says why', () => {
     ],
     ids,
   );
-  expect(calls.map(({ name, fault }) => [name, fault])).toEqual([
-    ['a', undefined],
-    ['a', 'another call in this reply has the same id; nothing was run'],
-    ['a', 'args must be an object; nothing was run'],
-    [expect.any(String), 'the call names no function; nothing was run'],
+  expect(calls).toEqual([
+    { id: 'x', givenId: 'x', name: 'a', args: {} },
+    {
+      id: 'x_1',
+      givenId: 'x',
+      name: 'a',
+      args: {},
+      fault: 'another call in this reply has the same id; nothing was run',
+    },
+    { id: 'a_99_2', name: 'a', args: {}, fault: 'args must be an object; nothing was run' },
+    { id: 'y', givenId: 'y', name: 'generic_tool', args: {}, fault: 'the call names no function; nothing was run' },
   ]);
 });

@@ -42,26 +42,28 @@ const part = fc.oneof(
   fc.record({ text }),
   fc.record({ text, thought: fc.boolean() }, { requiredKeys: ['text'] }),
   fc.record({ text, thoughtSignature: fc.base64String() }),
-  fc.record({ functionCall: fc.record({ name: fc.string() }) }),
+  fc.record({ functionCall: fc.record({ name: fc.string() }), thoughtSignature: fc.base64String() }),
+  fc.record({ text, isNew: fc.jsonValue() }),
+  fc.record({ isNew: fc.jsonValue() }),
 ) as fc.Arbitrary<Part>;
 
 test('parts are kept as they came; only plain neighbours of the same kind become one', () => {
+  const isPlain = (one: object): boolean => Object.keys(one).every((key) => key === 'text' || key === 'thought');
+  const thoughtOf = (one: object): unknown => ('thought' in one ? one.thought : undefined);
+  const textOf = (all: readonly Part[]) => all.map((one) => ('text' in one ? one.text : '|')).join('');
   fc.assert(
     fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
       const keeper = createContentCollector(1_000_000);
       for (const one of parts) keeper.add(one);
       const kept = keeper.content()?.parts ?? [];
-      const textOf = (all: readonly Part[]) => all.map((one) => ('text' in one ? one.text : '|')).join('');
-      expect(textOf(kept)).toBe(textOf(parts));
-      const marked = (all: readonly Part[]) => all.filter((one) => !('text' in one) || 'thoughtSignature' in one);
-      expect(marked(kept)).toEqual(marked(parts));
+      for (const thought of [undefined, true, false]) {
+        const ofKind = (all: readonly Part[]) => textOf(all.filter((one) => thoughtOf(one) === thought));
+        expect(ofKind(kept)).toBe(ofKind(parts));
+      }
+      expect(kept.filter((one) => !isPlain(one))).toEqual(parts.filter((one) => !isPlain(one)));
       for (const [n, one] of kept.entries()) {
         const next = kept[n + 1];
-        const isPlain = (other: Part | undefined) => other && 'text' in other && !('thoughtSignature' in other);
-        if (isPlain(one) && isPlain(next))
-          expect('thought' in one ? one.thought : undefined).not.toBe(
-            next && 'thought' in next ? next.thought : undefined,
-          );
+        if (next && isPlain(one) && isPlain(next)) expect(thoughtOf(one)).not.toBe(thoughtOf(next));
       }
     }),
     fuzz(200),

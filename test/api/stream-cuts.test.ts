@@ -4,7 +4,7 @@ import { corpus, FUZZ_TIMEOUT, fuzz, isLong } from '../support/fuzz.ts';
 import { converseWith } from './conversation.ts';
 import { type Answer, event, head, httpChunk, loopback, reply } from './loopback.ts';
 
-/** How many ways to cut the stream into pieces are tried, and every how many bytes it is broken off. */
+/** How many ways to cut the stream into pieces are tried, and every how many bytes it is broken off before its last event. */
 const CHUNKINGS = fuzz(30, 10_000).numRuns;
 const STEP = isLong ? 1 : 101;
 const LONG = { timeout: FUZZ_TIMEOUT };
@@ -71,7 +71,7 @@ function chopped(bytes: Buffer, seed: number): readonly Buffer[] {
 
 test('the stream is the one the figures speak of', () => {
   expect(STREAM.length).toBeGreaterThan(12_000);
-  expect(SPOKEN.join('')).not.toMatch(/^[ -~\n]*$/);
+  expect(SPOKEN.at(-1)).not.toMatch(/^[ -~\n]*$/);
 });
 
 test.for(['identity', 'gzip'] as const)(
@@ -112,13 +112,15 @@ test.for([
   ['gzip', 'clean'],
   ['gzip', 'close'],
 ] as const)(
-  `a stream broken off after any byte keeps its whole events and is an error: %s, %s end`,
+  `a stream broken off after any byte keeps its whole events, and is an error unless the last is one (S2 to S6): %s, %s end`,
   LONG,
   async ([encoding, end], t) => {
     const { wire, decoded } = encodings[encoding];
     let answer: Answer = () => {};
     const server = await loopback(t, [(socket, request) => answer(socket, request)]);
-    for (let offset = 0; offset <= wire.length; offset += STEP) {
+    // Inside the last event every byte counts: half a character, half a line end, all but the blank line.
+    const last = encoding === 'identity' ? wire.length - Buffer.byteLength(EVENTS.at(-1) ?? '') : wire.length;
+    for (let offset = 0; offset <= wire.length; offset += offset < last ? Math.min(STEP, last - offset) : 1) {
       const part = wire.subarray(0, offset);
       answer = pieces(encoding, [part], end);
       const { text, error } = await converseWith(server.url, {});
