@@ -34,7 +34,7 @@ const maxWorkers = availableParallelism() + 2;
 
 /** They take longest, though their files are small; if one of them is the last to begin, a core waits for it. */
 const longest =
-  /\/(?:matrix|many-files|hostile-length|canaries|(?:batch-(?:api-)?)?kill|payloads|approval|refresh|templates|chat-crash)\.test\.ts$/;
+  /\/(?:matrix|many-files|hostile-length|canaries|(?:batch-(?:api-)?)?kill|payloads|approval|templates|chat-crash)\.test\.ts$/;
 
 /** Without the times of an earlier run, Vitest begins with the largest files. */
 class LongestFirst extends BaseSequencer {

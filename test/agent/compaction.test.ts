@@ -224,7 +224,7 @@ test('whatever the sizes of results, every request is valid and fits, and the lo
         sizes.map((size) => expect.toSatisfy((length: number) => length >= size && length <= size + 3)),
       );
     }),
-    fuzz(20, 2_000),
+    fuzz(12, 2_000),
   );
 });
 

@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createIdentity } from '../../src/api/backend.ts';
 import { createBatchesClient } from '../../src/api/batches.ts';
 import type { BatchesClient } from '../../src/core/batches.ts';
 import { AppError } from '../../src/core/error.ts';
@@ -8,6 +7,7 @@ import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { createHttpClient } from '../../src/platform/http/send.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { keyIdentity } from './conversation.ts';
 
 const { signal } = new AbortController();
 const MODEL = 'gemini-3.8-flash';
@@ -19,15 +19,9 @@ async function demo(faults: string) {
   const trace = (): void => {};
   const timers = { connectMs: 5000, headersMs: 5000, idleMs: 5000 };
   const http = createHttpClient({ timers, env: {}, trace, clock: systemClock });
-  const who = {
-    type: 'gemini-api-key',
-    source: 'test',
-    account: 'a',
-    headers: async () => ({ 'x-goog-api-key': 'k' }),
-  };
   const client = createBatchesClient({
     place: { baseUrl: new URL(server.url), userAgent: 'gmn/test' },
-    identity: createIdentity(who as Parameters<typeof createIdentity>[0], 'key'),
+    identity: keyIdentity('k'),
     userAgent: 'gmn/test',
     send(request, until) {
       requests.push(request);

@@ -3,7 +3,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { createIdentity } from '../../src/api/backend.ts';
 import { createFilesClient, type FilesClient, toOwnName } from '../../src/api/files.ts';
 import type { UploadSource } from '../../src/core/files.ts';
 import type { HttpRequest } from '../../src/core/io.ts';
@@ -11,6 +10,7 @@ import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { createHttpClient } from '../../src/platform/http/send.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { keyIdentity } from './conversation.ts';
 
 const { signal } = new AbortController();
 const MIME = 'video/mp4';
@@ -23,15 +23,9 @@ function createClient(baseUrl: string, options: { readonly key?: string; readonl
   const trace = (line: string) => void traced.push(line);
   const timers = { connectMs: 5000, headersMs: 5000, idleMs: 5000 };
   const http = createHttpClient({ timers, env: {}, trace, clock: systemClock });
-  const who = {
-    type: 'gemini-api-key',
-    source: 'test',
-    account: 'a',
-    headers: async () => ({ 'x-goog-api-key': key }),
-  };
   const client = createFilesClient({
     place: { baseUrl: new URL(baseUrl), userAgent: 'gmn/test' },
-    identity: createIdentity(who as Parameters<typeof createIdentity>[0], 'key'),
+    identity: keyIdentity(key),
     userAgent: 'gmn/test',
     send(request, until) {
       requests.push(request);
@@ -48,13 +42,10 @@ function createClient(baseUrl: string, options: { readonly key?: string; readonl
 }
 
 async function demo(faults?: string, options: Parameters<typeof createClient>[1] = {}) {
-  const server = await startDemo({
-    clock: systemClock,
-    ...(faults === undefined ? {} : { faults: parseFaults([faults]) }),
-  });
+  const server = await startDemo({ clock: systemClock, faults: parseFaults(faults === undefined ? [] : [faults]) });
   onTestFinished(() => server.close());
-  const { client, requests, traced, commands } = createClient(server.url, options);
-  return { client, requests, traced, commands, url: server.url, close: server.close };
+  const made = createClient(server.url, options);
+  return { ...made, url: server.url, close: server.close };
 }
 
 function sourceOf(bytes: Uint8Array, name = 'talk.mp4'): UploadSource {

@@ -21,16 +21,11 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const timers = { connectMs: 5000, headersMs: 5000, idleMs: 5000 };
 const { send } = createHttpClient({ timers, env: {}, trace: () => {}, clock: systemClock });
 const userAgent = 'gmn/test';
+const TOOLS = [{ functionDeclarations: [{ name: 'glob' }] }];
 
 function caller(refresh?: () => Promise<void>, token = 'test-token-0123'): QueryContext {
   const headers = async () => ({ authorization: `Bearer ${token}` });
-  const who = {
-    type: 'oauth-personal',
-    source: 'test',
-    account: 'a',
-    headers,
-    ...(refresh ? { refresh: refresh } : {}),
-  } as const;
+  const who = { type: 'oauth-personal', source: 'test', account: 'a', headers, refresh } as const;
   return { identity: createIdentity(who, 'bearer'), send, userAgent };
 }
 
@@ -72,19 +67,17 @@ test('Code Assist counts nothing as 0; elsewhere a missing number is a failure',
   await expect(QUERIES.Vertex?.(server.url).countTokens(REQUEST, SIGNAL)).rejects.toMatchObject({ fault: 'api' });
 });
 
-test('Code Assist is given the model with its prefix, and neither project nor prompt id', async (t) => {
+test.for([
+  [
+    'Code Assist',
+    'the model with its prefix',
+    { request: { model: 'models/gemini-test', contents: REQUEST.contents } },
+  ],
+  ['Vertex', 'the tools', { contents: REQUEST.contents, tools: TOOLS }],
+] as const)('%s is given %s to count, and neither project nor prompt id', async ([name, , body], t) => {
   const server = await loopback(t, [answer(200, '{"totalTokens":3}', JSON_TYPE)]);
-  await QUERIES['Code Assist']?.(server.url).countTokens(REQUEST, SIGNAL);
-  expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({
-    request: { model: 'models/gemini-test', contents: REQUEST.contents },
-  });
-});
-
-test('Vertex is given the tools to count', async (t) => {
-  const server = await loopback(t, [answer(200, '{"totalTokens":3}', JSON_TYPE)]);
-  const tools = [{ functionDeclarations: [{ name: 'glob' }] }];
-  await QUERIES.Vertex?.(server.url).countTokens({ ...REQUEST, tools }, SIGNAL);
-  expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({ contents: REQUEST.contents, tools });
+  await QUERIES[name]?.(server.url).countTokens({ ...REQUEST, ...(name === 'Vertex' && { tools: TOOLS }) }, SIGNAL);
+  expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual(body);
 });
 
 test('a list that never ends is left after a hundred pages', async (t) => {

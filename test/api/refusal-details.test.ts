@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { classifyResponse, classifyStreamError, type FailedCall } from '../../src/api/failure.ts';
+import {
+  classifyResponse,
+  classifyStreamError,
+  type FailedCall,
+  msUntilPacificMidnight,
+} from '../../src/api/failure.ts';
 import {
   findAccountError,
   htmlToText,
@@ -139,7 +144,12 @@ test('a model is missing if the server says so by status, or by the last part of
   expect(words('a\nb/gemini-x', 'gemini-x is gone')).toMatchObject({ objection: 'model' });
   expect(words('models/gemini-x', 'models are gone').objection).toBeUndefined();
   expect(words('models/', 'all is gone').objection).toBeUndefined();
-  expect(told({ status: 404, notFoundHint: 'LOOK' }, { status: 'NOT_FOUND' }).hint).toBe('LOOK');
+  expect(told({ status: 404, notFoundHint: 'LOOK' }, { status: 'NOT_FOUND' })).toMatchObject({
+    hint: 'LOOK',
+    objection: 'model',
+  });
+  for (const body of ['<html>no</html>', '']) expect(told({ status: 404, body }).objection).toBeUndefined();
+  expect(told({ status: 400 }, { status: 'NOT_FOUND' }).objection).toBeUndefined();
 });
 
 test.for([
@@ -367,4 +377,53 @@ test.for([
   ['a <!-- b > c', 'a'],
 ] as const)('of %j the text %j is visible', ([page, text]) => {
   expect(htmlToText(page)).toBe(text);
+});
+
+test.for<readonly [string, string]>([
+  ['a list', '[{"error":{"code":429,"message":"m"}}]'],
+  ['a string', '"{\\"error\\":{\\"code\\":429,\\"message\\":\\"m\\"}}"'],
+  ['other text around', 'got {"error":{"code":429,"message":"m"}} from upstream'],
+  ['doubled commas', '{"error":{"code":429,,\n,"message":"m"}}'],
+  ['no-break spaces', '\u00a0{"error":\u00a0{"code":429,"message":"m"}}'],
+  [
+    'nested in a message',
+    JSON.stringify({ error: { message: JSON.stringify({ error: { code: 429, message: 'm' } }) } }),
+  ],
+  ['no error key', '{"code":429,"message":"m"}'],
+])('an error body is understood with %s', ([, body]) => {
+  expect(tryParseGoogleError(body)).toMatchObject({ code: 429, message: 'm' });
+});
+
+test('braces in a sentence stay part of it', () => {
+  expect(tryParseGoogleError('{"error":{"message":"use {} or {\\"a\\":1}"}}')?.message).toBe('use {} or {"a":1}');
+});
+
+const HOUR_MS = 3_600_000;
+
+test.each([
+  ['2026-11-15T08:00:00Z', 24 * HOUR_MS],
+  ['2026-11-15T07:59:59Z', 1000],
+  ['2026-11-15T01:48:00Z', 6.2 * HOUR_MS],
+  ['2026-07-01T06:00:00Z', HOUR_MS],
+])('from %s the day in California lasts another %d ms', (now, ms) => {
+  expect(msUntilPacificMidnight(Date.parse(now))).toBe(ms);
+});
+
+test("a daily quota says by the server's clock in how long it resets", () => {
+  const violations = [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel' }];
+  const headers = { date: 'Sun, 15 Nov 2026 01:48:00 GMT' };
+  expect(told({ headers }, { message: 'Slow down.', details: [{ violations }] }).hint).toBe(
+    'It resets at midnight Pacific time, in 6 h 12 min. Until then choose another model with -m.',
+  );
+});
+
+test('secrets go from what is quoted, not from what decides', () => {
+  const details = [{ reason: 'API_KEY_INVALID' }];
+  const body = JSON.stringify({ error: { message: 'API_KEY_INVALID: a-secret-01', status: 'a-secret-01', details } });
+  const about = { ...PLAIN, secrets: new Set(['API_KEY_INVALID', 'a-secret-01']) };
+  const { fault, shortMessage } = classifyResponse({ ...about, status: 400, body });
+  expect([fault, shortMessage]).toEqual(['auth', '‹redacted›: ‹redacted› (400 ‹redacted›)']);
+  // Cut first, half of it would stand there.
+  const page = classifyResponse({ ...about, status: 418, body: `<p>${'x'.repeat(195)}a-secret-01</p>` });
+  expect(page.shortMessage).toBe(`request refused (418): ${'x'.repeat(195)}‹reda…`);
 });

@@ -111,7 +111,7 @@ test('everything else is repeated, its first line whole and well-formed in every
       expect(list.join('')).toBe(`demo: ${prompt}`);
       expect(list.every((text) => text.isWellFormed())).toBe(true);
     }),
-    { numRuns: 60 },
+    { numRuns: 20 },
   );
 });
 

@@ -16,7 +16,7 @@ test.for([
   [{ imageSize: '4K' }, 256, 256],
 ] as const)('%j is a valid PNG of %i by %i', ([shape, width, height]) => {
   expect(decodePng(drawPicture('a fox', shape))).toMatchObject({ width, height });
-  expect(drawPicture('a fox', shape)).toEqual(drawPicture('a fox', shape));
+  expect(Buffer.from(drawPicture('a fox', shape)).equals(drawPicture('a fox', shape))).toBe(true);
 });
 
 test('a picture goes back with its signature, or is refused', async () => {

@@ -112,6 +112,7 @@ describe('json', () => {
         const { contents } = JSON.parse(await exported(session, 'json'));
         expect(contents).toEqual(session.records.map(({ content: { role, parts } }) => ({ role, parts })));
       }),
+      fuzz(20),
     );
   });
 });

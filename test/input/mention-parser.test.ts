@@ -89,7 +89,7 @@ test('the pieces, joined, are the prompt, and the paths of a mention are ever sh
         }
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   );
 });
 

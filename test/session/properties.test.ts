@@ -41,7 +41,7 @@ test('a session cut off at any byte loads as far as its complete lines go, and c
   const file = onlyFile(home);
   const bytes = readFileSync(file);
   const start = bytes.indexOf('\n') + 1;
-  for (let length = start; length <= bytes.length; length += bytes[length - 1] === 10 ? 1 : 3) {
+  for (let length = start; length <= bytes.length; length += bytes[length - 1] === 10 ? 1 : 7) {
     writeFileSync(file, bytes.subarray(0, length));
     const kept = bytes.subarray(0, length).toString('latin1').split('\n').length - 2;
     const next = await store.resume(await store.find(session.id), '/work');

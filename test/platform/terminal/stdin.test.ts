@@ -53,11 +53,6 @@ posixTest('a directory as stdin is refused with the way to send it', async () =>
   });
 });
 
-posixTest('a directory as stdin does not matter if stdin is not wanted', async () => {
-  const { result } = startFixture(fixture.path, 'FIXTURE < .', { PROMPT: 'x', MODE: 'never' });
-  expect(await result).toMatchObject({ exitCode: 0, output: { parts: textParts('x') } });
-});
-
 posixTest('a stdin that is only open for writing is refused in words', async () => {
   const { result } = startFixture(fixture.path, `FIXTURE 0> '${temporary()}/out'`, { PROMPT: 'x' });
   expect(await result).toMatchObject({
@@ -107,9 +102,4 @@ posixTest('a pipe that does not end is cut off with an error as soon as it is to
     exitCode: 1,
     output: { error: { message: 'stdin is longer than 20 MB, the most that can be sent', fault: 'usage' } },
   });
-});
-
-posixTest('-f - takes stdin as a file', async () => {
-  const { result } = startFixture(fixture.path, 'echo hello | FIXTURE', { PROMPT: 'x', FILE: '-' });
-  expect(await result).toMatchObject({ exitCode: 0, output: { parts: textParts('=== stdin ===\nhello\n\n\nx') } });
 });
