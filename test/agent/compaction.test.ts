@@ -19,6 +19,12 @@ import { agentOf, ok, play, tool, userContent } from './support.ts';
 
 const MODEL = 'gemini-3.8-flash';
 
+/** Twelve long questions and their short answers. */
+const TALK = Array.from({ length: 12 }, (_, index) => [
+  userContent(`${index} ${'word '.repeat(800)}`),
+  { role: 'model', parts: [{ text: `ok ${index}` }] } as const,
+]).flat();
+
 type Step = readonly JsonObject[] | string;
 
 interface Counting extends Model {
@@ -247,11 +253,7 @@ test('results that are too long all together keep their beginning and end', asyn
 });
 
 test('if the model writes no summary, the run goes on as long as it fits', async () => {
-  const talk = Array.from({ length: 12 }, (_, index) => [
-    userContent(`${index} ${'word '.repeat(800)}`),
-    { role: 'model', parts: [{ text: `ok ${index}` }] } as const,
-  ]);
-  const history = createMemoryHistory({ keepsReplies: true, earlier: talk.flat() });
+  const history = createMemoryHistory({ keepsReplies: true, earlier: TALK });
   for (const summarise of [
     () => '  ',
     () => {
@@ -272,12 +274,8 @@ test('if the model writes no summary, the run goes on as long as it fits', async
 });
 
 test('an overflow error makes room and asks once more; for a model of unknown window, too', async () => {
-  const talk = Array.from({ length: 12 }, (_, index) => [
-    userContent(`${index} ${'word '.repeat(800)}`),
-    { role: 'model', parts: [{ text: `ok ${index}` }] } as const,
-  ]);
   for (const windowTokens of [undefined, 1_000_000]) {
-    const { history } = sessionHistory(talk.flat());
+    const { history } = sessionHistory(TALK);
     const model = countingModel(10_000, ['fine']);
     const { events, error } = await play(compactingAgent(model, windowTokens), history, { text: 'go on' });
     expect(error).toBeUndefined();
@@ -298,12 +296,8 @@ test('an overflow error makes room and asks once more; for a model of unknown wi
 });
 
 test('the tokens of a summary count in the usage of the run', async () => {
-  const talk = Array.from({ length: 12 }, (_, index) => [
-    userContent(`${index} ${'word '.repeat(800)}`),
-    { role: 'model', parts: [{ text: `ok ${index}` }] } as const,
-  ]);
   const model = countingModel(14_000, ['fine']);
-  const { events } = await play(compactingAgent(model, 14_000), sessionHistory(talk.flat()).history, { text: 'go on' });
+  const { events } = await play(compactingAgent(model, 14_000), sessionHistory(TALK).history, { text: 'go on' });
   const end = events.at(-1);
   expect(model.summaries).toHaveLength(1);
   expect(end).toMatchObject({

@@ -44,8 +44,8 @@ function createClient(baseUrl: string, options: { readonly key?: string; readonl
 async function demo(faults?: string, options: Parameters<typeof createClient>[1] = {}) {
   const server = await startDemo({ clock: systemClock, faults: parseFaults(faults === undefined ? [] : [faults]) });
   onTestFinished(() => server.close());
-  const made = createClient(server.url, options);
-  return { ...made, url: server.url, close: server.close };
+  const { client, requests, traced, commands } = createClient(server.url, options);
+  return { client, requests, traced, commands, url: server.url, close: server.close };
 }
 
 function sourceOf(bytes: Uint8Array, name = 'talk.mp4'): UploadSource {

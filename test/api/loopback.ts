@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import type { TestContext } from 'vitest';
+import type { HttpResponse, HttpTimers } from '../../src/core/io.ts';
 
 export interface Received {
   readonly head: string;
@@ -17,6 +18,15 @@ export interface Loopback {
   readonly closed: () => number;
   /** Acts on every later connection at once, before any request. */
   readonly onConnection: (act: (socket: Socket) => void) => void;
+}
+
+/** No test waits as long as that. */
+export const TIMERS: HttpTimers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
+
+export async function readText({ body }: HttpResponse): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** A TCP server that gives its nth request the nth answer, the last one for all after it. */

@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import { chooseCredential } from '../../src/auth/credential.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { HttpRequest, SendHttp } from '../../src/core/io.ts';
@@ -31,13 +30,6 @@ function network(status: number, body: string): { readonly send: SendHttp; reado
   return { send, requests };
 }
 
-function keyFile(t: Parameters<typeof home>[0], value: object) {
-  const place = home(t);
-  const file = join(place.root, 'service.json');
-  writeFileSync(file, JSON.stringify(value));
-  return { place, env: { GOOGLE_APPLICATION_CREDENTIALS: file } };
-}
-
 const SERVICE_ACCOUNT = {
   type: 'service_account',
   project_id: 'p',
@@ -45,15 +37,26 @@ const SERVICE_ACCOUNT = {
   client_email: 'robot@p.iam.gserviceaccount.com',
 };
 
+/** The credential of a run with this key file, and how an error names the file. */
+async function credentialOf(t: TestContext, send?: SendHttp, document: object = SERVICE_ACCOUNT, flag = 'vertex-ai') {
+  const place = home(t, { 'service.json': JSON.stringify(document) });
+  const file = join(place.root, 'service.json');
+  const input = choiceInput(place, { GOOGLE_APPLICATION_CREDENTIALS: file }, { flag, ...(send && { send }) });
+  return { ...(await chooseCredential(input)), source: `GOOGLE_APPLICATION_CREDENTIALS (${file})` };
+}
+
 test('a service account signs for its token at Google, and nowhere else', async (t) => {
-  const { place, env } = keyFile(t, { ...SERVICE_ACCOUNT, token_uri: 'https://oauth2.googleapis.com/token' });
   const { send, requests } = network(200, '{"access_token":"ya29.robot","expires_in":3599}');
-  const { credential, carrier } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
+  const document = { ...SERVICE_ACCOUNT, token_uri: 'https://oauth2.googleapis.com/token' };
+  const { credential, carrier } = await credentialOf(t, send, document);
   expect([carrier, await credential.headers(signal)]).toEqual(['bearer', { authorization: 'Bearer ya29.robot' }]);
   await credential.headers(signal);
   expect(requests.map(({ method, url }) => `${method} ${url.href}`)).toEqual([
     'POST https://oauth2.googleapis.com/token',
   ]);
+  // They name gmn, not the library.
+  expect(requests[0]?.headers).toMatchObject({ 'user-agent': 'gmn/0.0.0' });
+  expect(requests[0]?.headers).not.toHaveProperty('x-goog-api-client');
   const claims = new URLSearchParams(String(requests[0]?.body)).get('assertion')?.split('.')[1] ?? '';
   expect(JSON.parse(Buffer.from(claims, 'base64url').toString('utf8'))).toMatchObject({
     iss: 'robot@p.iam.gserviceaccount.com',
@@ -68,10 +71,9 @@ test("gcloud's own credentials are refreshed with gcloud's own client", async (t
     client_secret: 'gcloud-secret',
     refresh_token: '1//g',
   };
-  const { place, env } = keyFile(t, { ...user, quota_project_id: 'quota' });
   const { send, requests } = network(200, '{"access_token":"ya29.user","expires_in":3599}');
-  const input = choiceInput(place, env, { flag: 'compute-default-credentials', send });
-  const { credential } = await chooseCredential(input);
+  const document = { ...user, quota_project_id: 'quota' };
+  const { credential } = await credentialOf(t, send, document, 'compute-default-credentials');
   expect(await credential.headers(signal)).toEqual({
     authorization: 'Bearer ya29.user',
     'x-goog-user-project': 'quota',
@@ -101,10 +103,8 @@ test.for<[number, string, string, string]>([
   [200, '{"access_token":"a\\nb"}', 'the token server answered without a token that can be sent', AGAIN],
   [200, '{"access_token":"ä"}', 'the token server answered without a token that can be sent', AGAIN],
 ])('an answer of %i (%s) is reported without quoting the server', async ([status, body, why, hint], t) => {
-  const { place, env } = keyFile(t, SERVICE_ACCOUNT);
   const { send, requests } = network(status, body);
-  const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
-  const source = `GOOGLE_APPLICATION_CREDENTIALS (${env.GOOGLE_APPLICATION_CREDENTIALS})`;
+  const { credential, source } = await credentialOf(t, send);
   await expect(credential.headers(signal)).rejects.toMatchObject({
     exitCode: 2,
     message: `authentication failed: ${source} gave no token: ${why}`,
@@ -115,11 +115,10 @@ test.for<[number, string, string, string]>([
 });
 
 test('a network that fails is named, and gcloud is not blamed', async (t) => {
-  const { place, env } = keyFile(t, SERVICE_ACCOUNT);
   const send: SendHttp = async () => {
     throw new AppError('api', 'cannot reach oauth2.googleapis.com');
   };
-  const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
+  const { credential } = await credentialOf(t, send);
   await expect(credential.headers(signal)).rejects.toMatchObject({
     exitCode: 2,
     message: expect.stringMatching(/gave no token: cannot reach oauth2.googleapis.com$/),
@@ -128,8 +127,7 @@ test('a network that fails is named, and gcloud is not blamed', async (t) => {
 });
 
 test('a key that cannot sign is reported as unusable, and nothing is sent', async (t) => {
-  const { place, env } = keyFile(t, { ...SERVICE_ACCOUNT, private_key: 'canary' });
-  const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai' }));
+  const { credential } = await credentialOf(t, undefined, { ...SERVICE_ACCOUNT, private_key: 'canary' });
   await expect(credential.headers(signal)).rejects.toMatchObject({
     exitCode: 2,
     message: expect.stringMatching(/gave no token: its content cannot be used$/),
@@ -137,18 +135,7 @@ test('a key that cannot sign is reported as unusable, and nothing is sent', asyn
   });
 });
 
-test('a token request names gmn, not the library', async (t) => {
-  const { place, env } = keyFile(t, SERVICE_ACCOUNT);
-  const { send, requests } = network(200, '{"access_token":"ya29.robot","expires_in":3599}');
-  const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
-  await credential.headers(signal);
-  expect(requests.map(({ headers }) => [headers['user-agent'], headers['x-goog-api-client']])).toEqual([
-    ['gmn/0.0.0', undefined],
-  ]);
-});
-
 test('a token that a caller gave up on is not lost to the next, long after the first has gone', async (t) => {
-  const { place, env } = keyFile(t, SERVICE_ACCOUNT);
   const answers: (() => void)[] = [];
   const { send: answering } = network(200, '{"access_token":"ya29.robot","expires_in":3599}');
   const send: SendHttp = async (request, caller) => {
@@ -158,7 +145,7 @@ test('a token that a caller gave up on is not lost to the next, long after the f
     });
     return answering(request, caller);
   };
-  const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
+  const { credential } = await credentialOf(t, send);
   const first = new AbortController();
   const leaving = credential.headers(first.signal);
   const staying = credential.headers(signal);
@@ -170,7 +157,6 @@ test('a token that a caller gave up on is not lost to the next, long after the f
 });
 
 test('a request of a caller that gave up is stopped, and the next one works', async (t) => {
-  const { place, env } = keyFile(t, SERVICE_ACCOUNT);
   const { send: answering } = network(200, '{"access_token":"ya29.robot","expires_in":3599}');
   const stopped: unknown[] = [];
   const send: SendHttp = async (request, caller) => {
@@ -184,7 +170,7 @@ test('a request of a caller that gave up is stopped, and the next one works', as
     });
   };
   const only = new AbortController();
-  const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
+  const { credential } = await credentialOf(t, send);
   await expect(credential.headers(only.signal)).rejects.toThrow('enough');
   expect(await credential.headers(signal)).toEqual({ authorization: 'Bearer ya29.robot' });
   expect(stopped).toEqual([new Error('enough')]);

@@ -20,7 +20,7 @@ test('without any file nothing is set and the environment is the real one', asyn
   expect(env.A).toBe('b');
 });
 
-test('every layer beats the ones below it', async (t) => {
+test('every layer beats the ones below it, and an empty variable is none', async (t) => {
   const { write, settings } = place(t);
   const named = (name: string): string => json({ model: { name } });
   expect((await settings()).model).toBeUndefined();
@@ -37,11 +37,7 @@ test('every layer beats the ones below it', async (t) => {
   expect((await settings(TRUSTING)).model).toBe('system');
   expect((await settings({ ...TRUSTING, GEMINI_MODEL: 'environment' })).model).toBe('environment');
   expect((await settings({ GEMINI_MODEL: 'environment', GMN_MODEL: 'ours' })).model).toBe('ours');
-});
-
-test('an empty variable sets nothing', async (t) => {
-  const { settings } = place(t, { 'home/.gemini/settings.json': json({ model: { name: 'user' } }) });
-  expect((await settings({ GEMINI_MODEL: '' })).model).toBe('user');
+  expect((await settings({ GEMINI_MODEL: '', GMN_MODEL: '' })).model).toBe('system');
 });
 
 test('the settings are frozen through and through', async (t) => {
@@ -49,11 +45,6 @@ test('the settings are frozen through and through', async (t) => {
   const loaded = await settings();
   const parts: unknown[] = [loaded, loaded.document, loaded.document?.model, loaded.document?.x, loaded.notices];
   expect(parts.every(Object.isFrozen)).toBe(true);
-});
-
-test('comments, trailing commas, a BOM and CRLF are read', async (t) => {
-  const text = '\uFEFF// mine\r\n{\r\n  "model": { "name": "m", }, /* here */\r\n}\r\n';
-  expect((await place(t, { 'home/.gemini/settings.json': text }).settings()).model).toBe('m');
 });
 
 test('variables are expanded, unknown ones stay', async (t) => {
@@ -170,11 +161,6 @@ test('so is one in a directory that others can write', async (t) => {
   ]);
 });
 
-test('a broken system file is an error', async (t) => {
-  const { settings } = place(t, { 'etc/settings.json': '{' });
-  await expect(settings()).rejects.toMatchObject({ fault: 'config' });
-});
-
 test('the home directory is no workspace, by whatever path it is reached', async (t) => {
   const { app, path } = place(t, { 'home/.gemini/settings.json': json({ model: { name: 'user' } }) });
   symlinkSync(path('home'), path('link'));
@@ -207,15 +193,4 @@ test('a key gmn does not read may hold anything', async (t) => {
   };
   const { settings } = place(t, { 'home/.gemini/settings.json': json(document) });
   expect(await settings()).toMatchObject({ document, notices: [] });
-});
-
-test('a __proto__ in a file, however deep, changes no prototype', async (t) => {
-  const { settings } = place(t, {
-    'home/.gemini/settings.json': '{"x": [{"__proto__": {"polluted": 1}}]}',
-    'home/.gmn/config.json': '{"y": [{"__proto__": {"polluted": 1}}] /* tolerant parser */}',
-  });
-  const { document } = await settings();
-  expect(document).toEqual({ x: [{}], y: [{}] });
-  const items = [document?.x, document?.y].map((list) => Object.getPrototypeOf((list as object[])[0]));
-  expect(items).toEqual([Object.prototype, Object.prototype]);
 });

@@ -31,18 +31,14 @@ test('stdin is sent byte for byte before the prompt', async () => {
   );
 });
 
-test('without a prompt stdin is the prompt', async () => {
-  expect(await parts({ cwd: '/', ...stdin(' q\n') })).toEqual([{ text: ' q\n' }]);
-  expect(await parts({ cwd: '/', prompt: '  ', ...stdin('q @a') })).toEqual([{ text: 'q @a' }]);
-  expect(await parts({ cwd: '/', prompt: '-', ...stdin('q') })).toEqual([{ text: 'q' }]);
-});
-
-test('an empty stdin leaves no trace', async () => {
-  expect(await parts({ cwd: '/', prompt: 'P', ...stdin('') })).toEqual([{ text: 'P' }]);
-});
-
-test('with --no-stdin it is not read', async () => {
-  expect(await parts({ cwd: '/', prompt: 'P', stdinMode: 'never', ...stdin('S') })).toEqual([{ text: 'P' }]);
+test.each([
+  ['without a prompt stdin is the prompt', {}, ' q\n', ' q\n'],
+  ['nor does a blank prompt count', { prompt: '  ' }, 'q @a', 'q @a'],
+  ['nor a dash', { prompt: '-' }, 'q', 'q'],
+  ['an empty stdin leaves no trace', { prompt: 'P' }, '', 'P'],
+  ['with --no-stdin it is not read', { prompt: 'P', stdinMode: 'never' as const }, 'S', 'P'],
+])('%s', async (_, input, piped, text) => {
+  expect(await parts({ cwd: '/', ...input, ...stdin(piped) })).toEqual([{ text }]);
 });
 
 test('-f - puts stdin among the files, once', async () => {

@@ -108,32 +108,6 @@ test('what is rewound does not count, and the file keeps it', async () => {
   expect(readFileSync(onlyFile(home), 'utf8')).toContain('three!');
 });
 
-test('rewinding further than there is leaves nothing', async () => {
-  const { home, store } = place();
-  const session = await store.create({ cwd: '/work', by: 'chat' });
-  await talk(session, ['one']);
-  await session.rewind(7);
-  await session.rewind(1);
-  await session.close();
-  expect([await contentsOf(home, session.id), linesOf(onlyFile(home)).length]).toEqual([[], 4]);
-});
-
-test('records that replace the earlier ones are what a resumed session has', async () => {
-  const { home, store } = place();
-  const session = await store.create({ cwd: '/work', by: 'chat' });
-  await talk(session, ['one', 'two']);
-  const replaced = [prompt('in short: two'), reply('yes')];
-  await session.replace(replaced);
-  const summary = replaced.map(({ content }) => content);
-  await talk(session, ['three']);
-  await session.close();
-  expect(await contentsOf(home)).toEqual([...summary, prompt('three').content, reply('three!').content]);
-  const resumed = await store.resume(await store.find('last'), '/work');
-  await resumed.rewind(1);
-  expect(resumed.contents).toEqual(summary);
-  await resumed.close();
-});
-
 test('a reply under way is written down every 2 seconds, and its own record takes the place of that', async () => {
   const { home, store, time } = place();
   const session = await store.create({ cwd: '/work', by: 'chat' });

@@ -1,17 +1,11 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, type TestContext, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { BilledCall } from '../../src/core/usage.ts';
 import { appendUsage, type UsageRecord } from '../../src/session/usage-log.ts';
 import { createUsageTable, readUsage, rotateUsage, tryParseUsageRecord } from '../../src/session/usage-report.ts';
-
-function temporaryHome(t: TestContext): string {
-  const home = mkdtempSync(join(tmpdir(), 'gmn-usage-'));
-  t.onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-  return home;
-}
+import { temporary } from '../support/temporary.ts';
 
 const call = (model: string, tokens: number): BilledCall => ({
   model,
@@ -34,8 +28,8 @@ async function readAll(home: string, since = 0): Promise<readonly UsageRecord[]>
   return records;
 }
 
-test('what is appended is read again, since a time', async (t) => {
-  const home = join(temporaryHome(t), 'new');
+test('what is appended is read again, since a time', async () => {
+  const home = join(temporary(), 'new');
   const records = [run(10, call('a', 1)), { ...run(20, call('a', 1), call('b', 2)), kind: 'chat' } as const];
   for (const record of records) appendUsage(home, record);
   appendUsage(home, run(30));
@@ -44,17 +38,17 @@ test('what is appended is read again, since a time', async (t) => {
   expect(statSync(join(home, 'usage.jsonl')).mode & 0o777).toBe(0o600);
 });
 
-test('a log that was never written is empty, and one that cannot be written is no failure', async (t) => {
-  const home = temporaryHome(t);
+test('a log that was never written is empty, and one that cannot be written is no failure', async () => {
+  const home = temporary();
   expect(await readAll(join(home, 'nothing'))).toEqual([]);
   writeFileSync(join(home, 'file'), '');
   expect(() => appendUsage(join(home, 'file'), run(1, call('a', 1)))).not.toThrow();
 });
 
-test('a line that was torn costs no other line', async (t) => {
+test('a line that was torn costs no other line', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 150 }), async (cut) => {
-      const home = mkdtempSync(join(temporaryHome(t), 'torn-'));
+      const home = mkdtempSync(join(temporary(), 'torn-'));
       const file = join(home, 'usage.jsonl');
       appendUsage(home, run(1, call('a', 1)));
       const whole = statSync(file).size;
@@ -67,8 +61,8 @@ test('a line that was torn costs no other line', async (t) => {
   );
 });
 
-test('garbage in the log is skipped', async (t) => {
-  const home = temporaryHome(t);
+test('garbage in the log is skipped', async () => {
+  const home = temporary();
   const file = join(home, 'usage.jsonl');
   await fc.assert(
     fc.asyncProperty(
@@ -90,8 +84,8 @@ test('garbage in the log is skipped', async (t) => {
   for (const value of values) expect(tryParseUsageRecord(value)).toBeUndefined();
 });
 
-test('many processes can append at the same time', async (t) => {
-  const home = temporaryHome(t);
+test('many processes can append at the same time', async () => {
+  const home = temporary();
   const { spawn } = await import('node:child_process');
   const text = `\\n${JSON.stringify(run(1, ...Array.from({ length: 40 }, () => call('a', 1)))).replaceAll('"', '\\"')}`;
   const script = `const fs=require('fs');for(let i=0;i<200;i++){const d=fs.openSync("${join(home, 'usage.jsonl')}",'a',0o600);fs.writeSync(d,"${text}");fs.closeSync(d)}`;
@@ -122,8 +116,8 @@ test('rows add up, and say where a cost is not known', () => {
   expect(tableOf('directory').total()).toEqual(row('total', 3, 15, 7, 1));
 });
 
-test('a long log is rotated, and the oldest files go', (t) => {
-  const home = temporaryHome(t);
+test('a long log is rotated, and the oldest files go', () => {
+  const home = temporary();
   for (const now of [1001, 1002, 1003, 1004]) {
     appendUsage(home, run(now, call('a', 1)));
     truncateSync(join(home, 'usage.jsonl'), 16_000_000);

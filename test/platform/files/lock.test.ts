@@ -66,22 +66,28 @@ test('a wait ends with the signal', async () => {
   await holder?.release();
 });
 
-test.for<[string, string, number]>([
-  ['whose owner is dead', owner({ pid: 2 ** 30 }), 0],
-  ['whose owner began at another time', owner({ began: '1' }), 0],
-  ['that nobody has touched', owner({ host: 'elsewhere' }), 11_000],
-  ['that is empty and old', '', 11_000],
-  ['from the future', owner({ host: 'elsewhere' }), -60_000],
-])('a lock %s is taken', async ([, text, ageMs]) => {
+test.for<[what: string, text: string, ageMs: number, isTaken: boolean]>([
+  ['whose owner is dead', owner({ pid: 2 ** 30 }), 0, true],
+  ['whose owner began at another time', owner({ began: '1' }), 0, true],
+  ['of another machine that is not touched', owner({ host: 'elsewhere' }), 11_000, true],
+  ['of another machine that is touched', owner({ host: 'elsewhere', pid: 2 ** 30 }), 0, false],
+  ['that names nobody, and is old', '', 11_000, true],
+  ['that names nobody yet', '', 0, false],
+  ['from the future', owner({ host: 'elsewhere' }), -60_000, true],
+  // Whoever made a folder may have put one of gigabytes beside an output.
+  ['of one who is gone, but longer than gmn writes any', owner({ pid: 2 ** 30 }).padEnd(5000), 0, false],
+])('a lock %s is taken or respected, also by who takes from the gone only', async ([, text, ageMs, isTaken]) => {
   const path = lockPath();
-  await (await acquireLock(path, OPTIONS))?.release();
-  writeFileSync(path, text);
-  const touched = new Date(Date.now() - ageMs);
-  utimesSync(path, touched, touched);
-  const lock = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0 });
-  expect(lock?.isHeld).toBe(true);
-  await lock?.release();
-  expect(readdirSync(join(path, '..'))).toEqual([]);
+  mkdirSync(join(path, '..'), { recursive: true });
+  for (const takesFrom of [undefined, 'gone'] as const) {
+    writeFileSync(path, text);
+    const touched = new Date(Date.now() - ageMs);
+    utimesSync(path, touched, touched);
+    const lock = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0, takesFrom });
+    expect(lock?.isHeld).toBe(isTaken);
+    await lock?.release();
+    expect(readdirSync(join(path, '..'))).toEqual(isTaken ? [] : ['refresh']);
+  }
 });
 
 test('the lock of a dead owner is not taken from the one who has just got it', async () => {
@@ -98,13 +104,6 @@ test('the lock of a dead owner is not taken from the one who has just got it', a
   swap();
   expect(await waiting).toMatchObject({ isHeld: false, isTaken: true });
   expect(readFileSync(path, 'utf8')).toBe(next);
-});
-
-test('a lock of another machine is respected while it is touched', async () => {
-  const path = lockPath();
-  await (await acquireLock(path, OPTIONS))?.release();
-  writeFileSync(path, owner({ host: 'elsewhere', pid: 2 ** 30 }));
-  expect((await acquireLock(path, { ...OPTIONS, maxWaitMs: 0 }))?.isHeld).toBe(false);
 });
 
 test('a lock that was taken from us is not released by us', async () => {
@@ -170,25 +169,6 @@ test('a process that died while it took a lock from a dead one is in nobody’s 
   await Promise.all([enter(), enter(), enter()]);
   expect(crowd).toEqual([1, 1, 1]);
   expect(readdirSync(join(path, '..'))).toEqual([]);
-});
-
-test.for<[string, string, number, boolean]>([
-  ['of one who is gone', owner({ pid: 2 ** 30 }), 0, true],
-  ['that names nobody, and is old', '', 11_000, true],
-  ['that names nobody yet', '', 0, false],
-  ['of another machine that is not touched', owner({ host: 'elsewhere' }), 11_000, true],
-  ['of another machine that is touched', owner({ host: 'elsewhere' }), 0, false],
-  // Whoever made a folder may have put one of gigabytes beside an output.
-  ['of one who is gone, but longer than gmn writes any', owner({ pid: 2 ** 30 }).padEnd(5000), 0, false],
-])('a lock %s, taken from the gone only', async ([, text, ageMs, isHeld]) => {
-  const path = lockPath();
-  mkdirSync(join(path, '..'), { recursive: true });
-  writeFileSync(path, text);
-  const touched = new Date(Date.now() - ageMs);
-  utimesSync(path, touched, touched);
-  const lock = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0, takesFrom: 'gone' });
-  expect(lock?.isHeld).toBe(isHeld);
-  await lock?.release();
 });
 
 posixTest('a FIFO in the place of a lock is not waited for, and gives way like one that names nobody', async () => {

@@ -1,14 +1,13 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, type TestContext, test } from 'vitest';
 import { createHttpClient } from '../../../src/platform/http/send.ts';
-import { answer, loopback } from '../../api/loopback.ts';
+import { answer, loopback, TIMERS } from '../../api/loopback.ts';
 
 const TEXT = Array.from({ length: 5000 }, (_, n) => `Zeile ${n * 7919} grün\n`).join('');
 
 async function fetched(t: TestContext, encoding: string, bytes: Uint8Array) {
   const server = await loopback(t, [answer(200, bytes, { 'content-encoding': encoding })]);
-  const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
-  const { send } = createHttpClient({ timers, env: {}, trace: () => {}, clock: { now: () => 0 } });
+  const { send } = createHttpClient({ timers: TIMERS, env: {}, trace: () => {}, clock: { now: () => 0 } });
   const signal = new AbortController().signal;
   const chunks: Uint8Array[] = [];
   const done = (async () => {
@@ -73,8 +72,7 @@ test('a bomb is stopped, its connection closed (N33)', async (t) => {
   const member = gzipSync(Buffer.alloc(16 * 1024 * 1024));
   const bomb = Buffer.concat(Array.from({ length: 20 }, () => member));
   const server = await loopback(t, [answer(200, bomb, { 'content-encoding': 'gzip' })]);
-  const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
-  const { send } = createHttpClient({ timers, env: {}, trace: () => {}, clock: { now: () => 0 } });
+  const { send } = createHttpClient({ timers: TIMERS, env: {}, trace: () => {}, clock: { now: () => 0 } });
   const { body } = await send({ method: 'GET', url: server.url, headers: {} }, new AbortController().signal);
   let size = 0;
   const reading = (async () => {

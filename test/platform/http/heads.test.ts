@@ -3,9 +3,7 @@ import { describe, expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import { createHttpClient } from '../../../src/platform/http/send.ts';
 import { responseReader } from '../../../src/platform/standalone/http/http1.ts';
-import { type Loopback, loopback } from '../../api/loopback.ts';
-
-const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
+import { type Loopback, loopback, TIMERS as timers } from '../../api/loopback.ts';
 
 interface Read {
   readonly status?: number;

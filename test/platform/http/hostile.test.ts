@@ -9,7 +9,7 @@ import { networkError, toPeer } from '../../../src/platform/http/failure.ts';
 import { createPinnedClient } from '../../../src/platform/http/pinned.ts';
 import { createHttpClient } from '../../../src/platform/http/send.ts';
 import { SELF_SIGNED } from '../../api/certificates.ts';
-import { answer, head, loopback, stream } from '../../api/loopback.ts';
+import { answer, head, loopback, readText, stream } from '../../api/loopback.ts';
 
 /** The idle timer is longer than any test: what is told must not be left to it. */
 const TIMERS: HttpTimers = { connectMs: 10_000, headersMs: 10_000, idleMs: 60_000 };
@@ -24,12 +24,6 @@ interface Setting extends Partial<HttpRequest> {
 function send(url: URL, { signal, timers, ...request }: Setting = {}): Promise<HttpResponse> {
   const { send: client } = createHttpClient({ timers: { ...TIMERS, ...timers }, env: {}, clock: { now: () => 0 } });
   return client({ method: 'POST', url, headers: {}, body: '{}', ...request }, signal ?? new AbortController().signal);
-}
-
-async function textOf(response: HttpResponse): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of response.body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** A server that does as it likes from the first byte of a request on, and does not hang up because we did. */
@@ -60,7 +54,7 @@ test.for([
     socket.end(`${head(413, {})}too big`);
   });
   const response = await send(url, { body: LONG });
-  expect([response.status, await textOf(response)]).toEqual([413, 'too big']);
+  expect([response.status, await readText(response)]).toEqual([413, 'too big']);
 });
 
 test('a server that hangs up in the middle of an upload is not waited for', async (t) => {
@@ -94,7 +88,7 @@ test('bytes that drip into a trailer do not hold off the idle timer', async (t) 
     };
     more();
   });
-  await expect(send(url, { timers: { idleMs: 50 } }).then(textOf)).rejects.toThrow('sent nothing for 50 ms');
+  await expect(send(url, { timers: { idleMs: 50 } }).then(readText)).rejects.toThrow('sent nothing for 50 ms');
 });
 
 test('what comes after the end of an answer is nobody’s, and the line is closed', async (t) => {
@@ -102,7 +96,7 @@ test('what comes after the end of an answer is nobody’s, and the line is close
     (socket) => socket.write(`${head(200, { 'content-length': '2' })}ok${head(500, {})}`),
   ]);
   const response = await send(server.url);
-  expect([response.status, await textOf(response)]).toEqual([200, 'ok']);
+  expect([response.status, await readText(response)]).toEqual([200, 'ok']);
   await expect.poll(server.closed).toBe(1);
 });
 
@@ -138,7 +132,7 @@ test('compressed data that is damaged closes its connection, which its server wo
   const server = await loopback(t, [
     (socket) => socket.write(`${head(200, { 'content-encoding': 'gzip', 'content-length': '99999' })}this is no gzip`),
   ]);
-  await expect(send(server.url).then(textOf)).rejects.toThrow('its compressed data is incomplete or damaged');
+  await expect(send(server.url).then(readText)).rejects.toThrow('its compressed data is incomplete or damaged');
   await expect.poll(server.closed).toBe(1);
 });
 
@@ -179,7 +173,7 @@ test('of the addresses of a host, one where nobody listens does not matter', asy
   ];
   const client = createPinnedClient({ isAllowedAddress: () => true, timers: TIMERS, resolve: async () => addresses });
   const response = await client({ method: 'GET', url, headers: {} }, new AbortController().signal);
-  expect(await textOf(response)).toBe('ok');
+  expect(await readText(response)).toBe('ok');
   expect(server.requests[0]?.head).toContain(`Host: ${url.host}\r\n`);
 });
 
@@ -187,7 +181,7 @@ const hasIpv6 = Object.values(networkInterfaces()).some((own) => own?.some(({ ad
 
 test.skipIf(!hasIpv6)('an address of IPv6 is connected to without its brackets', async (t) => {
   const url = await unruly(t, (socket) => socket.end(`${head(200, { 'content-length': '2' })}ok`), '::1');
-  expect(await textOf(await send(url))).toBe('ok');
+  expect(await readText(await send(url))).toBe('ok');
 });
 
 test('a port that is given is taken, be it 0', async () => {

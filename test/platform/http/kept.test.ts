@@ -10,9 +10,8 @@ import { openDirectClient } from '../../../src/platform/http/direct.ts';
 import { createPinnedClient } from '../../../src/platform/http/pinned.ts';
 import { createHttpClient } from '../../../src/platform/http/send.ts';
 import { yieldToIo, yieldToRequest } from '../../../src/platform/runtime/clock.ts';
-import { head, loopback } from '../../api/loopback.ts';
+import { head, loopback, TIMERS as timers } from '../../api/loopback.ts';
 
-const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
 const SIGNAL = new AbortController().signal;
 
 interface CountingServer {

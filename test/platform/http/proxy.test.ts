@@ -4,10 +4,9 @@ import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import type { HttpResponse, HttpTimers } from '../../../src/core/io.ts';
 import { createHttpClient } from '../../../src/platform/http/send.ts';
-import { type Answer, answer, loopback, stream } from '../../api/loopback.ts';
+import { type Answer, answer, loopback, readText, stream, TIMERS } from '../../api/loopback.ts';
 import { runGmn } from '../../support/gmn.ts';
 
-const TIMERS: HttpTimers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
 const PASSWORD = 'pass-w0rd';
 
 interface Setting {
@@ -35,12 +34,6 @@ function trace(line: string): void {
   expect(line).not.toContain(PASSWORD);
 }
 
-async function textOf(response: HttpResponse): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of response.body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
-}
-
 async function failureOf(t: TestContext, answers: readonly Answer[], timers: Partial<HttpTimers> = {}) {
   const proxy = await loopback(t, answers);
   const thrown: unknown = await send(new URL('https://model.test/x'), proxy.url, { timers }).catch((error) => error);
@@ -49,17 +42,10 @@ async function failureOf(t: TestContext, answers: readonly Answer[], timers: Par
   return { error: thrown, proxy };
 }
 
-test('bytes pass the proxy as they are', async (t) => {
-  const proxy = await loopback(t, [answer(200, 'hello')]);
-  const body = Buffer.alloc(300_000, 'bytes ').subarray(6, 290_000);
-  await send(new URL('http://127.0.0.1:9/x'), proxy.url, { body });
-  expect(proxy.requests[0]?.body).toBe(body.toString());
-});
-
 test('plain http goes to the proxy as the proxy’s own request, with the credentials (N29)', async (t) => {
   const proxy = await loopback(t, [answer(200, 'hello')]);
   const response = await send(new URL('http://127.0.0.1:9/x?y=1'), proxy.url, { body: 'ü' });
-  expect({ status: response.status, text: await textOf(response) }).toEqual({ status: 200, text: 'hello' });
+  expect({ status: response.status, text: await readText(response) }).toEqual({ status: 200, text: 'hello' });
   const [request] = proxy.requests;
   expect(request?.body).toBe('ü');
   const lines = request?.head.split('\r\n') ?? [];
@@ -69,11 +55,13 @@ test('plain http goes to the proxy as the proxy’s own request, with the creden
   await expect.poll(proxy.closed).toBe(1);
 });
 
-test('an upload of many slices passes the proxy whole', async (t) => {
+test.for([
+  ['text', 'ü'.repeat(1024 * 1024)],
+  ['bytes', Buffer.alloc(300_000, 'bytes ').subarray(6, 290_000)],
+] as const)('an upload of many slices of %s passes the proxy whole', async ([, body], t) => {
   const proxy = await loopback(t, [answer(200, 'ok')]);
-  const body = 'ü'.repeat(1024 * 1024);
-  expect(await textOf(await send(new URL('http://127.0.0.1:9/'), proxy.url, { body }))).toBe('ok');
-  expect(proxy.requests[0]?.body).toBe(body);
+  expect(await readText(await send(new URL('http://127.0.0.1:9/'), proxy.url, { body }))).toBe('ok');
+  expect(proxy.requests[0]?.body).toBe(body.toString());
 });
 
 test('a proxy that is named by its address makes no runtime complain', async (t) => {
@@ -152,7 +140,7 @@ test('silence and cuts behind a proxy are reported like those without one', asyn
   const target = new URL('http://127.0.0.1:9/');
   const stalled = await loopback(t, [stream(['x'], 'stall')]);
   const name = `127.0.0.1:9 through proxy ${stalled.url.host}`;
-  await expect(send(target, stalled.url, { timers: { idleMs: 30 } }).then(textOf)).rejects.toThrow(
+  await expect(send(target, stalled.url, { timers: { idleMs: 30 } }).then(readText)).rejects.toThrow(
     `${name} sent nothing for 30 ms`,
   );
   await expect.poll(stalled.closed).toBe(1);
@@ -160,7 +148,7 @@ test('silence and cuts behind a proxy are reported like those without one', asyn
   await expect(send(target, silent.url, { timers: { headersMs: 30 } })).rejects.toThrow('within 30 ms');
   await expect.poll(silent.closed).toBe(1);
   const cut = await loopback(t, [stream(['x'], 'close')]);
-  await expect(send(target, cut.url).then(textOf)).rejects.toThrow(
+  await expect(send(target, cut.url).then(readText)).rejects.toThrow(
     'the answer was cut short: connection to 127.0.0.1:9 through proxy',
   );
 });

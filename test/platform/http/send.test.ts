@@ -6,9 +6,7 @@ import type { HttpRequest, HttpResponse, HttpTimers } from '../../../src/core/io
 import { networkError, toPeer } from '../../../src/platform/http/failure.ts';
 import { createHttpClient } from '../../../src/platform/http/send.ts';
 import { SELF_SIGNED } from '../../api/certificates.ts';
-import { type Answer, answer, head, loopback, stream } from '../../api/loopback.ts';
-
-const TIMERS: HttpTimers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
+import { type Answer, answer, head, loopback, readText, stream, TIMERS } from '../../api/loopback.ts';
 
 function send(url: URL, request: Partial<HttpRequest> = {}, timers: Partial<HttpTimers> = {}): Promise<HttpResponse> {
   const { send: client } = createHttpClient({
@@ -18,12 +16,6 @@ function send(url: URL, request: Partial<HttpRequest> = {}, timers: Partial<Http
     clock: { now: () => 0 },
   });
   return client({ method: 'POST', url, headers: {}, body: '{}', ...request }, new AbortController().signal);
-}
-
-async function textOf(response: HttpResponse): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of response.body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 async function tlsServer(t: TestContext, options: object): Promise<URL> {
@@ -46,7 +38,7 @@ test('request and answer pass unchanged, and the connection is closed', async (t
       sent += 1;
     },
   });
-  expect({ status: response.status, header: response.headers['x-a'], text: await textOf(response) }).toEqual({
+  expect({ status: response.status, header: response.headers['x-a'], text: await readText(response) }).toEqual({
     status: 200,
     header: '1',
     text: 'grün',
@@ -76,7 +68,7 @@ test('a request without a body sends none', async (t) => {
 test('an upload of many slices arrives whole', async (t) => {
   const server = await loopback(t, [answer(200, 'ok')]);
   const body = 'ü'.repeat(1024 * 1024);
-  expect(await textOf(await send(server.url, { body }))).toBe('ok');
+  expect(await readText(await send(server.url, { body }))).toBe('ok');
   expect(server.requests[0]?.body).toBe(body);
 });
 
@@ -101,7 +93,7 @@ test('a secret address is not in the trace', async (t) => {
   });
   const url = new URL('/secret-path?secret=1', server.url);
   const response = await client({ method: 'POST', url, headers: {}, isSecret: true }, new AbortController().signal);
-  await textOf(response);
+  await readText(response);
   expect(lines.join()).toContain(`POST ${url.host}/…`);
   expect(lines.join()).not.toContain('secret');
 });
@@ -109,7 +101,7 @@ test('a secret address is not in the trace', async (t) => {
 test('a redirect is returned, not followed (N28)', async (t) => {
   const server = await loopback(t, [answer(302, '', { location: '/other' })]);
   const response = await send(server.url);
-  await textOf(response);
+  await readText(response);
   expect(response.status).toBe(302);
   expect(server.requests).toHaveLength(1);
 });
@@ -177,7 +169,7 @@ test('an abort before, during and after the headers rejects with its reason and 
   const after = new AbortController();
   const stalled = await loopback(t, [stream([], 'stall')]);
   const response = await client({ ...request, url: stalled.url }, after.signal);
-  const reading = textOf(response);
+  const reading = readText(response);
   after.abort(reason);
   await expect(reading).rejects.toBe(reason);
   await expect.poll(stalled.closed).toBe(1);
@@ -188,7 +180,7 @@ test.for([
   ['idle', { idleMs: 30 }, (host: string) => `${host} sent nothing for 30 ms`],
 ] as const)('the %s timer ends a silent exchange and closes the connection', async ([name, timers, words], t) => {
   const server = await loopback(t, [name === 'idle' ? stream(['x'], 'stall') : () => {}]);
-  const exchange = send(server.url, {}, timers).then(textOf);
+  const exchange = send(server.url, {}, timers).then(readText);
   await expect(exchange).rejects.toMatchObject({ fault: 'api', message: words(server.url.host), retry: {} });
   await expect.poll(server.closed).toBe(1);
 });
