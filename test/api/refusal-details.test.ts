@@ -130,7 +130,10 @@ test.for([
 test('the error of a call without a model names none', () => {
   const none = { model: undefined };
   expect(told({ ...none, status: 400 }, { message: 'x' }).hint).toContain('--debug');
-  expect(told({ ...none, status: 404 }).message).toBe('API error: the server does not offer this call (404)');
+  expect(told({ ...none, status: 404 })).toMatchObject({
+    message: 'API error: the server does not offer this call (404)',
+    hint: expect.stringContaining('Check the address: '),
+  });
   expect(told({ ...none, status: 404, asks: 'counting' }).message).toContain('does not offer counting (404)');
   expect(told({ ...none, status: 429 })).toMatchObject({
     message: 'API error: quota exceeded (429)',

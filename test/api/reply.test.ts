@@ -39,7 +39,8 @@ test('where a text is split into events, inside a character too, makes no differ
 });
 
 const part = fc.oneof(
-  fc.record({ text }),
+  { arbitrary: fc.record({ text }), weight: 3 },
+  { arbitrary: fc.record({ text, thought: fc.constant(true) }), weight: 3 },
   fc.record({ text, thought: fc.boolean() }, { requiredKeys: ['text'] }),
   fc.record({ text, thoughtSignature: fc.base64String() }),
   fc.record({ functionCall: fc.record({ name: fc.string() }), thoughtSignature: fc.base64String() }),
