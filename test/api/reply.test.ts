@@ -195,15 +195,18 @@ test('a text that came in many pieces is one, whatever its length', () => {
   expect(keeper.content()?.parts).toEqual([{ text: whole }]);
 });
 
+/** Takes a text with these counts, as the end of a connection. */
+function takeUsage(reader: ReturnType<typeof replyReader>, usageMetadata: object, finishReason = 'STOP'): void {
+  reader.take(parseChunk({ candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason }], usageMetadata }));
+}
+
 test('what a price depends on is kept: modalities, over all connections, and the tier', async () => {
   const audio = { modality: 'AUDIO', tokenCount: 7 };
   const spoken = { promptTokenCount: 9, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 2 }, audio] };
-  const take = (reader: ReturnType<typeof replyReader>, usageMetadata: object, finishReason = 'STOP') =>
-    reader.take(parseChunk({ candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason }], usageMetadata }));
   const reader = replyReader('asked');
-  take(reader, { ...spoken, trafficType: 'ON_DEMAND_FLEX' }, 'CONTINUATION');
+  takeUsage(reader, { ...spoken, trafficType: 'ON_DEMAND_FLEX' }, 'CONTINUATION');
   reader.resume();
-  take(reader, spoken);
+  takeUsage(reader, spoken);
   expect((await reader.finish()).reply).toMatchObject({
     usage: { promptTokenCount: 18 },
     promptTokens: 9,
@@ -211,11 +214,14 @@ test('what a price depends on is kept: modalities, over all connections, and the
     serviceTier: 'flex',
   });
   const plain = replyReader('asked');
-  take(plain, { promptTokensDetails: [{ modality: 'TEXT', tokenCount: 2 }], trafficType: 'TRAFFIC_TYPE_UNSPECIFIED' });
+  takeUsage(plain, {
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: 2 }],
+    trafficType: 'TRAFFIC_TYPE_UNSPECIFIED',
+  });
   expect((await plain.finish()).reply).toEqual({ finishReason: 'STOP', usage: {}, model: 'asked' });
   const named = replyReader('asked');
-  take(named, { serviceTier: 'SERVICE_TIER_PRIORITY', trafficType: 'ON_DEMAND' });
-  take(named, { serviceTier: 'unspecified' });
+  takeUsage(named, { serviceTier: 'SERVICE_TIER_PRIORITY', trafficType: 'ON_DEMAND' });
+  takeUsage(named, { serviceTier: 'unspecified' });
   expect((await named.finish()).reply).toMatchObject({ serviceTier: 'priority' });
   for (const [trafficType, serviceTier] of [
     ['ON_DEMAND', 'standard'],
@@ -226,33 +232,25 @@ test('what a price depends on is kept: modalities, over all connections, and the
     ['NOT_ON_DEMAND_FLEX', 'not_on_demand_flex'],
   ]) {
     const other = replyReader('asked');
-    take(other, { trafficType });
+    takeUsage(other, { trafficType });
     expect((await other.finish()).reply).toMatchObject({ serviceTier });
   }
 });
 
 test('a last chunk that leaves out a count does not break the sum', async () => {
   const reader = replyReader('asked');
-  const take = (usageMetadata: object) =>
-    reader.take(
-      parseChunk({ candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata }),
-    );
-  take({ promptTokenCount: 9, candidatesTokenCount: 21, thoughtsTokenCount: 35, totalTokenCount: 65 });
+  takeUsage(reader, { promptTokenCount: 9, candidatesTokenCount: 21, thoughtsTokenCount: 35, totalTokenCount: 65 });
   const last = { promptTokenCount: 87, thoughtsTokenCount: 78, totalTokenCount: 165 };
-  take(last);
-  take({ trafficType: 'ON_DEMAND' });
+  takeUsage(reader, last);
+  takeUsage(reader, { trafficType: 'ON_DEMAND' });
   expect((await reader.finish()).reply.usage).toEqual(last);
 });
 
 test('counts of one connection alone are kept, and what are no counts is left out', async () => {
   const reader = replyReader('asked');
   const details = { candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 5 }] };
-  const take = (usageMetadata: object) =>
-    reader.take(
-      parseChunk({ candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata }),
-    );
-  take({ ...details, promptTokensDetails: 7, trafficType: 'TRAFFIC_TYPE_UNSPECIFIED' });
+  takeUsage(reader, { ...details, promptTokensDetails: 7, trafficType: 'TRAFFIC_TYPE_UNSPECIFIED' });
   reader.resume();
-  take({});
+  takeUsage(reader, {});
   expect((await reader.finish()).reply).toEqual({ finishReason: 'STOP', usage: {}, model: 'asked', details });
 });

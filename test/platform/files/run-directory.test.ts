@@ -8,6 +8,11 @@ import { place, placeAt, temporary } from '../../tools/place.ts';
 const NOW = Date.UTC(2030, 0, 2);
 const now = () => NOW;
 
+/** More files than one answer lists. */
+function crowded(text = `${'x'.repeat(480)}\n`.repeat(3)): string {
+  return temporary(Object.fromEntries(Array.from({ length: 1005 }, (_, index) => [`f${index}`, text])));
+}
+
 test('what is kept can be read, and neither be written, listed, searched, nor run in', async () => {
   const shelf = createOutputStore(join(temporary(), 'output'), now);
   const here = await place({}, { outputs: shelf });
@@ -85,9 +90,7 @@ test('a line of any length can be read to its end', async () => {
 });
 
 test('names that a list leaves out, and lines that a search leaves out, are in a file the model is told of', async () => {
-  const root = temporary();
-  for (let index = 0; index < 1005; index += 1)
-    writeFileSync(join(root, `f${index}`), `${'x'.repeat(480)}\n`.repeat(3));
+  const root = crowded();
   const here = await placeAt(root, { outputs: createOutputStore(join(temporary(), 'output'), now) });
   const list = (await here.output('list_directory', { dir_path: '.' })) as { entries: unknown[]; note: string };
   expect(list.entries).toHaveLength(1000);
@@ -106,9 +109,7 @@ test('names that a list leaves out, and lines that a search leaves out, are in a
 });
 
 test('where no output is stored, the model learns how to ask for less', async () => {
-  const root = temporary();
-  for (let index = 0; index < 1005; index += 1)
-    writeFileSync(join(root, `f${index}`), `${'x'.repeat(480)}\n`.repeat(3));
+  const root = crowded();
   const here = await placeAt(root);
   const list = (await here.output('list_directory', { dir_path: '.' })) as { note: string };
   expect(list.note).toBe('the first 1000 of 1005; use glob with a pattern for the rest');
@@ -118,8 +119,7 @@ test('where no output is stored, the model learns how to ask for less', async ()
 });
 
 test('names that a glob leaves out are in a file the model is told of', async () => {
-  const root = temporary();
-  for (let index = 0; index < 1005; index += 1) writeFileSync(join(root, `f${index}`), '');
+  const root = crowded('');
   const here = await placeAt(root, { outputs: createOutputStore(join(temporary(), 'output'), now) });
   const { files, note } = (await here.output('glob', { pattern: '*' })) as { files: string[]; note: string };
   expect(files).toHaveLength(1000);

@@ -106,16 +106,6 @@ test('a redirect is returned, not followed (N28)', async (t) => {
   expect(server.requests).toHaveLength(1);
 });
 
-test('leaving the body early closes the connection', async (t) => {
-  const server = await loopback(t, [stream(['first'], 'stall')]);
-  const response = await send(server.url);
-  for await (const chunk of response.body) {
-    expect(Buffer.from(chunk).toString()).toBe('first');
-    break;
-  }
-  await expect.poll(server.closed).toBe(1);
-});
-
 test('an early 413 is reported although the upload could not finish', async (t) => {
   const server = await loopback(t, []);
   server.onConnection((socket) => socket.once('data', () => socket.end(`${head(413, { 'content-length': '3' })}big`)));
@@ -202,38 +192,6 @@ test('a name that does not resolve is named, and may be tried again (N1)', async
     cause: expect.anything(),
     retry: expect.anything(),
   });
-});
-
-test('a closed port is a refused connection that may be tried again (N3)', async () => {
-  await expect(send(new URL('http://127.0.0.1:1'))).rejects.toMatchObject({
-    fault: 'api',
-    message: 'connection to 127.0.0.1:1 refused',
-    cause: expect.objectContaining({ code: 'ECONNREFUSED' }),
-    retry: {},
-  });
-});
-
-test('a reset before the headers and an answer that is not HTTP are told apart (N5)', async (t) => {
-  const reset = await loopback(t, [(socket) => socket.resetAndDestroy()]);
-  await expect(send(reset.url)).rejects.toMatchObject({
-    message: `connection to ${reset.url.host} closed before an answer came`,
-    retry: {},
-  });
-  const other = await loopback(t, [(socket) => socket.end('SSH-2.0-x\r\n')]);
-  await expect(send(other.url)).rejects.toMatchObject({
-    message: expect.stringMatching(/does not speak HTTP \(HPE_/),
-  });
-});
-
-test('a body shorter than announced is a failure after all its bytes', async (t) => {
-  const server = await loopback(t, [(socket) => socket.end(`${head(200, { 'content-length': '9' })}12345`)]);
-  const response = await send(server.url);
-  const chunks: string[] = [];
-  const reading = (async () => {
-    for await (const chunk of response.body) chunks.push(Buffer.from(chunk).toString());
-  })();
-  await expect(reading).rejects.toThrow(`the answer was cut short: connection to ${server.url.host} lost`);
-  expect(chunks).toEqual(['12345']);
 });
 
 test('a self-signed certificate is refused with its reason, without a retry (N6)', async (t) => {
