@@ -152,7 +152,7 @@ function memory(kept?: Onboarding): OnboardingCache & { readonly written: Onboar
 const OLD = { project: 'old', tier: 't' };
 const NEW = { project: 'new', tier: 't' };
 
-test('what is findCached is not asked for; what was just asked is not asked again', async () => {
+test('a cached onboarding is used, and a fresh one is not asked for again', async () => {
   let asked = 0;
   const ask = async (): Promise<Onboarding> => {
     asked += 1;

@@ -43,7 +43,10 @@ test('the quota project goes with a token, not with a key, and not over the cred
 test('a token that no header can carry is refused without being shown', async () => {
   const who = createIdentity(credential({ headers: async () => ({ authorization: 'Bearer se\ncret' }) }), 'bearer');
   const failed = await who.headers({ signal: SIGNAL, refresh: false }).catch((error: unknown) => error);
-  expect(failed).toMatchObject({ fault: 'auth' });
+  expect(failed).toMatchObject({
+    fault: 'auth',
+    message: 'authentication failed: a file contains characters that cannot be sent',
+  });
   expect(String(failed)).not.toContain('cret');
 });
 

@@ -48,7 +48,7 @@ test('only 3xx redirects, from the first to the last, to a host that is named', 
   expect(told({ status: 301 }).status).toBe(301);
 });
 
-test('a body that says nothing leads to nothing', () => {
+test('a body that is no error of Google is quoted, and decides nothing', () => {
   expect(told({ status: 403, body: 'plain words' })).toMatchObject({
     fault: 'api',
     message: 'API error: permission denied (403): plain words',

@@ -41,12 +41,12 @@ test('an answer is its text, its end, who gave it and what it cost', async () =>
   });
 });
 
-test('what says nothing of itself is the model that was asked, for nothing', async () => {
+test('a reply without a model or a usage is that of the model asked, with no counts', async () => {
   const { reply } = await read([chunk([{ text: 'a' }], STOP)]);
   expect(reply).toEqual({ finishReason: 'STOP', usage: {}, model: 'asked' });
 });
 
-test('a reason that is not specified is none, as with a gateway that writes out every default', async () => {
+test('an unspecified reason counts as none: some gateways write out every default', async () => {
   const unspecified = { finishReason: 'FINISH_REASON_UNSPECIFIED' };
   const promptFeedback = { blockReason: 'BLOCKED_REASON_UNSPECIFIED' };
   const first = chunk([{ text: 'a' }], unspecified, { promptFeedback });
@@ -119,7 +119,7 @@ test('what an answer holds besides text is counted by kind; a null call and a si
   });
 });
 
-test('of what an answer holds besides text, only what describes a part or is sent back is no kind', async () => {
+test('fields that describe a part, or that are only sent back, are not counted as content', async () => {
   const about = ['thoughtX', 'videoMetadata', 'mediaResolution', 'mediaProcessing', 'toolCall', 'toolResponse'];
   const kinds = ['afterthought', 'MetadataX', 'amediaResolution', 'mediaResolutionX', 'atoolCall', 'toolCallX'];
   const parts = [...about, ...kinds].map((kind) => ({ [kind]: 1 }));
@@ -215,10 +215,13 @@ test.for([
   ['IMAGE_PROHIBITED_CONTENT', 'Describe the picture in other words.'],
   ['IMAGE_RECITATION', 'Describe the picture in other words.'],
   ['IMAGE_OTHER', 'Describe the picture in other words.'],
-  ['SOMETHING_NEW', 'Rephrase the prompt, or choose another model with -m.'],
+  ...['SAFETY', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'OTHER', 'SOMETHING_NEW'].map(
+    (reason) => [reason, 'Rephrase the prompt, or choose another model with -m.'] as const,
+  ),
 ] as const)('after %s the next step is: %s', async ([finishReason, hint]) => {
   const objection = finishReason === 'MISSING_THOUGHT_SIGNATURE' ? 'signature' : undefined;
-  expect(await read([chunk([], { finishReason })])).toMatchObject({ fault: 'api', hint, objection });
+  const message = `the model stopped without finishing its answer: ${finishReason}`;
+  expect(await read([chunk([], { finishReason })])).toMatchObject({ fault: 'api', message, hint, objection });
 });
 
 test('an answer that was cut short says so once, and to send the prompt again', () => {

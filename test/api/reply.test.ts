@@ -96,7 +96,7 @@ test.for([
   expect(keeper.content()).toEqual(what === 'kept' ? whole : undefined);
 });
 
-test('what is no text counts by its JSON, and a reply that was let go of stays so', () => {
+test('parts other than text count by their JSON, and a reply over the limit stays dropped', () => {
   const keeper = createContentCollector(29);
   keeper.add({ functionCall: { name: 'x' } });
   expect(keeper.content()?.parts).toHaveLength(1);
@@ -149,7 +149,7 @@ test.for([
   expect(told[0]).toEqual({ type: 'text', delta: 'first' });
 });
 
-test('what the model found on the web counts as well', () => {
+test('grounding and pages count towards the limit of an answer', () => {
   const urlMetadata = [{ retrievedUrl: 'x'.repeat(3000) }];
   for (const found of [{ groundingMetadata: { a: 'x'.repeat(3000) } }, { urlContextMetadata: { urlMetadata } }]) {
     expect(overrun([], found)).toMatchObject({ told: [], error: { fault: 'limit' } });
@@ -188,7 +188,7 @@ test('an answer for which no limits are given may hold values nested a hundred d
   expect(() => take(99).throwIfOver()).toThrow('the answer contains values nested more than 100 deep');
 });
 
-test('a text that came in many pieces is one, whatever its length', () => {
+test('thirty thousand pieces of text are joined into one part', () => {
   const keeper = createContentCollector(Number.POSITIVE_INFINITY);
   for (let count = 0; count < 30_000; count += 1) keeper.add({ text: `${count} ` });
   const whole = Array.from({ length: 30_000 }, (_, count) => `${count} `).join('');

@@ -4,24 +4,17 @@ import { event, head, httpChunk, reply, stream, whole } from './loopback.ts';
 
 const STOP = { finishReason: 'STOP' };
 
-test.for([
-  'SAFETY',
-  'RECITATION',
-  'BLOCKLIST',
-  'PROHIBITED_CONTENT',
-  'SPII',
-  'LANGUAGE',
-  'OTHER',
-  'NEW_REASON',
-  'UNEXPECTED_TOOL_CALL',
-])('%s ends in a failure that names it, and shown text stays (S18)', async (finishReason, t) => {
-  const bare = await converse(t, [stream([event(reply([], { finishReason }))])]);
-  expect(bare.error?.message).toBe(`the model stopped without finishing its answer: ${finishReason}`);
-  const some = await converse(t, [stream([event(reply([{ text: 'so far' }])), event(reply([], { finishReason }))])]);
-  expect(some.text).toBe('so far');
-  expect(some.error?.message).toBe(`the model stopped without finishing its answer: ${finishReason}`);
-  expect(some.server.requests).toHaveLength(1);
-});
+test.for(['SAFETY', 'NEW_REASON'])(
+  '%s ends in a failure that names it, and shown text stays (S18)',
+  async (finishReason, t) => {
+    const bare = await converse(t, [stream([event(reply([], { finishReason }))])]);
+    expect(bare.error?.message).toBe(`the model stopped without finishing its answer: ${finishReason}`);
+    const some = await converse(t, [stream([event(reply([{ text: 'so far' }])), event(reply([], { finishReason }))])]);
+    expect(some.text).toBe('so far');
+    expect(some.error?.message).toBe(`the model stopped without finishing its answer: ${finishReason}`);
+    expect(some.server.requests).toHaveLength(1);
+  },
+);
 
 test('an error inside the stream has its own status, and what was shown is not asked for again (S16)', async (t) => {
   const error = { error: { code: 503, status: 'UNAVAILABLE', message: 'overloaded' } };

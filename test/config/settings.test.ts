@@ -153,7 +153,7 @@ test('a system file that others can write is not used, with a notice', async (t)
   expect((await settings()).model).toBeUndefined();
 });
 
-test('so is one in a directory that others can write', async (t) => {
+test('a system file in a directory that others can write is not used either', async (t) => {
   const { settings, path } = place(t, { 'etc/system-defaults.json': json({ model: { name: 'evil' } }) });
   chmodSync(path('etc'), 0o777);
   expect((await settings()).notices).toEqual([

@@ -322,7 +322,7 @@ test('a chat whose turns were all rewound is skipped by the list, last and -c, b
   expect(await store.find(failed.id)).toMatchObject({ id: failed.id, turns: 0 });
 });
 
-test('one that has a name is listed with nothing in it, and is not the newest', async () => {
+test('an empty session with a name is listed, and is not the newest', async () => {
   const { store } = place();
   const failed = await store.create({ cwd: '/work', by: 'chat', name: 'trip' });
   await failed.append(prompt('two'));

@@ -8,17 +8,17 @@ test('invisible characters are escaped', () => {
   );
 });
 
-test('so are fillers, joiners and variation selectors, which have no shape of their own', () => {
+test('fillers, joiners and variation selectors are escaped', () => {
   expect(sanitize('\u3164\u115f\u034f\ufe0f\u{e0100}')).toBe('\\u3164\\u115f\\u034f\\ufe0f\\u{e0100}');
 });
 
-test('so are spaces that are not the plain one, and the pattern without a dot', () => {
+test('spaces other than the plain one, and the empty Braille pattern, are escaped', () => {
   expect(sanitize('a b\u00a0c\u1680\u2003\u202f\u205f\u3000\u2800d')).toBe(
     'a b\\xa0c\\u1680\\u2003\\u202f\\u205f\\u3000\\u2800d',
   );
 });
 
-test('so are marks on top of two others, which would cover the lines above', () => {
+test('a third mark on one letter is escaped: it would cover the lines above', () => {
   expect(sanitize(`e\u0301\u0323 a${'\u0300'.repeat(4)}`)).toBe('e\u0301\u0323 a\u0300\u0300\\u0300\\u0300');
 });
 

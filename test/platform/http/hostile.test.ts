@@ -91,7 +91,7 @@ test('bytes that drip into a trailer do not hold off the idle timer', async (t) 
   await expect(send(url, { timers: { idleMs: 50 } }).then(readText)).rejects.toThrow('sent nothing for 50 ms');
 });
 
-test('what comes after the end of an answer is nobody’s, and the line is closed', async (t) => {
+test('bytes after the end of an answer are dropped, and the connection is closed', async (t) => {
   const server = await loopback(t, [
     (socket) => socket.write(`${head(200, { 'content-length': '2' })}ok${head(500, {})}`),
   ]);
@@ -184,7 +184,7 @@ test.skipIf(!hasIpv6)('an address of IPv6 is connected to without its brackets',
   expect(await readText(await send(url))).toBe('ok');
 });
 
-test('a port that is given is taken, be it 0', async () => {
+test('port 0 in an address is used, not replaced by 80', async () => {
   await expect(send(new URL('http://127.0.0.1:0'))).rejects.toMatchObject({
     cause: expect.not.objectContaining({ port: 80 }),
   });
