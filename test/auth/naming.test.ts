@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chooseCredential } from '../../src/auth/credential.ts';
@@ -51,13 +51,16 @@ test.for([
   });
 });
 
-posixTest("another user's key file is neither used nor deleted, and the hint says what to do", async (t) => {
+posixTest("another user's key file is neither used, replaced nor deleted, and an error says what to do", async (t) => {
   const place = home(t, { '.gmn/key.json': KEY_FILE });
   const store = keyStore(place.gmn, { ...PLAIN_MACHINE, uid: 4_000_000 }, systemClock);
   const hint = 'gmn does not touch it. Remove it, or run chown on it, then: gmn auth set-key';
   await expect(store.read()).rejects.toMatchObject({ exitCode: 2, hint });
   await expect(store.remove()).rejects.toMatchObject({ exitCode: 4, hint });
-  expect(readFileSync(join(place.gmn, 'key.json'), 'utf8')).toBe(KEY_FILE);
+  const path = join(place.gmn, 'key.json');
+  const message = `cannot write ${path}: it belongs to another user`;
+  await expect(store.write('AIza-my-own-key')).rejects.toMatchObject({ fault: 'config', message });
+  expect([readFileSync(path, 'utf8'), readdirSync(place.gmn)]).toEqual([KEY_FILE, ['key.json']]);
 });
 
 test('the note about the terms is not given where it cannot be noted down, nor at a rehearsal', async (t) => {

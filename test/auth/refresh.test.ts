@@ -218,13 +218,21 @@ test('a sign-in that another program refreshed meanwhile is used', async (t) => 
   expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-elsewhere'));
 });
 
-test('a refresh token that was replaced is put into the official file even where gmn has no place of its own', async (t) => {
-  const place = home(t);
-  writeFileSync(place.gmn, 'a file where the directory should be');
-  const { ended, after } = await runSignIn(t, rotating(), { place });
-  expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
-  expect(JSON.parse(after)).toMatchObject({ refresh_token: `${CANARIES.refresh}+` });
-});
+test.for([
+  ['granted', granting, CANARIES.refresh],
+  ['replaced', rotating, `${CANARIES.refresh}+`],
+] as const)(
+  'where gmn cannot write, a token that is %s costs the cache, not the answer',
+  async ([, answer, left], t) => {
+    const place = home(t);
+    writeFileSync(place.gmn, 'a file where the directory should be');
+    const { ended, after } = await runSignIn(t, answer(), { place });
+    expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
+    // A refresh token that was replaced is put into the official file all the same.
+    expect(JSON.parse(after)).toMatchObject({ refresh_token: left });
+    expect(ended.result.said).toEqual([expect.stringContaining('The refreshed token could not be saved')]);
+  },
+);
 
 test('a proxy is for gmn to choose, not for the library: loopback is reached without it', async (t) => {
   const place = home(t);
@@ -232,14 +240,6 @@ test('a proxy is for gmn to choose, not for the library: loopback is reached wit
   const env = { ...place.env, HTTPS_PROXY: nowhere, HTTP_PROXY: nowhere };
   const { ended } = await runSignIn(t, granting(), { place: { ...place, env } });
   expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
-});
-
-test('a home that cannot be written to costs the cache, not the answer', async (t) => {
-  const place = home(t);
-  writeFileSync(place.gmn, 'a file where the directory should be');
-  const { ended } = await runSignIn(t, granting(), { place });
-  expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
-  expect(ended.result.said).toEqual([expect.stringContaining('The refreshed token could not be saved')]);
 });
 
 test('a granted token that no header can carry is a fault of the server: not kept, nothing blamed', async (t) => {

@@ -176,19 +176,6 @@ test('a damaged key file is quarantined and reported', async (t) => {
   expect(readdirSync(place.gmn)).toEqual([expect.stringMatching(/^key\.json\.corrupt-\d{8}T\d{6}Z$/)]);
 });
 
-posixTest("another user's key file is neither used nor replaced, and an error says so", async (t) => {
-  const text = '{"version":1,"place":"file","key":"AIza-their-key"}';
-  const place = home(t, { '.gmn/key.json': text });
-  const path = join(place.gmn, 'key.json');
-  const store = keyStore(place.gmn, { ...PLAIN_MACHINE, uid: statSync(path).uid + 1 }, systemClock);
-  await expect(store.write('AIza-my-own-key')).rejects.toMatchObject({
-    fault: 'config',
-    message: `cannot write ${path}: it belongs to another user`,
-  });
-  await expect(store.read()).rejects.toMatchObject({ fault: 'auth' });
-  expect([readFileSync(path, 'utf8'), readdirSync(place.gmn)]).toEqual([text, ['key.json']]);
-});
-
 test.for([
   ['', 'no key was given'],
   ['two words-of-secret', 'that is not an API key: it has spaces or line breaks in it'],

@@ -125,7 +125,7 @@ test('a request that is sent again, because its connection was dead, says so in 
   ]);
 });
 
-test('a request that is read and not answered is sent once more if it may be, and then fails', async (t) => {
+test('a request that is read and not answered is sent once more if it may be doubled, and then fails', async (t) => {
   let isKind = true;
   const server = await counting(t, (response, _, request) => (isKind ? response.end('ok') : request.socket.destroy()));
   const { ask } = connect(t);
@@ -137,16 +137,11 @@ test('a request that is read and not answered is sent once more if it may be, an
   expect(server.asked).toEqual(['kind', 'model', 'model']);
   await expect(ask(server.url, { body: 'model' })).rejects.toThrow(closed);
   expect(server.asked).toEqual(['kind', 'model', 'model', 'model']);
-});
-
-test('what must not be doubled is sent once, whatever becomes of it', async (t) => {
-  let isKind = true;
-  const server = await counting(t, (response, _, request) => (isKind ? response.end('ok') : request.socket.destroy()));
-  const { ask } = connect(t);
+  isKind = true;
   await ask(server.url, { body: 'kind' });
   isKind = false;
-  await expect(ask(server.url, { body: 'tools/call', isRepeatable: false })).rejects.toThrow('closed before an answer');
-  expect(server.asked).toEqual(['kind', 'tools/call']);
+  await expect(ask(server.url, { body: 'tools/call', isRepeatable: false })).rejects.toThrow(closed);
+  expect(server.asked.slice(4)).toEqual(['kind', 'tools/call']);
 });
 
 test('once a byte of the answer came, nothing is sent again', async (t) => {
