@@ -3,17 +3,16 @@ import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { ToolResult } from '../core/tool.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
-import { fileFields, geminiErrorFields, type Member, omitEmpty, writeDocument } from './json-parts.ts';
-import { encodeJson, encodeLine } from './json-text.ts';
+import { fileFields, geminiErrorFields, omitEmpty } from './json-parts.ts';
+import { encodeDocument, encodeJson, encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 
 /** `-o json` with the official CLI's field names; unlike there, errors are on stdout too. */
 export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
-  const response: string[] = [];
+  let response = '';
   const stats = createGeminiStats(options.clock);
   const files: JsonObject[] = [];
   const warnings: string[] = [];
-  const head = (id: string | undefined): Member => ({ key: 'session_id', value: id });
   return async (event: TurnEvent) => {
     stats.count(event);
     switch (event.type) {
@@ -29,30 +28,33 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         files.push(...fileFields(event));
         return;
       case 'text':
-        if (event.delta !== '') response.push(event.delta);
+        response += event.delta;
         return;
       case 'notice':
         warnings.push(event.message);
         return;
       case 'end':
-        return writeDocument(out, [
-          head(event.sessionId),
-          { key: 'response', texts: response },
-          { key: 'extracted', value: event.extracted },
-          { key: 'sources', value: event.sources },
-          { key: 'files', value: omitEmpty(files) },
-          { key: 'stats', value: stats.ofRun(event.model, event.usage) },
-          { key: 'warnings', value: omitEmpty([...warnings, ...(event.notices ?? [])]) },
-        ]);
+        return out.write(
+          encodeDocument({
+            session_id: event.sessionId,
+            response,
+            extracted: event.extracted,
+            sources: event.sources,
+            files: omitEmpty(files),
+            stats: stats.ofRun(event.model, event.usage),
+            warnings: omitEmpty([...warnings, ...(event.notices ?? [])]),
+          }),
+        );
       case 'failure':
         if (event.error.fault === 'pipe') return;
-        if (event.error.answer) response.push(event.error.answer);
-        return writeDocument(out, [
-          head(event.sessionId),
-          ...(response.length > 0 ? [{ key: 'response', texts: response }] : []),
-          { key: 'error', value: geminiErrorFields(event.error) },
-          { key: 'warnings', value: omitEmpty(warnings) },
-        ]);
+        return out.write(
+          encodeDocument({
+            session_id: event.sessionId,
+            response: response + (event.error.answer ?? '') || undefined,
+            error: geminiErrorFields(event.error),
+            warnings: omitEmpty(warnings),
+          }),
+        );
       default:
         return assertNever(event);
     }
@@ -92,9 +94,8 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
       case 'begin':
         return begin(event.model, event.sessionId);
       case 'text':
-        return event.delta === ''
-          ? undefined
-          : line('message', { role: 'assistant', content: event.delta, delta: true });
+        if (event.delta === '') return;
+        return line('message', { role: 'assistant', content: event.delta, delta: true });
       case 'call':
         return line('tool_use', { tool_name: event.name, tool_id: event.id, parameters: event.args });
       case 'answer':
@@ -104,7 +105,11 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
         return;
       case 'end':
         warnings.push(...(event.notices ?? []));
-        return result({ status: 'success', ...addedFields(event), files: omitEmpty(files) }, event.model, event.usage);
+        return result(
+          { status: 'success', extracted: event.extracted, sources: event.sources, files: omitEmpty(files) },
+          event.model,
+          event.usage,
+        );
       case 'failure':
         return event.error.fault === 'pipe'
           ? undefined
@@ -113,10 +118,6 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
         return assertNever(event);
     }
   };
-}
-
-function addedFields({ extracted, sources }: Extract<TurnEvent, { type: 'end' }>): JsonObject {
-  return { extracted, sources };
 }
 
 function toolResultFields({ ok, response }: ToolResult): JsonObject {
@@ -128,12 +129,6 @@ function toolResultFields({ ok, response }: ToolResult): JsonObject {
 /** The official CLI gives a string; a response without one is given as JSON. */
 function toOutputText(value: unknown, response: JsonObject): string {
   return typeof value === 'string' ? value : encodeJson(response);
-}
-
-interface GeminiStats {
-  count(event: TurnEvent): void;
-  ofRun(model: string, usage: Usage): JsonObject;
-  ofStream(model: string | undefined, usage: Usage): JsonObject;
 }
 
 interface ToolCount {
@@ -149,7 +144,7 @@ const NO_DECISIONS = { accept: 0, reject: 0, modify: 0, auto_accept: 0 };
  * Counts model calls, tools and time from the events alone; what they do not contain (decisions, changed lines) stays
  * zero. A retried call counts once.
  */
-function createGeminiStats(clock: RenderOptions['clock']): GeminiStats {
+function createGeminiStats(clock: RenderOptions['clock']) {
   const startedMs = clock.now();
   const calledMs = new Map<string, number>();
   const byName = new Map<string, ToolCount>();
@@ -161,7 +156,7 @@ function createGeminiStats(clock: RenderOptions['clock']): GeminiStats {
     type === 'begin' || (hasAnswers && calledMs.size === 0 && ['wait', 'thought', 'text'].includes(type));
   const elapsedMs = (): number => clock.now() - startedMs;
   return {
-    count(event) {
+    count(event: TurnEvent): void {
       if (!isCounted && isCall(event)) {
         requests += 1;
         isCounted = true;
@@ -177,7 +172,7 @@ function createGeminiStats(clock: RenderOptions['clock']): GeminiStats {
       hasAnswers = true;
       isCounted = false;
     },
-    ofRun(model, usage) {
+    ofRun(model: string, usage: Usage): JsonObject {
       const api = { totalRequests: requests, totalErrors: 0, totalLatencyMs: elapsedMs() };
       const tokens = runTokens(usage);
       return {
@@ -186,7 +181,7 @@ function createGeminiStats(clock: RenderOptions['clock']): GeminiStats {
         files: { totalLinesAdded: 0, totalLinesRemoved: 0 },
       };
     },
-    ofStream(model, usage) {
+    ofStream(model: string | undefined, usage: Usage): JsonObject {
       const tokens = streamTokens(usage);
       return {
         ...tokens,

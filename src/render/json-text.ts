@@ -17,11 +17,6 @@ function isPrintable(json: string): boolean {
   return Buffer.byteLength(json) === json.length && !json.includes('\u007f');
 }
 
-/** A string as JSON text without its quotes, so that a long one can be written in pieces. */
-export function encodeInner(text: string): string {
-  return encodeJson(text).slice(1, -1);
-}
-
 export function encodeDocument(value: JsonValue | object): string {
   return `${encodeJson(value, 2)}\n`;
 }

@@ -1,17 +1,24 @@
 import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import { errorFields, fileFields, type Member, omitEmpty, toolLog, verifyFields, writeDocument } from './json-parts.ts';
+import { errorFields, fileFields, omitEmpty, resultFields, verifyFields } from './json-parts.ts';
+import { encodeDocument } from './json-text.ts';
 import type { Renderer } from './renderer.ts';
 
 /** `-o json`: one object on stdout when the run has ended or failed; nothing on stderr. */
 export function jsonRenderer({ out }: Io): Renderer {
-  const response: string[] = [];
-  const tools = toolLog();
+  let response = '';
+  const calls: JsonObject[] = [];
   const verify: JsonObject[] = [];
   const steps: JsonObject[] = [];
   const files: JsonObject[] = [];
   const warnings: string[] = [];
+  const happened = (): JsonObject => ({
+    toolCalls: omitEmpty(calls),
+    verify: omitEmpty(verify),
+    serviceSteps: omitEmpty(steps),
+    files: omitEmpty(files),
+  });
   return async (event: TurnEvent) => {
     switch (event.type) {
       case 'wait':
@@ -19,12 +26,16 @@ export function jsonRenderer({ out }: Io): Renderer {
       case 'thought':
         return;
       case 'text':
-        if (event.delta !== '') response.push(event.delta);
+        response += event.delta;
         return;
       case 'call':
-        return tools.call(event);
-      case 'answer':
-        return tools.result(event);
+        calls.push({ id: event.id, name: event.name, args: event.args });
+        return;
+      case 'answer': {
+        const place = calls.findIndex(({ id, result }) => id === event.id && result === undefined);
+        calls[place] = { ...calls[place], ...resultFields(event) };
+        return;
+      }
       case 'verify':
         verify.push(verifyFields(event));
         return;
@@ -37,34 +48,18 @@ export function jsonRenderer({ out }: Io): Renderer {
       case 'notice':
         warnings.push(event.message);
         return;
-      case 'end':
-        return writeDocument(out, [
-          { key: 'model', value: event.model },
-          { key: 'response', texts: response },
-          { key: 'extracted', value: event.extracted },
-          { key: 'sources', value: event.sources },
-          { key: 'usage', value: event.usage },
-          { key: 'cost', value: event.cost },
-          { key: 'finishReason', value: event.finishReason },
-          { key: 'sessionId', value: event.sessionId },
-          { key: 'toolCalls', value: omitEmpty(tools.entries()) },
-          { key: 'verify', value: omitEmpty(verify) },
-          { key: 'serviceSteps', value: omitEmpty(steps) },
-          { key: 'files', value: omitEmpty(files) },
-          { key: 'serviceTier', value: event.serviceTier },
-          { key: 'warnings', value: omitEmpty([...warnings, ...(event.notices ?? [])]) },
-        ]);
+      case 'end': {
+        const { model, extracted, sources, usage, cost, finishReason, sessionId, serviceTier, notices = [] } = event;
+        const answer = { model, response, extracted, sources, usage, cost, finishReason, sessionId };
+        return out.write(
+          encodeDocument({ ...answer, ...happened(), serviceTier, warnings: omitEmpty([...warnings, ...notices]) }),
+        );
+      }
       case 'failure': {
-        if (event.error.fault === 'pipe') return;
-        const members: Member[] = Object.entries(errorFields(event.error)).map(([key, value]) => ({ key, value }));
-        if (response.length > 0) members.push({ key: 'partialResponse', texts: response });
-        members.push({ key: 'sessionId', value: event.sessionId });
-        members.push({ key: 'toolCalls', value: omitEmpty(tools.entries()) });
-        members.push({ key: 'verify', value: omitEmpty(verify) });
-        members.push({ key: 'serviceSteps', value: omitEmpty(steps) });
-        members.push({ key: 'files', value: omitEmpty(files) });
-        members.push({ key: 'warnings', value: omitEmpty(warnings) });
-        return writeDocument(out, [{ key: 'error', members }]);
+        const { error, sessionId } = event;
+        if (error.fault === 'pipe') return;
+        const fields = { ...errorFields(error, response), sessionId, ...happened(), warnings: omitEmpty(warnings) };
+        return out.write(encodeDocument({ error: fields }));
       }
       default:
         return assertNever(event);

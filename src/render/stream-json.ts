@@ -13,7 +13,7 @@ const KEPT_LENGTH = 1_000_000;
 
 /** `-o stream-json`: one object per line as things happen, `done` or `error` last; nothing on stderr. */
 export function streamJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
-  const partial = boundedText();
+  let partial: string | undefined = '';
   const files: JsonObject[] = [];
   const warnings: string[] = [];
   let hasStarted = false;
@@ -31,7 +31,7 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
           sessionId: event.isResumable ? event.sessionId : undefined,
         });
       case 'text':
-        partial.add(event.delta);
+        partial = addBounded(partial, event.delta);
         return event.delta === '' ? undefined : line({ type: 'content', text: event.delta });
       case 'thought':
         return options.showThoughts ? line({ type: 'thought', text: event.delta }) : undefined;
@@ -64,7 +64,7 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
           sources,
           files: omitEmpty(files),
           serviceTier,
-          ...warningFields([...warnings, ...notices]),
+          warnings: omitEmpty([...warnings, ...notices]),
         });
       }
       case 'failure':
@@ -75,42 +75,16 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
   };
 }
 
-type Failure = Extract<TurnEvent, { readonly type: 'failure' }>;
-
-function errorLine({ error, sessionId }: Failure, partial: BoundedText, warnings: readonly string[]): JsonObject {
-  const { text } = partial;
-  const notes = text === undefined ? [...warnings, 'partialResponse left out: join the content events'] : warnings;
-  return {
-    type: 'error',
-    error: {
-      ...errorFields(error),
-      ...(text === undefined || text === '' ? {} : { partialResponse: text }),
-      sessionId,
-      ...warningFields(notes),
-    },
-  };
+/** Undefined once it is too long to be kept. */
+function addBounded(partial: string | undefined, delta: string): string | undefined {
+  return partial === undefined || partial.length + delta.length > KEPT_LENGTH ? undefined : partial + delta;
 }
 
-function warningFields(warnings: readonly string[]): JsonObject {
-  return warnings.length === 0 ? {} : { warnings };
-}
-
-interface BoundedText {
-  add(delta: string): void;
-  readonly text: string | undefined;
-}
-
-function boundedText(): BoundedText {
-  let kept: string[] | undefined = [];
-  let length = 0;
-  return {
-    add(delta) {
-      length += delta.length;
-      if (length > KEPT_LENGTH) kept = undefined;
-      kept?.push(delta);
-    },
-    get text() {
-      return kept?.join('');
-    },
-  };
+function errorLine(
+  { error, sessionId }: Extract<TurnEvent, { type: 'failure' }>,
+  partial: string | undefined,
+  warnings: readonly string[],
+): JsonObject {
+  const notes = partial === undefined ? [...warnings, 'partialResponse left out: join the content events'] : warnings;
+  return { type: 'error', error: { ...errorFields(error, partial), sessionId, warnings: omitEmpty(notes) } };
 }
