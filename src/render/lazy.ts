@@ -1,6 +1,6 @@
 import type { ChalkInstance } from 'chalk';
-import type { Io } from '../core/io.ts';
-import type { LiveArea, LiveOptions } from './live.ts';
+import type { Io, Ticker } from '../core/io.ts';
+import type { LiveArea } from './live.ts';
 import type { MarkdownPage, MarkdownStream } from './markdown/stream.ts';
 
 export async function openMarkdown(page: MarkdownPage): Promise<MarkdownStream> {
@@ -24,6 +24,6 @@ export async function loadChalk(isStyled: boolean): Promise<ChalkInstance> {
   return new Chalk({ level: isStyled ? 1 : 0 });
 }
 
-export async function loadLive(io: Io, options?: LiveOptions): Promise<LiveArea> {
-  return (await import('./live.ts')).openLive(io, options);
+export async function loadLive(io: Io, echoTicker?: Ticker): Promise<LiveArea> {
+  return (await import('./live.ts')).openLive(io, echoTicker);
 }

@@ -1,6 +1,7 @@
 import type { Io, Out, Spinner, Ticker } from '../core/io.ts';
 import { type Cell, diffFrames, eraseFrame, type Frame, type Row, rewrapFrame } from '../core/text/frame.ts';
 import { countSpareRows, RESTORE_CURSOR, SAVE_CURSOR } from '../core/text/terminal.ts';
+import { joinLines } from '../core/text/trim.ts';
 import { measureWidth, splitGraphemes } from '../core/text/width.ts';
 
 /**
@@ -32,13 +33,11 @@ export interface LiveArea {
   close(): Promise<void>;
 }
 
-export interface LiveOptions {
-  /** Given if the terminal itself shows the keys that are typed: with each tick they are removed again. */
-  readonly echoTicker?: Ticker;
-}
-
-/** Draws on `out`. While it is open it is among the spinners of `err`, so that a question suspends it. */
-export function openLive({ out, err }: Io, { echoTicker }: LiveOptions = {}): LiveArea {
+/**
+ * Draws on `out`. While it is open it is among the spinners of `err`, so that a question suspends it. `echoTicker` is given if
+ * the terminal itself shows the keys that are typed: with each tick they are removed again.
+ */
+export function openLive({ out, err }: Io, echoTicker?: Ticker): LiveArea {
   const hasEcho = echoTicker !== undefined;
   const painter = createPainter(out, hasEcho);
   let live: readonly string[] = [];
@@ -157,19 +156,6 @@ const WRAP_ON = '\u001b[?7h';
 const ERASE_ROW = '\r\u001b[K';
 const ERASE_BELOW = '\r\u001b[J';
 
-interface Painter {
-  paint(lines: readonly string[], below: Below): Promise<void>;
-  removeEcho(): void;
-  /** Call after others had the terminal: nothing is known any more of what is above and below. */
-  forgetPlace(): void;
-  /** Whether rows of text that is all there may have left the window, because it became smaller. */
-  hasScrolled(): boolean;
-  /** How many of these lines, the text that is drawn, that may be. */
-  countScrolled(live: readonly string[]): number;
-  /** Removes what is drawn below these lines, the first of the text, and forgets them. */
-  leave(lines: readonly string[]): Promise<void>;
-}
-
 interface Below {
   readonly live: readonly string[];
   readonly isOpen: boolean;
@@ -188,7 +174,7 @@ interface Drawn {
   readonly windowRows: number;
 }
 
-function createPainter(out: Out, hasEcho: boolean): Painter {
+function createPainter(out: Out, hasEcho: boolean) {
   let drawn: Drawn | undefined;
   // Free rows below the cursor, at most: taller frames have left them, or the window has grown.
   let free = 0;
@@ -234,13 +220,13 @@ function createPainter(out: Out, hasEcho: boolean): Painter {
   };
   const write = (text: string): Promise<void> => (text === '' ? Promise.resolve() : out.write(text));
   return {
-    paint(lines, below) {
+    paint(lines: readonly string[], below: Below): Promise<void> {
       // A lower window has dropped rows below the cursor, at least in tmux and VS Code.
       const isResized = hasResized();
       const keep = drawn === undefined || isResized ? 0 : countKept(drawn.lines, lines);
       const isKept = keep === lines.length && !isResized;
       const before = isKept && drawn !== undefined ? dropRows(drawn.frame, keep) : undefined;
-      const printed = isKept ? '' : eraseFrom(keep) + lines.slice(keep).map(endLine).join('');
+      const printed = isKept ? '' : eraseFrom(keep) + joinLines(lines.slice(keep));
       const next = toDrawn(out, below, hasEcho);
       const changes = replaceFrame(before, next);
       const output = isKept && changes !== '' ? findCursor() + changes : printed + changes;
@@ -251,20 +237,23 @@ function createPainter(out: Out, hasEcho: boolean): Painter {
       drawn = next;
       return write(hasEcho && next !== undefined && output !== '' ? output + SAVE_CURSOR : output);
     },
-    removeEcho() {
+    removeEcho(): void {
       if (!hasResized()) write(findCursor()).catch(() => {});
     },
-    forgetPlace() {
+    /** Call after others had the terminal: nothing is known any more of what is above and below. */
+    forgetPlace(): void {
       free = countWindowRows(out) - 1;
       above = 0;
     },
-    hasScrolled: () => isBeyondReach(0),
-    countScrolled(live) {
+    /** Whether rows of text that is all there may have left the window, because it became smaller. */
+    hasScrolled: (): boolean => isBeyondReach(0),
+    countScrolled(live: readonly string[]): number {
       let count = 0;
       for (let row = 0; count < live.length && isBeyondReach(row); count += 1) row += countLineRows(live[count]);
       return count;
     },
-    leave(lines) {
+    /** Removes what is drawn below these lines, the first of the text, and forgets them. */
+    leave(lines: readonly string[]): Promise<void> {
       const kept = lines.reduce((sum, line) => sum + countLineRows(line), 0);
       const hasMore = drawn !== undefined && kept < drawn.contentRows;
       const output = hasMore ? eraseFrom(kept) : findCursor();
@@ -286,10 +275,6 @@ function replaceFrame(before: Frame | undefined, next: Drawn | undefined): strin
   if (changes === '') return '';
   const isSafe = next.frame.rows.every((row) => row.every(({ text }) => isSimple(text)));
   return isSafe ? changes : `\r${WRAP_OFF}${changes}${WRAP_ON}`;
-}
-
-function endLine(line: string): string {
-  return `${line}\n`;
 }
 
 function dropRows({ rows, caret }: Frame, count: number): Frame {

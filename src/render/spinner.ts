@@ -1,20 +1,7 @@
 import type { Out, Spinner } from '../core/io.ts';
 import { countSpareRows, RESTORE_CURSOR, SAVE_CURSOR, sanitize, stripControls } from '../core/text/terminal.ts';
+import type { LiveArea } from './live.ts';
 import type { RenderOptions } from './renderer.ts';
-
-interface Progress {
-  /**
-   * Starts to wait for something; a repeated call with the same text does not restart its time. A tool call is shown
-   * sooner than other things, and also on a terminal that cannot be redrawn.
-   */
-  wait(what: string, kind?: 'call'): void;
-  /**
-   * Removes the spinner from the screen and restarts the silence. Call it before writing anything else, and await the
-   * promise if there is one.
-   */
-  clear(): Promise<void> | undefined;
-  pause(): Promise<void> | undefined;
-}
 
 export async function withoutSpinner<Result>(err: Out, work: () => Promise<Result>): Promise<Result> {
   const held = [...(err.spinners ?? [])];
@@ -53,15 +40,13 @@ type ProgressOptions = Pick<RenderOptions, 'quiet' | 'isDumb' | 'clock' | 'ticke
   readonly area?: () => ProgressRows | undefined;
 };
 
-interface ProgressRows {
-  setProgress(rows: readonly string[]): void;
-}
+type ProgressRows = Pick<LiveArea, 'setProgress'>;
 
 /**
  * A spinner on a terminal after 400 ms of silence; elsewhere one line for every 30 s of it. Write errors on stderr are
  * ignored. `err` is not touched before there is something to show.
  */
-export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw, area }: ProgressOptions): Progress {
+export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw, area }: ProgressOptions) {
   const drawing = createDrawing(err, area);
   let awaited: { readonly what: string; readonly sinceMs: number; readonly isCall: boolean } | undefined;
   let silentSinceMs = 0;
@@ -91,6 +76,7 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
       drawing.line(`gmn: waiting for ${sanitize(what)} · ${seconds} s\n`);
     }
   };
+  /** Removes the spinner and restarts the silence. Call it before writing anything else, and await the promise if there is one. */
   const clear = (): Promise<void> | undefined => {
     silentSinceMs = clock.now();
     lines = 0;
@@ -113,7 +99,11 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
     },
   };
   return {
-    wait(what, kind) {
+    /**
+     * A repeated call with the same text does not restart its time. A tool call is shown sooner than other things, and also
+     * on a terminal that cannot be redrawn.
+     */
+    wait(what: string, kind?: 'call'): void {
       if (quiet) return;
       err.spinners?.add(spinner);
       if (awaited === undefined) silentSinceMs = clock.now();
@@ -126,7 +116,7 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
       stopTicking ??= ticker.every(TICK_MS, tick);
     },
     clear,
-    pause() {
+    pause(): Promise<void> | undefined {
       err.spinners?.delete(spinner);
       awaited = undefined;
       stopTicking?.();
@@ -157,18 +147,11 @@ export function formatOutputRow(line: string, columns: number): string {
 /** The terminal echoes Ctrl+C as `^C` at the cursor. */
 const ECHO = '^C'.length;
 
-interface Drawing {
-  /** Shows `note` in full and cuts `what` to fit; `below` are rows that fit. */
-  draw(what: string, note: string, below: readonly string[]): void;
-  line(text: string): void;
-  erase(): Promise<void> | undefined;
-}
-
 const DIM = ['\u001b[2m', '\u001b[22m'] as const;
 const ERASE_BELOW = '\u001b[J';
 const ERASE_RIGHT = '\u001b[K';
 
-function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing {
+function createDrawing(err: Out, area: ProgressOptions['area']) {
   let rows: ProgressRows | undefined;
   let frame = 0;
   let drawn: readonly string[] = [];
@@ -197,7 +180,8 @@ function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing
     size = { columns: err.columns, rows: err.rows };
   };
   return {
-    draw(what, note, below) {
+    /** Shows `note` in full and cuts `what` to fit; `below` are rows that fit. */
+    draw(what: string, note: string, below: readonly string[]): void {
       // A slow terminal skips frames instead of queueing them.
       if (pending !== undefined) return;
       const room = err.columns - 1 - maxWidth(note);
@@ -208,7 +192,7 @@ function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing
       else rows.setProgress([text, ...below.map(dim)]);
     },
     line: write,
-    erase() {
+    erase(): Promise<void> | undefined {
       rows?.setProgress([]);
       rows = undefined;
       if (drawn.length === 0) return pending;

@@ -4,29 +4,17 @@ import type { Out } from '../core/io.ts';
 import { stripControls, terminalFilter } from '../core/text/terminal.ts';
 import type { FoldedOutput, ToolLine } from './tool-line.ts';
 
-export interface Stderr {
-  readonly isMidLine: boolean;
-  notice(message: string): Promise<void>;
-  /** Below the line, what a command printed last; `all` says how to see the rest. */
-  tool(line: ToolLine, output?: FoldedOutput & { readonly all: string }): Promise<void>;
-  sources(sources: readonly Source[]): Promise<void>;
-  usage(line: string): Promise<void>;
-  error(error: AppError): Promise<void>;
-  thought(delta: string): Promise<void>;
-  endThought(): Promise<void>;
-}
+export type Stderr = ReturnType<typeof createStderr>;
+
+/** What a command printed last; `all` says how to see the rest. */
+type CommandOutput = FoldedOutput & { readonly all: string };
 
 const GREEN = ['\u001b[32m', '\u001b[39m'] as const;
 const RED = ['\u001b[31m', '\u001b[39m'] as const;
 const DIM = ['\u001b[2m', '\u001b[22m'] as const;
 
-interface StderrOptions {
-  readonly rawThoughts?: boolean;
-  readonly opening?: string;
-}
-
 /** Sanitizes untrusted text if stderr is a terminal, and styles it if allowed. */
-export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' }: StderrOptions = {}): Stderr {
+export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' } = {}) {
   const clean = (text: string): string => (err.isTerminal ? stripControls(text) : text);
   const paint = (text: string, [on, off]: readonly [string, string]): string =>
     err.isStyled && text !== '' ? `${on}${text}${off}` : text;
@@ -39,34 +27,34 @@ export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' 
   const thoughts = terminalFilter();
   let isThoughtOpen = false;
   return {
-    get isMidLine() {
+    get isMidLine(): boolean {
       return isThoughtOpen;
     },
-    notice: async (message) => err.write(`${await wrap(`${opening}${clean(message)}`)}\n`),
-    async tool({ isGood, text, rows: below = [] }, output) {
+    notice: async (message: string): Promise<void> => err.write(`${await wrap(`${opening}${clean(message)}`)}\n`),
+    async tool({ isGood, text, rows: below = [] }: ToolLine, output?: CommandOutput): Promise<void> {
       const [mark, color] = isGood ? ['✓', GREEN] : ['✗', RED];
       const rows = output === undefined ? [] : await formatFolded(output, err.columns);
       const line = `${paint(mark, color)} ${await wrap(text, mark.length + 1)}`;
       const shown = await Promise.all(below.map((row) => wrap(row)));
       await err.write(`${[line, ...shown, ...rows.map((row) => paint(row, DIM))].join('\n')}\n`);
     },
-    async sources(sources) {
+    async sources(sources: readonly Source[]): Promise<void> {
       const lines = sources.map(({ title, uri }, index) => `[${index + 1}] ${`${title} ${uri}`.trimEnd()}\n`);
       if (lines.length > 0) await err.write(clean(`\nSources:\n${lines.join('')}`));
     },
-    usage: async (line) => err.write(`${paint(await wrap(clean(line)), DIM)}\n`),
-    async error(error) {
+    usage: async (line: string): Promise<void> => err.write(`${paint(await wrap(clean(line)), DIM)}\n`),
+    async error(error: AppError): Promise<void> {
       const [headline, hint] = [clean(formatHeadline(error)), clean(formatHint(error))];
       const rest = clean(formatOutput(error) + formatPartialAnswer(error));
       await err.write(paint(await wrap(headline), RED) + (await wrap(hint)) + rest);
     },
-    async thought(delta) {
+    async thought(delta: string): Promise<void> {
       const shown = err.isTerminal && !rawThoughts ? thoughts.filter(delta) : delta;
       if (shown === '') return;
       isThoughtOpen = !shown.endsWith('\n');
       await err.write(paint(shown, DIM));
     },
-    async endThought() {
+    async endThought(): Promise<void> {
       thoughts.flush();
       if (!isThoughtOpen) return;
       isThoughtOpen = false;
@@ -75,10 +63,7 @@ export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' 
   };
 }
 
-async function formatFolded(
-  { lines, hidden, all }: FoldedOutput & { readonly all: string },
-  columns: number,
-): Promise<readonly string[]> {
+async function formatFolded({ lines, hidden, all }: CommandOutput, columns: number): Promise<readonly string[]> {
   const { formatOutputRow } = await import('./spinner.ts');
   const more = hidden === 0 ? [] : [`  … ${hidden} more lines above: ${all}`];
   return [...more, ...lines.map((line) => formatOutputRow(line, columns))];

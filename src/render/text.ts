@@ -1,4 +1,3 @@
-import type { AppError } from '../core/error.ts';
 import { type AnswerFile, assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io, Out } from '../core/io.ts';
 import { formatDollars } from '../core/text/format.ts';
@@ -69,11 +68,14 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
         if (sources !== undefined) await page.writeLines((err) => err.sources(sources));
         for (const message of notices) await page.writeLines((err) => err.notice(message));
         if (!options.showUsage) return;
-        const line = formatUsageLine({ ...event, elapsedMs: options.clock.now() - startedMs });
-        return page.writeLines((err) => err.usage(line));
+        const { model, usage, cost } = event;
+        const used = formatUsage(usage, options.clock.now() - startedMs, cost);
+        return page.writeLines((err) => err.usage(`${model} · ${used}`));
       }
       case 'failure':
-        return showFailure(page, event.error);
+        if (event.error.fault === 'pipe') return page.abandon();
+        await page.close();
+        return page.writeLines((err) => err.error(event.error));
       default:
         return assertNever(event);
     }
@@ -102,31 +104,11 @@ async function showFile(
   return page.writeLine((err) => err.tool(formatSavedFile(saved, picture.data)));
 }
 
-async function showFailure(page: TextPage, error: AppError): Promise<void> {
-  if (error.fault === 'pipe') return page.abandon();
-  await page.close();
-  return page.writeLines((err) => err.error(error));
-}
-
 type WriteMessage = (err: Stderr) => Promise<void>;
 
-interface TextPage {
-  wait(what: string, kind?: 'call'): void;
-  text(delta: string): Promise<void>;
-  thought(delta: string): Promise<void>;
-  /** Writes below everything so far. */
-  writeMessage(words: WriteMessage): Promise<void>;
-  writeLines(words: WriteMessage): Promise<void>;
-  /** The same; if the answer is in the middle of a line on a pipe, after that line. */
-  writeLine(words: WriteMessage): Promise<void>;
-  /** Shows everything so far, and draws nothing more until the next `wait` or text. */
-  flush(): Promise<void>;
-  /** Shows everything so far and ends the last line. */
-  close(): Promise<void>;
-  abandon(): Promise<void>;
-}
+type TextPage = ReturnType<typeof textPage>;
 
-function textPage(io: Io, options: RenderOptions): TextPage {
+function textPage(io: Io, options: RenderOptions) {
   const { out, err: errOut } = io;
   const err = createStderr(errOut, {
     rawThoughts: options.rawOutput,
@@ -179,12 +161,12 @@ function textPage(io: Io, options: RenderOptions): TextPage {
   };
   return {
     wait: waiting.wait,
-    async text(delta) {
+    async text(delta: string): Promise<void> {
       shape ??= choosePresentation(out, options);
       if (isFlowing(shape)) return live.flow(delta, { shape, paint: leavePlain });
       await show(await shape.push(delta));
     },
-    async thought(delta) {
+    async thought(delta: string): Promise<void> {
       thoughts ??= choosePresentation(errOut, { ...options, isPlain: true });
       if (isFlowing(thoughts)) {
         const { dim } = await loadChalk(errOut.isStyled);
@@ -193,50 +175,38 @@ function textPage(io: Io, options: RenderOptions): TextPage {
       await live.end();
       await say(() => err.thought(delta));
     },
-    async writeMessage(words) {
+    /** Writes below everything so far. */
+    async writeMessage(words: WriteMessage): Promise<void> {
       await live.end();
       await say(words);
     },
     writeLines: tell,
-    async writeLine(words) {
-      // stdout and stderr may be the same pipe, and a message must not split a line of the answer.
+    /** stdout and stderr may be the same pipe, and a message must not split a line of the answer. */
+    async writeLine(words: WriteMessage): Promise<void> {
       if (isMidLine && !out.isTerminal) held.push(words);
       else await tell(words);
     },
+    /** Shows everything so far, and draws nothing more until the next `wait` or text. */
     flush: rest,
-    async close() {
+    async close(): Promise<void> {
       await rest();
       await live.leave();
       if (isMidLine) await show('\n');
     },
-    async abandon() {
+    async abandon(): Promise<void> {
       await waiting.pause();
       await live.leave();
     },
   };
 }
 
-interface PageLive {
-  readonly area: LiveArea | undefined;
-  flow(delta: string, text: Flow): Promise<void>;
-  /** Shows the rest of the text that flows. */
-  end(): Promise<void>;
-  hold(): Promise<void>;
-  release(): void;
-  leave(): Promise<void>;
-}
-
 /** Text that is live while it comes. `clear` is called before anything is shown. */
-function pageLive(
-  io: Io,
-  { live: given, ticker }: Pick<RenderOptions, 'live' | 'ticker'>,
-  clear: () => Promise<void> | undefined,
-): PageLive {
+function pageLive(io: Io, { live: given, ticker }: RenderOptions, clear: () => Promise<void> | undefined) {
   let area = given;
   let flowing: Flow | undefined;
   let isHeld = false;
   const open = async ({ shape }: Flow): Promise<LiveArea> => {
-    area ??= await loadLive(io.out.isTerminal ? io : { out: io.err, err: io.err }, { echoTicker: ticker });
+    area ??= await loadLive(io.out.isTerminal ? io : { out: io.err, err: io.err }, ticker);
     const scrolled = area.countScrolled();
     if (scrolled > 0) await area.leave(await shape.leave(scrolled));
     return area;
@@ -258,10 +228,10 @@ function pageLive(
     await show(await ended.shape.end(), ended);
   };
   return {
-    get area() {
+    get area(): LiveArea | undefined {
       return area;
     },
-    async flow(delta, text) {
+    async flow(delta: string, text: Flow): Promise<void> {
       if (flowing?.shape !== text.shape) await end();
       flowing = text;
       const shown = await open(text);
@@ -270,13 +240,14 @@ function pageLive(
       const { complete, live } = await text.shape.preview(shown.room);
       await show(pushed + complete, text, live);
     },
+    /** Shows the rest of the text that flows. */
     end,
-    async hold() {
+    async hold(): Promise<void> {
       if (!isHeld) await area?.suspend();
       isHeld = area !== undefined;
     },
     release,
-    async leave() {
+    async leave(): Promise<void> {
       if (area !== given) await area?.close();
       area = given;
     },
@@ -371,18 +342,7 @@ async function processInSlices(
   return made;
 }
 
-interface UsageInfo {
-  readonly model: string;
-  readonly usage: Usage;
-  readonly cost?: number;
-  readonly elapsedMs: number;
-}
-
-/** `gemini-2.5-flash · 48 in · 31 out · 79 tokens · 0.1s · $0.000092`; what is not known is omitted. */
-function formatUsageLine({ model, usage, elapsedMs, cost }: UsageInfo): string {
-  return `${model} · ${formatUsage(usage, elapsedMs, cost)}`;
-}
-
+/** `48 in · 31 out · 79 tokens · 0.1s · $0.000092`; what is not known is omitted. */
 export function formatUsage(usage: Usage, elapsedMs: number, cost?: number): string {
   const counts = [
     formatAmount(usage.promptTokenCount, 'in'),

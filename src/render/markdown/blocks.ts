@@ -1,8 +1,8 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
 import { stripControls } from '../../core/text/terminal.ts';
 import { measureWidth } from '../../core/text/width.ts';
+import type { OpenHighlighter } from './highlight.ts';
 import { asMarkedTokens, toSpans } from './inline.ts';
-import type { OpenHighlighter } from './lazy.ts';
 import { findFence } from './lexer.ts';
 import { continuedLines, type TableShape, tableLines } from './table.ts';
 import { plainPaint, type Theme } from './theme.ts';

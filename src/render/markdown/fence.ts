@@ -1,17 +1,7 @@
 import { findChange } from './diff-lines.ts';
-import type { Highlighter } from './highlight.ts';
-import type { OpenHighlighter } from './lazy.ts';
+import type { Highlighter, OpenHighlighter } from './highlight.ts';
 import type { Segment } from './segments.ts';
 import type { Theme } from './theme.ts';
-
-export interface FenceLayout {
-  /** The lines that are complete now: those of a change in a diff wait for its end. */
-  add(segment: Extract<Segment, { type: 'fence' | 'code' | 'fenceEnd' }>): readonly string[];
-  readonly held: readonly string[];
-  release(): readonly string[];
-  /** The cost since it was last asked for, relative to that of lexing. */
-  takeCost(): number;
-}
 
 const HIGHLIGHTING = 100;
 /** In characters: a line of code is read together with the comment or string around it. */
@@ -19,7 +9,7 @@ const MAX_CONTEXT = 2048;
 /** In lines. A longer change is shown in parts. */
 const MAX_HELD = 100;
 
-export function fenceLayout(theme: Theme, openHighlighter: () => OpenHighlighter | undefined): FenceLayout {
+export function fenceLayout(theme: Theme, openHighlighter: () => OpenHighlighter | undefined) {
   let highlight: Highlighter | undefined;
   let margin = '';
   let isDiff = false;
@@ -45,7 +35,8 @@ export function fenceLayout(theme: Theme, openHighlighter: () => OpenHighlighter
     return before;
   };
   return {
-    add(segment) {
+    /** The lines that are complete now: those of a change in a diff wait for its end. */
+    add(segment: Extract<Segment, { type: 'fence' | 'code' | 'fenceEnd' }>): readonly string[] {
       switch (segment.type) {
         case 'fence':
           highlight = openHighlighter()?.(segment.language, theme);
@@ -59,11 +50,12 @@ export function fenceLayout(theme: Theme, openHighlighter: () => OpenHighlighter
           return [...release(), ...indent([theme.faint(segment.line.trim())])];
       }
     },
-    get held() {
+    get held(): readonly string[] {
       return held.length === 0 ? [] : paint(held);
     },
     release,
-    takeCost() {
+    /** The cost since it was last asked for, relative to that of lexing. */
+    takeCost(): number {
       const taken = cost;
       cost = 0;
       return taken;

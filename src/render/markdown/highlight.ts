@@ -31,6 +31,8 @@ const MAX_PORTION = 1000;
 /** In characters: the lines of an open comment or string that are read again before the next portion. */
 const MAX_CONTEXT = 1000;
 
+export type OpenHighlighter = typeof createHighlighter;
+
 /** A highlighter for one fence; for an unknown language it returns the lines unchanged. */
 export function createHighlighter(language: string, theme: Theme): Highlighter {
   const read = theme.isStyled ? codeReader(language) : undefined;

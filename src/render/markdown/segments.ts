@@ -14,19 +14,6 @@ import {
   measureIndent,
 } from './lexer.ts';
 
-interface Segmenter {
-  /** The segments completed by this text. Each line is looked at once. */
-  push(text: string): readonly Segment[];
-  /** The rest, as if the text ended here; also ends an open fence. */
-  end(): readonly Segment[];
-  open(): OpenText | undefined;
-  /**
-   * Completes the first `length` characters of the open text; a line of code is dropped. The rest goes on with these
-   * marks, if they end in its first line.
-   */
-  cut(length: number, marks?: string): readonly Segment[];
-}
-
 export interface OpenText {
   readonly kind: 'code' | 'table' | 'list' | 'text';
   readonly text: string;
@@ -34,7 +21,7 @@ export interface OpenText {
 }
 
 /** Cuts streaming Markdown into segments by looking at its lines only; the lexer parses the blocks. */
-export function segmenter(): Segmenter {
+export function segmenter() {
   const lines = lineSplitter();
   let cut: SegmenterState = createState();
   const take = (): readonly Segment[] => cut.ready.splice(0);
@@ -43,12 +30,14 @@ export function segmenter(): Segmenter {
     return cut.open.length === 0 ? partial : `${cut.open.join('\n')}\n${partial}`;
   };
   return {
-    push(text) {
+    /** The segments completed by this text. Each line is looked at once. */
+    push(text: string): readonly Segment[] {
       for (const line of lines.push(text)) addLine(cut, line);
       if (cut.margins.length > 0) leaveItems(cut, lines.peek());
       return take();
     },
-    end() {
+    /** The rest, as if the text ended here; also ends an open fence. */
+    end(): readonly Segment[] {
       const rest = lines.rest();
       if (rest !== '') addLine(cut, rest);
       closeBlock(cut);
@@ -56,7 +45,7 @@ export function segmenter(): Segmenter {
       cut = createState();
       return last;
     },
-    open() {
+    open(): OpenText | undefined {
       const text = openText();
       if (text.trim() === '') return undefined;
       const { fence, kind } = cut;
@@ -64,7 +53,11 @@ export function segmenter(): Segmenter {
       if (fence !== undefined) return { kind: 'code', text, block };
       return { kind: kind === 'table' || kind === 'list' ? kind : 'text', text, block };
     },
-    cut(length, marks = '') {
+    /**
+     * Completes the first `length` characters of the open text; a line of code is dropped. The rest goes on with these
+     * marks, if they end in its first line.
+     */
+    cut(length: number, marks = ''): readonly Segment[] {
       const text = openText();
       const written = lines.rest();
       if (cut.fence !== undefined) {
@@ -131,20 +124,14 @@ function dropOpen(cut: SegmenterState): void {
 function toBlock(cut: SegmenterState, text: string): BlockSegment {
   const margin = findMargin(cut).shown;
   const { isContinued } = cut;
-  return { type: 'blocks', text, ...(margin > 0 ? { margin } : {}), ...(isContinued ? { isContinued } : {}) };
-}
-
-interface LineSplitter {
-  push(text: string): readonly string[];
-  peek(): string;
-  rest(): string;
+  return { type: 'blocks', text, margin, isContinued };
 }
 
 /** In characters. A longer line is cut at about this length. */
 const MAX_LINE_LENGTH = 65_536;
 
 /** Joins the pieces of a line only once, when it ends or has become too long. */
-function lineSplitter(): LineSplitter {
+function lineSplitter() {
   let pieces: string[] = [];
   let length = 0;
   const add = (piece: string): void => {
@@ -171,7 +158,7 @@ function lineSplitter(): LineSplitter {
     return cut;
   };
   return {
-    push(text) {
+    push(text: string): readonly string[] {
       const complete: string[] = [];
       for (const [index, piece] of text.split('\n').entries()) {
         if (index > 0) complete.push(rest());
@@ -180,7 +167,7 @@ function lineSplitter(): LineSplitter {
       }
       return complete;
     },
-    peek() {
+    peek(): string {
       const line = pieces.join('');
       pieces = [line];
       return line;
@@ -202,9 +189,9 @@ export interface BlockSegment {
   readonly type: 'blocks';
   readonly text: string;
   /** In columns: how far its lines are indented. */
-  readonly margin?: number;
+  readonly margin: number;
   /** The rows of a table whose first rows were cut off; its header is there, but has been shown. */
-  readonly isContinued?: boolean;
+  readonly isContinued: boolean;
 }
 
 interface SegmenterState {
@@ -218,7 +205,7 @@ interface SegmenterState {
   begun: string;
   listIndent: number;
   isBlankBefore: boolean;
-  balance: Balance;
+  balance: ReturnType<typeof createBalance>;
   /** Of each item whose first lines are complete, the innermost last. */
   margins: ItemMargin[];
   isContinued: boolean;
@@ -433,20 +420,14 @@ function stripIndent(line: string, indent: number): string {
   return ' '.repeat(Math.max(0, columns - indent)) + line.slice(end);
 }
 
-interface Balance {
-  add(line: string): void;
-  /** Whether a line break here splits no emphasis, code or link, judging by the counts. */
-  isClosed(): boolean;
-}
-
 /** Counting is enough: a wrong guess loses a style, never a word. */
-function createBalance(): Balance {
+function createBalance() {
   let ticks = 0;
   let stars = 0;
   let tildes = 0;
   let brackets = 0;
   return {
-    add(line) {
+    add(line: string): void {
       for (const [mark] of line.matchAll(/`|\*\*|~~|\[|\]/g)) {
         if (mark === '`') ticks += 1;
         else if (mark === '**') stars += 1;
@@ -455,6 +436,7 @@ function createBalance(): Balance {
         else brackets -= 1;
       }
     },
-    isClosed: () => ticks % 2 === 0 && stars % 2 === 0 && tildes % 2 === 0 && brackets <= 0,
+    /** Whether a line break here splits no emphasis, code or link. */
+    isClosed: (): boolean => ticks % 2 === 0 && stars % 2 === 0 && tildes % 2 === 0 && brackets <= 0,
   };
 }

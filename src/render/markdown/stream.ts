@@ -1,12 +1,12 @@
 import { joinLines } from '../../core/text/trim.ts';
-import { type BlockJob, findTableShape, layOutBlocks } from './block-layout.ts';
-import { createNumbering, type Numbering, plainLines } from './blocks.ts';
-import { type FenceLayout, fenceLayout } from './fence.ts';
-import { loadHighlighter, type OpenHighlighter } from './lazy.ts';
-import { estimateCost, type Links } from './lexer.ts';
+import { blockLines, createNumbering, type Numbering, plainLines } from './blocks.ts';
+import { fenceLayout } from './fence.ts';
+import type { OpenHighlighter } from './highlight.ts';
+import { asMarkedTokens } from './inline.ts';
+import { estimateCost, type Links, lexBlocks } from './lexer.ts';
 import { canPreview, closeMarks, countRows, findCut, findOpenMarks, findShownEnd } from './open-text.ts';
 import { type BlockSegment, type OpenText, type Segment, segmenter } from './segments.ts';
-import type { TableShape } from './table.ts';
+import { chooseShape, type TableShape } from './table.ts';
 import { createTheme } from './theme.ts';
 
 export interface MarkdownPage {
@@ -115,20 +115,12 @@ export function markdownStream(page: MarkdownPage): MarkdownStream {
   };
 }
 
-/** Lays out segments one by one; each may depend on those before it. */
-interface SegmentLayout {
-  readonly fences: FenceLayout;
-  /** Loads what these segments need. */
-  prepare(segments: readonly Segment[]): Promise<void>;
-  layOut(segment: Exclude<Segment, { type: 'blank' }>): Promise<readonly string[]>;
-  /** This text in place of the open one; undefined if it cannot be parsed. */
-  layOutNow(open: OpenText, text: string): readonly string[] | undefined;
-  /** If the open text is a table, the rows after the first `length` characters will look like those before. */
-  keepShape(open: OpenText, length: number): void;
-}
+type SegmentLayout = ReturnType<typeof segmentLayout>;
 
-function segmentLayout({ columns, isStyled, hasLinks = false, pause }: MarkdownPage): SegmentLayout {
-  const fences = fenceLayout(createTheme(isStyled, hasLinks), () => openHighlighter);
+/** Lays out segments one by one; each may depend on those before it. */
+function segmentLayout({ columns, isStyled, hasLinks = false, pause }: MarkdownPage) {
+  const theme = createTheme(isStyled, hasLinks);
+  const fences = fenceLayout(theme, () => openHighlighter);
   let links: Links = {};
   let openHighlighter: OpenHighlighter | undefined;
   /** By the margin of the list: items may continue after code that stands deeper. */
@@ -137,25 +129,34 @@ function segmentLayout({ columns, isStyled, hasLinks = false, pause }: MarkdownP
   /** Of the table whose first rows are shown already. */
   let shape: TableShape;
 
-  const toJob = ({ text, margin = 0, isContinued = false }: BlockSegment): BlockJob => {
-    const width = Math.max(1, columns() - margin);
-    const numbering = numberings.get(margin) ?? createNumbering();
-    return { text, width, isStyled, hasLinks, links, numbering, continued: isContinued ? { shape } : undefined };
-  };
+  const findWidth = ({ margin }: BlockSegment): number => Math.max(1, columns() - margin);
   const endLists = (margin: number): void => {
     for (const key of numberings.keys()) if (key >= margin) numberings.delete(key);
   };
-  const layOutBlock = (segment: BlockSegment): readonly string[] => {
-    const job = toJob(segment);
-    const { text, width } = job;
+  /** Undefined if the blocks cannot be parsed as Markdown without loss, or not fast enough. */
+  const tryLayOut = (block: BlockSegment, highlighter: OpenHighlighter | undefined) => {
+    try {
+      const tokens = lexBlocks(block.text, links);
+      if (tokens === undefined) return undefined;
+      const earlier = tokens[0]?.type === 'list' ? numberings.get(block.margin) : undefined;
+      const numbering = { ...(earlier ?? createNumbering()) };
+      const continued = block.isContinued ? { shape } : undefined;
+      const layout = { width: findWidth(block), theme, openHighlighter: highlighter, numbering, continued };
+      return { lines: blockLines(tokens, layout), links: tokens.links, numbering };
+    } catch {
+      // Thousands of nested quotes overflow the stack, here or in the lexer.
+      return undefined;
+    }
+  };
+  const layOutBlock = (block: BlockSegment): readonly string[] => {
+    const { text, margin } = block;
     const isLongCode = text.length > MAX_INNER_CODE && hasCode(text);
-    const laidOut = layOutBlocks(job, isLongCode ? undefined : openHighlighter);
+    const laidOut = tryLayOut(block, isLongCode ? undefined : openHighlighter);
     cost += estimateCost(text);
     links = laidOut?.links ?? links;
-    const { margin = 0 } = segment;
     endLists(margin);
     if (laidOut !== undefined) numberings.set(margin, laidOut.numbering);
-    return indentLines(laidOut?.lines ?? writtenLines(segment, width), segment);
+    return indentLines(laidOut?.lines ?? writtenLines(block, findWidth(block)), block);
   };
   const layOutSegment = (segment: Exclude<Segment, { type: 'blank' }>): readonly string[] => {
     if (segment.type === 'blocks') return layOutBlock(segment);
@@ -166,10 +167,12 @@ function segmentLayout({ columns, isStyled, hasLinks = false, pause }: MarkdownP
   };
   return {
     fences,
-    async prepare(segments) {
-      if (isStyled && segments.some(needsHighlighter)) openHighlighter ??= await loadHighlighter();
+    /** Loads what these segments need. */
+    async prepare(segments: readonly Segment[]): Promise<void> {
+      if (!isStyled || !segments.some(needsHighlighter)) return;
+      openHighlighter ??= (await import('./highlight.ts')).createHighlighter;
     },
-    async layOut(segment) {
+    async layOut(segment: Exclude<Segment, { type: 'blank' }>): Promise<readonly string[]> {
       const lines = layOutSegment(segment);
       if (cost > MAX_AT_ONCE) {
         await pause?.();
@@ -177,13 +180,18 @@ function segmentLayout({ columns, isStyled, hasLinks = false, pause }: MarkdownP
       }
       return lines;
     },
-    layOutNow({ block }, text) {
-      const laidOut = layOutBlocks(toJob({ ...block, text }), openHighlighter);
+    /** This text in place of the open one; undefined if it cannot be parsed. */
+    layOutNow({ block }: OpenText, text: string): readonly string[] | undefined {
+      const laidOut = tryLayOut({ ...block, text }, openHighlighter);
       return laidOut === undefined ? undefined : indentLines(laidOut.lines, block);
     },
-    keepShape({ kind, block, text }, length) {
-      const isFirst = kind === 'table' && !block.isContinued;
-      if (isFirst) shape = findTableShape(toJob({ ...block, text: text.slice(0, length) }));
+    /** If the open text is a table, the rows after the first `length` characters will look like those before. */
+    keepShape({ kind, block, text }: OpenText, length: number): void {
+      if (kind !== 'table' || block.isContinued) return;
+      const tokens = lexBlocks(text.slice(0, length), links);
+      const table = asMarkedTokens(tokens ?? []).find((token) => token.type === 'table');
+      if (tokens === undefined) shape = 'as written';
+      else shape = table?.rows.length ? chooseShape(table, theme, findWidth(block)) : undefined;
     },
   };
 }
@@ -224,16 +232,16 @@ function layOutOpen(open: OpenText, { room, columns, layout }: PreviewOptions): 
   const tail = text.slice(-room * columns);
   if (kind === 'code') return indentLines([tail], block);
   const laidOut = canPreview(text) ? layout.layOutNow(open, closeMarks(open)) : undefined;
-  return laidOut ?? indentLines(plainLines(tail, Math.max(1, columns - (block.margin ?? 0))), block);
+  return laidOut ?? indentLines(plainLines(tail, Math.max(1, columns - block.margin)), block);
 }
 
 /** A block that is not laid out. The header of a table that began earlier has been shown. */
-function writtenLines({ text, isContinued = false }: BlockSegment, width: number): readonly string[] {
+function writtenLines({ text, isContinued }: BlockSegment, width: number): readonly string[] {
   const rest = isContinued ? text.split('\n').slice(2).join('\n') : text;
   return rest.length > MAX_WRAPPED ? rest.trimEnd().split('\n') : plainLines(rest, width);
 }
 
-function indentLines(lines: readonly string[], { margin = 0 }: BlockSegment): readonly string[] {
+function indentLines(lines: readonly string[], { margin }: BlockSegment): readonly string[] {
   return margin === 0 ? lines : lines.map((line) => (line === '' ? '' : ' '.repeat(margin) + line));
 }
 
