@@ -24,7 +24,7 @@ export interface PendingDecision {
 
 interface DecisionContext {
   readonly agent: Agent;
-  readonly repeats: RepeatGuard;
+  readonly repeats: ReturnType<typeof createRepeatGuard>;
   readonly signal: AbortSignal;
   readonly following: readonly PendingDecision[];
 }
@@ -52,22 +52,17 @@ export async function decide(
   switch (decision.kind) {
     case 'run':
       return { kind: 'run', run: () => tool.invoke(call.args, signal) };
-    case 'run-edited':
-      return runEdited(tool, decision.args, signal);
+    case 'run-edited': {
+      const { args } = decision;
+      return { kind: 'run', run: async () => noteEditedArgs(await tool.invoke(args, signal), args), args };
+    }
     case 'deny':
-      return {
-        kind: 'refused',
-        outcome: { ...errorResult(decision.reason), isReported: decision.isReported },
-      };
+      return { kind: 'refused', outcome: { ...errorResult(decision.reason), isReported: decision.isReported } };
     case 'stop':
       throw new AppError('interrupted', `stopped before ${tool.name} was run`, {
         hint: 'The conversation so far is kept; say what to do instead.',
       });
   }
-}
-
-function runEdited(tool: Tool, args: JsonObject, signal: AbortSignal): Decision {
-  return { kind: 'run', run: async () => noteEditedArgs(await tool.invoke(args, signal), args), args };
 }
 
 /** The writes up to the first other call: they can be approved together. */
@@ -117,21 +112,12 @@ function noteEditedArgs({ response, ...outcome }: ToolResult, args: JsonObject):
 
 const MAX_SAME = 3;
 
-interface RepeatGuard {
-  /** Counts the call; true from the third call with the same arguments on. */
-  isTooOften(call: ToolCall, tool: Tool): boolean;
-  readonly message: string;
-  /** Called after a call with an effect: reads and commands tried before may now give another result. */
-  noteChange(call: ToolCall, tool: Tool): void;
-  /** Throws AppError `limit` if a call was repeated once more after the message. */
-  throwIfStuck(): void;
-}
-
-export function createRepeatGuard(): RepeatGuard {
+export function createRepeatGuard() {
   const counts = new Map<string, { count: number; readonly effect: Effect }>();
   let stuck: string | undefined;
   return {
-    isTooOften(call, tool) {
+    /** Counts the call; true from the third call with the same arguments on. */
+    isTooOften(call: ToolCall, tool: Tool): boolean {
       const key = toCallKey(call, tool);
       const seen = counts.get(key) ?? { count: 0, effect: tool.effect };
       seen.count += 1;
@@ -140,12 +126,14 @@ export function createRepeatGuard(): RepeatGuard {
       return seen.count >= MAX_SAME;
     },
     message: `the same call was made ${MAX_SAME} times, and was not run again; use what it gave, or do something else`,
-    noteChange(call, tool) {
+    /** Called after a call with an effect: reads and commands tried before may now give another result. */
+    noteChange(call: ToolCall, tool: Tool): void {
       const own = toCallKey(call, tool);
       // Writes stay counted: writing the same text a third time is a loop whatever happened in between.
       for (const [key, { effect }] of counts) if (key !== own && effect !== 'write') counts.delete(key);
     },
-    throwIfStuck() {
+    /** Throws AppError `limit` if a call was repeated once more after the message. */
+    throwIfStuck(): void {
       if (stuck === undefined) return;
       throw new AppError('limit', `the model keeps making the same call of ${stuck}`, {
         hint: 'Say in the prompt what it should do instead, or choose another model with -m.',

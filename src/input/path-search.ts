@@ -22,7 +22,7 @@ export type PathSearch = (typed: string, query: PathQuery) => Promise<readonly s
 
 /** Walks the tree once for a word, and filters what it found as more letters are typed. */
 export function createPathSearch(maxEntries = MAX_ENTRIES): PathSearch {
-  let last: { readonly typed: string; readonly start: string; readonly walk: Walk } | undefined;
+  let last: { readonly typed: string; readonly start: string; readonly walk: ReturnType<typeof startWalk> } | undefined;
   return async (typed, { cwd, most }) => {
     const wanted = typed.replace(/^"/, '');
     const root = await resolveWorkspace(cwd);
@@ -36,12 +36,6 @@ export function createPathSearch(maxEntries = MAX_ENTRIES): PathSearch {
   };
 }
 
-interface Walk {
-  /** Empty if the walk was stopped. */
-  readonly paths: Promise<readonly string[]>;
-  stop(): void;
-}
-
 interface WalkPlace {
   readonly root: string;
   /** Below the root; empty for the root itself. */
@@ -49,7 +43,8 @@ interface WalkPlace {
   readonly maxEntries: number;
 }
 
-function startWalk(place: WalkPlace): Walk {
+/** Its paths are empty if it was stopped. */
+function startWalk(place: WalkPlace) {
   const controller = new AbortController();
   return { paths: collectPaths(place, controller.signal).catch(() => []), stop: () => controller.abort() };
 }

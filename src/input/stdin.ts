@@ -67,11 +67,7 @@ export async function readStdin(request: StdinRequest): Promise<StdinInput | und
 const WAITING: NoticeEvent = { type: 'wait', what: 'stdin' };
 
 /** True if a byte or the end came in time. */
-async function awaitFirst(
-  first: Promise<unknown>,
-  waitMs: number,
-  { clock, notify }: Pick<StdinRequest, 'clock' | 'notify'>,
-): Promise<boolean> {
+async function awaitFirst(first: Promise<unknown>, waitMs: number, { clock, notify }: StdinRequest): Promise<boolean> {
   const quietMs = Math.min(waitMs, NOTICE_AFTER_MS);
   if (await settlesWithin(first, quietMs, clock)) return true;
   if (waitMs > quietMs) {
@@ -86,14 +82,7 @@ async function awaitFirst(
   return false;
 }
 
-interface Reading {
-  /** The first chunk; may reject without being awaited. */
-  readonly first: Promise<unknown>;
-  readAll(options: Pick<StdinRequest, 'spool' | 'hint'>): Promise<StdinInput>;
-  close(): Promise<void>;
-}
-
-function startStdinReading(stdin: Stdin, parent: AbortSignal): Reading {
+function startStdinReading(stdin: Stdin, parent: AbortSignal) {
   const controller = new AbortController();
   const abortWithParent = (): void => controller.abort(parent.reason);
   if (parent.aborted) abortWithParent();
@@ -102,8 +91,9 @@ function startStdinReading(stdin: Stdin, parent: AbortSignal): Reading {
   const first = bytes.next();
   first.catch(() => {});
   return {
+    /** The first chunk; may reject without being awaited. */
     first,
-    readAll: async ({ spool: openSpool, hint }) => {
+    async readAll({ spool: openSpool, hint }: StdinRequest): Promise<StdinInput> {
       const chunks: Uint8Array[] = [];
       let spool: StdinSpool | undefined;
       let length = 0;
@@ -117,7 +107,7 @@ function startStdinReading(stdin: Stdin, parent: AbortSignal): Reading {
       }
       return spool === undefined ? Buffer.concat(chunks, length) : { path: await spool.finish() };
     },
-    close: async () => {
+    async close(): Promise<void> {
       parent.removeEventListener('abort', abortWithParent);
       controller.abort();
       await first.catch(() => {});

@@ -56,13 +56,6 @@ export async function searchFiles(
   }
 }
 
-interface SearchPool {
-  /** False once the limit is reached. */
-  add(directory: WalkedDirectory): Promise<boolean>;
-  finish(): Promise<Findings>;
-  dismiss(): Promise<void>;
-}
-
 interface RunningTask {
   readonly below: string;
   readonly files: readonly string[];
@@ -78,7 +71,7 @@ interface SearchThread {
   seenAt: number;
 }
 
-function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
+function createPool(request: SearchRequest, signal: AbortSignal) {
   const threads: SearchThread[] = [];
   const inFlight = new Map<number, RunningTask>();
   const open = new Set<() => void>();
@@ -112,7 +105,8 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
     thread.worker.postMessage(task);
   };
   return {
-    add: async (directory) => {
+    /** False once the limit is reached. */
+    async add(directory: WalkedDirectory): Promise<boolean> {
       if (directory.files.length === 0) directory.close();
       else open.add(directory.close);
       for (const [files, release] of splitBatches(directory, open)) {
@@ -121,11 +115,11 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
       }
       return !isOver();
     },
-    finish: async () => {
+    async finish(): Promise<Findings> {
       await waker.until(() => inFlight.size === 0 || isOver());
       return { ...collector.findings(), stopped: isLate ? `after ${request.maxMs / 1000} seconds` : undefined };
     },
-    dismiss: async () => {
+    async dismiss(): Promise<void> {
       stopWatching();
       waker.remove();
       // Only after the threads have ended: the number of a closed descriptor may soon be reused.
@@ -152,14 +146,7 @@ function splitBatches(
   });
 }
 
-interface Waker {
-  wakeUp(): void;
-  fail(reason: unknown): void;
-  until(condition: () => boolean): Promise<void>;
-  remove(): void;
-}
-
-function createWaker(signal: AbortSignal): Waker {
+function createWaker(signal: AbortSignal) {
   let wake = (): void => {};
   let failure: { readonly reason: unknown } | undefined;
   const fail = (reason: unknown): void => {
@@ -170,9 +157,9 @@ function createWaker(signal: AbortSignal): Waker {
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   return {
-    wakeUp: () => wake(),
+    wakeUp: (): void => wake(),
     fail,
-    until: async (condition) => {
+    async until(condition: () => boolean): Promise<void> {
       while (failure === undefined && !condition()) {
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -180,7 +167,7 @@ function createWaker(signal: AbortSignal): Waker {
       }
       if (failure !== undefined) throw failure.reason;
     },
-    remove: () => signal.removeEventListener('abort', onAbort),
+    remove: (): void => signal.removeEventListener('abort', onAbort),
   };
 }
 
@@ -235,21 +222,15 @@ function slowPatternError(path: string): AppError {
   });
 }
 
-interface ResultCollector {
-  add(result: TaskResult, below: string): void;
-  isFull(): boolean;
-  findings(): Findings;
-}
-
 /** Orders the results, whichever thread was first. The limit counts only results without a gap before them. */
-function createCollector(total: number): ResultCollector {
+function createCollector(total: number) {
   const waiting = new Map<number, readonly Finding[]>();
   const files: Finding[] = [];
   const counts = { binary: 0, unreadable: 0, cut: 0 };
   let next = 0;
   let matches = 0;
   return {
-    add: ({ id, found, binary, unreadable, cut }, below) => {
+    add({ id, found, binary, unreadable, cut }: TaskResult, below: string): void {
       counts.binary += binary;
       counts.unreadable += unreadable;
       counts.cut += cut;
@@ -264,8 +245,8 @@ function createCollector(total: number): ResultCollector {
         for (const { lines } of ready) matches += lines.filter(({ isMatch }) => isMatch).length;
       }
     },
-    isFull: () => matches >= total,
-    findings: () => {
+    isFull: (): boolean => matches >= total,
+    findings(): Findings {
       // Results behind a gap are left only if the search was stopped.
       const rest = [...waiting].sort(([left], [right]) => left - right).flatMap(([, found]) => found);
       return { ...counts, files: limitMatches([...files, ...rest], total), isFull: matches >= total };

@@ -53,16 +53,7 @@ export interface TaskResult {
   readonly cut: number;
 }
 
-interface LineCollector {
-  readonly lines: FoundLine[];
-  /** False once there are enough matches. `isCut`: the line goes on beyond the buffer. */
-  take(line: string, isCut?: boolean): boolean;
-  /** Counts the lines of a text without a match; false if one of them is needed as context. */
-  skip(text: string): boolean;
-  skipBytes(bytes: Buffer): boolean;
-}
-
-export function createLineCollector(spec: SearchSpec, pattern: RegExp): LineCollector {
+export function createLineCollector(spec: SearchSpec, pattern: RegExp) {
   const lines: FoundLine[] = [];
   const recent: FoundLine[] = [];
   let number = 0;
@@ -84,21 +75,10 @@ export function createLineCollector(spec: SearchSpec, pattern: RegExp): LineColl
     recent.push({ line: number, text: formatLine(line, 0), isMatch: false });
     if (recent.length > spec.before) recent.shift();
   };
-  /** Only the last skipped lines may be needed, as context before a later match. */
-  const skipLast = (text: string | Buffer, from: number): void => {
-    if (from > text.length) {
-      number += 1;
-      return;
-    }
-    const last = typeof text === 'string' ? text.slice(from) : text.toString('utf8', from);
-    for (const line of last.split('\n')) {
-      number += 1;
-      keepContext(line);
-    }
-  };
   return {
     lines,
-    take: (line, isCut = false) => {
+    /** False once there are enough matches. `isCut`: the line goes on beyond the buffer. */
+    take(line: string, isCut = false): boolean {
       number += 1;
       const at = matches < spec.perFile ? findMatch(line, isCut) : -1;
       if (at !== -1) {
@@ -111,24 +91,23 @@ export function createLineCollector(spec: SearchSpec, pattern: RegExp): LineColl
       } else if (spec.before > 0) keepContext(line);
       return matches < spec.perFile || owed > 0;
     },
-    skip: (text) => {
+    /** Counts the lines of a text without a match; false if one of them is needed as context. */
+    skip(text: string | Buffer): boolean {
       if (owed > 0) return false;
+      // Only the last skipped lines may be needed, as context before a later match.
       let from = text.length + 1;
       for (let count = 0; count < spec.before && from > 0; count += 1) {
         from = from === 1 ? 0 : text.lastIndexOf('\n', from - 2) + 1;
       }
       for (let feed = text.indexOf('\n'); feed !== -1 && feed < from; feed = text.indexOf('\n', feed + 1)) number += 1;
-      skipLast(text, from);
-      return true;
-    },
-    skipBytes: (bytes) => {
-      if (owed > 0) return false;
-      let from = bytes.length + 1;
-      for (let count = 0; count < spec.before && from > 0; count += 1) {
-        from = from === 1 ? 0 : bytes.lastIndexOf(10, from - 2) + 1;
+      if (from > text.length) {
+        number += 1;
+        return true;
       }
-      for (let feed = bytes.indexOf(10); feed !== -1 && feed < from; feed = bytes.indexOf(10, feed + 1)) number += 1;
-      skipLast(bytes, from);
+      for (const line of text.slice(from).toString().split('\n')) {
+        number += 1;
+        keepContext(line);
+      }
       return true;
     },
   };
@@ -270,7 +249,7 @@ function searchOpened(file: RegularFile, { spec, pattern, buffer, scratch }: Sea
       const hit = plain.indexOf(wanted, from);
       const start = hit === -1 ? bytes.length + 1 : bytes.lastIndexOf(10, hit) + 1;
       const before = bytes.subarray(from, Math.max(from, start - 1));
-      if (start > from && !collector.skipBytes(before) && !search(before.toString())) return false;
+      if (start > from && !collector.skip(before) && !search(before.toString())) return false;
       if (hit === -1) return true;
       const feed = bytes.indexOf(10, hit + 16_384);
       const end = feed === -1 ? bytes.length : feed;

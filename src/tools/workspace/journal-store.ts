@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
+import { joinLines } from '../../core/text/trim.ts';
 import { appendDurably } from '../../platform/files/append.ts';
 import { createBlobStore } from '../../platform/files/blobs.ts';
 import { acquireLock } from '../../platform/files/lock.ts';
@@ -8,35 +9,25 @@ import { readPathStatus, readTextFile } from '../../platform/files/read.ts';
 import { writeAtomic } from '../../platform/files/write.ts';
 import { errorReason } from '../../platform/runtime/system.ts';
 
-/** Lines are only added; bytes are stored under their fingerprint. Readable by the user only. */
-export interface JournalFiles {
-  /**
-   * Runs work under the journal lock. `isLocked` is false if the lock could not be had in time; another process may be
-   * writing then.
-   */
-  withLock<T>(work: (isLocked: boolean) => Promise<T>): Promise<T>;
-  append(line: string): Promise<void>;
-  readonly path: string;
-  /** All lines, oldest first; none if there is no file. Throws AppError `config`. */
-  readLines(): Promise<readonly string[]>;
-  put(bytes: Uint8Array): Promise<string>;
-  /** Throws AppError `config` if they are gone or damaged. */
-  load(print: string): Promise<Uint8Array>;
-  readSizes(): Promise<ReadonlyMap<string, number>>;
-  replaceLines(lines: readonly string[]): Promise<void>;
-  drop(print: string): Promise<void>;
-}
+export type JournalFiles = ReturnType<typeof journalFiles>;
 
 const LOCK_WAIT_MS = 5000;
 
-/** The directory is created at the first write. */
-export function journalFiles(directory: string, clock: Clock): JournalFiles {
+/**
+ * Lines are only added; bytes are stored under their fingerprint. Readable by the user only. The directory is created at
+ * the first write.
+ */
+export function journalFiles(directory: string, clock: Clock) {
   const index = join(directory, 'changes.jsonl');
   const blobPath = join(directory, 'blobs');
   const blobs = createBlobStore(blobPath);
   return {
     path: index,
-    withLock: async (work) => {
+    /**
+     * Runs work under the journal lock. `isLocked` is false if the lock could not be had in time; another process may be
+     * writing then.
+     */
+    async withLock<T>(work: (isLocked: boolean) => Promise<T>): Promise<T> {
       const { signal } = new AbortController();
       const options = { clock, signal, maxWaitMs: LOCK_WAIT_MS, isDone: async () => false };
       const lock = await acquireLock(join(directory, 'lock'), options);
@@ -46,29 +37,28 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
         await lock?.release();
       }
     },
-    append: (line) => withJournalError(index, () => appendDurably(index, line)),
-    readLines: () =>
+    append: (line: string): Promise<void> => withJournalError(index, () => appendDurably(index, line)),
+    /** All lines, oldest first; none if there is no file. Throws AppError `config`. */
+    readLines: (): Promise<readonly string[]> =>
       withJournalError(index, async () => {
         const kind = readPathStatus(index)?.kind ?? 'file';
         if (kind !== 'file') throw irregularError(index);
         return ((await readTextFile(index)) ?? '').split('\n').filter((line) => line !== '');
       }),
-    put: (bytes) => withJournalError(blobPath, () => blobs.put(bytes)),
-    load: async (print) => {
+    put: (bytes: Uint8Array): Promise<string> => withJournalError(blobPath, () => blobs.put(bytes)),
+    /** Throws AppError `config` if they are gone or damaged. */
+    async load(print: string): Promise<Uint8Array> {
       const bytes = await blobs.get(print);
       if (bytes !== undefined) return bytes;
       throw new AppError('config', 'the earlier content is no longer stored', {
         hint: 'It was pruned from the undo directory, or damaged there.',
       });
     },
-    readSizes: () => withJournalError(blobPath, () => blobs.sizes()),
-    replaceLines: async (lines) => {
-      await writeAtomic(
-        index,
-        lines.map((line) => `${line}\n`),
-      );
+    readSizes: (): Promise<ReadonlyMap<string, number>> => withJournalError(blobPath, () => blobs.sizes()),
+    async replaceLines(lines: readonly string[]): Promise<void> {
+      await writeAtomic(index, [joinLines(lines)]);
     },
-    drop: (print) => blobs.remove(print),
+    drop: (print: string): Promise<void> => blobs.remove(print),
   };
 }
 

@@ -97,8 +97,9 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
 const MAX_KEPT_BYTES = 200_000_000;
 
 function listUndoable(records: readonly unknown[]): readonly Change[] {
-  const undone = new Set(records.map((record) => parseNote(record, 'undone')));
-  const passed = new Set(records.map((record) => parseNote(record, 'passed')));
+  const notes = records.filter(isObject);
+  const undone = new Set(notes.map((note) => note.undone));
+  const passed = new Set(notes.map((note) => note.passed));
   return records
     .flatMap((record) => tryParseChange(record) ?? [])
     .filter(({ id }) => !undone.has(id))
@@ -106,8 +107,8 @@ function listUndoable(records: readonly unknown[]): readonly Change[] {
 }
 
 function isReadableRecord(record: unknown): boolean {
-  const notes = [parseNote(record, 'undone'), parseNote(record, 'passed')];
-  return tryParseChange(record) !== undefined || notes.some((id) => typeof id === 'string');
+  if (tryParseChange(record) !== undefined) return true;
+  return isObject(record) && [record.undone, record.passed].some((id) => typeof id === 'string');
 }
 
 function damageError(path: string, count: number): AppError {
@@ -117,17 +118,14 @@ function damageError(path: string, count: number): AppError {
 }
 
 /** Lines are removed before bytes: a crash in between wastes space, but loses no change that can be undone. */
-async function pruneRuns(
-  files: JournalFiles,
-  { nowMs, maxBytes }: { readonly nowMs: number; readonly maxBytes: number },
-): Promise<void> {
+async function pruneRuns(files: JournalFiles, limits: KeptLimits): Promise<void> {
   const lines = await files.readLines();
   const records = lines.map(tryParseJson);
   // A newer gmn wrote this; do not touch it.
   if (records.some((record) => isObject(record) && record.v !== 1)) return;
   const sizes = await files.readSizes();
   const changes = listUndoable(records);
-  const runs = selectExpired(changes, sizes, { nowMs, maxBytes });
+  const runs = selectExpired(changes, sizes, limits);
   const kept = changes.filter(({ run }) => !runs.has(run));
   const ids = new Set(kept.map(({ id }) => id));
   const keptLines = lines.filter((_, index) => ids.has(String(findChangeId(records[index]))));
@@ -183,10 +181,6 @@ async function removeCreated({ path, missing }: Change, workspace: Workspace): P
   }
 }
 
-function parseNote(record: unknown, key: 'undone' | 'passed'): unknown {
-  return isObject(record) ? record[key] : undefined;
-}
-
 /** Undefined unless gmn could have written it. Lines of the first versions have neither `missing` nor `roots`. */
 function tryParseChange(record: unknown): Change | undefined {
   if (!isObject(record) || record.v !== 1) return undefined;
@@ -209,12 +203,6 @@ function isFingerprint(value: unknown): value is string {
   return typeof value === 'string' && /^[\da-f]{64}$/.test(value);
 }
 
-interface KeptChange {
-  readonly run: string;
-  readonly time: number;
-  readonly before: string | undefined;
-}
-
 interface KeptLimits {
   readonly nowMs: number;
   readonly maxBytes: number;
@@ -228,7 +216,7 @@ const MAX_AGE_MS = 30 * 86_400_000;
  * maps a fingerprint to its stored bytes.
  */
 function selectExpired(
-  changes: readonly KeptChange[],
+  changes: readonly Change[],
   sizes: ReadonlyMap<string, number>,
   { nowMs, maxBytes }: KeptLimits,
 ): ReadonlySet<string> {
