@@ -183,7 +183,7 @@ interface PagedIo {
 /** A report with no more lines than this fits any usual window. */
 const WINDOW_LINES = 22;
 
-export async function printPaged(report: Report, options: PrintOptions, app: App): Promise<void> {
+export async function printPaged(report: Report, options: PrintOptions, app: App): Promise<0> {
   const isLong = report.text.split('\n').length > WINDOW_LINES;
   if (options.json || !app.io.out.isTerminal || !isLong) return printReport(report, options, app);
   // Only a pager that the user named is worth a notice if it does not work.
@@ -191,6 +191,7 @@ export async function printPaged(report: Report, options: PrintOptions, app: App
   const pages = createPagedIo(app, options.quiet === true || !isNamed);
   await printReport(report, options, { ...app, io: pages.io });
   await pages.show();
+  return 0;
 }
 
 /** -F leaves a short answer on the screen, -R shows colours, -X does not clear the screen. */

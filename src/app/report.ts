@@ -10,7 +10,7 @@ export interface Report {
   /** Complete lines. */
   readonly text: string;
   readonly json: JsonObject;
-  readonly notices: readonly string[];
+  readonly notices?: readonly string[];
   /** Break lines between words if they are too wide for the terminal. */
   readonly folds?: true;
   /** Another text for a terminal that is too narrow for a line of `text`. */
@@ -21,19 +21,19 @@ export interface Report {
 
 /**
  * Writes a report to stdout; its notices go to stderr, or into `warnings` of the JSON. On a terminal the text is
- * sanitized.
+ * sanitized. Returns 0, the exit code of a command that has nothing more to do.
  */
-export async function printReport(report: Report, options: PrintOptions, app: App): Promise<void> {
-  const { json } = report;
-  const notices = [...(app.notices ?? []), ...report.notices];
+export async function printReport(report: Report, options: PrintOptions, app: App): Promise<0> {
+  const notices = [...(app.notices ?? []), ...(report.notices ?? [])];
   const { out, err } = app.io;
   if (options.json) {
-    const warnings = notices.length > 0 ? { warnings: notices } : {};
-    return out.write(encodeDocument({ ...json, ...warnings }));
+    await out.write(encodeDocument({ ...report.json, ...(notices.length > 0 && { warnings: notices }) }));
+    return 0;
   }
   if (!options.quiet) for (const notice of notices) await createStderr(err).notice(notice);
   const text = out.isTerminal ? fitToWidth(report, out.columns) : report.text;
   await out.write(report.hasMarks && out.isStyled ? await colorMarks(text) : text);
+  return 0;
 }
 
 function fitToWidth({ text, folds, narrow }: Report, columns: number): string {

@@ -51,7 +51,8 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
   await checkFiles(options.args, app);
   const budget = await openEmbedBudget(options, app);
   const { notify } = createNoticeCollector({ quiet: options.quiet }, app);
-  const opened = await openModel({ ...pickModelOptions(options), builtIn: BUILT_IN }, app, { budget, notify });
+  const { auth, backend, demo, retries } = options;
+  const opened = await openModel({ auth, backend, demo, retries, builtIn: BUILT_IN }, app, { budget, notify });
   const stop = new AbortController();
   const signal = AbortSignal.any([app.signal, stop.signal]);
   try {
@@ -84,8 +85,7 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
       if (isEmpty) await report?.notice('there was nothing to embed: the input has no text');
     } finally {
       // A run that fails has paid for the vectors before.
-      const backend = options.demo ? 'demo' : opened.backend;
-      const call = { model: wanted.model, usage, at: app.clock.now(), backend };
+      const call = { model: wanted.model, usage, at: app.clock.now(), backend: demo ? 'demo' : opened.backend };
       saveUsage(call, app);
       if (options.usage) {
         const cost = await sumCost(call, app);
@@ -112,10 +112,6 @@ function saveUsage(call: BilledCall, { homes, cwd, clock }: App): void {
 async function sumCost(call: BilledCall, app: App): Promise<number | undefined> {
   const { sumCosts } = await import('../models/prices.ts');
   return sumCosts([call], readSetting((await app.settings()).document ?? {}, 'prices'));
-}
-
-function pickModelOptions({ auth, backend, demo, retries }: EmbedOptions): ModelOptions {
-  return { auth, backend, demo, retries };
 }
 
 /** Keeps the order, with up to `CONCURRENCY` requests in flight. True if there was nothing to write. */

@@ -28,14 +28,11 @@ interface ModelsOptions extends PrintOptions {
  * `--all`, or if neither a credential nor `--backend` names one. Sends requests only with `--refresh`.
  */
 export async function run(options: ModelsOptions, app: App): Promise<number> {
-  const { listing, notices } = options.refresh
-    ? await refreshModels(options, app)
-    : { listing: readListing(app), notices: [] };
+  const { listing, notices } = options.refresh ? await refreshModels(options, app) : { listing: readListing(app) };
   const account = listing !== undefined && options.refresh ? listing : await findAccount(options, app);
   const { all: isAll = false, backend } = options;
   const report = createReport({ listing, account, backend, isAll }, app);
-  await printReport({ ...report, notices, folds: true }, options, app);
-  return 0;
+  return printReport({ ...report, notices, folds: true }, options, app);
 }
 
 interface Shown {

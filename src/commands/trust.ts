@@ -55,8 +55,7 @@ async function trustFolder(wanted: string, options: TrustOptions, app: App): Pro
     isShortEnough(description) ? [] : [formatTooLong(description)],
   );
   const json = { folder, servers: shown.map(({ words: _, ...server }) => server), file };
-  await printReport({ text: formatTrusted(folder, shown), json, notices }, options, app);
-  return 0;
+  return printReport({ text: formatTrusted(folder, shown), json, notices }, options, app);
 }
 
 function isShortEnough({ commandLine, details }: ServerDescription): boolean {
@@ -100,12 +99,7 @@ async function forgetFolder(wanted: string, options: TrustOptions, app: App): Pr
     throw new AppError('usage', `${wanted} was not trusted by gmn`, { hint: 'To see what is: gmn trust --list' });
   }
   await changeTrustFile(file, app, (records) => new Map([...records].filter(([path]) => path !== folder)));
-  await printReport(
-    { text: `No longer trusted: ${folder}\n`, json: { folder, removed: true, file }, notices: [] },
-    options,
-    app,
-  );
-  return 0;
+  return printReport({ text: `No longer trusted: ${folder}\n`, json: { folder, removed: true, file } }, options, app);
 }
 
 async function listTrustedFolders(options: TrustOptions, app: App): Promise<number> {
@@ -117,6 +111,5 @@ async function listTrustedFolders(options: TrustOptions, app: App): Promise<numb
   }));
   const rows = folders.map(({ folder, time, servers }) => [folder, time.slice(0, 10), servers.join(', ')]);
   const text = rows.length === 0 ? 'No folder was trusted by gmn.\n' : formatTable(rows);
-  await printReport({ text, json: { folders, file }, notices: [] }, options, app);
-  return 0;
+  return printReport({ text, json: { folders, file } }, options, app);
 }

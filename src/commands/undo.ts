@@ -27,15 +27,9 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   const results = await undoAll(changes, store, workspace);
   const undone = results.flatMap((result) => ('outcome' in result ? result : []));
   const skipped = results.flatMap((result) => ('problem' in result ? result : []));
-  await printReport(
-    {
-      text: undone.map(({ path, outcome }) => `${outcome} ${path}\n`).join(''),
-      json: { undone: undone.map(({ path }) => path), skipped: skipped.map(({ path }) => path) },
-      notices: skipped.map(({ problem }) => problem.message),
-    },
-    options,
-    app,
-  );
+  const text = undone.map(({ path, outcome }) => `${outcome} ${path}\n`).join('');
+  const json = { undone: undone.map(({ path }) => path), skipped: skipped.map(({ path }) => path) };
+  await printReport({ text, json, notices: skipped.map(({ problem }) => problem.message) }, options, app);
   return skipped.length > 0 ? 1 : 0;
 }
 

@@ -37,24 +37,20 @@ export async function run(options: UsageOptions, app: App): Promise<number> {
   const total = table.total();
   const shown = rows.map((row) => ({ ...row, name: formatGroupName(row.name, by, app) }));
   const all = total === undefined || rows.length < 2 ? shown : [...shown, total];
-  const text = formatTable([toHeader(by), ...all.map(formatUsageCells)]);
   const hasChart = app.io.out.isTerminal && app.env.TERM !== 'dumb';
-  await printReport(
-    {
-      text: rows.length === 0 ? '' : hasChart ? formatChart(all, app.io.out.columns) : text,
-      json: {
-        since: new Date(from).toISOString(),
-        by,
-        prices: `@pydantic/genai-prices ${PRICES_VERSION}`,
-        rows: rows.map((row) => ({ [by]: row.name, ...toUsageFields(row) })),
-        total: total && toUsageFields(total),
-      },
-      notices: findNotices(total, since),
-    },
-    options,
-    app,
-  );
-  return 0;
+  const formatAll = (): string =>
+    hasChart
+      ? formatChart(all, app.io.out.columns)
+      : formatTable([[by.toUpperCase(), 'RUNS', 'TOKENS', 'COST'], ...all.map(formatUsageCells)]);
+  const text = rows.length === 0 ? '' : formatAll();
+  const json = {
+    since: new Date(from).toISOString(),
+    by,
+    prices: `@pydantic/genai-prices ${PRICES_VERSION}`,
+    rows: rows.map((row) => ({ [by]: row.name, ...toUsageFields(row) })),
+    total: total && toUsageFields(total),
+  };
+  return printReport({ text, json, notices: findNotices(total, since) }, options, app);
 }
 
 /** Throws AppError `usage` if it is neither an age nor `all`. */
@@ -77,10 +73,6 @@ function toUsageFields({ runs, usage, cost, unpriced }: UsageRow): JsonObject {
   const costs =
     unpriced === 0 ? { cost: rounded } : { unpricedRuns: unpriced, pricedCost: unpriced < runs ? rounded : undefined };
   return { runs, usage: { ...usage }, ...costs };
-}
-
-function toHeader(by: UsageGrouping): readonly string[] {
-  return [by.toUpperCase(), 'RUNS', 'TOKENS', 'COST'];
 }
 
 function formatUsageCells({ name, runs, usage, ...price }: UsageRow): readonly string[] {

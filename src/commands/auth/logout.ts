@@ -26,6 +26,5 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   ];
   const what = items.length === 0 ? 'gmn had stored nothing.' : `Forgot ${items.join(', ')}.`;
   const text = `${what}\nThe official CLI's files in ${gemini} were not touched.\n`;
-  await printReport({ text, json: { forgotten }, notices: [] }, options, app);
-  return 0;
+  return printReport({ text, json: { forgotten } }, options, app);
 }

@@ -297,7 +297,8 @@ async function report(
       unreadable: unreadable > 0 ? unreadable : undefined,
       failedFile: pathExists(journal.paths.failed) ? journal.paths.failed : undefined,
     };
-    return printReport({ text: '', json, notices: [] }, options, app);
+    await printReport({ text: '', json }, options, app);
+    return;
   }
   if (options.quiet) return;
   const money = cost === undefined ? '' : `, ${formatMoney(cost)}`;

@@ -15,6 +15,5 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   const { key, value, layers: found } = explainKey(path, layers);
   if (value === undefined) throw new AppError('usage', `${key} is not set`, { hint: `Run: gmn config explain ${key}` });
   const text = typeof value === 'string' ? `${value}\n` : encodeDocument(value);
-  await printReport({ text, json: { key, value, source: found[0]?.source ?? '' }, notices }, options, app);
-  return 0;
+  return printReport({ text, json: { key, value, source: found[0]?.source ?? '' }, notices }, options, app);
 }

@@ -20,17 +20,12 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   const rows = found.map(
     ({ key, value, layers: [top] }): Row => [`${key} = ${JSON.stringify(value)}`, `# ${top?.source ?? ''}`],
   );
-  const report = {
-    text: formatTable(rows),
-    narrow: (columns: number) => rows.map((row) => formatNarrowRow(row, columns)).join(''),
-    json: {
-      settings: isObject(settings) ? settings : {},
-      sources: Object.fromEntries(found.map(({ key, layers: [top] }) => [key, top?.source ?? ''])),
-    },
-    notices,
+  const narrow = (columns: number): string => rows.map((row) => formatNarrowRow(row, columns)).join('');
+  const json = {
+    settings: isObject(settings) ? settings : {},
+    sources: Object.fromEntries(found.map(({ key, layers: [top] }) => [key, top?.source ?? ''])),
   };
-  await printReport(report, options, app);
-  return 0;
+  return printReport({ text: formatTable(rows), narrow, json, notices }, options, app);
 }
 
 type Row = readonly [setting: string, source: string];

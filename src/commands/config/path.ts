@@ -22,9 +22,6 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
     { name: 'trust', path: trustFilePath(homes.gmn) },
   ].map((file) => ({ ...file, state: realPath(file.path) === undefined ? 'absent' : 'used' }));
   const files = [...settings, ...others];
-  const text = formatTable(
-    files.map((file) => [file.name, file.state, file.path, 'why' in file ? `(${file.why})` : '']),
-  );
-  await printReport({ text, json: { files }, notices }, options, app);
-  return 0;
+  const rows = files.map((file) => [file.name, file.state, file.path, 'why' in file ? `(${file.why})` : '']);
+  return printReport({ text: formatTable(rows), json: { files }, notices }, options, app);
 }

@@ -33,8 +33,7 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   const text = `${key} ${outcome === 'written' ? '=' : 'was already'} ${JSON.stringify(value)} in ${file}\n`;
   const notices = [...(wins ? [] : [describeOverride(effect, file)]), ...findServerFault(path, layers)];
   const json = { key, value, file, changed: outcome === 'written', wins };
-  await printReport({ text, json, notices }, options, app);
-  return 0;
+  return printReport({ text, json, notices }, options, app);
 }
 
 function findServerFault([first, name]: readonly string[], layers: readonly Layer[]): readonly string[] {

@@ -34,6 +34,6 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   const { value, layers: [top] = [] } = isSet ? explainKey(path, layers) : {};
   const now = value === undefined ? 'nothing sets it now' : `it is ${JSON.stringify(value)} now, from ${top?.source}`;
   const json = { key, file, value, source: top?.source };
-  await printReport({ text: `${key} removed from ${file}; ${now}\n`, json, notices: [] }, options, app);
+  await printReport({ text: `${key} removed from ${file}; ${now}\n`, json }, options, app);
   return 0;
 }

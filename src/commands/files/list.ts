@@ -15,17 +15,10 @@ export async function run(options: AccountOptions, app: App): Promise<number> {
   if (opened.files === undefined) throw noFilesError(opened.name);
   const files = await (await opened.files()).list(app.signal);
   const none = files.length === 0 && !options.json ? ['the service keeps no files for this account'] : [];
-  await printReport(
-    {
-      text:
-        files.length === 0 ? '' : formatTable([HEADERS, ...files.map((file) => formatFileRow(file, app.clock.now()))]),
-      json: { files: files.map(toFileFields) },
-      notices: [...takeNotices(), ...none],
-    },
-    options,
-    app,
-  );
-  return 0;
+  const rows = files.map((file) => formatFileRow(file, app.clock.now()));
+  const text = rows.length === 0 ? '' : formatTable([HEADERS, ...rows]);
+  const json = { files: files.map(toFileFields) };
+  return printReport({ text, json, notices: [...takeNotices(), ...none] }, options, app);
 }
 
 function formatFileRow(

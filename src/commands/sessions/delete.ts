@@ -31,19 +31,8 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
     }
   } finally {
     // Also report those removed before a failure.
-    if (deleted.length > 0) await printDeleted(deleted, options, app);
+    const text = deleted.map((summary) => `deleted ${formatReference(summary)}\n`).join('');
+    if (deleted.length > 0) await printReport({ text, json: { deleted: deleted.map(({ id }) => id) } }, options, app);
   }
   return 0;
-}
-
-async function printDeleted(deleted: readonly SessionSummary[], options: ReferenceOptions, app: App): Promise<void> {
-  await printReport(
-    {
-      text: deleted.map((summary) => `deleted ${formatReference(summary)}\n`).join(''),
-      json: { deleted: deleted.map(({ id }) => id) },
-      notices: [],
-    },
-    options,
-    app,
-  );
 }

@@ -54,8 +54,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
   const summary = await store.find(copy.id);
   const done = earlier === undefined ? 'copied as' : 'added what is new to';
   const text = `${done} ${shortenId(copy.id)}; to continue it: gmn -r ${shortenId(copy.id)} "…"\n`;
-  await printReport({ text, json: { session: toSessionJson(summary) }, notices }, options, app);
-  return 0;
+  return printReport({ text, json: { session: toSessionJson(summary) }, notices }, options, app);
 }
 
 interface EarlierCopy {
@@ -103,8 +102,7 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
   }));
   const text = rows.length === 0 ? '' : formatTable([['ID', 'TITLE', 'STARTED', 'DIRECTORY'], ...rows]);
   const none = rows.length === 0 && !options.json ? ['the official CLI has no sessions here'] : [];
-  await printReport({ text, json: { sessions: json }, notices: [...skipped, ...none], folds: true }, options, app);
-  return 0;
+  return printReport({ text, json: { sessions: json }, notices: [...skipped, ...none], folds: true }, options, app);
 }
 
 async function findOfficial(reference: string, app: App, notices: string[]): Promise<FoundSession> {

@@ -4,6 +4,5 @@ import type { App } from '../../core/app.ts';
 
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const path = toSessionsDirectory(app);
-  await printReport({ text: `${path}\n`, json: { path }, notices: [] }, options, app);
-  return 0;
+  return printReport({ text: `${path}\n`, json: { path } }, options, app);
 }

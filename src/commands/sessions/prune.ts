@@ -22,25 +22,16 @@ interface PruneOptions extends PrintOptions {
 export async function run(options: PruneOptions, app: App): Promise<number> {
   const before =
     options.olderThan === undefined ? await readExpiry(app) : app.clock.now() - parseOlderThan(options.olderThan);
-  const gone = await (options.dryRun ? findExpired(before, app) : openStore(app, () => {}).prune(before, app.signal));
+  const findExpired = (): readonly SessionSummary[] =>
+    before === undefined ? [] : listExpired(toSessionsDirectory(app), before);
+  const gone = options.dryRun ? findExpired() : await openStore(app, () => {}).prune(before, app.signal);
   if (gone.length === 0) checkReadable(toSessionsDirectory(app));
   const verb = options.dryRun ? 'would delete' : 'deleted';
   const formatLine = ({ id, title, updatedAt }: SessionSummary): string =>
     `${verb} ${shortenId(id)}  ${formatAge(updatedAt, app.clock.now())}  "${sanitize(title)}"\n`;
-  await printReport(
-    {
-      text: gone.map(formatLine).join(''),
-      json: { deleted: gone.map(({ id }) => id), dryRun: options.dryRun ?? false },
-      notices: !options.json && gone.length === 0 ? ['there is nothing to prune'] : [],
-    },
-    options,
-    app,
-  );
-  return 0;
-}
-
-function findExpired(before: number | undefined, app: App): readonly SessionSummary[] {
-  return before === undefined ? [] : listExpired(toSessionsDirectory(app), before);
+  const json = { deleted: gone.map(({ id }) => id), dryRun: options.dryRun ?? false };
+  const notices = !options.json && gone.length === 0 ? ['there is nothing to prune'] : [];
+  return printReport({ text: gone.map(formatLine).join(''), json, notices }, options, app);
 }
 
 function parseOlderThan(text: string): number {

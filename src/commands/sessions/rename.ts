@@ -18,14 +18,6 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
   const found = await store.find(reference);
   await store.rename(found, await createLazyRedaction(app).redact(words.join(' ')));
   const renamed = await store.find(found.id);
-  await printReport(
-    {
-      text: `${shortenId(found.id)} is now ${renamed.name}\n`,
-      json: { session: toSessionJson(renamed) },
-      notices: [],
-    },
-    options,
-    app,
-  );
-  return 0;
+  const text = `${shortenId(found.id)} is now ${renamed.name}\n`;
+  return printReport({ text, json: { session: toSessionJson(renamed) } }, options, app);
 }

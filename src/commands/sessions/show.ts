@@ -30,23 +30,12 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
     return (await import('./export.ts')).run({ args, format: 'md', quiet: options.quiet ?? false }, app);
   }
   const store = openStore(app, () => {});
-  const {
-    summary,
-    records,
-    compactions = [],
-    notices,
-  } = await store.read(await store.find(requireReference(options, 'show')));
+  const saved = await store.read(await store.find(requireReference(options, 'show')));
+  const { summary, records, compactions = [], notices } = saved;
   const json = records.map(({ at, ...record }) => ({ time: new Date(at).toISOString(), ...record }));
-  await printPaged(
-    {
-      text: `${records.map(formatSavedRecord).join('')}${await formatCompactions(compactions)}`,
-      json: { session: toSessionJson(summary), records: JSON.parse(JSON.stringify(json)) },
-      notices,
-    },
-    options,
-    app,
-  );
-  return 0;
+  const text = `${records.map(formatSavedRecord).join('')}${await formatCompactions(compactions)}`;
+  const session = toSessionJson(summary);
+  return printPaged({ text, json: { session, records: JSON.parse(JSON.stringify(json)) }, notices }, options, app);
 }
 
 async function formatCompactions(compactions: readonly Compaction[]): Promise<string> {

@@ -17,8 +17,7 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   const notices = places.flatMap(({ directory, ignored }) =>
     ignored === undefined ? [] : [`${directory} is not used: ${ignored}. To trust the folder, run: gmn trust`],
   );
-  await printReport({ text: formatTable(rows), json: { templates }, notices, folds: true }, options, app);
-  return 0;
+  return printReport({ text: formatTable(rows), json: { templates }, notices, folds: true }, options, app);
 }
 
 async function describeTemplate(found: FoundTemplate) {

@@ -32,8 +32,7 @@ export async function run(options: NewOptions, app: App): Promise<number> {
     throw new AppError('config', `cannot write ${file}`, { hint: 'Check the free space and the permissions there.' });
   }
   const saved = `Saved ${file}\nTo use it: gmn --template ${name}\n`;
-  await printReport({ text: saved, json: { name, file }, notices: [] }, options, app);
-  return 0;
+  return printReport({ text: saved, json: { name, file } }, options, app);
 }
 
 /** One or more words with `:` or `/` between them, each a safe file name. */

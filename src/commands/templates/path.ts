@@ -7,6 +7,5 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   const places = await listTemplateDirectories(app);
   const lines = places.map(({ directory, ignored }) => `${directory}${ignored === undefined ? '' : ` (${ignored})`}\n`);
   const json = { places: places.map((place) => ({ ...place })) };
-  await printReport({ text: lines.join(''), json, notices: [] }, options, app);
-  return 0;
+  return printReport({ text: lines.join(''), json }, options, app);
 }

@@ -14,6 +14,5 @@ export async function run(options: ShowOptions, app: App): Promise<number> {
   }
   const { name, file, kind, description, body, defaults } = await chooseTemplate(wanted, app);
   const json = { name, description, kind, file, defaults: Object.fromEntries(defaults), body };
-  await printReport({ text: `${body}\n`, json, notices: [] }, options, app);
-  return 0;
+  return printReport({ text: `${body}\n`, json }, options, app);
 }
