@@ -48,7 +48,6 @@ export interface CompactionPolicy {
 export interface OutputFiles {
   /** Writes a text with `store`, by default to a file of this process; undefined if that fails. */
   keep(text: string, store?: History['keepOutput']): Promise<string | undefined>;
-  /** Lets the tools read these files, too. */
   allow(paths: readonly string[]): void;
 }
 

@@ -5,7 +5,6 @@ import { plural } from '../core/text/format.ts';
 import { estimateTokens, MEDIA_TOKENS } from '../core/usage.ts';
 import { CONTEXT_FIELD } from './nested-context.ts';
 
-/** A conversation as it is sent. */
 export function listSent({
   contents,
   compactions = [],
@@ -111,7 +110,6 @@ function shortenContent(
   return { ...content, parts };
 }
 
-/** The tool that pointers name. */
 export const READ_TOOL = 'read_file';
 
 function shortenResponse({ functionResponse }: ResponsePart, { head, tail, path }: ShortenedOutput): ResponsePart {

@@ -16,18 +16,15 @@ import {
 } from './compacted.ts';
 import { writeSummary } from './summary.ts';
 
-/** The server's token count of an earlier request. */
 export interface CountedRequest {
   readonly tokens: number;
   readonly sent: readonly StoredContent[];
 }
 
 interface NextRequest {
-  /** The whole conversation. */
   readonly contents: readonly StoredContent[];
   readonly compactions: readonly Compaction[];
   readonly counted?: CountedRequest;
-  /** The server refused the request because it is too long. */
   readonly refusal?: AppError<'api'>;
 }
 

@@ -2,7 +2,6 @@ import { sanitize } from '../core/text/terminal.ts';
 
 export interface Surroundings {
   readonly directory: string;
-  /** Other directories that tools may use. */
   readonly directories?: readonly string[];
   /** As Node names it: `linux`, `darwin`, `win32`. */
   readonly system: string;

@@ -22,7 +22,6 @@ import type { Answer } from './question.ts';
 export interface ApprovalOptions {
   readonly policy: Policy;
   readonly withPerson: WithPerson;
-  /** Why a call is denied when there is nobody to ask. */
   readonly explainDenial: (call: ResolvedCall, scope: Scope) => Promise<Denial>;
   /** The real path of the file a call would read, if that file likely holds keys or passwords. */
   readonly findSecret: (tool: Tool, args: JsonObject) => Promise<string | undefined>;

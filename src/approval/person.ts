@@ -4,10 +4,8 @@ import { openTty as openOwnTty, type Tty } from '../platform/terminal/tty.ts';
 import { editArguments, type Proposal } from './proposal.ts';
 import { type Answer, askPerson, type Question } from './question.ts';
 
-/** Somebody who is there to be asked. */
 export interface Person {
   ask(question: Question, signal: AbortSignal): Promise<Answer>;
-  /** Writes a line beside the questions. */
   say(text: string): Promise<void>;
   /** The arguments as the person changed them; undefined if that failed. */
   edit(proposal: Proposal, signal: AbortSignal): Promise<JsonObject | undefined>;
@@ -20,7 +18,6 @@ export type WithPerson = <Result>(work: (person: Person) => Promise<Result>) => 
 export type RunPaused = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 interface TerminalOptions {
-  /** Where questions are shown. */
   readonly err: Out;
   readonly env: Env;
   readonly runPaused: RunPaused;

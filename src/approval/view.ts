@@ -110,7 +110,6 @@ interface Slice {
   readonly text: string;
   readonly style: Style;
   readonly isFirst: boolean;
-  /** The same text, with the words that a line of a diff changes. */
   readonly words?: readonly WordRun[];
 }
 
@@ -179,7 +178,6 @@ function* sliceLine(line: string, other: string | undefined): Generator<Slice> {
   }
 }
 
-/** Makes a function that takes the next runs, `length` characters in all. */
 function createWordTaker(words: readonly WordRun[]): (length: number) => readonly WordRun[] {
   let rest = words;
   return (length) => {

@@ -19,7 +19,6 @@ interface UsageOptions extends PrintOptions {
 
 const DEFAULT_SINCE = '7d';
 
-/** Shows what saved runs used and cost, as a chart on a terminal. */
 export async function run(options: UsageOptions, app: App): Promise<number> {
   const { since = DEFAULT_SINCE, by = 'day' } = options;
   const from = parseSince(since, app.clock.now());
@@ -53,7 +52,6 @@ export async function run(options: UsageOptions, app: App): Promise<number> {
   return printReport({ text, json, notices: findNotices(total, since) }, options, app);
 }
 
-/** Throws AppError `usage` if it is neither an age nor `all`. */
 function parseSince(text: string, now: number): number {
   if (text === 'all') return 0;
   const age = tryParseAge(text);

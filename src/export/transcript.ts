@@ -24,7 +24,6 @@ export type Item =
   | (NamedCall & { readonly type: 'call'; readonly args: JsonObject; readonly answer: RecordedResult | undefined })
   /** Its call was not recorded. */
   | (NamedCall & { readonly type: 'answer'; readonly answer: RecordedResult })
-  /** Code that the service ran, and what came of it. */
   | { readonly type: 'code'; readonly language: string; readonly code: string }
   | { readonly type: 'output'; readonly ok: boolean; readonly outcome: string; readonly output: string }
   /** A remark of gmn about the item before it. */

@@ -6,13 +6,11 @@ import { formatSize } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
 import { sniffOffice } from '../core/text/office.ts';
 
-/** Why something cannot be attached. */
 export type Unsendable = Extract<Decoded, { isText: false }> | { readonly reason: 'office'; readonly gap: OfficeGap };
 
 export type Attachment = {
   /** As the user knows it, on one line. */
   readonly name: string;
-  /** Size before encoding. */
   readonly bytes: number;
 } & AttachedContent;
 
@@ -118,13 +116,11 @@ export interface Attachments {
    * `usage` if that is not possible.
    */
   add(item: Attachment | UploadedAttachment, index?: number): void;
-  /** Makes room for `text`, as `add` does. */
   makeRoomFor(text: string): void;
 }
 
 export function createAttachments(support: FileSupport): Attachments {
   const items: (Attachment | UploadedAttachment)[] = [];
-  /** Bytes of each item as they are in a request. */
   const sizes = new Map<Attachment | UploadedAttachment, number>();
   const seen = new Set<string>();
   let total = 0;
@@ -196,5 +192,4 @@ export const INLINE_LIMIT_NAME = '20 MB';
 /** For one directory or glob. */
 export const FILE_COUNT_LIMIT = 1000;
 
-/** Directory entries that one walk visits. */
 export const ENTRY_LIMIT = 100_000;

@@ -43,7 +43,6 @@ export interface FileContext {
   readonly homes: PromptInput['homes'] | undefined;
   readonly signal: AbortSignal;
   readonly attachments: Attachments;
-  /** Gets what was attached, and what was left out. */
   readonly notify: Notify;
   readonly onAttached?: OnAttached | undefined;
 }
@@ -119,7 +118,6 @@ interface LoadedFile {
   readonly bytes?: Uint8Array;
 }
 
-/** Throws AppError `usage`. */
 export function readInputFile(
   path: string,
   name: string,
@@ -203,7 +201,6 @@ interface WalkTarget {
   readonly name: string;
   readonly context: WalkContext;
   readonly glob?: {
-    /** Gets the path below the root, with slashes. */
     readonly accepts: (below: string) => boolean;
     readonly maxDepth: number;
   };
@@ -310,7 +307,6 @@ function isEmpty({ files, secrets, links }: WalkResult): boolean {
   return files.length + secrets.length + links.length === 0;
 }
 
-/** Its hint suggests a similar name if there is one. */
 export async function missingFileError(value: string, cwd: string): Promise<AppError> {
   return new AppError('usage', `no such file: ${value}`, { hint: await findMissingHint(value, cwd) });
 }

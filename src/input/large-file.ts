@@ -15,7 +15,6 @@ import {
   type UploadedAttachment,
 } from './attachment.ts';
 
-/** Enough to recognize the type of a file. */
 const HEAD_BYTES = 256 * 1024;
 
 interface LargeFileOptions {
@@ -24,7 +23,6 @@ interface LargeFileOptions {
   readonly toType?: (head: Uint8Array) => string;
 }
 
-/** Finds the type of a file to upload from its beginning. Throws AppError `usage`. */
 export async function inspectLargeFile(
   path: string,
   name: string,

@@ -20,7 +20,6 @@ export async function openStdinSpool(): Promise<StdinSpool> {
   };
 }
 
-/** Returns the path. */
 export async function keepInput(bytes: Uint8Array): Promise<string> {
   const spool = await openStdinSpool();
   await spool.append(bytes);

@@ -12,7 +12,6 @@ export interface StdinTarget {
   readonly stdinType: ToMediaType | undefined;
 }
 
-/** Gives the media type for the bytes. Throws AppError `usage` if it cannot be guessed. */
 type ToMediaType = (bytes: Uint8Array) => string;
 
 type Context = FileContext & Pick<StdinTarget, 'stdinPlace'>;

@@ -41,7 +41,6 @@ export interface PromptInput {
   /** What the backend does with files that are too large for a request; absent: nothing. */
   readonly fileSupport?: FileSupport;
   readonly onAttached?: OnAttached;
-  /** Gets what it waits for, and what it attached. */
   readonly notify: Notify;
   readonly cwd: string;
   readonly env: Env;

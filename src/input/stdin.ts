@@ -19,20 +19,16 @@ export interface StdinRequest {
   readonly signal: AbortSignal;
   /** Opens a file for an input that is too long for a request; absent: that is an error. */
   readonly spool?: () => Promise<StdinSpool>;
-  /** What to do about an input that is too long. */
   readonly hint?: string;
-  /** Gets what it waits for, and that it gives up. */
   readonly notify: Notify;
 }
 
 /** Keeps an input that is too long for the memory. Every method throws AppError `usage`. */
 export interface StdinSpool {
   append(chunk: Uint8Array): Promise<void>;
-  /** Returns the path. */
   finish(): Promise<string>;
 }
 
-/** The bytes, or the file that has them. */
 export type StdinInput = Uint8Array | { readonly path: string };
 
 const NOTICE_AFTER_MS = 1000;
@@ -66,7 +62,6 @@ export async function readStdin(request: StdinRequest): Promise<StdinInput | und
 
 const WAITING: NoticeEvent = { type: 'wait', what: 'stdin' };
 
-/** True if a byte or the end came in time. */
 async function awaitFirst(first: Promise<unknown>, waitMs: number, { clock, notify }: StdinRequest): Promise<boolean> {
   const quietMs = Math.min(waitMs, NOTICE_AFTER_MS);
   if (await settlesWithin(first, quietMs, clock)) return true;

@@ -6,7 +6,6 @@ export function omitEmpty<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-/** The fields of every error object, in their order; `suggestion` only if there is a hint. */
 export function errorFields(error: AppError, partial = ''): JsonObject {
   return {
     code: error.exitCode,
@@ -43,7 +42,6 @@ export function fileFields({ file: { saved } }: Extract<TurnEvent, { type: 'file
   return saved === undefined ? [] : [{ path: saved.path, mimeType: saved.mimeType, bytes: saved.bytes }];
 }
 
-/** `result`, and `isError` only on a failure: the same in both JSON formats. */
 export function resultFields({ outcome }: Extract<TurnEvent, { type: 'answer' }>): JsonObject {
   return { result: outcome.response, isError: outcome.ok ? undefined : true };
 }

@@ -12,7 +12,6 @@ export function encodeJson(value: JsonValue | object, indent?: number): string {
   return isPrintable(json) ? json : json.replace(UNSAFE, escapeUnit);
 }
 
-/** Whether the text is all ASCII without DEL. This test is cheap even for a long text. */
 function isPrintable(json: string): boolean {
   return Buffer.byteLength(json) === json.length && !json.includes('\u007f');
 }

@@ -198,7 +198,6 @@ function createPainter(out: Out, hasEcho: boolean) {
     return findCursor() + eraseFrame(columns === out.columns ? rest : rewrapFrame(splitRows(rest), out.columns));
   };
   const countLineRows = (line = ''): number => wrapIntoRows(line, drawn?.columns ?? out.columns).length;
-  /** Whether this row may no longer be where the cursor can go. */
   const isBeyondReach = (row: number): boolean => {
     if (!drawn?.isWhole) return false;
     const { frame, columns } = drawn;
@@ -245,7 +244,6 @@ function createPainter(out: Out, hasEcho: boolean) {
       free = countWindowRows(out) - 1;
       above = 0;
     },
-    /** Whether rows of text that is all there may have left the window, because it became smaller. */
     hasScrolled: (): boolean => isBeyondReach(0),
     countScrolled(live: readonly string[]): number {
       let count = 0;
@@ -336,7 +334,6 @@ function wrapIntoRows(line: string, columns: number): readonly Row[] {
   ];
 }
 
-/** In columns. */
 const TAB = 8;
 
 function breakText(text: string, columns: number): readonly Row[] {

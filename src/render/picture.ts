@@ -1,10 +1,8 @@
 import type { Env } from '../core/io.ts';
 import { measurePicture } from '../core/text/picture.ts';
 
-/** How a terminal is sent a picture. */
 export type PictureProtocol = 'kitty' | 'iterm2';
 
-/** `auto`: as the terminal is known to want it. */
 export type PictureChoice = PictureProtocol | 'auto' | 'never';
 
 export function choosePictures(choice: PictureChoice = 'auto', env: Env): PictureProtocol | undefined {

@@ -34,7 +34,6 @@ export interface RenderOptions {
   readonly isChat?: boolean;
   /** Where text flows on a terminal, if it is not the renderer's own: the creator sets its footer, and closes it. */
   readonly live?: LiveArea;
-  /** Lets the event loop run between the slices of a long text. */
   readonly pause?: () => Promise<void>;
   readonly clock: Pick<Clock, 'now'>;
   readonly ticker: Ticker;

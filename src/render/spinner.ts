@@ -26,7 +26,6 @@ export function addOutput(err: Out, text: string): void {
 
 const MAX_NOTE = 500;
 const MAX_TAIL_ROWS = 4;
-/** Characters of output from which the tail is laid out. */
 const MAX_TAIL = 4000;
 const FREE_ROWS = 4;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
@@ -180,7 +179,6 @@ function createDrawing(err: Out, area: ProgressOptions['area']) {
     size = { columns: err.columns, rows: err.rows };
   };
   return {
-    /** Shows `note` in full and cuts `what` to fit; `below` are rows that fit. */
     draw(what: string, note: string, below: readonly string[]): void {
       // A slow terminal skips frames instead of queueing them.
       if (pending !== undefined) return;

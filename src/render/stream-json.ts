@@ -75,7 +75,6 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
   };
 }
 
-/** Undefined once it is too long to be kept. */
 function addBounded(partial: string | undefined, delta: string): string | undefined {
   return partial === undefined || partial.length + delta.length > KEPT_LENGTH ? undefined : partial + delta;
 }

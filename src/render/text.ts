@@ -82,7 +82,6 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
   };
 }
 
-/** The picture itself where the terminal shows pictures, and where it was saved. */
 async function showFile(
   page: TextPage,
   { saved, ...picture }: AnswerFile,
@@ -175,7 +174,6 @@ function textPage(io: Io, options: RenderOptions) {
       await live.end();
       await say(() => err.thought(delta));
     },
-    /** Writes below everything so far. */
     async writeMessage(words: WriteMessage): Promise<void> {
       await live.end();
       await say(words);
@@ -240,7 +238,6 @@ function pageLive(io: Io, { live: given, ticker }: RenderOptions, clear: () => P
       const { complete, live } = await text.shape.preview(shown.room);
       await show(pushed + complete, text, live);
     },
-    /** Shows the rest of the text that flows. */
     end,
     async hold(): Promise<void> {
       if (!isHeld) await area?.suspend();
@@ -265,7 +262,6 @@ interface FlowingPresentation extends Presentation {
   leave(count: number): Promise<number>;
 }
 
-/** Text that is live. */
 interface Flow {
   readonly shape: FlowingPresentation;
   readonly paint: (line: string) => string;
@@ -278,7 +274,6 @@ function isFlowing(shape: Presentation): shape is FlowingPresentation {
 }
 
 type PresentationOptions = Pick<RenderOptions, 'render' | 'rawOutput' | 'isDumb' | 'pause'> & {
-  /** Laid out without styles. */
   readonly isPlain?: boolean;
 };
 

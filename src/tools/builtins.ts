@@ -6,7 +6,6 @@ import type { Effect } from '../core/tool.ts';
 import { TOOL_SETS, type ToolDefinition } from './define.ts';
 import { TOOLS } from './list.ts';
 
-/** Set by set, as people are shown them. */
 export const BUILTIN_NAMES: readonly string[] = TOOL_SETS.flatMap((set) => listNames((tool) => tool.set === set));
 
 function listNames(isWanted: (tool: ToolDefinition) => boolean): readonly string[] {

@@ -5,7 +5,6 @@ import type { CapturedText, ShellEnding } from '../platform/process/shell.ts';
 /** Writes a long output to the output store and returns the path for `read_file`; undefined if it cannot be stored. */
 export type StoreOutput = (text: string) => Promise<string | undefined>;
 
-/** The most output a model should have to read. */
 const MAX_OUTPUT_CHARS = 40_000;
 /** The start gets the smaller share, because errors come last. */
 const HEAD_SHARE = 0.2;

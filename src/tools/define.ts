@@ -42,9 +42,7 @@ interface ToolFacts<S extends InputSchema> {
   readonly set: (typeof TOOL_SETS)[number];
   /** It has a use only beside this tool, and is offered together with it. */
   readonly companionOf?: string;
-  /** In a few words, for people. */
   readonly about: string;
-  /** What it may do, which decides whether a person is asked. */
   readonly effect: Effect;
   readonly isNeverAsked?: true;
   /** The argument with the file that it reads or writes, or the directory it runs in: what a person is asked about. */
@@ -66,7 +64,6 @@ interface ToolHandlers<S extends InputSchema> {
 }
 
 interface ToolSpec<S extends InputSchema, Context> extends ToolFacts<S> {
-  /** What the model is told. */
   readonly description: string | ((context: Context) => string);
   readonly handle: (context: Context) => ToolHandlers<S>;
 }

@@ -28,7 +28,6 @@ export async function unifiedDiff(
   return found ?? coarseDiff(name, before, after);
 }
 
-/** What a person is shown before a file is written. */
 export async function previewChange(name: string, before: string | undefined, after: string): Promise<Preview> {
   const shrinks = { from: before?.length ?? 0, to: after.length };
   return {

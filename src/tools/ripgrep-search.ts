@@ -17,7 +17,6 @@ interface RipgrepWalk {
   readonly workspace: Workspace;
   readonly place: Place;
   readonly isIgnoring: boolean;
-  /** Takes a path below the place, with slashes. */
   readonly accepts: (path: string) => boolean;
 }
 
@@ -137,7 +136,6 @@ interface RipgrepQuery extends RipgrepWalk {
 const MAX_SHOWN = 500;
 const LINE_BYTES = 4096;
 const MARK_BYTES = 3;
-/** Enough to detect an encoding. */
 const HEAD_BYTES = 8192;
 const MAX_WIDE_BYTES = 64_000_000;
 
@@ -208,7 +206,6 @@ function toSearchArgs(query: RipgrepQuery): readonly string[] {
 
 type FileStatus = 'shown' | 'hidden' | 'binary' | 'lost';
 
-/** Classifies a file with a match; `lost` is one that cannot be opened by its name. */
 function createClassifier(query: RipgrepQuery): (path: string) => FileStatus {
   const isShown = createShownCheck(query);
   const isLost = createLostCheck(query);

@@ -12,7 +12,6 @@ interface TreeOptions {
   /** Whether `.gitignore` counts; `.geminiignore` always does. */
   readonly isIgnoring: boolean;
   readonly maxDepth?: number;
-  /** Takes a path below the start, with slashes. */
   readonly accepts: (below: string) => boolean;
 }
 

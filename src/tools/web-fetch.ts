@@ -86,7 +86,6 @@ async function fetchForModel(
 /** The URLs in a text, validated. Throws AppError `usage` if there is none, and `api` if one must not be fetched. */
 function parseUrls({ prompt = '', url = '' }: { readonly prompt?: string; readonly url?: string }): readonly URL[] {
   const found = `${url} ${prompt}`.matchAll(/\bhttps?:\/\/[^\s<>"`{}|\\^「」『』【】（）、。，]+/gi);
-  // Without trailing punctuation of the sentence around it.
   const texts = Array.from(found, ([text]) => trimTrailing(text, ".,;:!?'")).map(trimBracket);
   const urls = [...new Set(texts)].filter((text) => URL.canParse(text)).map((text) => checkUrl(new URL(text)));
   if (urls.length === 0) throw fetchUsageError('there is no URL', 'Name it in full: https://…');

@@ -29,7 +29,6 @@ interface ListOptions extends PrintOptions {
 /** Applies on a terminal only; a pipe gets all. */
 const DEFAULT_LIMIT = 20;
 const MAX_NAME = 40;
-/** A shorter name or directory would be of no use. */
 const MIN_WIDTH = 12;
 const HEADERS = ['#', 'ID', 'NAME', 'FROM', 'TURNS', 'UPDATED', 'DIRECTORY'] as const;
 

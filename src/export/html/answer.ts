@@ -106,7 +106,6 @@ function plainTextHtml(text: string): string {
 
 const SCHEMES = /^(?:https?|mailto):/i;
 
-/** HTML in the Markdown is shown as written. */
 function inlineHtml(tokens: readonly Token[]): string {
   return asMarkedTokens(tokens).map(tokenHtml).join('');
 }

@@ -25,7 +25,6 @@ export function createNumbering(): Numbering {
   return { written: undefined, shown: 0 };
 }
 
-/** Below this width, wrapping is pointless. */
 const MIN_WIDTH = 10;
 
 /** The lines of some blocks. Keeps the author's spacing, but at most one empty line in a row and none at either end. */

@@ -33,7 +33,6 @@ const MAX_CONTEXT = 1000;
 
 export type OpenHighlighter = typeof createHighlighter;
 
-/** A highlighter for one fence; for an unknown language it returns the lines unchanged. */
 export function createHighlighter(language: string, theme: Theme): Highlighter {
   const read = theme.isStyled ? codeReader(language) : undefined;
   if (read === undefined) return (lines) => lines;
@@ -47,7 +46,6 @@ export function createHighlighter(language: string, theme: Theme): Highlighter {
 
 type CodeReader = (lines: readonly string[]) => readonly (readonly Run[] | undefined)[];
 
-/** A reader for code that arrives in pieces; undefined if there is no grammar for its language. */
 export function codeReader(language: string): CodeReader | undefined {
   if (!isKnownLanguage(language)) return undefined;
   // The lines since the last one that ended outside any comment, string or similar construct.

@@ -26,7 +26,6 @@ function tokenSpans(token: MarkedToken, theme: Theme, paint: Paint): Span[] {
       return [{ text: decodeMarkdownEntities(token.raw), paint }];
     case 'escape':
       return [{ text: token.text, paint }];
-    // Part of the item's marker.
     case 'checkbox':
       return [];
     case 'strong':
@@ -85,7 +84,6 @@ function linkSpans(
 const SCHEMES = /^(?:https?|ftp|mailto):/i;
 const MAX_LENGTH = 2000;
 
-/** Makes text a terminal hyperlink (OSC 8); plain text if `toLinkTarget` rejects the address. */
 function hyperlink(address: string): Paint {
   const target = toLinkTarget(address);
   if (target === undefined) return plainPaint;

@@ -7,7 +7,6 @@ export type Links = TokensList['links'];
 export const MAX_BLOCK_LENGTH = 65_536;
 /** How many ASCII characters are laid out in the time of any other one. */
 const WIDE = 8;
-/** Rows of a table included. */
 const MAX_LINES = 1000;
 /** Every row of a table gets as many cells as its header, written or not. */
 const MAX_CELLS = 10_000;
@@ -37,7 +36,6 @@ function countWide(text: string): number {
   return text.length - text.replace(/[^\0-\x7f]+/g, '').length;
 }
 
-/** How many quotes and items a line is in, at most. */
 function measureDepth(line: string): number {
   return /^(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*/.exec(line)?.[0].length ?? 0;
 }
@@ -84,9 +82,7 @@ export interface Fence {
 }
 
 interface ListMarker {
-  /** Including the space before and after it. */
   readonly text: string;
-  /** Whether it starts a list even right after a line of prose. */
   readonly canInterrupt: boolean;
 }
 
@@ -95,7 +91,6 @@ export function measureIndent(line: string): number {
   return measureColumns(/^[ \t]*/.exec(line)?.[0] ?? '');
 }
 
-/** The width of blanks and markers in columns. */
 export function measureColumns(text: string): number {
   let columns = 0;
   for (const char of text) columns += char === '\t' ? 4 - (columns % 4) : 1;
@@ -126,7 +121,6 @@ export function isRule(line: string): boolean {
   return /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/.test(line);
 }
 
-/** The line under a title: `===` or `---`. */
 export function isUnderline(line: string): boolean {
   return /^ {0,3}(?:=+|-+)[ \t]*$/.test(line);
 }
@@ -152,12 +146,10 @@ export interface ItemMargin {
 }
 
 interface Items {
-  /** With the blanks around them. */
   readonly markers: string;
   readonly margins: readonly ItemMargin[];
 }
 
-/** More on one line are not looked at. */
 const MAX_MARKERS = 10;
 
 /** The list items that begin in this line: `1. - a` begins two. */

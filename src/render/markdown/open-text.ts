@@ -4,7 +4,6 @@ import { estimateCost, findFence, findListMarker, isHeading, isRule, isUnderline
 import type { OpenText } from './segments.ts';
 import { stripPaint } from './theme.ts';
 
-/** The rows that lines take in a window, if the terminal wraps those that are too wide. */
 export function countRows(lines: readonly string[], columns: number): number {
   return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(measureWidth(stripPaint(line)) / columns)), 0);
 }
@@ -89,7 +88,6 @@ function findParagraphStart(text: string): number {
   return start;
 }
 
-/** How many rows are tried for a cut that falls between two of them. */
 const MAX_TRIES = 8;
 
 /**
@@ -136,7 +134,6 @@ export function findShownEnd(
   return length > 0 && left >= count && isSame && isApart ? { length, count: left } : all;
 }
 
-/** Whether words at the start of the rest would be taken for a mark. */
 function isReadAnew(text: string, length: number): boolean {
   const lastLine = text.lastIndexOf('\n', length - 1) + 1;
   const isLineStart = text.slice(lastLine, length).trim() === '';

@@ -197,7 +197,6 @@ export interface BlockSegment {
 interface SegmenterState {
   readonly ready: Segment[];
   open: string[];
-  /** In characters. */
   size: number;
   kind: 'none' | 'paragraph' | 'table' | 'list' | 'other';
   fence: Fence | undefined;
@@ -436,7 +435,6 @@ function createBalance() {
         else brackets -= 1;
       }
     },
-    /** Whether a line break here splits no emphasis, code or link. */
     isClosed: (): boolean => ticks % 2 === 0 && stars % 2 === 0 && tildes % 2 === 0 && brackets <= 0,
   };
 }

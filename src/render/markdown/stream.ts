@@ -14,7 +14,6 @@ export interface MarkdownPage {
   readonly columns: () => number;
   readonly isStyled: boolean;
   readonly hasLinks?: boolean;
-  /** Lets the event loop run between blocks. */
   readonly pause?: () => Promise<void>;
 }
 
@@ -45,7 +44,6 @@ interface ShownPreview extends Preview {
   readonly open?: OpenText;
   /** How many of the live lines are those of the open text; the others are above it. */
   readonly openCount: number;
-  /** Only the end of the open text is live. */
   readonly isTail?: boolean;
 }
 
@@ -117,7 +115,6 @@ export function markdownStream(page: MarkdownPage): MarkdownStream {
 
 type SegmentLayout = ReturnType<typeof segmentLayout>;
 
-/** Lays out segments one by one; each may depend on those before it. */
 function segmentLayout({ columns, isStyled, hasLinks = false, pause }: MarkdownPage) {
   const theme = createTheme(isStyled, hasLinks);
   const fences = fenceLayout(theme, () => openHighlighter);
@@ -167,7 +164,6 @@ function segmentLayout({ columns, isStyled, hasLinks = false, pause }: MarkdownP
   };
   return {
     fences,
-    /** Loads what these segments need. */
     async prepare(segments: readonly Segment[]): Promise<void> {
       if (!isStyled || !segments.some(needsHighlighter)) return;
       openHighlighter ??= (await import('./highlight.ts')).createHighlighter;
@@ -197,7 +193,6 @@ function segmentLayout({ columns, isStyled, hasLinks = false, pause }: MarkdownP
 }
 
 interface PreviewOptions {
-  /** In rows. */
   readonly room: number;
   readonly columns: number;
   readonly isSpaced: () => boolean;

@@ -41,7 +41,6 @@ export function continuedLines(table: Tokens.Table, shape: TableShape, theme: Th
   return bodyLines(rows, table, { shape, theme });
 }
 
-/** The widths of the columns in a window of this width. */
 export function chooseShape(table: Tokens.Table, theme: Theme, width: number): ColumnWidths {
   return chooseWidths(toCells(table, theme), width);
 }

@@ -15,7 +15,6 @@ export interface Theme {
   readonly linkText: Paint;
   readonly removed: Paint;
   readonly added: Paint;
-  /** The words of a removed or added line in which it differs from the other. */
   readonly changed: Paint;
   /** By the first word of a highlighter's scope name. */
   readonly scopes: ReadonlyMap<string, Paint>;

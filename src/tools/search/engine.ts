@@ -8,7 +8,6 @@ import type { FoundFile, SearchSpec, Task, TaskResult } from './worker.ts';
 declare const SEARCH_WORKER: string;
 
 export interface Finding extends Omit<FoundFile, 'name'> {
-  /** Below the start, with slashes. */
   readonly path: string;
 }
 
@@ -24,7 +23,6 @@ export interface Findings {
 
 export interface SearchRequest extends Omit<SearchSpec, 'progress'> {
   readonly total: number;
-  /** After this time the search ends with what it has found. */
   readonly maxMs: number;
 }
 

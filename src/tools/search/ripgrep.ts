@@ -7,7 +7,6 @@ import { systemPlatform } from '../../platform/runtime/system.ts';
 
 /** A line ripgrep found: its position, never its text. The text is read by us, through the fence. */
 export interface MatchPosition {
-  /** Below the start, with slashes. */
   readonly path: string;
   readonly line: number;
   /** In bytes, of the line in the file. */

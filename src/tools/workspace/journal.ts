@@ -13,7 +13,6 @@ export interface Change {
   readonly run: string;
   /** The directories that run could write to, its working directory first; empty if unknown. Real paths. */
   readonly roots: readonly string[];
-  /** Milliseconds since the epoch. */
   readonly time: number;
   readonly path: string;
   readonly mode: number;

@@ -453,7 +453,6 @@ export const PROTECTED_PATTERNS: readonly RegExp[] = [
   /^\.?mise\.(?:[\w-]+\.)+toml$/,
   /^\.roorules-/,
   /^\.(?:bash|zsh|z|csh|tcsh|ksh|mksh)_?(?:rc|env|profile|login|logout|aliases|history)$/,
-  // PowerShell profiles of every host.
   /(?:^|_)profile\.ps1$/,
   // Python runs the lines that begin with `import` in these.
   /\.pth$/,

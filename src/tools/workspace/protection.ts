@@ -71,7 +71,6 @@ export function isSystemPath(path: string): boolean {
   return SYSTEM_DIRECTORIES.some((directory) => contains(directory, path)) && !contains(MEMORY_DISK, path);
 }
 
-/** Whether Windows reads a step of the path as a device or as an alternate data stream. */
 export function isWindowsSpecial(path: string): boolean {
   const steps = path.replace(/^[a-z]:/i, '').split(/[\\/]/);
   return steps.some((step) => step.includes(':') || DEVICE_NAME.test(foldName(takeBefore(step, '.'))));
