@@ -105,7 +105,7 @@ export function createMakeRoom(agent: Agent, { history, signal }: Turn, config: 
     if (agent.pause) await prepareEstimates(applyCompactions(next.contents, next.compactions), agent.pause);
     const measured = history.compact === undefined ? undefined : measureRoom(next);
     if (measured === undefined) return { made: [], usage: NO_USAGE };
-    const { size, room, window: full } = measured;
+    const { size, room, scale, window: full } = measured;
     const { contents } = next;
     const made: Compaction[] = [];
     const view = (): readonly StoredContent[] => applyCompactions(contents, [...next.compactions, ...made]);
@@ -119,7 +119,8 @@ export function createMakeRoom(agent: Agent, { history, signal }: Turn, config: 
     if (cut !== undefined && size(view()) > Math.max(findTarget(cut, measured), failedTokens)) {
       yield { type: 'wait', what: 'a summary of the conversation' };
       try {
-        const question = { older: cut.older, ...toSummaryLimits(measured) };
+        const [inputTokens, outputTokens] = [(room * SHARES.target) / scale, (room * SHARES.summary) / scale];
+        const question = { older: cut.older, inputTokens, outputTokens };
         const written = yield* writeSummary(agent, question, signal);
         usage = written.usage;
         made.push(await record({ outputs: [], summary: { text: written.text, ...cut.place } }));
@@ -137,7 +138,9 @@ export function createMakeRoom(agent: Agent, { history, signal }: Turn, config: 
     const isRefused = next.refusal !== undefined && made.length === 0;
     if (after >= full * NOTICE_SHARE && !isFullReported && !isRefused) {
       isFullReported = true;
-      yield { type: 'notice', message: formatFullNotice(after / full) };
+      const share = `${Math.round((after / full) * 100)} %`;
+      const message = `${share} of the model's window is full, and no more room could be made: begin a new session soon`;
+      yield { type: 'notice', message };
     }
     return { made, usage };
   };
@@ -336,10 +339,6 @@ function findTarget({ freed }: Cut, { room, limit, window }: Measured): number {
   return freed >= room * SHARES.batch ? limit - room * (1 - SHARES.target) : window * FULL_SHARE;
 }
 
-function toSummaryLimits({ room, scale }: Measured) {
-  return { inputTokens: (room * SHARES.target) / scale, outputTokens: (room * SHARES.summary) / scale };
-}
-
 function formatRoomNotice(
   made: readonly Compaction[],
   { before, after, next }: { readonly before: number; readonly after: number; readonly next: NextRequest },
@@ -356,8 +355,4 @@ function formatRoomNotice(
     ...(end === undefined ? [] : [`${plural(end - earlier, 'old message')} summarised`]),
   ];
   return `made room in the model's window: ${what.join(', ')}; about ${Math.round(before)} tokens before, ${Math.round(after)} now`;
-}
-
-function formatFullNotice(share: number): string {
-  return `${Math.round(share * 100)} % of the model's window is full, and no more room could be made: begin a new session soon`;
 }

@@ -1,6 +1,6 @@
 import type { Source } from '../core/event.ts';
 import { filterObjects, isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
-import type { Ground, GroundedAnswer, Model, ModelRequest } from '../core/model.ts';
+import type { Ground, Model, ModelRequest } from '../core/model.ts';
 
 export function createGround(model: Model, request: Pick<ModelRequest, 'model' | 'generationConfig'>): Ground {
   return async (query, signal) => {
@@ -9,7 +9,11 @@ export function createGround(model: Model, request: Pick<ModelRequest, 'model' |
     let text = '';
     for (;;) {
       const step = await stream.next();
-      if (step.done) return { ...toGrounded(text, step.value.grounding ?? {}), usage: step.value.usage };
+      if (step.done) {
+        const { grounding = {}, usage } = step.value;
+        const { sources, numbers } = listSources(grounding);
+        return { text: insertMarks(text, grounding, numbers), sources, usage };
+      }
       if (step.value.type === 'text') text += step.value.delta;
     }
   };
@@ -52,11 +56,6 @@ function toSource({ title, ...place }: Readonly<Record<string, unknown>>): Sourc
   const address = [uri, sourceUri, documentName, fileSearchStore, placeId].map(toNonEmptyString).find(Boolean);
   const name = toNonEmptyString(title) ?? address;
   return name === undefined ? undefined : { title: name, uri: address ?? '' };
-}
-
-function toGrounded(text: string, metadata: JsonObject): Omit<GroundedAnswer, 'usage'> {
-  const { sources, numbers } = listSources(metadata);
-  return { text: insertMarks(text, metadata, numbers), sources };
 }
 
 /** Offsets count UTF-8 bytes. Inserts from the end, so that earlier offsets stay valid. */

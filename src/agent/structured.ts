@@ -1,4 +1,3 @@
-import type { StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { type JsonObject, type JsonValue, tryParseJson } from '../core/json.ts';
@@ -27,7 +26,7 @@ export async function* runStructuredTurn(
   wanted: AnswerSchema,
 ): AsyncGenerator<TurnEvent, void> {
   const history = { ...turn.history, replyLimit: turn.history.replyLimit || Number.POSITIVE_INFINITY };
-  const writer = withSchema({ ...agent, tools: [], request: withoutTools(agent.request) }, wanted.schema);
+  const writer = withSchema({ ...agent, tools: [], request: { ...agent.request, tools: undefined } }, wanted.schema);
   const repairs = cannotCombine(agent) ? 2 : 1;
   let [asked, prompt] = [agent, turn.prompt];
   let usage = NO_USAGE;
@@ -46,7 +45,10 @@ export async function* runStructuredTurn(
     const isFirstDraft = round === 0 && repairs === 2;
     if (!isFirstDraft) yield { type: 'notice', message: `the answer did not match the schema, asked again (${fault})` };
     asked = writer;
-    prompt = isFirstDraft ? schemaPrompt(wanted.schema) : repairPrompt(fault);
+    const request = isFirstDraft
+      ? `Give your answer as JSON of this JSON Schema, and nothing else:\n${JSON.stringify(wanted.schema)}`
+      : `That answer does not match the JSON Schema (${fault}). Give it again, as JSON that does, and nothing else.`;
+    prompt = { role: 'user', parts: [{ text: request }], isFollowUp: true };
   }
 }
 
@@ -63,10 +65,6 @@ function withSchema(agent: Agent, schema: JsonObject): Agent {
     responseJsonSchema: schema,
   };
   return { ...agent, request: { ...agent.request, generationConfig } };
-}
-
-function withoutTools({ tools: _, ...request }: Agent['request']): Agent['request'] {
-  return request;
 }
 
 interface HeldReply {
@@ -111,20 +109,6 @@ function checkAnswer(
   } catch (thrown) {
     throw AppError.from(thrown).with({ answer: text });
   }
-}
-
-function schemaPrompt(schema: JsonObject): StoredContent {
-  return followUp(`Give your answer as JSON of this JSON Schema, and nothing else:\n${JSON.stringify(schema)}`);
-}
-
-function repairPrompt(fault: string): StoredContent {
-  return followUp(
-    `That answer does not match the JSON Schema (${fault}). Give it again, as JSON that does, and nothing else.`,
-  );
-}
-
-function followUp(text: string): StoredContent {
-  return { role: 'user', parts: [{ text }], isFollowUp: true };
 }
 
 function schemaError(fault: string, answer: string): AppError {

@@ -3,7 +3,7 @@ import type { Content, StoredContent } from '../core/content.ts';
 import { type TurnEvent, toNotices } from '../core/event.ts';
 import type { History } from '../core/history.ts';
 import type { ReplyCall } from '../core/model.ts';
-import type { Tool, ToolResult } from '../core/tool.ts';
+import type { ToolResult } from '../core/tool.ts';
 import type { Agent, Turn } from './agent.ts';
 import {
   cancelledResult,
@@ -91,9 +91,11 @@ export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (
   }
 
   return async function* answer(calls) {
-    const slots = calls.map((call, index) =>
-      createSlot({ call, index, count: count + index, tool: findTool(call, agent) }),
-    );
+    const tools = [...agent.tools, ...(agent.withheld ?? [])];
+    const slots = calls.map((call, index): Slot => {
+      const tool = tools.find(({ name }) => name === call.name);
+      return { call, index, count: count + index, tool, isAnnounced: false, isAnswered: false };
+    });
     count += calls.length;
     const rest = (): readonly Slot[] => slots.filter(({ isAnswered }) => !isAnswered);
     try {
@@ -113,14 +115,6 @@ export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (
 async function readSent(history: History): Promise<readonly StoredContent[]> {
   const { contents, compactions = [] } = history;
   return compactions.length === 0 ? contents : (await import('./compacted.ts')).listSent(history);
-}
-
-function createSlot(question: PendingDecision): Slot {
-  return { ...question, isAnnounced: false, isAnswered: false };
-}
-
-function findTool({ name }: ReplyCall, { tools, withheld = [] }: Agent): Tool | undefined {
-  return [...tools, ...withheld].find((tool) => tool.name === name);
 }
 
 function toBatches(slots: readonly Slot[]): readonly (readonly Slot[])[] {

@@ -56,7 +56,11 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
   const stop = new AbortController();
   const signal = AbortSignal.any([app.signal, stop.signal]);
   try {
-    if (opened.backend === 'code-assist') throw noEmbeddingsError();
+    if (opened.backend === 'code-assist') {
+      throw new AppError('auth', 'Code Assist, which a Google login uses, has no embeddings', {
+        hint: 'Use an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.',
+      });
+    }
     const report = options.quiet ? undefined : createStderr(app.io.err);
     for (const notice of app.notices ?? []) await report?.notice(notice);
     const queries = await createQueries(opened, app);
@@ -298,10 +302,4 @@ function parseEmbedOptions({ model = EMBEDDING_MODEL, taskType: given, dimension
     throw new AppError('usage', `--dimensions: ${dimensions} is out of range`, { hint: 'Example: --dimensions 768' });
   }
   return { model, taskType, dimensions };
-}
-
-function noEmbeddingsError(): AppError {
-  return new AppError('auth', 'Code Assist, which a Google login uses, has no embeddings', {
-    hint: 'Use an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.',
-  });
 }

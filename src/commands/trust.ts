@@ -42,7 +42,9 @@ async function trustFolder(wanted: string, options: TrustOptions, app: App): Pro
   if (folder === undefined || !isDirectory(folder)) {
     throw new AppError('usage', `${wanted} is not a folder`, { hint: 'Name a folder that exists.' });
   }
-  const servers = await readServers(folder);
+  const settings = join(folder, '.gemini', 'settings.json');
+  const text = readSmallFile(settings);
+  const servers = text === undefined ? [] : listWorkspaceServers(await parseSettingsText({ file: settings, text }));
   const file = trustFilePath(app.homes().gmn);
   const before = readTrustFile(file).get(folder)?.servers ?? {};
   const described = servers.map((server) => ({ server, description: describeServer(server) }));
@@ -64,12 +66,6 @@ function isShortEnough({ commandLine, details }: ServerDescription): boolean {
 
 function formatTooLong({ name }: ServerDescription): string {
   return `MCP server ${name.slice(0, 200)} is not approved: its definition is too long to review (more than ${MAX_SHOWN} characters)`;
-}
-
-async function readServers(folder: string): Promise<readonly WorkspaceServer[]> {
-  const file = join(folder, '.gemini', 'settings.json');
-  const text = readSmallFile(file);
-  return text === undefined ? [] : listWorkspaceServers(await parseSettingsText({ file, text }));
 }
 
 function compareServer({ name, hash }: WorkspaceServer, before: Readonly<Record<string, string>>): string {

@@ -17,10 +17,17 @@ import { openWorkspace } from '../tools/workspace/workspace.ts';
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const store = createUndoStore(app);
   const here = realPath(app.cwd) ?? app.cwd;
-  const changes = selectLastRun((await store.listChanges()).filter((change) => belongsHere(here, change)));
-  if (changes.length === 0) throw (await store.findDamage()) ?? nothingToUndoError();
+  const all = await store.listChanges();
+  const changes = selectLastRun(all.filter(({ path, roots }) => roots[0] === here || contains(here, path)));
+  if (changes.length === 0) {
+    const nothing = new AppError('usage', 'there is nothing to undo here', {
+      hint: 'gmn can undo what tools wrote (gmn --tools edit "…"). Run it in the same directory.',
+    });
+    throw (await store.findDamage()) ?? nothing;
+  }
+  const others = changes.flatMap(({ roots: [first, ...more] }) => (first === here ? more.filter(isDirectory) : []));
   const workspace = await openWorkspace({
-    roots: [here, ...changes.filter(({ roots }) => roots[0] === here).flatMap(listOtherRoots)],
+    roots: [here, ...others],
     denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
     journal: { record: async () => {} },
   });
@@ -33,22 +40,8 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   return skipped.length > 0 ? 1 : 0;
 }
 
-function belongsHere(here: string, { path, roots }: Change): boolean {
-  return roots[0] === here || contains(here, path);
-}
-
-function listOtherRoots({ roots }: Change): readonly string[] {
-  return roots.slice(1).filter(isDirectory);
-}
-
 /** A run whose undo already failed comes after all others. */
 function selectLastRun(changes: readonly Change[]): readonly Change[] {
   const last = changes.findLast(({ isPassed }) => !isPassed) ?? changes.at(-1);
   return changes.filter(({ run: id }) => id === last?.run);
-}
-
-function nothingToUndoError(): AppError {
-  return new AppError('usage', 'there is nothing to undo here', {
-    hint: 'gmn can undo what tools wrote (gmn --tools edit "…"). Run it in the same directory.',
-  });
 }

@@ -34,7 +34,8 @@ export async function run(options: UsageOptions, app: App): Promise<number> {
   if (!isMissing) for await (const record of readUsage(home, from)) table.add(record);
   const rows = table.rows();
   const total = table.total();
-  const shown = rows.map((row) => ({ ...row, name: formatGroupName(row.name, by, app) }));
+  const formatName = (name: string): string => sanitize(by === 'directory' ? shortenPath(name, app.env.HOME) : name);
+  const shown = rows.map((row) => ({ ...row, name: formatName(row.name) }));
   const all = total === undefined || rows.length < 2 ? shown : [...shown, total];
   const hasChart = app.io.out.isTerminal && app.env.TERM !== 'dumb';
   const formatAll = (): string =>
@@ -59,10 +60,6 @@ function parseSince(text: string, now: number): number {
   throw new AppError('usage', `--since: "${sanitize(text)}" is not an age`, {
     hint: 'Examples: --since 24h, 7d, 4w, all',
   });
-}
-
-function formatGroupName(name: string, by: UsageGrouping, { env }: App): string {
-  return sanitize(by === 'directory' ? shortenPath(name, env.HOME) : name);
 }
 
 /** `cost` is that of all runs; if one of them has no known cost, `pricedCost` is that of the others. */

@@ -1,5 +1,4 @@
 import { beginsTurn, type MediaPart, type Part, UNNAMED_TOOL } from '../core/content.ts';
-import type { PageStep } from '../core/event.ts';
 import { describeFile } from '../core/files.ts';
 import { isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { SavedRecord, SavedSession } from '../core/session.ts';
@@ -96,8 +95,8 @@ function toSteps(records: readonly SavedRecord[]): readonly Item[] {
     pending = steps
       .slice(begin)
       .flatMap((item, index) => (item.type === 'call' ? [{ id: item.id, index: begin + index }] : []));
-    for (const page of 'pages' in record ? (record.pages ?? []) : [])
-      steps.push({ type: 'note', text: formatPage(page) });
+    for (const { url, ok, status } of 'pages' in record ? (record.pages ?? []) : [])
+      steps.push({ type: 'note', text: `The service read ${url}${ok ? '' : ` (${status.toLowerCase()})`}.` });
     const note = record.kind === 'reply' ? formatEnding(record.finishReason) : undefined;
     if (note !== undefined) steps.push({ type: 'note', text: note });
   }
@@ -178,10 +177,6 @@ function toText(value: unknown): string {
 function formatEnding(finishReason: string | undefined): string | undefined {
   if (finishReason === 'STOP') return undefined;
   return finishReason === undefined ? 'The answer was cut off here.' : `The answer ended with ${finishReason}.`;
-}
-
-function formatPage({ url, ok, status }: PageStep): string {
-  return `The service read ${url}${ok ? '' : ` (${status.toLowerCase()})`}.`;
 }
 
 /** Untrusted text. */

@@ -81,7 +81,12 @@ async function addValue(value: string, context: WalkContext): Promise<void> {
     });
   }
   if (found !== undefined) return addNamedFile(value, found, context);
-  if (value.startsWith('gs://')) return addBucketFile(value, context);
+  if (value.startsWith('gs://')) {
+    const { createBucketAttachment } = await import('./large-file.ts');
+    const { attachments } = context;
+    if (attachments.isNew(value)) attachments.add(createBucketAttachment(value, attachments.support));
+    return;
+  }
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(value)) {
     throw new AppError('usage', `-f does not fetch addresses yet: ${value}`, {
       hint: `Fetch it yourself: curl -fsSL '${value}' | gmn "…"`,
@@ -89,11 +94,6 @@ async function addValue(value: string, context: WalkContext): Promise<void> {
   }
   if (!GLOB.test(value)) throw await missingFileError(value, context.cwd);
   return await addGlob(value, context);
-}
-
-async function addBucketFile(value: string, { attachments }: FileContext): Promise<void> {
-  const { createBucketAttachment } = await import('./large-file.ts');
-  if (attachments.isNew(value)) attachments.add(createBucketAttachment(value, attachments.support));
 }
 
 async function addNamedFile(value: string, found: FoundPath, context: FileContext): Promise<void> {

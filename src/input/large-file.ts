@@ -37,7 +37,11 @@ export async function inspectLargeFile(
 
 function findTextType(head: Uint8Array, name: string): string | Unsendable {
   const encoding = sniffEncoding(head);
-  if (encoding !== undefined && encoding !== 'utf8') throw encodingError(name);
+  if (encoding !== undefined && encoding !== 'utf8') {
+    throw new AppError('usage', `${name} is UTF-16, which cannot be uploaded`, {
+      hint: 'Convert it first: iconv -f UTF-16 -t UTF-8 <file> > <other file>',
+    });
+  }
   const nul = head.indexOf(0);
   if (nul !== -1) return { isText: false, reason: 'nul', offset: nul };
   try {
@@ -47,12 +51,6 @@ function findTextType(head: Uint8Array, name: string): string | Unsendable {
   } catch {
     return { isText: false, reason: 'utf8', offset: 0 };
   }
-}
-
-function encodingError(name: string): AppError {
-  return new AppError('usage', `${name} is UTF-16, which cannot be uploaded`, {
-    hint: 'Convert it first: iconv -f UTF-16 -t UTF-8 <file> > <other file>',
-  });
 }
 
 /** The part that stands for a file until it is uploaded. Reads the file for its hash. Throws AppError `usage`. */

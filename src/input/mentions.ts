@@ -203,7 +203,10 @@ export function parseMentions(prompt: string): readonly PromptPiece[] {
     if (escaped !== undefined) push({ kind: 'escape', raw });
     else if (quoted !== undefined)
       push({ kind: 'mention', raw, paths: dropImpossible([quoted.replace(/\\(["\\])/g, '$1')]) });
-    else push({ kind: 'mention', raw, paths: dropImpossible(listEndings(bare ?? '').map(unescapeSpaces)) });
+    else {
+      const endings = listEndings(bare ?? '').map((path) => path.replace(/\\(\s)/g, '$1'));
+      push({ kind: 'mention', raw, paths: dropImpossible(endings) });
+    }
   }
   push({ kind: 'text', raw: prompt.slice(end) });
   return pieces;
@@ -211,10 +214,6 @@ export function parseMentions(prompt: string): readonly PromptPiece[] {
 
 function dropImpossible(paths: readonly string[]): readonly string[] {
   return paths.filter((path) => path !== '' && path.length <= MAX_PATH_LENGTH && !path.includes('\0'));
-}
-
-function unescapeSpaces(path: string): string {
-  return path.replace(/\\(\s)/g, '$1');
 }
 
 function listEndings(word: string): readonly string[] {

@@ -30,7 +30,11 @@ export async function addOtherAttachments(
     if (value === '-') stdinPlace ??= context.attachments.items.length;
     else await addFile(value, chooseType(value), mimeType, context);
   }
-  if (clipboard !== undefined) addClipboard(await clipboard(context.signal), context);
+  if (clipboard !== undefined) {
+    const loaded = toAttachment(await clipboard(context.signal), 'clipboard', context.attachments);
+    if (!isAttachment(loaded)) throw unsendableError('clipboard', loaded);
+    context.attachments.add(loaded);
+  }
   return { stdinPlace, stdinType: isTyped ? chooseType('stdin') : undefined };
 }
 
@@ -55,12 +59,6 @@ async function addFile(
   if (!isAttachment(item)) throw unsendableError(value, item);
   context.attachments.add(item);
   if (bytes !== undefined) context.onAttached?.(found.path, bytes);
-}
-
-function addClipboard(bytes: Uint8Array, { attachments }: Context): void {
-  const loaded = toAttachment(bytes, 'clipboard', attachments);
-  if (!isAttachment(loaded)) throw unsendableError('clipboard', loaded);
-  attachments.add(loaded);
 }
 
 /** Text types that the API distinguishes. https://ai.google.dev/gemini-api/docs/document-processing */

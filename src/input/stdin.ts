@@ -96,7 +96,11 @@ function startStdinReading(stdin: Stdin, parent: AbortSignal) {
         length += step.value.length;
         chunks.push(step.value);
         if (length <= INLINE_LIMIT) continue;
-        if (openSpool === undefined) throw stdinTooLongError(hint);
+        if (openSpool === undefined) {
+          throw new AppError('usage', `stdin is longer than ${INLINE_LIMIT_NAME}, the most that can be sent`, {
+            hint: hint || 'Send a part of it, for example: head -c 1M … | gmn "…"',
+          });
+        }
         spool ??= await openSpool();
         for (const chunk of chunks.splice(0)) await spool.append(chunk);
       }
@@ -109,10 +113,4 @@ function startStdinReading(stdin: Stdin, parent: AbortSignal) {
       await bytes.return?.();
     },
   };
-}
-
-function stdinTooLongError(hint = ''): AppError {
-  return new AppError('usage', `stdin is longer than ${INLINE_LIMIT_NAME}, the most that can be sent`, {
-    hint: hint || 'Send a part of it, for example: head -c 1M … | gmn "…"',
-  });
 }

@@ -9,11 +9,9 @@ const UNSAFE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
  */
 export function encodeJson(value: JsonValue | object, indent?: number): string {
   const json = JSON.stringify(value, undefined, indent);
-  return isPrintable(json) ? json : json.replace(UNSAFE, escapeUnit);
-}
-
-function isPrintable(json: string): boolean {
-  return Buffer.byteLength(json) === json.length && !json.includes('\u007f');
+  // All ASCII without DEL: this test is cheap even for a long text.
+  const isPrintable = Buffer.byteLength(json) === json.length && !json.includes('\u007f');
+  return isPrintable ? json : json.replace(UNSAFE, escapeUnit);
 }
 
 export function encodeDocument(value: JsonValue | object): string {

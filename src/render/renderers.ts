@@ -53,19 +53,15 @@ const OUTSIDE_A_RUN: RenderOptions = {
 };
 
 export async function openRenderer(format: string, io: Io, options: RenderOptions = OUTSIDE_A_RUN): Promise<Renderer> {
-  if (!isFormat(format)) {
+  if (!Object.hasOwn(renderers, format)) {
     throw new AppError('usage', `there is no output format "${format}"`, {
       hint: `Choose one of: ${OUTPUT_FORMATS.join(', ')}`,
     });
   }
-  const { load }: FormatRow = renderers[format];
+  const { load }: FormatRow = renderers[format as OutputFormat];
   return (await load(options.dialect))(io, options);
 }
 
 export function failureRenderer(format: string, dialect: string, io: Io): Promise<Renderer> {
   return openRenderer(format, io, { ...OUTSIDE_A_RUN, dialect: dialect === 'gemini' ? 'gemini' : 'gmn' });
-}
-
-function isFormat(format: string): format is OutputFormat {
-  return Object.hasOwn(renderers, format);
 }

@@ -10,7 +10,11 @@ const MAX_ROWS = 40;
 export function formatServiceStep(step: ServiceStep): ToolLine {
   switch (step.kind) {
     case 'code':
-      return { isGood: true, text: `the service runs ${formatLanguage(step.language)}`, rows: formatRows(step.code) };
+      return {
+        isGood: true,
+        text: `the service runs ${step.language === 'PYTHON' ? 'Python' : formatWords(step.language)}`,
+        rows: formatRows(step.code),
+      };
     case 'result': {
       const { ok, outcome, output } = step;
       return { isGood: ok, text: ok ? 'its output' : `it failed: ${formatWords(outcome)}`, rows: formatRows(output) };
@@ -30,10 +34,6 @@ export function formatSavedFile({ name, mimeType, bytes }: SavedFile, data: stri
     isGood: true,
     text: `saved ${sanitize(name)} (${sanitize(describeMedia(mimeType, start))}, ${formatSize(bytes)})`,
   };
-}
-
-function formatLanguage(language: string): string {
-  return language === 'PYTHON' ? 'Python' : sanitize(formatWords(language));
 }
 
 /** `OUTCOME_DEADLINE_EXCEEDED` as words. */

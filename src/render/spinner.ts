@@ -166,7 +166,9 @@ function createDrawing(err: Out, area: ProgressOptions['area']) {
   const findStart = (): string => {
     if (drawn.length === 0) return '\r';
     const isSameSize = size.columns === err.columns && size.rows === err.rows;
-    return `${isSameSize ? RESTORE_CURSOR : ''}${moveUp(countRowsAbove(drawn, err.columns))}`;
+    // More than were drawn if a narrower window has wrapped some.
+    const above = drawn.length - 1 + drawn.reduce((sum, row) => sum + countWraps(row, err.columns), 0);
+    return `${isSameSize ? RESTORE_CURSOR : ''}${moveUp(above)}`;
   };
   const dim = (row: string): string => (err.isStyled ? `${DIM[0]}${row}${DIM[1]}` : row);
   const drawRows = (rows: readonly string[]): void => {
@@ -199,11 +201,6 @@ function createDrawing(err: Out, area: ProgressOptions['area']) {
       return pending;
     },
   };
-}
-
-/** The rows above the cursor's; more than were drawn if a narrower window has wrapped some. */
-function countRowsAbove(drawn: readonly string[], columns: number): number {
-  return Math.max(0, drawn.length - 1) + drawn.reduce((sum, row) => sum + countWraps(row, columns), 0);
 }
 
 function moveUp(rows: number): string {

@@ -67,8 +67,13 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
           warnings: omitEmpty([...warnings, ...notices]),
         });
       }
-      case 'failure':
-        return event.error.fault === 'pipe' ? undefined : line(errorLine(event, partial, warnings));
+      case 'failure': {
+        const { error, sessionId } = event;
+        if (error.fault === 'pipe') return;
+        if (partial === undefined) warnings.push('partialResponse left out: join the content events');
+        const fields = { ...errorFields(error, partial), sessionId, warnings: omitEmpty(warnings) };
+        return line({ type: 'error', error: fields });
+      }
       default:
         return assertNever(event);
     }
@@ -77,13 +82,4 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
 
 function addBounded(partial: string | undefined, delta: string): string | undefined {
   return partial === undefined || partial.length + delta.length > KEPT_LENGTH ? undefined : partial + delta;
-}
-
-function errorLine(
-  { error, sessionId }: Extract<TurnEvent, { type: 'failure' }>,
-  partial: string | undefined,
-  warnings: readonly string[],
-): JsonObject {
-  const notes = partial === undefined ? [...warnings, 'partialResponse left out: join the content events'] : warnings;
-  return { type: 'error', error: { ...errorFields(error, partial), sessionId, warnings: omitEmpty(notes) } };
 }

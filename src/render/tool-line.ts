@@ -40,7 +40,7 @@ export function formatToolLine(
   return {
     isGood: !hasFailed,
     text: joinParts(parts),
-    rows: todos?.map(formatTodo),
+    rows: todos?.map(({ description, status }) => `  ${TODO_MARKS[status]} ${clipProse(description, MAX_TODO)}`),
   };
 }
 
@@ -52,10 +52,6 @@ const TODO_MARKS: Readonly<Record<Todo['status'], string>> = {
 };
 
 const MAX_TODO = 200;
-
-function formatTodo({ description, status }: Todo): string {
-  return `  ${TODO_MARKS[status]} ${clipProse(description, MAX_TODO)}`;
-}
 
 /** `verify npm test · exit 1 · 3.2s`. Sanitized for the terminal. */
 export function formatVerifyLine({ command, exit, elapsedMs }: Extract<TurnEvent, { type: 'verify' }>): ToolLine {

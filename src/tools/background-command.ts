@@ -39,7 +39,11 @@ export async function toBackgroundResult(
   found: BackgroundOutput | undefined,
   options: BackgroundContext,
 ): Promise<ToolResult> {
-  if (found === undefined) return errorResult(formatUnknownCommand(options.background.ids()));
+  if (found === undefined) {
+    const ids = options.background.ids();
+    const known = ids.length === 0 ? 'none was started' : `there is ${ids.join(', ')}`;
+    return errorResult(`there is no such command in the background; ${known}`);
+  }
   const { ending } = found;
   const captured = joinCaptured(found);
   const output = await shortenOutput(captured, found.omitted, options.storeOutput);
@@ -51,8 +55,4 @@ export async function toBackgroundResult(
     wholeOutput: output === captured ? undefined : captured,
     exit: ending && { code: ending.exitCode, signal: ending.signal },
   };
-}
-
-function formatUnknownCommand(ids: readonly number[]): string {
-  return `there is no such command in the background; ${ids.length === 0 ? 'none was started' : `there is ${ids.join(', ')}`}`;
 }

@@ -5,7 +5,7 @@ import type { Draft, LineCounts } from '../core/tool.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
 import { previewChange } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
-import { type Edit, type EditResult, editText, editTogether, type JointResult } from './edit-text.ts';
+import { type Edit, type EditResult, editText, editTogether } from './edit-text.ts';
 import { decodeTextFile, encodeText, formatCutLinks, type TextFile } from './text-file.ts';
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
@@ -136,13 +136,12 @@ async function planEdits(
     const after = { text: edit.newText, count: 1, isLoose: false };
     return { place, before, after, lines: countChangedLines('', edit.newText) };
   }
-  const after =
-    edits.length === 1 ? withCounts(editText(before.text, edit)) : await editTogether(before.text, edits, signal);
+  if (edits.length === 1) {
+    const after = editText(before.text, edit);
+    return { place, before, after, lines: countEditedLines(edits, [after.count]) };
+  }
+  const after = await editTogether(before.text, edits, signal);
   return { place, before, after, lines: countEditedLines(edits, after.counts) };
-}
-
-function withCounts(result: EditResult): JointResult {
-  return { ...result, counts: [result.count] };
 }
 
 function countEditedLines(edits: readonly Edit[], counts: readonly number[]): LineCounts {

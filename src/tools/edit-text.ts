@@ -15,7 +15,7 @@ export interface EditResult {
   readonly isLoose: boolean;
 }
 
-export interface JointResult extends EditResult {
+interface JointResult extends EditResult {
   readonly counts: readonly number[];
 }
 
@@ -95,25 +95,25 @@ function findMatches(
   if (wanted === next) {
     throw new AppError('usage', 'old_string and new_string are the same', { hint: 'There is nothing to change.' });
   }
-  const exact = findExact(text, wanted, next);
+  const exact = checkSize(findAll(text, wanted), next).map((start) => ({
+    start,
+    end: start + wanted.length,
+    replacement: next,
+  }));
   const canBeLoose = text.length <= MAX_LOOSE;
   const matches = exact.length > 0 || !canBeLoose ? exact : findLoose(text, wanted, next);
-  if (matches.length === 0) throw noMatchError(canBeLoose);
-  if (matches.length > 1 && !isMultiple) throw ambiguousError(matches.length);
+  if (matches.length === 0) {
+    const strictly = canBeLoose ? '' : '; in a file of this size white space counts, too';
+    throw new AppError('usage', `old_string was not found in the file${strictly}`, {
+      hint: 'Read the file again and copy the lines to be replaced exactly, without line numbers.',
+    });
+  }
+  if (matches.length > 1 && !isMultiple) {
+    throw new AppError('usage', `old_string was found ${matches.length} times`, {
+      hint: 'Add lines around it until there is one such place, or set allow_multiple to change them all.',
+    });
+  }
   return { matches, isLoose: exact.length === 0 };
-}
-
-function noMatchError(canBeLoose: boolean): AppError {
-  const strictly = canBeLoose ? '' : '; in a file of this size white space counts, too';
-  return new AppError('usage', `old_string was not found in the file${strictly}`, {
-    hint: 'Read the file again and copy the lines to be replaced exactly, without line numbers.',
-  });
-}
-
-function tooManyMatchesError(): AppError {
-  return new AppError('usage', `old_string was found more than ${MAX_PLACES} times`, {
-    hint: 'Add lines around it, or tell the user how to change all of them.',
-  });
 }
 
 /** Checked before any replacement is built: the text may be long and the places many. */
@@ -125,12 +125,6 @@ function checkSize(places: readonly number[], replacement: string): readonly num
 function tooLargeFileError(): AppError {
   return new AppError('usage', 'the file would be larger than 20 MB', {
     hint: 'Change fewer places at once, or tell the user how to change all of them.',
-  });
-}
-
-function ambiguousError(count: number): AppError {
-  return new AppError('usage', `old_string was found ${count} times`, {
-    hint: 'Add lines around it until there is one such place, or set allow_multiple to change them all.',
   });
 }
 
@@ -243,17 +237,16 @@ function trimMatch(text: string, { start, end, replacement }: Match): Match {
   return { start: start + head, end: end - tail, replacement: replacement.slice(head, replacement.length - tail) };
 }
 
-function findExact(text: string, wanted: string, replacement: string): readonly Match[] {
-  const places = checkSize(findAll(text, wanted), replacement);
-  return places.map((start) => ({ start, end: start + wanted.length, replacement }));
-}
-
 /** Offsets of a text; matches may overlap by `shared` characters. */
 function findAll(text: string, wanted: string, shared = 0): readonly number[] {
   const places: number[] = [];
   if (wanted === '') return places;
   for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length - shared)) {
-    if (places.length === MAX_PLACES) throw tooManyMatchesError();
+    if (places.length === MAX_PLACES) {
+      throw new AppError('usage', `old_string was found more than ${MAX_PLACES} times`, {
+        hint: 'Add lines around it, or tell the user how to change all of them.',
+      });
+    }
     places.push(at);
   }
   return places;

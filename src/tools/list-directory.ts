@@ -36,21 +36,29 @@ export const listDirectory = defineTool({
         const pace = createTreePace(signal);
         const entries = await readEntries(directory.at('.'), pace);
         const rules = readRulesWithin(readPlaceRules(workspace, place), '', directory.at('.'), entries);
-        if (rules === undefined) throw ignoreFileError();
+        if (rules === undefined) {
+          throw new AppError('usage', 'the ignore file in it cannot be read, or is too large', {
+            hint: 'What it excludes is unknown. Name the files you need.',
+          });
+        }
         const isShown = ({ name, kind }: Entry): boolean =>
           !rules.ignores(name, kind === 'directory' ? 'directory' : 'file') &&
           !ignored(name) &&
           // The name of a sensitive directory may be shown, since it does not reveal the content.
           !(kind === 'directory' ? isSecretName(name) : isSensitiveEntry(join(place.path, name)));
-        const shown = [...(await filterPaced(pace, entries, isShown))].sort(compareKind);
+        const shown = [...(await filterPaced(pace, entries, isShown))].sort(
+          (left, right) => Number(right.kind === 'directory') - Number(left.kind === 'directory'),
+        );
         const listed = shown.slice(0, MAX_ENTRIES).map((entry) => toEntryFields(entry, directory.at(entry.name)));
         const isLong = shown.length > MAX_ENTRIES;
         const all = isLong ? await workspace.keep(shown.map(markDirectory).join('\n')) : undefined;
+        const rest = all === undefined ? 'use glob with a pattern for the rest' : `read_file ${all} shows all names`;
+        const hidden = entries.length - shown.length;
         const stopped = pace.findStopReason();
         const notes = [
           ...(stopped === undefined ? [] : [`incomplete: stopped ${stopped}`]),
-          ...(isLong ? [`the first ${MAX_ENTRIES} of ${shown.length}; ${formatRest(all)}`] : []),
-          ...formatHidden(entries.length - shown.length),
+          ...(isLong ? [`the first ${MAX_ENTRIES} of ${shown.length}; ${rest}`] : []),
+          ...(hidden === 0 ? [] : [`${hidden} not listed: left out by ignore files, or likely to hold secrets`]),
         ];
         const note = notes.length === 0 ? {} : { note: notes.join('; ') };
         return succeed({ entries: listed, ...note }, shown.length === 1 ? '1 entry' : `${shown.length} entries`);
@@ -69,10 +77,6 @@ function compileIgnored(globs: readonly string[]): (name: string) => boolean {
   return (name) => compiled.some((glob) => glob.matches(name));
 }
 
-function compareKind(left: Entry, right: Entry): number {
-  return Number(right.kind === 'directory') - Number(left.kind === 'directory');
-}
-
 function markDirectory({ name, kind }: Pick<Entry, 'name' | 'kind'>): string {
   return kind === 'directory' ? `${name}/` : name;
 }
@@ -82,18 +86,4 @@ function toEntryFields({ name, kind }: Entry, address: string): JsonObject {
   if (kind !== 'file') return { name, kind: kind === 'link' ? 'symbolic link' : 'special file' };
   const bytes = readSize(address);
   return bytes === undefined ? { name } : { name, bytes };
-}
-
-function formatRest(kept: string | undefined): string {
-  return kept === undefined ? 'use glob with a pattern for the rest' : `read_file ${kept} shows all names`;
-}
-
-function formatHidden(count: number): readonly string[] {
-  return count === 0 ? [] : [`${count} not listed: left out by ignore files, or likely to hold secrets`];
-}
-
-function ignoreFileError(): AppError {
-  return new AppError('usage', 'the ignore file in it cannot be read, or is too large', {
-    hint: 'What it excludes is unknown. Name the files you need.',
-  });
 }

@@ -1,12 +1,12 @@
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { plural } from '../core/text/format.ts';
-import { compileGlob, type GlobPattern } from '../core/text/glob.ts';
+import { compileGlob } from '../core/text/glob.ts';
 import { findRequiredLiteral } from '../core/text/pattern-literal.ts';
 import type { ToolResult } from '../core/tool.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
 import { searchWithRipgrep, toAnywhereGlob, toSharedGlob } from './ripgrep-search.ts';
-import { type Finding, type Findings, type SearchRequest, searchFiles } from './search/engine.ts';
+import { type Findings, type SearchRequest, searchFiles } from './search/engine.ts';
 import { findRipgrep } from './search/ripgrep.ts';
 import { formatNotes, openTree, type Tree, toModelPath } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
@@ -144,17 +144,12 @@ function findLiteral(source: string, isCaseless: boolean): SearchRequest['litera
   return text === '' ? undefined : Buffer.from(text).map((byte) => byte | 0x20);
 }
 
-type Accepts = (path: string) => boolean;
-
-function createFilter(include: string | undefined, exclude: string | undefined): Accepts {
+function createFilter(include: string | undefined, exclude: string | undefined): (path: string) => boolean {
+  const options = { isCaseSensitive: false, hasBraces: true };
   const [included, excluded] = [include, exclude].map((text) =>
-    text === undefined ? undefined : compileAnywhere(text),
+    text === undefined ? undefined : compileGlob(toAnywhereGlob(text), options),
   );
   return (path) => included?.matches(path) !== false && excluded?.matches(path) !== true;
-}
-
-function compileAnywhere(text: string): GlobPattern {
-  return compileGlob(toAnywhereGlob(text), { isCaseSensitive: false, hasBraces: true });
 }
 
 interface ResultOptions {
@@ -167,7 +162,10 @@ async function toSearchResult(
   findings: Findings,
   options: ResultOptions,
 ): Promise<ToolResult> {
-  const found = findings.files.map((file) => ({ file: toModelPath(place, file.path), lines: formatLines(file) }));
+  const found = findings.files.map(({ path, lines }) => ({
+    file: toModelPath(place, path),
+    lines: lines.map(({ line, text, isMatch }) => `${line}${isMatch ? ':' : '-'} ${text}`),
+  }));
   const shown = options.isNamesOnly ? found : cutToLimit(found);
   const notes = [
     ...(findings.stopped === undefined ? [] : [`incomplete: stopped ${findings.stopped}; name a smaller directory`]),
@@ -185,7 +183,7 @@ async function toSearchResult(
   if (options.isNamesOnly) return succeed({ files: found.map(({ file }) => file), ...note }, files);
   const count = findings.files.reduce((sum, { lines }) => sum + lines.filter(({ isMatch }) => isMatch).length, 0);
   const summary = count === 0 ? 'no match' : `${count} ${count === 1 ? 'match' : 'matches'} in ${files}`;
-  return succeed({ matches: shown.map(({ file, lines }) => ({ file, lines })), ...note }, summary);
+  return succeed({ matches: shown.map((match) => ({ ...match })), ...note }, summary);
 }
 
 interface Match {
@@ -218,8 +216,4 @@ async function storeRemainingMatches(
 
 function countMatchedLines(matches: readonly Match[]): number {
   return matches.reduce((sum, { lines }) => sum + lines.length, 0);
-}
-
-function formatLines({ lines }: Finding): readonly string[] {
-  return lines.map(({ line, text, isMatch }) => `${line}${isMatch ? ':' : '-'} ${text}`);
 }

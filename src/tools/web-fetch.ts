@@ -88,16 +88,13 @@ function parseUrls({ prompt = '', url = '' }: { readonly prompt?: string; readon
   const found = `${url} ${prompt}`.matchAll(/\bhttps?:\/\/[^\s<>"`{}|\\^「」『』【】（）、。，]+/gi);
   const texts = Array.from(found, ([text]) => trimTrailing(text, ".,;:!?'")).map(trimBracket);
   const urls = [...new Set(texts)].filter((text) => URL.canParse(text)).map((text) => checkUrl(new URL(text)));
-  if (urls.length === 0) throw fetchUsageError('there is no URL', 'Name it in full: https://…');
-  if (urls.length > MAX_PAGES)
-    throw fetchUsageError(`there are ${urls.length} URLs`, `Fetch at most ${MAX_PAGES} at once.`);
+  if (urls.length === 0) throw new AppError('usage', 'there is no URL', { hint: 'Name it in full: https://…' });
+  if (urls.length > MAX_PAGES) {
+    throw new AppError('usage', `there are ${urls.length} URLs`, { hint: `Fetch at most ${MAX_PAGES} at once.` });
+  }
   return urls;
 }
 
 function trimBracket(text: string): string {
   return text.endsWith(')') && !text.includes('(') ? trimTrailing(text, ')') : text;
-}
-
-function fetchUsageError(what: string, hint: string): AppError {
-  return new AppError('usage', what, { hint });
 }

@@ -123,7 +123,8 @@ async function findOfficial(reference: string, app: App, notices: string[]): Pro
   // A session may have several files; the newest is used.
   const ids = new Set([found, ...others].map(({ session }) => session.id));
   if (isLatest || ids.size === 1) return found;
-  throw new AppError('usage', `"${sanitize(reference)}" could be ${ids.size} sessions: ${formatIds(ids)}`, LIST_HINT);
+  const some = [...ids].slice(0, 5).map(sanitize).join(', ');
+  throw new AppError('usage', `"${sanitize(reference)}" could be ${ids.size} sessions: ${some}`, LIST_HINT);
 }
 
 /** A project's folder is two levels above its session files. */
@@ -134,10 +135,6 @@ async function findDirectory(file: string, session: OfficialSession, app: App): 
   const findProject = await readOfficialProjects({ home, folders: await listEntries(root), cwd: app.cwd, read });
   const folder = dirname(dirname(file));
   return findProject(dirname(folder) === root ? basename(folder) : '', session.projectHash);
-}
-
-function formatIds(ids: ReadonlySet<string>): string {
-  return [...ids].slice(0, 5).map(sanitize).join(', ');
 }
 
 /** Newest first. Skips unreadable files with a notice. */

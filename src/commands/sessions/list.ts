@@ -58,7 +58,12 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   const isWhole = options.layout === 'whole-ids';
   const rows = shown.map(({ number, session }) => formatListRow(number, session, { app, isWhole }));
   const formatSessionTable = (room: ColumnWidths): string =>
-    rows.length === 0 ? '' : formatTable([toHeaderRow(room), ...rows.map((row) => toSessionCells(row, room))]);
+    rows.length === 0
+      ? ''
+      : formatTable([
+          HEADERS.filter((head) => room.hasSource || head !== 'FROM'),
+          ...rows.map((row) => toSessionCells(row, room)),
+        ]);
   await printPaged(
     {
       folds: true,
@@ -171,10 +176,6 @@ interface ColumnWidths {
   readonly name: number;
   readonly directory: number;
   readonly hasSource: boolean;
-}
-
-function toHeaderRow({ hasSource }: ColumnWidths): readonly string[] {
-  return HEADERS.filter((head) => hasSource || head !== 'FROM');
 }
 
 function formatListRow(

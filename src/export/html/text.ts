@@ -31,12 +31,9 @@ export function escapeAttribute(text: string): string {
 function escapeWith(text: string, unseen: (name: string) => string): string {
   return text.replace(SPECIAL, (found) => {
     if (found.startsWith('\u{1f3f4}')) return found;
-    return ENTITIES[found] ?? unseen(`U+${formatCodePoint(found)}`);
+    const code = (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    return ENTITIES[found] ?? unseen(`U+${code}`);
   });
-}
-
-function formatCodePoint(char: string): string {
-  return (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
 }
 
 /** Longer code is not highlighted, for speed. */

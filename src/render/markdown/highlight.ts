@@ -38,7 +38,9 @@ export function createHighlighter(language: string, theme: Theme): Highlighter {
   if (read === undefined) return (lines) => lines;
   const paint: Highlighter = (lines) => {
     const runs = read(lines);
-    return lines.map((line, index) => paintRuns(runs[index] ?? [{ text: line, scopes: [] }], theme));
+    return lines.map(
+      (line, index) => runs[index]?.map(({ text, scopes }) => findPaint(scopes, theme)(text)).join('') ?? line,
+    );
   };
   const isDiff = language === 'diff' || language === 'patch';
   return isDiff ? (lines) => paintDiff(lines, theme, (line) => paint([line])[0] ?? line) : paint;
@@ -84,10 +86,6 @@ function shortenContext(lines: readonly string[]): readonly string[] {
     return room < 0;
   });
   return [first, ...rest.slice(start + 1)];
-}
-
-function paintRuns(runs: readonly Run[], theme: Theme): string {
-  return runs.map(({ text, scopes }) => findPaint(scopes, theme)(text)).join('');
 }
 
 function findPaint(scopes: readonly string[], theme: Theme): Paint {

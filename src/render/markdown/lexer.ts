@@ -25,15 +25,13 @@ export function estimateCost(text: string): number {
 
 /** Whether splitting the text into blocks takes too long: a quote or an item is read again for everything around it. */
 function isCostly(text: string): boolean {
-  if (text.length > MAX_BLOCK_LENGTH || text.length + (WIDE - 1) * countWide(text) > MAX_BLOCK_LENGTH) return true;
+  if (text.length > MAX_BLOCK_LENGTH) return true;
+  const wide = text.length - text.replace(/[^\0-\x7f]+/g, '').length;
+  if (text.length + (WIDE - 1) * wide > MAX_BLOCK_LENGTH) return true;
   const lines = text.split('\n');
   const deepest = lines.reduce((most, line) => Math.max(most, measureDepth(line)), 1);
   const cells = lines.reduce((most, line) => Math.max(most, countMatches(line, /\|/g)), 0);
   return lines.length > MAX_LINES || lines.length * cells > MAX_CELLS || text.length * deepest > MAX_COST;
-}
-
-function countWide(text: string): number {
-  return text.length - text.replace(/[^\0-\x7f]+/g, '').length;
 }
 
 function measureDepth(line: string): number {

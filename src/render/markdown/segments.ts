@@ -379,12 +379,13 @@ function addToItem(cut: SegmenterState, line: string): void {
 }
 
 function addToParagraph(cut: SegmenterState, line: string): void {
+  const isComplete = cut.balance.isClosed() || cut.open.length >= MAX_OPEN_LINES;
   const isTable = cut.open.length === 1 && isDelimiterRow(line, cut.open[0] ?? '');
   if (isTable || isUnderline(line)) {
     cut.open.push(line);
     if (isTable) cut.kind = 'table';
     else closeBlock(cut);
-  } else if (interruptsParagraph(line) || (isParagraphComplete(cut) && canStandAlone(line))) {
+  } else if (interruptsParagraph(line) || (isComplete && canStandAlone(line))) {
     beginBlock(cut, line);
   } else {
     cut.open.push(line);
@@ -394,10 +395,6 @@ function addToParagraph(cut: SegmenterState, line: string): void {
 
 function interruptsParagraph(line: string): boolean {
   return isRule(line) || /^ {0,3}>/.test(line) || findListMarker(line)?.canInterrupt === true;
-}
-
-function isParagraphComplete({ balance, open }: SegmenterState): boolean {
-  return balance.isClosed() || open.length >= MAX_OPEN_LINES;
 }
 
 /** A number that starts no list, and an indented line, have their meaning only inside their paragraph. */

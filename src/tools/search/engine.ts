@@ -82,7 +82,12 @@ function createPool(request: SearchRequest, signal: AbortSignal) {
     isLate ||= performance.now() > endsAt;
     if (isLate) waker.wakeUp();
     const stuck = findStuckFile(threads, inFlight);
-    if (stuck !== undefined) waker.fail(slowPatternError(stuck));
+    if (stuck === undefined) return;
+    waker.fail(
+      new AppError('usage', `the pattern takes too long on ${stuck}`, {
+        hint: 'Use a simpler pattern, without repetitions inside repetitions.',
+      }),
+    );
   });
   const onResult = (result: TaskResult): void => {
     const task = inFlight.get(result.id);
@@ -212,12 +217,6 @@ function findStuckFile(
     }
   }
   return undefined;
-}
-
-function slowPatternError(path: string): AppError {
-  return new AppError('usage', `the pattern takes too long on ${path}`, {
-    hint: 'Use a simpler pattern, without repetitions inside repetitions.',
-  });
 }
 
 /** Orders the results, whichever thread was first. The limit counts only results without a gap before them. */

@@ -42,7 +42,11 @@ export function journalFiles(directory: string, clock: Clock) {
     readLines: (): Promise<readonly string[]> =>
       withJournalError(index, async () => {
         const kind = readPathStatus(index)?.kind ?? 'file';
-        if (kind !== 'file') throw irregularError(index);
+        if (kind !== 'file') {
+          throw new AppError('config', `cannot use the undo journal ${index}: it is not a regular file`, {
+            hint: 'Move it away; the changes recorded in it cannot be undone.',
+          });
+        }
         return ((await readTextFile(index)) ?? '').split('\n').filter((line) => line !== '');
       }),
     put: (bytes: Uint8Array): Promise<string> => withJournalError(blobPath, () => blobs.put(bytes)),
@@ -60,12 +64,6 @@ export function journalFiles(directory: string, clock: Clock) {
     },
     drop: (print: string): Promise<void> => blobs.remove(print),
   };
-}
-
-function irregularError(path: string): AppError {
-  return new AppError('config', `cannot use the undo journal ${path}: it is not a regular file`, {
-    hint: 'Move it away; the changes recorded in it cannot be undone.',
-  });
 }
 
 async function withJournalError<T>(path: string, work: () => Promise<T>): Promise<T> {

@@ -139,7 +139,9 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
       // Older tool output, which a compaction has stored, may be from a web page or an MCP server.
       const isUntrusted = untrusted.has(path) || stored.has(path);
       const isStored = stored.has(path) || outputs.has(path);
-      const place = isStored ? { ...storedPlace(path), isUntrusted } : await fence.place(path, 'read');
+      // The path of a stored text is one we made ourselves, so there is nothing to check.
+      const stays = { path, name: path, missing: 0, isSensitive: false, isUntrusted };
+      const place = isStored ? stays : await fence.place(path, 'read');
       if (!place.isSensitive) return { place, file: await openPlace(state, place) };
       const identity = permitted.get(place.path);
       permitted.delete(place.path);
@@ -171,11 +173,6 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
 }
 
 const NO_OUTPUTS: Outputs = { save: async () => undefined, has: () => false };
-
-/** The path is one we made ourselves, so there is nothing to check. */
-function storedPlace(path: string): Place {
-  return { path, name: path, missing: 0, isSensitive: false };
-}
 
 interface WorkspaceState {
   readonly fence: Fence;
@@ -209,7 +206,8 @@ async function openPlace({ handleMode }: WorkspaceState, place: Place): Promise<
     const directory = await openDirectoryHandle(dirname(place.path), handleMode);
     try {
       const file = await openRegularFile(directory, basename(place.path));
-      if (file === undefined) throw absentError();
+      if (file === undefined)
+        throw new AppError('usage', 'there is no such file', { hint: 'Look with list_directory or glob.' });
       return file;
     } finally {
       await directory.close();
@@ -250,9 +248,7 @@ async function readCurrent(state: WorkspaceState, path: string, extent: Extent):
   if (seen === undefined) throw unreadError(place, 'it exists and was not read in this run');
   if (seen.print !== fingerprint(old.bytes)) throw unreadError(place, 'it was changed since it was read');
   if (extent === 'whole' && !seen.isWhole) throw partlyReadError(place);
-  if ((old.mode & 0o6000) !== 0) {
-    throw privilegedError(place);
-  }
+  if ((old.mode & 0o6000) !== 0) throw privilegedError(place);
   return { place, old };
 }
 
@@ -323,10 +319,6 @@ function sensitiveError({ name }: Place): AppError {
   return new AppError('usage', `${name} may hold secrets and was not read`, {
     hint: 'Only the user can allow that. Continue without it, or ask the user for what you need to know.',
   });
-}
-
-function absentError(): AppError {
-  return new AppError('usage', 'there is no such file', { hint: 'Look with list_directory or glob.' });
 }
 
 function unreadError({ name }: Place, why: string): AppError {
