@@ -127,16 +127,8 @@ function* slicePreview(preview: Preview): Generator<Slice | undefined> {
     return;
   }
   for (const line of lines) {
-    if (line === undefined) {
-      yield undefined;
-      continue;
-    }
-    const style = isDiff ? pickStyle(line) : 'plain';
-    let isFirst = true;
-    for (const part of splitParts(line)) {
-      yield { text: isDiff ? showDiffPart(part, isFirst) : sanitize(markBlanks(part)), style, isFirst };
-      isFirst = false;
-    }
+    if (line === undefined) yield undefined;
+    else yield* sliceLine(line, { isDiff });
   }
 }
 
@@ -154,7 +146,7 @@ function* sliceWithWords(lines: readonly string[]): Generator<Slice> {
     for (const [index, line] of lines.slice(at, at + count).entries()) {
       const pair = index < removed ? index + removed : index - removed;
       const hasPair = index < removed ? index < added : pair < removed;
-      yield* sliceLine(line, hasPair ? lines[at + pair] : undefined);
+      yield* sliceLine(line, { isDiff: true, other: hasPair ? lines[at + pair] : undefined });
     }
     at += count;
   }
@@ -166,11 +158,15 @@ function countWith(lines: readonly string[], start: number, mark: string): numbe
   return end - start;
 }
 
-function* sliceLine(line: string, other: string | undefined): Generator<Slice> {
-  const style = pickStyle(line);
+/** `other` is the line of a diff that this one replaces, or that replaces it. */
+function* sliceLine(
+  line: string,
+  { isDiff, other }: { readonly isDiff: boolean; readonly other?: string },
+): Generator<Slice> {
+  const style = isDiff ? pickStyle(line) : 'plain';
   let isFirst = true;
   for (const part of splitParts(line)) {
-    const text = showDiffPart(part, isFirst);
+    const text = isDiff ? showDiffPart(part, isFirst) : sanitize(markBlanks(part));
     const isWhole = part.length === line.length && other !== undefined && other.length <= SLICE;
     const words = isWhole ? findChangedWords(text.slice(1), showDiffPart(other, true).slice(1)) : undefined;
     yield { text, style, isFirst, words: words && [{ text: text.slice(0, 1), isChanged: false }, ...words] };

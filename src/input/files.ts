@@ -96,12 +96,30 @@ async function addValue(value: string, context: WalkContext): Promise<void> {
   return await addGlob(value, context);
 }
 
-async function addNamedFile(value: string, found: FoundPath, context: FileContext): Promise<void> {
-  if (!context.attachments.isNew(found.path)) return;
-  const { item, bytes } = await loadFile(found.path, value, context);
-  if (!isAttachment(item)) throw unsendableError(value, item);
-  context.attachments.add(item);
-  if (bytes !== undefined) context.onAttached?.(found.path, bytes);
+/** Attaches a file that the user named, once. Throws AppError `usage` if it cannot be sent. */
+export async function addNamedFile(
+  value: string,
+  { path }: FoundPath,
+  context: FileContext,
+  options?: LoadOptions,
+): Promise<void> {
+  const attached = await attachFile(path, value, context, options);
+  if (attached !== undefined && !isAttachment(attached.item)) throw unsendableError(value, attached.item);
+}
+
+/** Attaches a file if it can be sent; undefined if it was attached before. Throws AppError `usage` if it cannot be read. */
+export async function attachFile(
+  path: string,
+  name: string,
+  context: FileContext,
+  options?: LoadOptions,
+): Promise<LoadedFile | undefined> {
+  if (!context.attachments.isNew(path)) return undefined;
+  const loaded = await loadFile(path, name, context, options);
+  if (!isAttachment(loaded.item)) return loaded;
+  context.attachments.add(loaded.item);
+  if (loaded.bytes !== undefined) context.onAttached?.(path, loaded.bytes);
+  return loaded;
 }
 
 interface LoadOptions {
@@ -266,16 +284,11 @@ async function addWalked(walked: WalkResult, target: WalkTarget): Promise<readon
   const office: string[] = [];
   for (const below of walked.files) {
     context.signal.throwIfAborted();
-    const path = join(root, below);
-    if (!context.attachments.isNew(path)) continue;
-    const { item, bytes } = await loadFile(path, toDisplayName(below), context, { links: 'never' });
-    if (!isAttachment(item)) {
-      (item.reason === 'office' ? office : notText).push(below);
-      continue;
-    }
-    context.attachments.add(item);
-    if (bytes !== undefined) context.onAttached?.(path, bytes);
-    added.push(item);
+    const attached = await attachFile(join(root, below), toDisplayName(below), context, { links: 'never' });
+    if (attached === undefined) continue;
+    const { item } = attached;
+    if (isAttachment(item)) added.push(item);
+    else (item.reason === 'office' ? office : notText).push(below);
   }
   reportSkipped('neither text nor media that can be sent', notText.map(toDisplayName), context.notify);
   const { model, reader } = context.attachments.support.officeGap ?? {};

@@ -6,7 +6,7 @@ import { describeMedia } from '../core/text/picture.ts';
 import { type FoundPath, inspectPath } from '../platform/files/read.ts';
 import { readRulesAboveNamed, readRulesWithin, unreadableRulesError } from '../tools/search/ignore.ts';
 import { describeUnsendable, isAttachment, toAttachment, toPlainName } from './attachment.ts';
-import { addDirectory, createWalkContext, type FileContext, loadFile, type WalkContext } from './files.ts';
+import { addDirectory, attachFile, createWalkContext, type FileContext, type WalkContext } from './files.ts';
 import { createFindElsewhere, describeMissingPath, type FindElsewhere } from './missing-path.ts';
 import type { ReadResource, Resource } from './prompt-input.ts';
 
@@ -152,14 +152,13 @@ async function attachMention(mention: Mention, context: WalkContext): Promise<vo
     context.notify(`+ ${name} (${count}, ${formatSize(bytes)})`);
     return;
   }
-  if (!context.attachments.isNew(path)) return;
-  const { item: loaded, bytes } = await loadFile(path, name, context, { links: 'never' });
+  const attached = await attachFile(path, name, context, { links: 'never' });
+  if (attached === undefined) return;
+  const { item: loaded, bytes } = attached;
   if (!isAttachment(loaded)) {
     context.notify(`not attached: @${name} ${describeUnsendable(loaded)}`);
     return;
   }
-  context.attachments.add(loaded);
-  if (bytes !== undefined) context.onAttached?.(path, bytes);
   const type = bytes === undefined || !('data' in loaded) ? '' : `${describeMedia(loaded.mimeType, bytes)}, `;
   context.notify(`+ ${loaded.name} (${type}${formatSize(loaded.bytes)})`);
 }

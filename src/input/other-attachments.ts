@@ -3,7 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { FileSupport } from '../core/files.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { guessMediaType, isAttachment, toAttachment, unsendableError } from './attachment.ts';
-import { type FileContext, loadFile, missingFileError } from './files.ts';
+import { addNamedFile, type FileContext, missingFileError } from './files.ts';
 import { findNamedFile } from './named-file.ts';
 import type { OtherAttachments } from './prompt-input.ts';
 
@@ -54,11 +54,7 @@ async function addFile(
   if (found.kind === 'directory') {
     throw new AppError('usage', `-a takes files, and ${value} is a directory`, { hint: `Send its files: -f ${value}` });
   }
-  if (!context.attachments.isNew(found.path)) return;
-  const { item, bytes } = await loadFile(found.path, value, context, { toType });
-  if (!isAttachment(item)) throw unsendableError(value, item);
-  context.attachments.add(item);
-  if (bytes !== undefined) context.onAttached?.(found.path, bytes);
+  return addNamedFile(value, found, context, { toType });
 }
 
 /** Text types that the API distinguishes. https://ai.google.dev/gemini-api/docs/document-processing */
