@@ -3,13 +3,13 @@ import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { ToolResult } from '../core/tool.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
-import { fileFields, geminiErrorFields, omitEmpty } from './json-parts.ts';
+import { fileFields, geminiErrorFields, omitEmpty, writeDocument } from './json-parts.ts';
 import { encodeDocument, encodeJson, encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 
 /** `-o json` with the official CLI's field names; unlike there, errors are on stdout too. */
 export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
-  let response = '';
+  const response: string[] = [];
   const stats = createGeminiStats(options.clock);
   const files: JsonObject[] = [];
   const warnings: string[] = [];
@@ -28,33 +28,34 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         files.push(...fileFields(event));
         return;
       case 'text':
-        response += event.delta;
+        response.push(event.delta);
         return;
       case 'notice':
         warnings.push(event.message);
         return;
       case 'end':
-        return out.write(
-          encodeDocument({
+        return writeDocument(
+          out,
+          {
             session_id: event.sessionId,
-            response,
+            response: '',
             extracted: event.extracted,
             sources: event.sources,
             files: omitEmpty(files),
             stats: stats.ofRun(event.model, event.usage),
             warnings: omitEmpty([...warnings, ...(event.notices ?? [])]),
-          }),
+          },
+          'response',
+          response,
         );
-      case 'failure':
-        if (event.error.fault === 'pipe') return;
-        return out.write(
-          encodeDocument({
-            session_id: event.sessionId,
-            response: response + (event.error.answer ?? '') || undefined,
-            error: geminiErrorFields(event.error),
-            warnings: omitEmpty(warnings),
-          }),
-        );
+      case 'failure': {
+        const { error, sessionId } = event;
+        if (error.fault === 'pipe') return;
+        if (error.answer) response.push(error.answer);
+        const rest = { error: geminiErrorFields(error), warnings: omitEmpty(warnings) };
+        if (response.every((text) => text === '')) return out.write(encodeDocument({ session_id: sessionId, ...rest }));
+        return writeDocument(out, { session_id: sessionId, response: '', ...rest }, 'response', response);
+      }
       default:
         return assertNever(event);
     }

@@ -1,19 +1,47 @@
 import type { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
+import type { Out } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
+import { encodeDocument, encodeJson } from './json-text.ts';
+
+const PIECE_LENGTH = 65_536;
+
+/**
+ * Writes one object and a newline. The answer is the value of its first `key`, which must be an empty text there; it is never
+ * one text in memory, since it may be 256 MB. Awaits the writer about every 64 KB.
+ */
+export async function writeDocument(
+  out: Out,
+  document: JsonObject,
+  key: 'response' | 'partialResponse',
+  answer: readonly string[],
+): Promise<void> {
+  const encoded = encodeDocument(document);
+  // Not in the text of another field, where its quotes would be escaped.
+  const opening = `"${key}": "`;
+  const start = encoded.indexOf(opening) + opening.length;
+  let pending = encoded.slice(0, start);
+  for (const text of answer) {
+    pending += encodeJson(text).slice(1, -1);
+    if (pending.length < PIECE_LENGTH) continue;
+    await out.write(pending);
+    pending = '';
+  }
+  await out.write(pending + encoded.slice(start));
+}
 
 export function omitEmpty<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-export function errorFields(error: AppError, partial = ''): JsonObject {
+export function errorFields(error: AppError, partial?: string): JsonObject {
   return {
     code: error.exitCode,
     type: error.type,
     message: error.message,
     suggestion: error.hint,
     output: findVerifyOutput(error),
-    partialResponse: partial || error.answer || undefined,
+    partialResponse: partial ?? (error.answer || undefined),
   };
 }
 

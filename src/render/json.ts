@@ -1,13 +1,13 @@
 import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import { errorFields, fileFields, omitEmpty, resultFields, verifyFields } from './json-parts.ts';
+import { errorFields, fileFields, omitEmpty, resultFields, verifyFields, writeDocument } from './json-parts.ts';
 import { encodeDocument } from './json-text.ts';
 import type { Renderer } from './renderer.ts';
 
 /** `-o json`: one object on stdout when the run has ended or failed; nothing on stderr. */
 export function jsonRenderer({ out }: Io): Renderer {
-  let response = '';
+  const response: string[] = [];
   const calls: JsonObject[] = [];
   const verify: JsonObject[] = [];
   const steps: JsonObject[] = [];
@@ -26,7 +26,7 @@ export function jsonRenderer({ out }: Io): Renderer {
       case 'thought':
         return;
       case 'text':
-        response += event.delta;
+        response.push(event.delta);
         return;
       case 'call':
         calls.push({ id: event.id, name: event.name, args: event.args });
@@ -50,16 +50,18 @@ export function jsonRenderer({ out }: Io): Renderer {
         return;
       case 'end': {
         const { model, extracted, sources, usage, cost, finishReason, sessionId, serviceTier, notices = [] } = event;
-        const answer = { model, response, extracted, sources, usage, cost, finishReason, sessionId };
-        return out.write(
-          encodeDocument({ ...answer, ...happened(), serviceTier, warnings: omitEmpty([...warnings, ...notices]) }),
-        );
+        const answer = { model, response: '', extracted, sources, usage, cost, finishReason, sessionId };
+        const rest = { ...happened(), serviceTier, warnings: omitEmpty([...warnings, ...notices]) };
+        return writeDocument(out, { ...answer, ...rest }, 'response', response);
       }
       case 'failure': {
         const { error, sessionId } = event;
         if (error.fault === 'pipe') return;
-        const fields = { ...errorFields(error, response), sessionId, ...happened(), warnings: omitEmpty(warnings) };
-        return out.write(encodeDocument({ error: fields }));
+        const hasText = response.some((text) => text !== '');
+        const fields = errorFields(error, hasText ? '' : undefined);
+        const document = { error: { ...fields, sessionId, ...happened(), warnings: omitEmpty(warnings) } };
+        if (!hasText) return out.write(encodeDocument(document));
+        return writeDocument(out, document, 'partialResponse', response);
       }
       default:
         return assertNever(event);

@@ -71,7 +71,7 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         const { error, sessionId } = event;
         if (error.fault === 'pipe') return;
         if (partial === undefined) warnings.push('partialResponse left out: join the content events');
-        const fields = { ...errorFields(error, partial), sessionId, warnings: omitEmpty(warnings) };
+        const fields = { ...errorFields(error, partial || undefined), sessionId, warnings: omitEmpty(warnings) };
         return line({ type: 'error', error: fields });
       }
       default:

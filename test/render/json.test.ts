@@ -124,6 +124,14 @@ describe('json', () => {
     }
   });
 
+  test('a long answer is written in pieces of about 64 KB', async () => {
+    const delta = 'x'.repeat(4096);
+    const { out, writes } = await renderAll('json', [begin, ...texts(...Array(100).fill(delta)), end]);
+    expect(JSON.parse(out).response).toBe(delta.repeat(100));
+    expect(Math.max(...writes.map((write) => write.length))).toBeLessThan(140_000);
+    expect(writes.length).toBeLessThan(10);
+  });
+
   test('any answer is byte for byte what JSON.stringify would print, but for escaped controls', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.string({ unit: 'binary' })), async (deltas) => {
