@@ -106,6 +106,7 @@ test('a one-shot loads only what it needs', async (t) => {
   expect(sources).toMatchInlineSnapshot(`
     [
       "src/agent/agent.ts",
+      "src/agent/conversation.ts",
       "src/agent/turn.ts",
       "src/api/attempt.ts",
       "src/api/backend.ts",

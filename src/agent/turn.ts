@@ -1,13 +1,13 @@
 import type { Content, StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import type { Compaction, History } from '../core/history.ts';
+import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Reply, ReplyEvent } from '../core/model.ts';
 import type { Tool } from '../core/tool.ts';
-import { addUsage, MEDIA_TOKENS, NO_USAGE, type Usage } from '../core/usage.ts';
+import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
-import type { CountedRequest, MakeRoom, Room } from './compaction.ts';
+import { type PreparedTurn, trackConversation } from './conversation.ts';
 
 export const REDACTED_NOTICE = "gmn's own credentials were in it; ‹redacted› is sent instead";
 
@@ -46,13 +46,6 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   throw new AppError('limit', `stopped after ${agent.maxTurns} model ${agent.maxTurns === 1 ? 'turn' : 'turns'}`, {
     hint: 'Raise --max-turns, or ask for less at once.',
   });
-}
-
-interface PreparedTurn {
-  /** The conversation before the turn: it may be from a time when a value in it was not yet a credential. */
-  readonly earlier: readonly StoredContent[];
-  readonly compacted: readonly Compaction[];
-  readonly config: Omit<Agent['request'], 'model'>;
 }
 
 function takeConfig({ request: { model: _, ...config }, tools }: Agent): Pick<PreparedTurn, 'config'> {
@@ -164,93 +157,6 @@ function isRepairable(thrown: unknown, before: readonly AppError<'api'>[]): thro
   const { objection } = thrown.details;
   if (before.some(({ details }) => details.objection === objection)) return false;
   return objection === 'signature' || objection === 'length';
-}
-
-interface Conversation {
-  listSent(): Promise<readonly StoredContent[]>;
-  /** Makes room for the next request if it needs some, or because it was refused. */
-  makeRoom(refusal?: AppError<'api'>): AsyncGenerator<TurnEvent, Room>;
-  /** Notes what the server counted for `sent`. */
-  noteCount(reply: Reply, sent: readonly StoredContent[]): void;
-}
-
-const NO_ROOM_MADE: Room = { made: [], usage: NO_USAGE };
-
-/** The conversation as it is sent. The code that makes room is loaded only for a long one. */
-function trackConversation(agent: Agent, turn: Turn, { earlier, compacted, config }: PreparedTurn): Conversation {
-  const { history, tokensBefore } = turn;
-  let counted: CountedRequest | undefined;
-  let makeRoom: MakeRoom | undefined;
-  const mayExceed = createLengthCheck(agent, config);
-  const listAll = (): readonly StoredContent[] => [...earlier, ...history.contents.slice(earlier.length)];
-  const listCompactions = (): readonly Compaction[] => [
-    ...compacted,
-    ...(history.compactions ?? []).slice(compacted.length),
-  ];
-  const listSent = async (): Promise<readonly StoredContent[]> => {
-    const compactions = listCompactions();
-    if (compactions.length === 0) return listAll();
-    agent.outputs?.allow(compactions.flatMap(({ outputs }) => outputs.flatMap(({ path }) => path ?? [])));
-    return (await import('./compacted.ts')).applyCompactions(listAll(), compactions);
-  };
-  return {
-    listSent,
-    async *makeRoom(refusal) {
-      if (agent.compaction === undefined) return NO_ROOM_MADE;
-      const sent = await listSent();
-      if (counted === undefined && tokensBefore !== undefined) {
-        counted = { tokens: tokensBefore, sent: sent.slice(0, -1) };
-      }
-      const isNeeded = makeRoom !== undefined || refusal !== undefined;
-      if (!isNeeded && !mayExceed(sent, counted)) return NO_ROOM_MADE;
-      makeRoom ??= (await import('./compaction.ts')).createMakeRoom(agent, turn, config);
-      return yield* makeRoom({ contents: listAll(), compactions: listCompactions(), counted, refusal });
-    },
-    noteCount({ promptTokens, usage }, sent) {
-      const tokens = promptTokens ?? usage.promptTokenCount;
-      if (tokens !== undefined) counted = { tokens, sent };
-    },
-  };
-}
-
-/** How many tokens a character may be. */
-const TOKENS_PER_CHARACTER = { least: 0.25, most: 1.5 } as const;
-
-type MayExceed = (sent: readonly StoredContent[], counted: CountedRequest | undefined) => boolean;
-
-/** Contents never change, so each is measured once. */
-const lengths = new WeakMap<StoredContent, number>();
-
-function measureLength(content: StoredContent): number {
-  const length = lengths.get(content) ?? countContentCharacters(content);
-  lengths.set(content, length);
-  return length;
-}
-
-/** Whether a request may be too long; a rough and cheap estimate, which is rather too high. */
-function createLengthCheck({ compaction }: Agent, config: object): MayExceed {
-  const { windowTokens = Number.POSITIVE_INFINITY, threshold = 1 } = compaction ?? {};
-  return (sent, counted) => {
-    const fresh = sent.slice(counted?.sent.length ?? 0).reduce((sum, content) => sum + measureLength(content), 0);
-    const all = sent.reduce((sum, content) => sum + measureLength(content), 0);
-    const before = counted?.tokens ?? JSON.stringify(config).length * TOKENS_PER_CHARACTER.most;
-    const most = Math.max(before, all * TOKENS_PER_CHARACTER.least) + fresh * TOKENS_PER_CHARACTER.most;
-    return most > windowTokens * threshold;
-  };
-}
-
-function countContentCharacters({ parts }: StoredContent): number {
-  return parts.reduce((sum, part) => sum + ('inlineData' in part ? MEDIA_TOKENS : countValue(part)), 0);
-}
-
-/** Quotes and the like beside a value. */
-const PUNCTUATION = 4;
-
-/** About the length of the value's JSON, without writing it: it may be megabytes. */
-function countValue(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return PUNCTUATION;
-  return Object.entries(value).reduce((sum, [key, item]) => sum + key.length + countValue(item) + PUNCTUATION, 0);
 }
 
 const UNSIGNED_NOTICE: TurnEvent = {
