@@ -41,28 +41,21 @@ export function toContents(kept: readonly StoredContent[], options: ContentsOpti
   return addSignatures(turns);
 }
 
-interface ModelTurn {
-  readonly role: 'model';
+interface Turn<Role = 'user' | 'model'> {
+  readonly role: Role;
   readonly parts: Part[];
 }
-
-interface UserTurn {
-  readonly role: 'user';
-  readonly parts: Part[];
-}
-
-type Turn = ModelTurn | UserTurn;
 
 interface Response {
   readonly part: ResponsePart;
   readonly media: Part[];
 }
 
-interface UserPiece extends UserTurn {
+interface UserPiece extends Turn<'user'> {
   readonly answers: Response[];
 }
 
-type Piece = ModelTurn | UserPiece;
+type Piece = Turn<'model'> | UserPiece;
 
 function toPieces(kept: readonly StoredContent[], { origin, distrusted }: ContentsOptions): readonly Piece[] {
   return kept.map((content, index) => {
@@ -125,14 +118,14 @@ function joinPieces(list: readonly Piece[]): readonly Piece[] {
 /**
  * The user content after `previous`: a response to each of its calls, then the user's own parts. Empty if there are none.
  */
-function addResponses(previous: Turn | undefined, { answers, parts }: UserPiece): readonly UserTurn[] {
+function addResponses(previous: Turn | undefined, { answers, parts }: UserPiece): readonly Turn[] {
   const given = previous?.role === 'model' ? pairResponses(previous, answers) : [];
   const all = [...given, ...parts];
   return all.length === 0 ? [] : [{ role: 'user', parts: all }];
 }
 
 /** One response for each call of `previous`, in order, with its name and id; drops responses without a call. */
-function pairResponses(previous: ModelTurn, answers: readonly Response[]): readonly Part[] {
+function pairResponses(previous: Turn, answers: readonly Response[]): readonly Part[] {
   const open = [...answers];
   const ids = new Set(previous.parts.map((part) => (isCall(part) ? part.functionCall.id : undefined)));
   return previous.parts.flatMap((part, index) => {

@@ -57,6 +57,10 @@ export interface PrintOptions {
   readonly quiet?: boolean;
 }
 
+export interface WordOptions extends PrintOptions {
+  readonly args: readonly string[];
+}
+
 /**
  * Aligns cells in columns, two spaces apart; the last column is not padded. Ends in a newline unless there are no
  * rows.

@@ -106,30 +106,21 @@ export function unsendableError(name: string, item: Unsendable): AppError {
 
 export const NO_FILE_SUPPORT: FileSupport = { hasUploads: false, hasBuckets: false, hint: '' };
 
-export interface Attachments {
-  readonly items: readonly (Attachment | UploadedAttachment)[];
-  readonly support: FileSupport;
-  /** True only the first time: a file is sent once, however often it is named. */
-  isNew(realPath: string): boolean;
-  /**
-   * At the end, or before the item at `index`. What does not fit into a request is uploaded, the largest first; throws AppError
-   * `usage` if that is not possible.
-   */
-  add(item: Attachment | UploadedAttachment, index?: number): void;
-  makeRoomFor(text: string): void;
-}
+export type Attachments = ReturnType<typeof createAttachments>;
 
-export function createAttachments(support: FileSupport): Attachments {
-  const items: (Attachment | UploadedAttachment)[] = [];
-  const sizes = new Map<Attachment | UploadedAttachment, number>();
+type AnyAttachment = Attachment | UploadedAttachment;
+
+export function createAttachments(support: FileSupport) {
+  const items: AnyAttachment[] = [];
+  const sizes = new Map<AnyAttachment, number>();
   const seen = new Set<string>();
   let total = 0;
-  const findLargest = (isWanted: (item: Attachment | UploadedAttachment) => boolean) => {
-    let found: { readonly item: Attachment | UploadedAttachment; readonly size: number } | undefined;
+  const findLargest = (isWanted: (item: AnyAttachment) => boolean) => {
+    let found: { readonly item: AnyAttachment; readonly size: number } | undefined;
     for (const [item, size] of sizes) if (size > (found?.size ?? 0) && isWanted(item)) found = { item, size };
     return found?.item;
   };
-  const put = (item: Attachment | UploadedAttachment, index: number, replaced: number): void => {
+  const put = (item: AnyAttachment, index: number, replaced: number): void => {
     for (const old of items.splice(index, replaced, item)) {
       total -= sizes.get(old) ?? 0;
       sizes.delete(old);
@@ -151,22 +142,27 @@ export function createAttachments(support: FileSupport): Attachments {
     }
   };
   return {
-    items,
+    items: items as readonly AnyAttachment[],
     support,
-    isNew: (realPath) => {
+    /** True only the first time: a file is sent once, however often it is named. */
+    isNew(realPath: string): boolean {
       if (seen.has(realPath)) return false;
       seen.add(realPath);
       return true;
     },
-    add: (item, index = items.length) => {
+    /**
+     * At the end, or before the item at `index`. What does not fit into a request is uploaded, the largest first; throws AppError
+     * `usage` if that is not possible.
+     */
+    add(item: AnyAttachment, index = items.length): void {
       put(item, index, 0);
       makeRoom(0);
     },
-    makeRoomFor: (text) => makeRoom(Buffer.byteLength(text)),
+    makeRoomFor: (text: string): void => makeRoom(Buffer.byteLength(text)),
   };
 }
 
-function measure(item: Attachment | UploadedAttachment): number {
+function measure(item: AnyAttachment): number {
   if ('text' in item) return Buffer.byteLength(item.text);
   return 'data' in item ? item.data.length : 0;
 }

@@ -9,16 +9,14 @@ import { resolveWorkspace } from './named-file.ts';
 /** The user waits for completion, so no more entries are visited. */
 const MAX_ENTRIES = 30_000;
 
-interface PathQuery {
-  readonly cwd: string;
-  readonly most: number;
-}
-
 /**
  * Paths below the working directory that match what was typed, the best first; directories end with a slash. Ignored
  * files and possible secrets are omitted. A path with a space is quoted as in a mention.
  */
-export type PathSearch = (typed: string, query: PathQuery) => Promise<readonly string[]>;
+export type PathSearch = (
+  typed: string,
+  query: { readonly cwd: string; readonly most: number },
+) => Promise<readonly string[]>;
 
 /** Walks the tree once for a word, and filters what it found as more letters are typed. */
 export function createPathSearch(maxEntries = MAX_ENTRIES): PathSearch {

@@ -76,7 +76,7 @@ async function readLarge(file: OpenedFile, wanted: WantedLines, signal: AbortSig
   const head = Buffer.from(await file.read(0, HEAD_BYTES));
   if (head.includes(0)) return toBinaryResult(file.size);
   const window = await readWindow(file, wanted, signal);
-  return succeed(formatWindow(window, { wanted, label: '' }), plural(window.lines.length, 'line'));
+  return succeed(formatWindow(window, wanted), plural(window.lines.length, 'line'));
 }
 
 interface Reading {
@@ -88,16 +88,16 @@ function toReading(place: Place, bytes: Uint8Array, wanted: WantedLines): Readin
   const mimeType = sniffMedia(bytes, place.name);
   if (mimeType !== undefined) return { result: toMediaResult(bytes, mimeType), shown: ALL_SHOWN };
   const decoded = decodeText(bytes);
-  if (decoded.isText) return toTextReading(decoded.text, wanted, '');
+  if (decoded.isText) return toTextReading(decoded.text, wanted);
   if (decoded.reason === 'nul') return { result: toBinaryResult(bytes.length), shown: ALL_SHOWN };
   const latin = new TextDecoder('windows-1252').decode(bytes);
   return toTextReading(latin, wanted, 'not valid Unicode, shown as Windows-1252; it cannot be edited');
 }
 
-function toTextReading(text: string, wanted: WantedLines, label: string): Reading {
+function toTextReading(text: string, wanted: WantedLines, label?: string): Reading {
   const window = selectLines(text, wanted);
   const { first, lines, isCut, total } = window;
-  const result = succeed(formatWindow(window, { wanted, label }), plural(lines.length, 'line'));
+  const result = succeed(formatWindow(window, wanted, label), plural(lines.length, 'line'));
   const isPartial = isCut || wanted.column > 1;
   return { result, shown: { first, last: isPartial ? first - 1 : first + lines.length - 1, total } };
 }
@@ -115,12 +115,7 @@ function toBinaryResult(bytes: number): ToolResult {
   return succeed(`It is a binary file of ${size} and cannot be shown.`, `binary, ${size}`);
 }
 
-interface WindowContext {
-  readonly wanted: WantedLines;
-  readonly label: string;
-}
-
-function formatWindow(window: LineWindow, { wanted: { column }, label }: WindowContext): string {
+function formatWindow(window: LineWindow, { column }: WantedLines, label = ''): string {
   const { lines, first, total } = window;
   const last = first + lines.length - 1;
   if (lines.length === 0 && (first > 1 || total === undefined)) {

@@ -24,16 +24,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
   ...{ larr: '←', uarr: '↑', rarr: '→', darr: '↓', shy: '', zwnj: '', zwj: '' },
 };
 
-interface ReadablePage {
-  readonly title: string;
-  readonly text: string;
-}
-
 /**
  * A page as plain text: one line per block, headings and list items marked, links followed by their absolute address in
  * brackets. Scripts, styles and the like are dropped. Takes linear time on any input.
  */
-export function readableHtml(html: string, base: URL): ReadablePage {
+export function readableHtml(html: string, base: URL) {
   const title = /<title[^>]{0,200}>([^<]{0,1000})/i.exec(html)?.[1] ?? '';
   const page = textBuilder();
   let href: string | undefined;

@@ -1,5 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
+import type { ArgumentsOf, InputSchema } from '../core/schema.ts';
 import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { findRequiredLiteral } from '../core/text/pattern-literal.ts';
@@ -18,6 +19,27 @@ const MAX_MS = 20_000;
 /** Characters of matching lines in one answer; as much as one read_file may give. */
 const MAX_RESULT_CHARS = 256_000;
 
+const INPUT = {
+  properties: {
+    pattern: { type: 'string' },
+    dir_path: { type: 'string' },
+    include_pattern: { type: 'string', description: 'A glob of files, such as *.{ts,tsx}.' },
+    exclude_pattern: { type: 'string' },
+    fixed_strings: { type: 'boolean', description: 'The pattern is plain text.' },
+    case_sensitive: { type: 'boolean' },
+    context: { type: 'integer', minimum: 0, maximum: 50, description: 'Lines around each match.' },
+    before: { type: 'integer', minimum: 0, maximum: 50 },
+    after: { type: 'integer', minimum: 0, maximum: 50 },
+    names_only: { type: 'boolean' },
+    max_matches_per_file: { type: 'integer', minimum: 1 },
+    total_max_matches: { type: 'integer', minimum: 1 },
+    no_ignore: { type: 'boolean' },
+  },
+  required: ['pattern'],
+} as const satisfies InputSchema;
+
+type SearchInput = ArgumentsOf<typeof INPUT>;
+
 export const searchFileContent = defineTool({
   name: 'search_file_content',
   officialNames: ['grep_search'],
@@ -28,41 +50,22 @@ export const searchFileContent = defineTool({
     'Finds the lines of text files that match a JavaScript regular expression, ignoring case by default. They come as ' +
     '12: text, the lines around them as 13- text.',
   effect: 'read',
-  input: {
-    properties: {
-      pattern: { type: 'string' },
-      dir_path: { type: 'string' },
-      include_pattern: { type: 'string', description: 'A glob of files, such as *.{ts,tsx}.' },
-      exclude_pattern: { type: 'string' },
-      fixed_strings: { type: 'boolean', description: 'The pattern is plain text.' },
-      case_sensitive: { type: 'boolean' },
-      context: { type: 'integer', minimum: 0, maximum: 50, description: 'Lines around each match.' },
-      before: { type: 'integer', minimum: 0, maximum: 50 },
-      after: { type: 'integer', minimum: 0, maximum: 50 },
-      names_only: { type: 'boolean' },
-      max_matches_per_file: { type: 'integer', minimum: 1 },
-      total_max_matches: { type: 'integer', minimum: 1 },
-      no_ignore: { type: 'boolean' },
-    },
-    required: ['pattern'],
-  },
+  input: INPUT,
   aliases: { path: 'dir_path', include: 'include_pattern' },
   handle: ({ workspace, env }: Pick<ToolContext, 'workspace' | 'env'>) => ({
     root: workspace.roots[0],
-    async run(
-      { dir_path = '.', include_pattern, exclude_pattern, no_ignore = false, names_only = false, ...rest },
-      signal,
-    ) {
-      const request = toSearchRequest({ ...rest, names_only });
+    async run(input, signal) {
+      const { dir_path = '.', include_pattern, exclude_pattern, no_ignore = false, names_only = false } = input;
+      const request = toSearchRequest(input);
       const accepts = createFilter(include_pattern, exclude_pattern);
       const isIgnoring = !no_ignore;
       const glob = include_pattern === undefined ? undefined : toSharedGlob(toAnywhereGlob(include_pattern));
       const tree = await openTree(workspace, dir_path, { isIgnoring, accepts }, signal);
-      const query = { workspace, place: tree.place, request, pattern: rest.pattern, accepts, isIgnoring };
+      const query = { workspace, place: tree.place, request, pattern: input.pattern, accepts, isIgnoring };
       const findings =
         (await searchWithRipgrep(
           findRipgrep(env, workspace.roots),
-          { ...query, isFixed: rest.fixed_strings === true, glob },
+          { ...query, isFixed: input.fixed_strings === true, glob },
           signal,
         )) ?? (await searchFiles(tree.directories, request, signal));
       return toSearchResult(tree, findings, { isNamesOnly: names_only, keep: workspace.keep });
@@ -70,20 +73,8 @@ export const searchFileContent = defineTool({
   }),
 });
 
-interface SearchInput {
-  readonly pattern: string;
-  readonly fixed_strings?: boolean;
-  readonly case_sensitive?: boolean;
-  readonly context?: number;
-  readonly before?: number;
-  readonly after?: number;
-  readonly names_only: boolean;
-  readonly max_matches_per_file?: number;
-  readonly total_max_matches?: number;
-}
-
 function toSearchRequest(wanted: SearchInput): SearchRequest {
-  const { context = 0, before = context, after = context, names_only } = wanted;
+  const { context = 0, before = context, after = context, names_only = false } = wanted;
   const total = Math.min(wanted.total_max_matches ?? DEFAULT_MATCHES, MAX_MATCHES);
   const { source, flags, isFolded } = foldCase(parsePattern(wanted));
   return {

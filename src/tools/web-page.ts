@@ -3,14 +3,6 @@ import { closeBody, type HttpResponse, type SendHttp } from '../core/io.ts';
 import { formatSize } from '../core/text/format.ts';
 import { readableHtml } from './readable-html.ts';
 
-interface WebPage {
-  readonly url: string;
-  readonly contentType: string;
-  readonly title: string;
-  readonly text: string;
-  readonly isCut: boolean;
-}
-
 const MAX_BYTES = 2_000_000;
 const TEXTUAL =
   /^(?:text\/.*|application\/(?:[\w.-]+\+)?(?:json|xml|yaml)|application\/(?:x-)?(?:javascript|ndjson|toml|sh))$/;
@@ -26,7 +18,7 @@ const HEADERS = {
  * Fetches a text page, following up to five redirects; `send` checks each address. Reads at most 2 MB. Throws AppError
  * `api` for any other response.
  */
-export async function fetchPage(start: URL, send: SendHttp, signal: AbortSignal): Promise<WebPage> {
+export async function fetchPage(start: URL, send: SendHttp, signal: AbortSignal) {
   const { url, response } = await followRedirects(start, async (next) =>
     send({ method: 'GET', url: checkUrl(next), headers: HEADERS }, signal),
   );
@@ -42,7 +34,7 @@ export function checkUrl(url: URL): URL {
   return url;
 }
 
-async function readPage(url: URL, response: HttpResponse): Promise<WebPage> {
+async function readPage(url: URL, response: HttpResponse) {
   const contentType = response.headers['content-type'] ?? 'text/plain';
   const type = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
   if (response.status < 200 || response.status > 299) {
@@ -61,10 +53,7 @@ async function readPage(url: URL, response: HttpResponse): Promise<WebPage> {
   return { url: url.href, contentType: type, title, text, isCut };
 }
 
-async function readUpTo(
-  maxBytes: number,
-  body: AsyncIterable<Uint8Array>,
-): Promise<{ bytes: Uint8Array; isCut: boolean }> {
+async function readUpTo(maxBytes: number, body: AsyncIterable<Uint8Array>) {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
@@ -97,10 +86,7 @@ function detectByteOrder([first, second, third]: Uint8Array): string | undefined
 const MAX_HOPS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-async function followRedirects(
-  start: URL,
-  ask: (url: URL) => Promise<HttpResponse>,
-): Promise<{ readonly url: URL; readonly response: HttpResponse }> {
+async function followRedirects(start: URL, ask: (url: URL) => Promise<HttpResponse>) {
   let url = start;
   for (let hop = 0; hop <= MAX_HOPS; hop += 1) {
     const response = await ask(url);
@@ -125,10 +111,6 @@ export async function fetchBytes(start: URL, send: SendHttp, signal: AbortSignal
     if (checkUrl(next).protocol !== 'https:') throw new AppError('api', `${next.host}: only https is fetched`);
     return send({ method: 'GET', url: next, headers: { accept: 'image/*', 'user-agent': 'gmn' } }, signal);
   });
-  return readResponseBytes(url, response);
-}
-
-async function readResponseBytes(url: URL, response: HttpResponse): Promise<Uint8Array> {
   if (response.status < 200 || response.status > 299) {
     await closeBody(response.body);
     throw new AppError('api', `${url.host} answered with status ${response.status}`);

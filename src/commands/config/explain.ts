@@ -1,15 +1,15 @@
 import { findAccount } from '../../app/account.ts';
-import { formatTable, printReport } from '../../app/report.ts';
+import { formatTable, printReport, type WordOptions } from '../../app/report.ts';
 import { explainKey, parseKey } from '../../config/explanation.ts';
 import type { App } from '../../core/app.ts';
 import { readCachedDefault } from '../../models/choice.ts';
-import { type ConfigOptions, readAllLayers, requireKey } from './layers.ts';
+import { readAllLayers, requireKey } from './layers.ts';
 
 /**
  * Prints the value of a key and every layer that sets it, with the winner and what a folder sets in vain marked, and secrets redacted. Throws AppError
  * `usage`.
  */
-export async function run(options: ConfigOptions, app: App): Promise<number> {
+export async function run(options: WordOptions, app: App): Promise<number> {
   const path = parseKey(requireKey(options, 'explain'));
   const { layers, notices } = await readAllLayers(app);
   const { key, value, layers: found, refused, isCombined, isRead } = explainKey(path, layers);

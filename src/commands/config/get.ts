@@ -1,15 +1,15 @@
-import { printReport } from '../../app/report.ts';
+import { printReport, type WordOptions } from '../../app/report.ts';
 import { explainKey, parseKey } from '../../config/explanation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { encodeDocument } from '../../render/json-text.ts';
-import { type ConfigOptions, readAllLayers, requireKey } from './layers.ts';
+import { readAllLayers, requireKey } from './layers.ts';
 
 /**
  * Prints the value of a key, secrets redacted: a string as is, anything else as JSON. Throws AppError `usage` if it is
  * not set.
  */
-export async function run(options: ConfigOptions, app: App): Promise<number> {
+export async function run(options: WordOptions, app: App): Promise<number> {
   const path = parseKey(requireKey(options, 'get'));
   const { layers, notices } = await readAllLayers(app);
   const { key, value, layers: found } = explainKey(path, layers);

@@ -1,4 +1,4 @@
-import { formatTable, printReport } from '../../app/report.ts';
+import { formatTable, printReport, type WordOptions } from '../../app/report.ts';
 import { explainKey, listLeafPaths } from '../../config/explanation.ts';
 import { mergeDocuments } from '../../config/layer.ts';
 import { hideSecrets } from '../../config/secrets.ts';
@@ -6,10 +6,10 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isObject } from '../../core/json.ts';
 import { measureWidth } from '../../core/text/width.ts';
-import { type ConfigOptions, readAllLayers } from './layers.ts';
+import { readAllLayers } from './layers.ts';
 
 /** Secrets are redacted. Throws AppError `config`. */
-export async function run(options: ConfigOptions, app: App): Promise<number> {
+export async function run(options: WordOptions, app: App): Promise<number> {
   if (options.args.length > 0) {
     throw new AppError('usage', 'config list takes no key', { hint: `Run: gmn config get ${options.args[0]}` });
   }

@@ -1,16 +1,15 @@
-import { formatTable, printReport } from '../../app/report.ts';
+import { formatTable, printReport, type WordOptions } from '../../app/report.ts';
 import { listEnvFiles } from '../../config/environment.ts';
 import { readLayers } from '../../config/layers.ts';
 import { trustedFoldersPath, trustFilePath } from '../../config/trust.ts';
 import type { App } from '../../core/app.ts';
 import { realPath } from '../../platform/files/path.ts';
-import type { ConfigOptions } from './layers.ts';
 
 /**
  * Prints the settings files in order of precedence, lowest first, and whether they exist and are used. Throws AppError
  * `config` if one is invalid.
  */
-export async function run(options: ConfigOptions, app: App): Promise<number> {
+export async function run(options: WordOptions, app: App): Promise<number> {
   const { layers, notices } = await readLayers(app);
   const homes = app.homes();
   const settings = layers

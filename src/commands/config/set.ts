@@ -1,4 +1,4 @@
-import { printReport } from '../../app/report.ts';
+import { printReport, type WordOptions } from '../../app/report.ts';
 import { explainKey, parseKey } from '../../config/explanation.ts';
 import { findValue } from '../../config/keys.ts';
 import { type Layer, mergeDocuments } from '../../config/layer.ts';
@@ -8,13 +8,13 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { parseDefinition } from '../../mcp/client/definition.ts';
-import { type ConfigOptions, ownSettingsFile, readAllLayers, toEditPath } from './layers.ts';
+import { ownSettingsFile, readAllLayers, toEditPath } from './layers.ts';
 
 /**
  * Sets a key in gmn's own settings file and says what overrides it, if anything does. Throws AppError `usage` for an
  * unknown key, a wrong value or a secret, `config` if a settings file is invalid; the file is then untouched.
  */
-export async function run(options: ConfigOptions, app: App): Promise<number> {
+export async function run(options: WordOptions, app: App): Promise<number> {
   const [name, ...words] = options.args;
   if (name === undefined || words.length === 0) {
     throw new AppError('usage', 'config set takes a key and a value', {

@@ -1,4 +1,4 @@
-import { printReport } from '../../app/report.ts';
+import { printReport, type WordOptions } from '../../app/report.ts';
 import { findOldKey } from '../../config/document.ts';
 import { explainKey, parseKey } from '../../config/explanation.ts';
 import { findValue, formatKeyPath } from '../../config/keys.ts';
@@ -6,13 +6,13 @@ import { requireKind } from '../../config/setting-text.ts';
 import { editSettings } from '../../config/settings-edit.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { type ConfigOptions, ownSettingsFile, readAllLayers, requireKey, toEditPath } from './layers.ts';
+import { ownSettingsFile, readAllLayers, requireKey, toEditPath } from './layers.ts';
 
 /**
  * Removes a key from gmn's own settings file and says what it is from now on. Throws AppError `usage` if that file does
  * not set it, `config` if a settings file is invalid; the file is then untouched.
  */
-export async function run(options: ConfigOptions, app: App): Promise<number> {
+export async function run(options: WordOptions, app: App): Promise<number> {
   const path = parseKey(requireKey(options, 'unset'));
   const key = formatKeyPath(path);
   const before = (await readAllLayers(app)).layers.find(({ name }) => name === 'gmn')?.document ?? {};

@@ -1,16 +1,15 @@
-import { printReport } from '../../app/report.ts';
+import { printReport, type WordOptions } from '../../app/report.ts';
 import { formatReference } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
 import { openStore } from '../../engine/sessions.ts';
-import type { ReferenceOptions } from './show.ts';
 
 /**
  * Removes sessions permanently: all that are named, or none if one cannot be found. Throws AppError `usage` at the
  * first one that is open elsewhere.
  */
-export async function run(options: ReferenceOptions, app: App): Promise<number> {
+export async function run(options: WordOptions, app: App): Promise<number> {
   if (options.args.length === 0) {
     throw new AppError('usage', 'sessions delete takes one session or more', {
       hint: 'To see them: gmn sessions list',

@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
+import { formatTable, type PrintOptions, printReport, type WordOptions } from '../../app/report.ts';
 import { toSessionJson, toSessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
@@ -17,7 +17,7 @@ import { findIdProblem } from '../../session/find.ts';
 import { type OfficialSession, tryParseOfficial } from '../../session/official.ts';
 import type { LocalSession } from '../../session/open-session.ts';
 import type { LocalStore } from '../../session/store.ts';
-import { type ReferenceOptions, requireReference } from './show.ts';
+import { requireReference } from './show.ts';
 
 const MAX_BYTES = 256_000_000;
 const LIST_HINT = { hint: 'Run: gmn sessions list --gemini' } as const;
@@ -32,7 +32,7 @@ interface FoundSession {
  * session copied before is extended with the new records. Throws AppError `usage` if there is none, if it has no new
  * records, if the copy was continued separately, or while the copy is open elsewhere.
  */
-export async function run(options: ReferenceOptions, app: App): Promise<number> {
+export async function run(options: WordOptions, app: App): Promise<number> {
   const notices: string[] = [];
   const { session, cwd } = await findOfficial(requireReference(options, 'import'), app, notices);
   const failures: string[] = [];

@@ -1,13 +1,12 @@
-import { printReport } from '../../app/report.ts';
+import { printReport, type WordOptions } from '../../app/report.ts';
 import { toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { shortenId } from '../../core/text/names.ts';
 import { createLazyRedaction } from '../../engine/agent.ts';
 import { openStore } from '../../engine/sessions.ts';
-import type { ReferenceOptions } from './show.ts';
 
-export async function run(options: ReferenceOptions, app: App): Promise<number> {
+export async function run(options: WordOptions, app: App): Promise<number> {
   const [reference, ...words] = options.args;
   if (reference === undefined || words.length === 0) {
     throw new AppError('usage', 'sessions rename takes a session and a name', {

@@ -1,5 +1,5 @@
 import { printPaged } from '../../app/output.ts';
-import type { PrintOptions } from '../../app/report.ts';
+import type { WordOptions } from '../../app/report.ts';
 import { toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import type { Part, StoredContent } from '../../core/content.ts';
@@ -9,17 +9,13 @@ import type { Compaction } from '../../core/history.ts';
 import type { SavedRecord } from '../../core/session.ts';
 import { openStore } from '../../engine/sessions.ts';
 
-export interface ReferenceOptions extends PrintOptions {
-  readonly args: readonly string[];
-}
-
-export function requireReference({ args }: ReferenceOptions, verb: string): string {
+export function requireReference({ args }: WordOptions, verb: string): string {
   const [reference, ...others] = args;
   if (reference !== undefined && others.length === 0) return reference;
   throw new AppError('usage', `sessions ${verb} takes one session`, { hint: `Example: gmn sessions ${verb} last` });
 }
 
-export interface ShowOptions extends ReferenceOptions {
+export interface ShowOptions extends WordOptions {
   readonly md?: boolean;
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type PrintOptions, printReport } from '../../app/report.ts';
+import { printReport, type WordOptions } from '../../app/report.ts';
 import { BUILT_IN_TEMPLATES, templateSkeleton } from '../../config/builtin-templates.ts';
 import { readTemplate } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
@@ -11,16 +11,12 @@ import { editInEditor } from '../../platform/process/editor.ts';
 import { isInteractive } from '../../platform/terminal/io.ts';
 import { TTY_PATH } from '../../platform/terminal/tty.ts';
 
-interface NewOptions extends PrintOptions {
-  readonly args: readonly string[];
-}
-
 /**
  * Opens the editor on a skeleton, or on the built-in template of that name, and saves the result as one of the user's;
  * without a terminal saves the skeleton itself. Throws AppError: `usage` for a name that is taken or cannot be one,
  * `interrupted` if nothing was changed.
  */
-export async function run(options: NewOptions, app: App): Promise<number> {
+export async function run(options: WordOptions, app: App): Promise<number> {
   const { name, file } = await requireFreeName(options.args, app);
   const begun = Object.hasOwn(BUILT_IN_TEMPLATES, name) ? BUILT_IN_TEMPLATES[name] : undefined;
   const text = begun ?? templateSkeleton(name);

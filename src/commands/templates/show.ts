@@ -1,13 +1,9 @@
-import { type PrintOptions, printReport } from '../../app/report.ts';
+import { printReport, type WordOptions } from '../../app/report.ts';
 import { chooseTemplate } from '../../app/template.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 
-interface ShowOptions extends PrintOptions {
-  readonly args: readonly string[];
-}
-
-export async function run(options: ShowOptions, app: App): Promise<number> {
+export async function run(options: WordOptions, app: App): Promise<number> {
   const [wanted, ...more] = options.args;
   if (wanted === undefined || more.length > 0) {
     throw new AppError('usage', 'templates show takes one name', { hint: 'To see the names: gmn templates list' });

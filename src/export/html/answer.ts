@@ -130,23 +130,18 @@ function tokenHtml(token: MarkedToken): string {
     case 'html':
       return /^<br\s*\/?>$/i.test(token.raw) ? '<br>' : escapeHtml(token.raw);
     case 'link':
-      return linkHtml(token, inlineHtml(token.tokens), token.text);
+      return linkHtml(token, inlineHtml(token.tokens));
     case 'image':
-      return linkHtml(token, escapeHtml(decodeMarkdownEntities(token.text)), token.text);
+      return linkHtml(token, escapeHtml(decodeMarkdownEntities(token.text)));
     default:
       return escapeHtml(token.raw);
   }
 }
 
-interface Link {
-  readonly href: string;
-  readonly title?: string | null;
-}
-
 /**
  * Shows the link's target beside it, so that its text cannot disguise where it leads. Loads nothing, not even images.
  */
-function linkHtml({ href, title }: Link, label: string, text: string): string {
+function linkHtml({ href, title, text }: Tokens.Link | Tokens.Image, label: string): string {
   const address = decodeMarkdownEntities(href);
   const target = toLinkTarget(address, SCHEMES);
   const place = target === undefined ? address : findHost(target);

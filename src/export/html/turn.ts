@@ -20,10 +20,7 @@ export function turnLink({ number, prompt }: Turn): string {
   // The prompt itself is last, after notes about commands and undone changes.
   const text = prompt.findLast((item) => item.type === 'text')?.text ?? '';
   const line = /\S.*/.exec(text.slice(0, 10_000))?.[0].trim() ?? '';
-  const title =
-    Array.from(line.slice(0, 2 * MAX_TITLE))
-      .slice(0, MAX_TITLE)
-      .join('') || `Turn ${number}`;
+  const title = takeCharacters(line, MAX_TITLE) || `Turn ${number}`;
   return `<li><a href="#turn-${number}" dir="auto">${escapeHtml(title)}</a></li>\n`;
 }
 
@@ -47,6 +44,12 @@ export function* turnHtml({ number, at, prompt, steps, model, usage }: Turn): Ge
     yield `${tokens === '' ? '' : `<p class="tokens">${escapeHtml(tokens)}</p>\n`}</section>\n`;
   }
   yield '</article>\n';
+}
+
+function takeCharacters(text: string, count: number): string {
+  return Array.from(text.slice(0, 2 * count), String)
+    .slice(0, count)
+    .join('');
 }
 
 function formatSectionStart(kind: 'prompt' | 'answer', title: string): string {
@@ -114,9 +117,7 @@ function findHint(args: JsonObject): string {
 
 function aboutHtml(text: string): string {
   const [line = ''] = text.trim().split('\n', 1);
-  const short = Array.from(line.slice(0, 2 * MAX_HINT))
-    .slice(0, MAX_HINT)
-    .join('');
+  const short = takeCharacters(line, MAX_HINT);
   const hint = short.length < line.length ? `${short}…` : short;
   return hint === '' ? '' : ` <span class="about">${escapeHtml(hint)}</span>`;
 }

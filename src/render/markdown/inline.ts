@@ -1,4 +1,4 @@
-import type { MarkedToken, Token } from 'marked';
+import type { MarkedToken, Token, Tokens } from 'marked';
 import { stripControls } from '../../core/text/terminal.ts';
 import { type Paint, plainPaint, type Theme } from './theme.ts';
 import type { Span } from './wrap.ts';
@@ -55,14 +55,9 @@ function tokenSpans(token: MarkedToken, theme: Theme, paint: Paint): Span[] {
   }
 }
 
-interface Link {
-  readonly href: string;
-  readonly title?: string | null;
-}
-
 /** Always shows the address too, so that a link's text cannot disguise where it leads. */
 function linkSpans(
-  { href, title }: Link,
+  { href, title }: Tokens.Link | Tokens.Image,
   label: readonly Span[],
   { theme, paint }: { readonly theme: Theme; readonly paint: Paint },
 ): Span[] {

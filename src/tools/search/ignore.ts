@@ -65,7 +65,7 @@ function createRules(levels: readonly Level[], isShared: boolean): IgnoreRules {
 
 /**
  * The rules in force in a directory of a walk: those above it and its own. Undefined if its own cannot be read: then
- * nothing in it may be shown. `entries` are those of the directory, sorted by name.
+ * nothing in it may be shown. `entries` are those of the directory.
  */
 export function readRulesWithin(
   above: IgnoreRules,
@@ -73,22 +73,15 @@ export function readRulesWithin(
   address: string,
   entries: readonly { readonly name: string }[] = IGNORE_FILES,
 ): IgnoreRules | undefined {
+  const hasEntry = (wanted: string): boolean => entries.some(({ name }) => name === wanted);
   const files = readIgnoreFiles(address, {
-    hasShared: above.isShared && hasEntry(entries, SHARED_FILE),
-    hasOwn: hasEntry(entries, OWN_FILE),
+    hasShared: above.isShared && hasEntry(SHARED_FILE),
+    hasOwn: hasEntry(OWN_FILE),
   });
   if (files === undefined) return undefined;
   if (files === NO_FILES) return above;
   const cut = below === '' ? 0 : below.length + 1;
   return createRules([{ ...files, toPath: (path) => path.slice(cut) }, ...above.levels], above.isShared);
-}
-
-function hasEntry(entries: readonly { readonly name: string }[], wanted: string): boolean {
-  for (const { name } of entries) {
-    if (name === wanted) return true;
-    if (name > wanted) return false;
-  }
-  return false;
 }
 
 /**

@@ -27,38 +27,20 @@ export interface Change {
 /** `unchanged`: the file already had its old content. */
 type UndoOutcome = 'restored' | 'removed' | 'unchanged';
 
-export interface UndoStore {
-  createJournal(run: string, roots?: readonly string[]): Journal;
-  /** Changes that were not undone, oldest first. Throws AppError `config`. */
-  listChanges(): Promise<readonly Change[]>;
-  /** An error if lines of the journal cannot be read, so that changes may be missing; else undefined. */
-  findDamage(): Promise<AppError | undefined>;
-  /**
-   * The content before a change; undefined if there was no file. Throws AppError `config` if it is no longer stored.
-   */
-  readBefore(change: Change): Promise<Uint8Array | undefined>;
-  /**
-   * Restores the content before the first of these changes of one file, through the fence, and removes directories
-   * created for it that are empty. Throws AppError `usage` if the file was changed since, and `config` if the old
-   * content is no longer stored; nothing is changed then.
-   */
-  undo(changes: readonly [Change, ...Change[]], workspace: Workspace): Promise<UndoOutcome>;
-  /** Records that these could not be undone, so that older runs can be. Throws AppError `config`. */
-  pass(changes: readonly Change[]): Promise<void>;
-}
+export type UndoStore = ReturnType<typeof undoStore>;
 
 /**
  * A store in that directory, usually `~/.gmn/undo`. The first change of a run prunes whole runs, oldest first: those
  * older than 30 days, and as many as it takes to store no more than `maxBytes`.
  */
-export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_BYTES): UndoStore {
+export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_BYTES) {
   const files = journalFiles(directory, clock);
   const recordNotes = (key: 'undone' | 'passed', changes: readonly Change[]): Promise<void> =>
     files.withLock(async () => {
       for (const { id } of changes) await files.append(JSON.stringify({ v: 1, [key]: id, time: clock.now() }));
     });
   return {
-    createJournal: (run, roots = []) => {
+    createJournal(run: string, roots: readonly string[] = []): Journal {
       let count = 0;
       return {
         record: (path, bytes, mode, after, missing) =>
@@ -72,20 +54,30 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
           }),
       };
     },
-    listChanges: async () => listUndoable((await files.readLines()).map(tryParseJson)),
-    findDamage: async () => {
+    /** Changes that were not undone, oldest first. Throws AppError `config`. */
+    listChanges: async (): Promise<readonly Change[]> => listUndoable((await files.readLines()).map(tryParseJson)),
+    /** An error if lines of the journal cannot be read, so that changes may be missing; else undefined. */
+    async findDamage(): Promise<AppError | undefined> {
       const lines = await files.readLines();
       const count = lines.filter((line) => !isReadableRecord(tryParseJson(line))).length;
       return count === 0 ? undefined : damageError(files.path, count);
     },
-    readBefore: async ({ before }) => (before === undefined ? undefined : files.load(before)),
-    undo: async (changes, workspace) => {
+    /** The content before a change; undefined if there was no file. Throws AppError `config` if it is no longer stored. */
+    readBefore: async ({ before }: Change): Promise<Uint8Array | undefined> =>
+      before === undefined ? undefined : files.load(before),
+    /**
+     * Restores the content before the first of these changes of one file, through the fence, and removes directories
+     * created for it that are empty. Throws AppError `usage` if the file was changed since, and `config` if the old
+     * content is no longer stored; nothing is changed then.
+     */
+    async undo(changes: readonly [Change, ...Change[]], workspace: Workspace): Promise<UndoOutcome> {
       const outcome = await undoChanges(changes, workspace, files.load);
       for (const change of changes) await removeCreated(change, workspace);
       await recordNotes('undone', changes);
       return outcome;
     },
-    pass: (changes) =>
+    /** Records that these could not be undone, so that older runs can be. Throws AppError `config`. */
+    pass: (changes: readonly Change[]): Promise<void> =>
       recordNotes(
         'passed',
         changes.filter(({ isPassed }) => !isPassed),
