@@ -26,13 +26,8 @@ export function applyCompactions(
   return summary === undefined ? tail : [...toSummaryContents(summary, contents, tail[0]), ...tail];
 }
 
-interface MergedCompactions {
-  readonly summary: ConversationSummary | undefined;
-  /** By the index of the content, then of the part. */
-  readonly outputs: ReadonlyMap<number, ReadonlyMap<number, ShortenedOutput>>;
-}
-
-export function mergeCompactions(compactions: readonly Compaction[]): MergedCompactions {
+/** The outputs by the index of the content, then of the part. */
+export function mergeCompactions(compactions: readonly Compaction[]) {
   const outputs = new Map<number, Map<number, ShortenedOutput>>();
   for (const output of compactions.flatMap((compaction) => compaction.outputs)) {
     const parts = outputs.get(output.content) ?? new Map<number, ShortenedOutput>();

@@ -284,13 +284,7 @@ const TASK_TYPES: readonly string[] = [
   'FACT_VERIFICATION',
 ];
 
-interface Wanted {
-  readonly model: string;
-  readonly taskType?: string;
-  readonly dimensions?: number;
-}
-
-function parseEmbedOptions({ model = EMBEDDING_MODEL, taskType: given, dimensions }: EmbedOptions): Wanted {
+function parseEmbedOptions({ model = EMBEDDING_MODEL, taskType: given, dimensions }: EmbedOptions) {
   const taskType = given?.toUpperCase().replaceAll('-', '_');
   if (taskType !== undefined && !TASK_TYPES.includes(taskType)) {
     const names = TASK_TYPES.map((name) => name.toLowerCase().replaceAll('_', '-')).join(', ');

@@ -222,13 +222,8 @@ export function toIsoTime(at: number): string {
   return (Number.isNaN(time.getTime()) ? new Date(0) : time).toISOString();
 }
 
-interface PlainResult {
-  readonly text: string;
-  readonly isError: boolean;
-}
-
 /** Undefined if the response has more than `{ output }` or `{ error }`. */
-export function findPlainResult(response: JsonObject): PlainResult | undefined {
+export function findPlainResult(response: JsonObject) {
   const [entry, ...rest] = Object.entries(response).filter(([, value]) => value !== undefined);
   if (entry === undefined || rest.length > 0) return undefined;
   const [name, value] = entry;

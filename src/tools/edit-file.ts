@@ -5,9 +5,8 @@ import type { Draft, LineCounts } from '../core/tool.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
 import { previewChange } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
-import { type Edit, type EditResult, editText, editTogether } from './edit-text.ts';
-import { decodeTextFile, encodeText, formatCutLinks, type TextFile } from './text-file.ts';
-import type { Place } from './workspace/fence.ts';
+import { type Edit, editText, editTogether } from './edit-text.ts';
+import { decodeTextFile, encodeText, formatCutLinks } from './text-file.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 /** Each is searched for in the whole file. */
@@ -101,19 +100,12 @@ function parseEdit(
   return { oldText: parse('old_string'), newText: parse('new_string'), isMultiple };
 }
 
-interface EditPlan {
-  readonly place: Place;
-  /** Absent: the file is new. */
-  readonly before?: TextFile;
-  readonly after: EditResult;
-  readonly lines: LineCounts;
-}
-
+/** Without `before` the file is new. */
 async function planEdits(
   workspace: Workspace,
   input: EditInput,
   { signal, draft }: { readonly signal: AbortSignal; readonly draft?: Draft },
-): Promise<EditPlan> {
+) {
   const edits = parseEdits(input);
   const [edit] = edits;
   const { place, old } = await workspace.current(input.file_path, 'part', draft);

@@ -15,10 +15,6 @@ export interface EditResult {
   readonly isLoose: boolean;
 }
 
-interface JointResult extends EditResult {
-  readonly counts: readonly number[];
-}
-
 /** Larger files are not searched ignoring white space: that takes far more time and memory than the text itself. */
 const MAX_LOOSE = 262_144;
 const MAX_PLACES = 10_000;
@@ -46,7 +42,7 @@ export function editText(text: string, edit: Edit): EditResult {
  * Makes several edits at once: each is found in the text as it is now, as `editText` finds it, so none sees what
  * another has put in. Throws AppError `usage` if one is not found, or found too often, or two of them overlap, and the signal's reason.
  */
-export async function editTogether(text: string, edits: readonly Edit[], signal: AbortSignal): Promise<JointResult> {
+export async function editTogether(text: string, edits: readonly Edit[], signal: AbortSignal) {
   const plain = toPlainText(text);
   const counts: number[] = [];
   const found: (Match & { readonly edit: number })[] = [];

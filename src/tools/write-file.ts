@@ -3,8 +3,7 @@ import type { Draft } from '../core/tool.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
 import { previewChange } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
-import { decodeTextFile, encodeText, findLineEnding, formatCutLinks, type TextFile } from './text-file.ts';
-import type { Place } from './workspace/fence.ts';
+import { decodeTextFile, encodeText, findLineEnding, formatCutLinks } from './text-file.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 export const writeFile = defineTool({
@@ -44,14 +43,8 @@ export const writeFile = defineTool({
   }),
 });
 
-interface WritePlan {
-  readonly place: Place;
-  /** Absent: the file is new. */
-  readonly before?: TextFile;
-  readonly after: string;
-}
-
-async function planWrite(workspace: Workspace, path: string, content: string, draft?: Draft): Promise<WritePlan> {
+/** Without `before` the file is new. */
+async function planWrite(workspace: Workspace, path: string, content: string, draft?: Draft) {
   const { place, old } = await workspace.current(path, 'whole', draft);
   if (old === undefined) return { place, after: content };
   const before = decodeTextFile(old);

@@ -57,12 +57,7 @@ export async function run(options: WordOptions, app: App): Promise<number> {
   return printReport({ text, json: { session: toSessionJson(summary) }, notices }, options, app);
 }
 
-interface EarlierCopy {
-  readonly length: number;
-  open(): Promise<LocalSession>;
-}
-
-async function findEarlierCopy(session: OfficialSession, store: LocalStore): Promise<EarlierCopy | undefined> {
+async function findEarlierCopy(session: OfficialSession, store: LocalStore) {
   const summary = (await store.list()).find(({ id }) => id.toLowerCase() === session.id.toLowerCase());
   if (summary === undefined) return undefined;
   const { records } = await store.read(summary);
@@ -74,7 +69,7 @@ async function findEarlierCopy(session: OfficialSession, store: LocalStore): Pro
   if (!isSame || records.length === session.records.length) return undefined;
   return {
     length: records.length,
-    async open() {
+    async open(): Promise<LocalSession> {
       const copy = await store.resume(summary, summary.cwd);
       if (copy.id === summary.id) return copy;
       await copy.close();

@@ -46,13 +46,11 @@ export function createHighlighter(language: string, theme: Theme): Highlighter {
   return isDiff ? (lines) => paintDiff(lines, theme, (line) => paint([line])[0] ?? line) : paint;
 }
 
-type CodeReader = (lines: readonly string[]) => readonly (readonly Run[] | undefined)[];
-
-export function codeReader(language: string): CodeReader | undefined {
+export function codeReader(language: string) {
   if (!isKnownLanguage(language)) return undefined;
   // The lines since the last one that ended outside any comment, string or similar construct.
   let context: readonly string[] = [];
-  return (lines) =>
+  return (lines: readonly string[]): readonly (readonly Run[] | undefined)[] =>
     splitPortions(lines).flatMap((portion) => {
       const source = [...context, ...portion];
       const code = portion.some((line) => line.length > MAX_PORTION) ? undefined : scopedLines(source, language);
@@ -104,11 +102,6 @@ export interface Run {
   readonly scopes: readonly string[];
 }
 
-interface ScopedCode {
-  readonly lines: readonly (readonly Run[])[];
-  readonly isOpen: boolean;
-}
-
 const GRAMMARS = {
   ...{ bash, c, cpp, csharp, css, diff, dockerfile, go, java, javascript, json, kotlin, php, python, ruby, rust },
   ...{ sql, swift, typescript, xml, yaml },
@@ -126,7 +119,7 @@ function isKnownLanguage(language: string): boolean {
 /**
  * The code line by line, with its scopes. Undefined if there is no such grammar, or if it would change any character.
  */
-function scopedLines(source: readonly string[], language: string): ScopedCode | undefined {
+function scopedLines(source: readonly string[], language: string) {
   if (!isKnownLanguage(language)) return undefined;
   const html = registry.highlight(`${source.join('\n')}\n`, { language, ignoreIllegals: true }).value;
   const lines: Run[][] = [];

@@ -79,11 +79,6 @@ export interface Fence {
   readonly language: string;
 }
 
-interface ListMarker {
-  readonly text: string;
-  readonly canInterrupt: boolean;
-}
-
 /** The width of the leading white space in columns; a tab reaches to the next multiple of four. */
 export function measureIndent(line: string): number {
   return measureColumns(/^[ \t]*/.exec(line)?.[0] ?? '');
@@ -128,7 +123,8 @@ export function isDelimiterRow(line: string, header: string): boolean {
   return header.includes('|') && /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/.test(line.trimEnd());
 }
 
-export function findListMarker(line: string): ListMarker | undefined {
+/** `canInterrupt`: it starts a list even right after a line of prose. */
+export function findListMarker(line: string) {
   const match = /^[ \t]*(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+|$)/.exec(line);
   if (match === null) return undefined;
   const text = match[0];
@@ -143,15 +139,10 @@ export interface ItemMargin {
   readonly shown: number;
 }
 
-interface Items {
-  readonly markers: string;
-  readonly margins: readonly ItemMargin[];
-}
-
 const MAX_MARKERS = 10;
 
 /** The list items that begin in this line: `1. - a` begins two. */
-export function findItems(line: string): Items {
+export function findItems(line: string) {
   const margins: ItemMargin[] = [];
   let markers = '';
   let shown = 0;

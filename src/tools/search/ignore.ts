@@ -261,14 +261,7 @@ export function toIgnoreFile(text: string): IgnoreFile | undefined {
   };
 }
 
-interface Line {
-  readonly isNegated: boolean;
-  readonly isForDirectories: boolean;
-  readonly isAnchored: boolean;
-  readonly pattern: string;
-}
-
-function toIgnoreLine(line: string): Line | undefined {
+function toIgnoreLine(line: string) {
   const kept = trimTrailingSpaces(line);
   if (kept === '' || kept.startsWith('#')) return undefined;
   const isNegated = kept.startsWith('!');

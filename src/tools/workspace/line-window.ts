@@ -56,9 +56,7 @@ function limitLast({ first, last = Number.POSITIVE_INFINITY }: WantedLines): num
   return Math.min(last, first + MAX_LINES - 1);
 }
 
-type CutLines = Pick<LineWindow, 'lines' | 'isCut' | 'lineLimit'>;
-
-function cutLines(lines: readonly string[], { first, last, column }: WantedLines): CutLines {
+function cutLines(lines: readonly string[], { first, last, column }: WantedLines) {
   const lineLimit = first === last ? MAX_ONLY_LINE_LENGTH : MAX_LINE_LENGTH;
   const kept: string[] = [];
   let length = 0;
