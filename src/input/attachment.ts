@@ -151,8 +151,8 @@ export function createAttachments(support: FileSupport) {
       return true;
     },
     /**
-     * At the end, or before the item at `index`. What does not fit into a request is uploaded, the largest first; throws AppError
-     * `usage` if that is not possible.
+     * At the end, or before the item at `index`. What does not fit into a request is uploaded, the largest first; throws
+     * AppError `usage` if that is not possible.
      */
     add(item: AnyAttachment, index = items.length): void {
       put(item, index, 0);

@@ -107,7 +107,7 @@ export async function addNamedFile(
   if (attached !== undefined && !isAttachment(attached.item)) throw unsendableError(value, attached.item);
 }
 
-/** Attaches a file if it can be sent; undefined if it was attached before. Throws AppError `usage` if it cannot be read. */
+/** Attaches a file if it can be sent; undefined if it was attached before. Throws AppError `usage`. */
 export async function attachFile(
   path: string,
   name: string,

@@ -7,8 +7,8 @@ import { encodeDocument, encodeJson } from './json-text.ts';
 const PIECE_LENGTH = 65_536;
 
 /**
- * Writes one object and a newline. The answer is the value of its first `key`, which must be an empty text there; it is never
- * one text in memory, since it may be 256 MB. Awaits the writer about every 64 KB.
+ * Writes one object and a newline. The answer is the value of its first `key`, which must be an empty text there; it is
+ * never one text in memory, since it may be 256 MB. Awaits the writer about every 64 KB.
  */
 export async function writeDocument(
   out: Out,

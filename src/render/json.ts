@@ -32,8 +32,8 @@ export function jsonRenderer({ out }: Io): Renderer {
         calls.push({ id: event.id, name: event.name, args: event.args });
         return;
       case 'answer': {
-        const place = calls.findIndex(({ id, result }) => id === event.id && result === undefined);
-        calls[place] = { ...calls[place], ...resultFields(event) };
+        const call = calls.find(({ id, result }) => id === event.id && result === undefined);
+        if (call !== undefined) Object.assign(call, resultFields(event));
         return;
       }
       case 'verify':

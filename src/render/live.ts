@@ -34,8 +34,8 @@ export interface LiveArea {
 }
 
 /**
- * Draws on `out`. While it is open it is among the spinners of `err`, so that a question suspends it. `echoTicker` is given if
- * the terminal itself shows the keys that are typed: with each tick they are removed again.
+ * Draws on `out`. While it is open it is among the spinners of `err`, so that a question suspends it. `echoTicker` is
+ * given if the terminal itself shows the keys that are typed: with each tick they are removed again.
  */
 export function openLive({ out, err }: Io, echoTicker?: Ticker): LiveArea {
   const hasEcho = echoTicker !== undefined;

@@ -75,7 +75,7 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
       drawing.line(`gmn: waiting for ${sanitize(what)} · ${seconds} s\n`);
     }
   };
-  /** Removes the spinner and restarts the silence. Call it before writing anything else, and await the promise if there is one. */
+  /** Restarts the silence. Call it before writing anything else, and await the promise if there is one. */
   const clear = (): Promise<void> | undefined => {
     silentSinceMs = clock.now();
     lines = 0;
