@@ -5,7 +5,7 @@ import { resolveHomes, resolveHomesIfAny } from './config/home.ts';
 import { loadSettings } from './config/settings.ts';
 import { AppError } from './core/error.ts';
 import type { Env } from './core/io.ts';
-import { type AppOptions, createApp, openIo } from './platform/app.ts';
+import { type AppOptions, createApp, processWorld, type World } from './platform/app.ts';
 import { isInteractive, type ProcessIo } from './platform/terminal/io.ts';
 
 /** Set by the build; the flags as JSON, since only lines with flags need them. */
@@ -15,8 +15,13 @@ declare const FLAGS: string;
 const outline: Outline = { ...OUTLINE, flags: () => JSON.parse(FLAGS) };
 
 /** Runs one command line to its end and returns the exit code. Never throws. */
-export async function main(argv: readonly string[], env: Env, version: string): Promise<number> {
-  let io = openIo({}, env);
+export async function main(
+  argv: readonly string[],
+  env: Env,
+  version: string,
+  world: World = processWorld,
+): Promise<number> {
+  let io = world.openIo({}, env);
   try {
     const invocation =
       matchCompletionCall(argv) ??
@@ -27,8 +32,8 @@ export async function main(argv: readonly string[], env: Env, version: string): 
     else if (invocation.kind === 'completion') await io.out.write(await loadCompletion(invocation.shell));
     else {
       const flags = asAppOptions(invocation.options);
-      if (flags.color !== undefined || flags.noColor) io = openIo(flags, env);
-      const exitCode = await run(invocation, { version, env, flags, io });
+      if (flags.color !== undefined || flags.noColor) io = world.openIo(flags, env);
+      const exitCode = await run(invocation, { version, env, flags, io, world });
       await io.flush();
       return exitCode;
     }
@@ -51,6 +56,7 @@ interface RunContext {
   readonly env: Env;
   readonly flags: AppOptions;
   readonly io: ProcessIo;
+  readonly world: World;
 }
 
 async function run(invocation: Extract<Invocation, { kind: 'run' }>, context: RunContext): Promise<number> {

@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -48,12 +49,16 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-// As a variable: the compiler has no types for it.
-const scripts = new URL('../scripts/prices.mjs', import.meta.url).href;
-const { priceDefines } = await import(scripts);
+// By variables: the compiler has no types for them.
+const [prices, bundle] = ['prices', 'bundle'].map((name) => new URL(`../scripts/${name}.mjs`, import.meta.url).href);
+const { priceDefines } = await import(prices!);
+const { importCommandTable, outlineDefines } = await import(bundle!);
+const scratch = mkdtempSync(join(tmpdir(), 'gmn-table-'));
+const outline = outlineDefines(await importCommandTable(scratch));
+rmdirSync(scratch);
 
 export default defineConfig({
-  define: { SEARCH_WORKER: JSON.stringify(dist + searchWorker), ...priceDefines() },
+  define: { SEARCH_WORKER: JSON.stringify(dist + searchWorker), ...priceDefines(), ...outline },
   test: {
     root: fileURLToPath(new URL('..', import.meta.url)),
     projects: [

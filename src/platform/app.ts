@@ -18,24 +18,33 @@ export interface AppOptions {
   readonly debugFile?: string;
 }
 
+/** Where a line is run: its streams, and what interrupts it. */
+export interface World {
+  openIo(flags: AppOptions, env: Env): ProcessIo;
+  createInterruptSignal(): AbortSignal;
+}
+
+export const processWorld: World = { openIo, createInterruptSignal };
+
 /** Creates the App of this process. Settings are read on first use. */
 export async function createApp(options: {
   readonly version: string;
   readonly env: Env;
   readonly flags: AppOptions;
   readonly io: ProcessIo;
+  readonly world: World;
   readonly secrets: readonly string[];
   readonly findHomes: (env: Env, userHome: () => string, nowhere: string) => Homes;
   readonly loadSettings: (app: Pick<App, 'env' | 'cwd' | 'homes'>) => Promise<Settings>;
 }): Promise<App> {
-  const { version, flags, io } = options;
+  const { version, flags, io, world } = options;
   const env = dropTlsOverride(options.env);
   const trace = await openTrace(flags, options.secrets);
   const cwd = enterWorkingDirectory(flags.cwd);
   let foundHomes: Homes | undefined;
   const homes = (): Homes => (foundHomes ??= options.findHomes(env, findUserHome, NOWHERE));
   const timers = parseHttpTimers(env);
-  const signal = createInterruptSignal();
+  const signal = world.createInterruptSignal();
   onAbort(signal, () => io.expireWrites(AppError.from(signal.reason)));
   let settings: Promise<Settings> | undefined;
   return {
@@ -86,7 +95,7 @@ function dropTlsOverride(env: Env): Env {
 /** A path that is no directory, so nothing can be in it. */
 const NOWHERE = process.platform === 'win32' ? '\\\\.\\NUL' : '/dev/null';
 
-export function openIo(flags: AppOptions, env: Env): ProcessIo {
+function openIo(flags: AppOptions, env: Env): ProcessIo {
   return processIo(flags.noColor ? 'never' : (flags.color ?? 'auto'), env);
 }
 

@@ -2,9 +2,10 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { selectTools } from '../../src/tools/builtins.ts';
+import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { call, fakeGemini, reply, type SeenRequest } from '../support/gemini.ts';
-import { type GmnOptions, place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { type GmnOptions, place } from '../support/gmn.ts';
 import { fixtureServer } from '../support/mcp-place.ts';
 import { posixTest } from '../support/posix.ts';
 
@@ -37,7 +38,7 @@ test('with tools the model is told where it is and how to work, the same in ever
     reply('Done.'),
   ]);
   const at = place(t, { gemini, files: { '.git/HEAD': 'ref: refs/heads/feature/under\n', 'a.txt': 'A' } });
-  await runGmnIn(t, at, ['--tools', 'read', 'look']);
+  await callGmnIn(t, at, ['--tools', 'read', 'look']);
   const [first] = gemini.requests;
   const text = first === undefined ? '' : systemText(first);
   expect(text.startsWith(BRIEF)).toBe(true);
@@ -62,7 +63,7 @@ test.for([
   async ([set, most], t) => {
     const gemini = await fakeGemini(t, [reply('Done.')]);
     const at = place(t, { gemini, files: { '.git/HEAD': 'ref: refs/heads/feature/under\n' } });
-    await runGmnIn(t, at, ['--tools', set, 'look']);
+    await callGmnIn(t, at, ['--tools', set, 'look']);
     const { systemInstruction, tools } = gemini.requests[0]?.body ?? {};
     expect(tools[0].functionDeclarations).toHaveLength(selectTools([set]).length);
     const sent = JSON.stringify([systemInstruction, tools]).replaceAll(at.cwd, '/home/somebody/projects/under');
@@ -77,16 +78,16 @@ test('a session that is continued keeps its date and branch; a new one, and one 
   );
   const at = place(t, { gemini, files: { '.git/HEAD': 'ref: refs/heads/old\n' } });
   const sessions = join(at.home, '.gmn', 'sessions');
-  await runGmnIn(t, at, ['--tools', 'read', 'one']);
+  await callGmnIn(t, at, ['--tools', 'read', 'one']);
   const file = readdirSync(sessions).find((name) => name.endsWith('.jsonl')) ?? '';
   const id = file.slice(-42, -6);
   const saved = readFileSync(join(sessions, file), 'utf8');
   writeFileSync(join(sessions, file), saved.replace(/"date":"[^"]+"/, '"date":"Thu Jan 01 2026"'));
   writeFileSync(join(at.cwd, '.git/HEAD'), 'ref: refs/heads/new\n');
-  await runGmnIn(t, at, ['-c', '--tools', 'read', 'two']);
-  await runGmnIn(t, at, ['chat', '-r', id], `three\n/new\nfour\n/load ${id}\nfive\n`);
+  await callGmnIn(t, at, ['-c', '--tools', 'read', 'two']);
+  await callGmnIn(t, at, ['chat', '-r', id], `three\n/new\nfour\n/load ${id}\nfive\n`);
   writeFileSync(join(sessions, file), saved.replace(/^.*"type":"setup".*\n/m, ''));
-  await runGmnIn(t, at, ['-r', id, '--tools', 'read', 'six']);
+  await callGmnIn(t, at, ['-r', id, '--tools', 'read', 'six']);
   const told = gemini.requests.map((request) => /Date: (.*)\n- Git branch: (\w+)$/.exec(systemText(request))?.slice(1));
   const today = told[0]?.[0];
   const kept = ['Thu Jan 01 2026', 'old'];
@@ -104,7 +105,7 @@ test('a flag or GEMINI_SYSTEM_MD takes its place, --append-system-prompt follows
   const asked = async (args: readonly string[], options: GmnOptions = {}): Promise<string | undefined> => {
     const home = { '.gemini/AGENTS.md': 'Be kind.' };
     const given = { gemini: { url: 'http://127.0.0.1:9' }, home, ...options };
-    const { stdout } = await runGmn(t, ['--dry-run', ...args, 'hi'], given);
+    const { stdout } = await callGmn(t, ['--dry-run', ...args, 'hi'], given);
     const { text } = JSON.parse(stdout).body.systemInstruction.parts[0];
     return text.replace(/=== \S+(?=AGENTS)/, '=== ').replace(/\n=== end.*\n?/, '|');
   };
@@ -192,8 +193,8 @@ test('a nested AGENTS.md comes once, with the first result from its directory, a
       reply('Done.'),
     ]);
     const at = place(t, { gemini, files, env });
-    await runGmnIn(t, at, ['--tools', 'read', 'look']);
-    await runGmnIn(t, at, ['-c', '--tools', 'read', 'look again']);
+    await callGmnIn(t, at, ['--tools', 'read', 'look']);
+    await callGmnIn(t, at, ['-c', '--tools', 'read', 'look again']);
     expect(findBreaks(gemini.requests)).toEqual([]);
     const { contents } = gemini.requests.at(-1)?.body ?? {};
     return (contents as readonly { readonly parts: readonly SentPart[] }[]).flatMap(({ parts }) =>

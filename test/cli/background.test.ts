@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { expect } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
+import { callGmn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { gate } from '../support/gate.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { gmnCommand, place, runGmn } from '../support/gmn.ts';
+import { gmnCommand, place } from '../support/gmn.ts';
 import { mcpPlace } from '../support/mcp-place.ts';
 import { linuxTest, processesWith } from '../support/posix.ts';
 
@@ -31,7 +32,7 @@ linuxTest('a one-shot ends what it runs in the background, even if it ignores TE
       return reply('done')(response, request);
     },
   ]);
-  const gmn = await runGmn(t, [...ALLOWED, 'x'], { gemini });
+  const gmn = await callGmn(t, [...ALLOWED, 'x'], { gemini });
   expect(gmn).toMatchObject({ stdout: 'done\n', exitCode: 0 });
   expect(gmn.stderr).toMatch(/^✓ run_shell_command trap .* · running in the background as 1, 1 line\n$/);
   expect(seen[0]).toBeGreaterThanOrEqual(2);
@@ -97,7 +98,7 @@ linuxTest('without approval nothing is started, and the tools beside it reach no
     ),
     reply('done'),
   ]);
-  await runGmn(t, ['--tools', 'all', '--approval-mode', 'auto_edit', 'x'], { gemini });
+  await callGmn(t, ['--tools', 'all', '--approval-mode', 'auto_edit', 'x'], { gemini });
   expect(processesWith(mark)).toEqual([]);
   expect(gemini.requests[1]?.results.map(({ error }) => error.slice(0, 40))).toEqual([
     'run_shell_command was not run: it needs ',

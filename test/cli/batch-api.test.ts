@@ -5,7 +5,8 @@ import { checkEngine } from '../../src/commands/batch/engine.ts';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { parseLines, place, runGmnIn, startGmn } from '../support/gmn.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
+import { parseLines, place, startGmn } from '../support/gmn.ts';
 
 const ROWS = Array.from({ length: 5 }, (_value, index) => `{"id":"r${index}","prompt":"p${index}"}`);
 const API = ['batch', 'in.jsonl', '--output-file', 'out.jsonl', '--engine', 'api', '--shard-rows', '2'];
@@ -31,7 +32,7 @@ async function scene(t: TestContext, faults: string, env: Readonly<Record<string
     passHour: () => {
       now += 3_600_000;
     },
-    gmn: (words: readonly string[]) => runGmnIn(t, setting, words),
+    gmn: (words: readonly string[]) => callGmnIn(t, setting, words),
     /** Interrupts it when all jobs are created and have been looked at. */
     async interrupt(words: readonly string[], afterLooks = 12) {
       const { child, ended } = await startGmn(t, words, { at: setting });
@@ -151,14 +152,14 @@ test('Vertex AI and a Google login are exit 2, with the way out', async (t) => {
   const vertex = { GOOGLE_GENAI_USE_VERTEXAI: 'true', GOOGLE_API_KEY: 'demo-key-0123456789' };
   const google = { GOOGLE_GENAI_USE_GCA: 'true', GOOGLE_CLOUD_ACCESS_TOKEN: 'demo-token' };
   for (const env of [vertex, google]) {
-    const { exitCode, stderr } = await runGmnIn(t, place(t, { files, env }), API);
+    const { exitCode, stderr } = await callGmnIn(t, place(t, { files, env }), API);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('gmn auth set-key');
   }
 });
 
 test('commands about a run want the output of one', async (t) => {
-  const { exitCode, stderr } = await runGmnIn(t, place(t), ['batch', 'wait', 'nothing.jsonl']);
+  const { exitCode, stderr } = await callGmnIn(t, place(t), ['batch', 'wait', 'nothing.jsonl']);
   expect(exitCode).toBe(1);
   expect(stderr).toContain('nothing.jsonl is not the output of a batch run');
 });

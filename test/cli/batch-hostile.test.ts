@@ -4,7 +4,8 @@ import { expect, type TestContext, test } from 'vitest';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
+import { place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 const KEY = 'test-key-0123456789';
@@ -31,7 +32,7 @@ async function openFolder(t: TestContext, rows = '"a"\n') {
   return {
     kept: join(setting.home, 'keep'),
     at: (name: string) => join(setting.cwd, name),
-    gmn: (words: readonly string[]) => runGmnIn(t, setting, words),
+    gmn: (words: readonly string[]) => callGmnIn(t, setting, words),
     countSent: () => requests.filter((request) => request.startsWith('POST')).length,
     onCreation: (work: () => void) => {
       onCreation = work;

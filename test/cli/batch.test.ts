@@ -1,18 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { callGmnIn } from '../support/call-gmn.ts';
 import { gate } from '../support/gate.ts';
 import { answerEach, events, failure, fakeGemini, finish } from '../support/gemini.ts';
-import {
-  firstNotice,
-  GMN_LINE,
-  isStandalone,
-  parseLines,
-  place,
-  runGmnIn,
-  runShell,
-  startGmn,
-} from '../support/gmn.ts';
+import { firstNotice, GMN_LINE, isStandalone, parseLines, place, runShell, startGmn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 interface OutputLine {
@@ -53,7 +45,7 @@ test('every row gets one line, and a row that cannot be asked is a failed one', 
   });
   writeFileSync(join(setting.root, 'outside.txt'), 'private');
   symlinkSync('../outside.txt', join(setting.cwd, 'link.txt'));
-  const { stdout, stderr, exitCode } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-f', 'shared.md']);
+  const { stdout, stderr, exitCode } = await callGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-f', 'shared.md']);
   expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 3 });
   expect(stderr).toContain('4 rows answered in');
   expect(stderr).toContain('7 failed');
@@ -90,9 +82,9 @@ test('a conversation is asked with the words of -p; it has no place for a templa
   const server = await fakeGemini(t, ECHO);
   const row = '{"id":"talk","contents":[{"role":"user","parts":[{"text":"the mail"}]}]}';
   const setting = place(t, { gemini: server, files: { 'in.jsonl': row, 'mood.md': 'How is {{city}}?' } });
-  await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-p', 'Is it a complaint?']);
+  await callGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-p', 'Is it a complaint?']);
   expect(server.requests[0]?.parts).toEqual([{ text: 'Is it a complaint?' }, { text: 'the mail' }]);
-  await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '--restart', '--template', 'mood.md']);
+  await callGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '--restart', '--template', 'mood.md']);
   expect(readOutput(setting.cwd)).toMatchObject([
     { ok: false, error: { message: 'the row has "contents", in which --template has no place' } },
   ]);
@@ -103,7 +95,7 @@ test('rows that cannot be read are corrected in the input, and are then no faile
   const server = await fakeGemini(t, ECHO);
   const setting = place(t, { gemini: server });
   const run = async (...words: string[]) => {
-    const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', ...words, ...OUT]);
+    const { exitCode, stderr } = await callGmnIn(t, setting, ['batch', ...words, ...OUT]);
     return { exitCode, stderr };
   };
   const failed = join(setting.cwd, 'out.jsonl.failed.jsonl');
@@ -154,7 +146,7 @@ test('a template is filled with the columns of a CSV, the answer checked against
   });
   const schema = '{"type":"object","properties":{"mood":{"type":"string"}},"required":["mood"]}';
   const words = ['batch', 'in.csv', '--template', 'mood.md', '--param', 'season=May', '--schema', schema, ...OUT];
-  const { exitCode, stdout } = await runGmnIn(t, setting, [...words, '--json']);
+  const { exitCode, stdout } = await callGmnIn(t, setting, [...words, '--json']);
   expect(exitCode).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ rows: 2, ok: 2, failed: 0, answered: 2 });
   expect(
@@ -170,10 +162,10 @@ test('a template is filled with the columns of a CSV, the answer checked against
     'How is Rome, Italy in May?',
     expect.stringContaining('does not match the JSON Schema'),
   ]);
-  const changed = await runGmnIn(t, setting, [...words, '--temperature', '0.5']);
+  const changed = await callGmnIn(t, setting, [...words, '--temperature', '0.5']);
   expect(changed.exitCode).toBe(1);
   expect(changed.stderr).toContain('was made with other settings: temperature was 1, is 0.5');
-  const unsafe = await runGmnIn(t, setting, [
+  const unsafe = await callGmnIn(t, setting, [
     ...'batch in.csv --template shell.toml --output-file o2.jsonl'.split(' '),
   ]);
   expect(unsafe.exitCode).toBe(1);
@@ -191,14 +183,14 @@ test('a file per row, and lines of stdin, in the order of the input', async (t) 
     'ignored/d.ts': 'no',
   };
   const setting = place(t, { gemini: server, files });
-  const each = await runGmnIn(t, setting, ['batch', '--each', '**/*.ts', '-p', 'Describe it.', '--ordered', ...OUT]);
+  const each = await callGmnIn(t, setting, ['batch', '--each', '**/*.ts', '-p', 'Describe it.', '--ordered', ...OUT]);
   expect(each.exitCode).toBe(0);
   expect(readOutput(setting.cwd).map(({ id, response }) => [id, response])).toEqual([
     ['src/a.ts', 're: === src/a.ts ===\none\n\nDescribe it.'],
     ['src/b/c.ts', 're: === src/b/c.ts ===\ntwo\n\nDescribe it.'],
   ]);
   const words = ['batch', '--lines', '--ordered', '--output-file', 'lines.jsonl'];
-  const lines = await runGmnIn(t, setting, words, 'first\n\n{"second"\n');
+  const lines = await callGmnIn(t, setting, words, 'first\n\n{"second"\n');
   expect(lines.exitCode).toBe(0);
   expect(readOutput(setting.cwd, 'lines.jsonl').map(({ response }) => response)).toEqual([
     're: first',
@@ -229,7 +221,7 @@ test('Ctrl+C finishes what is in flight, says so with 130, and the next run does
   expect(stderr).toContain('Run the same command again: it continues where it stopped.');
   expect(readOutput(setting.cwd)).toHaveLength(4);
   expect(server.requests).toHaveLength(4);
-  expect((await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-q'])).exitCode).toBe(0);
+  expect((await callGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-q'])).exitCode).toBe(0);
   expect(readOutput(setting.cwd)).toHaveLength(20);
   expect(server.requests).toHaveLength(20);
 });
@@ -243,7 +235,7 @@ test('a quota of the day ends the run with 3 and the time to go on; a full disk 
     answerEach((prompt, count) => (count <= 5 ? `re: ${prompt}` : spent)),
   );
   const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n"b"\n"c"\n"d"\n"e"\n"f"\n"g"\n"h"\n' } });
-  const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT]);
+  const { exitCode, stderr } = await callGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT]);
   expect(exitCode).toBe(3);
   expect(stderr).toMatch(/daily quota exceeded.*\n.*It resets at midnight Pacific time.*it continues where it stopped/);
   expect(readOutput(setting.cwd)).toHaveLength(5);
@@ -264,7 +256,7 @@ test.skipIf(process.platform === 'win32')('a disk that is full loses nothing tha
   expect(stderr).toContain('EFBIG');
   const before = readOutput(setting.cwd).length;
   expect(before).toBeGreaterThan(5);
-  expect((await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-q'])).exitCode).toBe(0);
+  expect((await callGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-q'])).exitCode).toBe(0);
   expect(new Set(readOutput(setting.cwd).map(({ id }) => id)).size).toBe(60);
   expect(readOutput(setting.cwd)).toHaveLength(60);
 });
@@ -283,7 +275,7 @@ test('what cannot begin says why: no output, no input, a CSV without a header, a
   });
   mkdirSync(join(setting.cwd, 'dir'));
   const run = async (...words: string[]) => {
-    const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', ...words]);
+    const { exitCode, stderr } = await callGmnIn(t, setting, ['batch', ...words]);
     return [exitCode, stderr.split('\n')[0]];
   };
   expect(await run('in.jsonl', '--demo')).toEqual([
@@ -310,7 +302,7 @@ test('what cannot begin says why: no output, no input, a CSV without a header, a
 
 test.skipIf(isStandalone)('--estimate counts a sample and asks nothing', async (t) => {
   const setting = place(t, { files: { 'in.jsonl': '"hello"\n'.repeat(80) } });
-  const { exitCode, stdout } = await runGmnIn(t, setting, ['batch', 'in.jsonl', '--estimate', '--demo', '--json']);
+  const { exitCode, stdout } = await callGmnIn(t, setting, ['batch', 'in.jsonl', '--estimate', '--demo', '--json']);
   expect(exitCode).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ rows: 80, sampled: 50, promptTokensMargin: 0 });
   expect(JSON.parse(stdout).promptTokens).toBeGreaterThan(80);
@@ -322,7 +314,7 @@ test('a wait that the service asks for is said in a pipe; one of a day ends the 
     return failure(429, 'RESOURCE_EXHAUSTED', 'Slow down.')(response, request);
   });
   const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n', 'other.jsonl': '"b"\n' } });
-  const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT]);
+  const { exitCode, stderr } = await callGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT]);
   expect(exitCode).toBe(3);
   expect(stderr).toMatch(/Slow down\..*\nThe server asks to wait 24 h\. Run the same command again then/);
   const said = await firstNotice(t, setting, ['batch', 'other.jsonl', '--output-file', 'other-out.jsonl']);
@@ -339,12 +331,12 @@ test('--max-cost shortens answers and stops, a higher one goes on, and what was 
     home: { '.gmn/config.json': JSON.stringify({ prices }) },
   });
   const words = ['batch', 'in.jsonl', '-m', 'gemini-2.5-flash', ...OUT];
-  const stopped = await runGmnIn(t, setting, [...words, '--max-cost', '0.2615']);
+  const stopped = await callGmnIn(t, setting, [...words, '--max-cost', '0.2615']);
   expect(stopped.exitCode).toBe(1);
   expect(stopped.stderr).toMatch(/stopped at --max-cost: \$0\.006 of \$0\.26 is spent.*\n.*higher --max-cost/);
   const limits = server.requests.map(({ body }) => body.generationConfig.maxOutputTokens);
   expect(limits).toEqual([261, 259, 257]);
-  expect((await runGmnIn(t, setting, [...words, '--max-cost', '1000'])).exitCode).toBe(0);
+  expect((await callGmnIn(t, setting, [...words, '--max-cost', '1000'])).exitCode).toBe(0);
   expect(readOutput(setting.cwd)).toHaveLength(5);
   const log = readFileSync(join(setting.home, '.gmn/usage.jsonl'), 'utf8').match(/.+/g) ?? [];
   const call = { model: 'gemini-2.5-flash', backend: 'gemini-api' };
@@ -373,7 +365,7 @@ test('rows that fail with a count are paid for: they use up --max-cost, and are 
     files: { 'in.jsonl': Array.from({ length: 50 }, (_, index) => `"row ${index}"\n`).join('') },
     home: { '.gmn/config.json': JSON.stringify({ prices }) },
   });
-  const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '--max-cost', '0.7']);
+  const { exitCode, stderr } = await callGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '--max-cost', '0.7']);
   expect([exitCode, server.requests.length]).toEqual([1, 5]);
   expect(stderr).toContain('stopped at --max-cost: $0.50 of $0.70 is spent');
   const [line = ''] = readFileSync(join(setting.home, '.gmn/usage.jsonl'), 'utf8').match(/.+/g) ?? [];
@@ -388,7 +380,7 @@ test.for(['gemini-2.5-flash', 'gemini-4-carbon'])('a failed row has its price, t
   );
   const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n' } });
   const words = ['batch', 'in.jsonl', '-m', model, '--output-schema', '{"type":"object"}', '--retries', '0'];
-  const { exitCode, stdout } = await runGmnIn(t, setting, [...words, ...OUT, '--json']);
+  const { exitCode, stdout } = await callGmnIn(t, setting, [...words, ...OUT, '--json']);
   expect(exitCode).toBe(3);
   // Asked twice, with 5 tokens of prompt and 2 of answer each time.
   expect(JSON.parse(stdout)).toMatchObject({ answered: 0, failedNow: 1, cost: 0.000013 });
@@ -413,8 +405,8 @@ test('a terminal has one live line; Ctrl+C twice stops at once, and nothing that
 
 test('the offline model costs nothing, and is in no usage log', async (t) => {
   const setting = place(t, { files: { 'in.jsonl': '"a"\n"b"\n' } });
-  const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', '--demo', ...OUT]);
+  const { exitCode, stderr } = await callGmnIn(t, setting, ['batch', 'in.jsonl', '--demo', ...OUT]);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.not.stringContaining('$') });
   expect(readFileSync(join(setting.cwd, 'out.jsonl'), 'utf8')).not.toContain('"cost"');
-  expect((await runGmnIn(t, setting, ['usage', '--json'])).stdout).not.toContain('"runs": 1');
+  expect((await callGmnIn(t, setting, ['usage', '--json'])).stdout).not.toContain('"runs": 1');
 });

@@ -3,9 +3,9 @@ import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { BUILT_IN_TEMPLATES } from '../../src/config/builtin-templates.ts';
 import { ALIASES, MODELS } from '../../src/models/table.ts';
 import { codeAssistResponse } from '../support/account.ts';
+import { callGmn } from '../support/call-gmn.ts';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { call, fakeGemini, json, reply } from '../support/gemini.ts';
-import { runGmn } from '../support/gmn.ts';
 import { listSet } from '../support/tool-sets.ts';
 
 test('/help lists every command, /keys every key', async (t) => {
@@ -78,7 +78,7 @@ test('/model lists what this backend has, each model once, with its tiers', asyn
   expect(there).toEqual([...new Set(there)]);
   expect(there).toContain('gemini-3-flash');
   expect(there).not.toContain('gemini-pro-latest');
-  await runGmn(t, ['models', '--refresh'], { gemini, env });
+  await callGmn(t, ['models', '--refresh'], { gemini, env });
   expect(names(await listed({}))).toEqual(['new', 'gemini-2.5-pro', ...Object.keys(ALIASES)]);
   expect(await listed({ GEMINI_API_KEY: 'another-key-012345' })).toEqual(here);
 });
@@ -237,7 +237,7 @@ test('/save names, /load continues, /sessions lists', async (t) => {
 test('/sessions can be narrowed to where they are from, and keeps the numbers of all', async (t) => {
   const { env } = sharedHome(t);
   const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
-  await runGmn(t, ['shot'], { gemini, env });
+  await callGmn(t, ['shot'], { gemini, env });
   const lines = ['x', '/sessions one-shot', '/sessions chat', '/sessions served', '/sessions mine'];
   const { stderr } = await pipedChat(t, lines, { gemini, env });
   expect(stderr).toMatch(

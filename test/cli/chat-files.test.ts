@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { callGmn } from '../support/call-gmn.ts';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { runGmn } from '../support/gmn.ts';
 
 test('/export writes the session, and never over a file', async (t) => {
   const { env, path } = sharedHome(t);
@@ -95,9 +95,9 @@ test('/diff shows what tools changed, /undo undoes the last turn, and the model 
     { text: 'z' },
   ]);
   const note = 'I took back changes that your tools made:';
-  const shown = await runGmn(t, ['sessions', 'show', 'last'], { env });
+  const shown = await callGmn(t, ['sessions', 'show', 'last'], { env });
   expect(shown.stdout).toContain(`> ${note}\n> \n> removed b.txt\n> \n> z\n`);
-  const exported = await runGmn(t, ['sessions', 'export', 'last'], { env });
+  const exported = await callGmn(t, ['sessions', 'export', 'last'], { env });
   expect(exported.stdout).toMatch(/removed b\.txt\n\n(?:> )?z\n/);
 });
 

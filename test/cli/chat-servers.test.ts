@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { callGmn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { runGmn } from '../support/gmn.ts';
 import { fixtureServer } from '../support/mcp-place.ts';
 import { posixTest } from '../support/posix.ts';
 
@@ -113,7 +113,7 @@ test.for(['@memo:memo://1', '@memo://1'])(
     const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
     const where = { gemini, home: home({ memo: MEMO }) };
     const chat = await pipedChat(t, [`sum up ${mention}, please`], where);
-    const once = await runGmn(t, ['--allowed-mcp-server-names', 'memo', `sum up ${mention}, please`], where);
+    const once = await callGmn(t, ['--allowed-mcp-server-names', 'memo', `sum up ${mention}, please`], where);
     const text = `=== memo://1 ===\nkept text\n\nsum up ${mention}, please`;
     expect(gemini.requests.map(({ body }) => body.contents[0].parts)).toEqual([[{ text }], [{ text }]]);
     expect(chat.stderr).toMatch(/^\+ memo:\/\/1 \(9 B\)\n/);

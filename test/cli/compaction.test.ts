@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { estimateTokens } from '../../src/core/usage.ts';
 import { serve } from '../mcp/server/support.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
 import {
   call,
   chunk,
@@ -15,7 +16,7 @@ import {
   stream,
 } from '../support/gemini.ts';
 import type { WirePart } from '../support/gemini-rules.ts';
-import { place, runGmnIn, startGmn } from '../support/gmn.ts';
+import { place, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 /** One hundredth of the window: 10,485 tokens. */
@@ -83,7 +84,7 @@ test('old results become pointers that the model can read, and nothing else of g
     reply('Again.'),
   ]);
   const at = place(t, { gemini, files: FILES, home: SETTINGS });
-  const { stdout, exitCode } = await runGmnIn(t, at, ['--tools', 'read', 'read all', '-o', 'json']);
+  const { stdout, exitCode } = await callGmnIn(t, at, ['--tools', 'read', 'read all', '-o', 'json']);
   const { response, warnings } = JSON.parse(stdout);
   expect([exitCode, response]).toEqual([0, 'Done.']);
   const made =
@@ -104,12 +105,12 @@ test('old results become pointers that the model can read, and nothing else of g
     ...['call', 'answer', 'call', 'answer', 'compact'],
     ...['call', 'answer', 'answer', 'answer', 'compact', 'reply'],
   ]);
-  const { stdout: told } = await runGmnIn(t, at, ['sessions', 'show', 'last']);
+  const { stdout: told } = await callGmnIn(t, at, ['sessions', 'show', 'last']);
   expect(told).toMatch(/\n\[Compacted: 2 tool results are pointers to files\. The session keeps all of it\.\]\n$/);
-  const shown = await runGmnIn(t, at, ['sessions', 'export', 'last']);
+  const shown = await callGmnIn(t, at, ['sessions', 'export', 'last']);
   for (const name of ['a', 'b']) expect(shown.stdout).toContain(`${name} 779 is a line of text`);
   // Another process sends what this one has sent, and may read the same files.
-  await runGmnIn(t, at, ['-c', '--tools', 'read', 'again']);
+  await callGmnIn(t, at, ['-c', '--tools', 'read', 'again']);
   expect(gemini.requests[4]?.body.contents.slice(0, last?.body.contents.length)).toEqual(last?.body.contents);
   expect(gemini.requests[5] && outputsOf(gemini.requests[5]).at(-1)).toBe(FILES['a.txt']);
 });
@@ -126,8 +127,8 @@ test('a run that reads seven times what fits stays below the limit, and is conti
   };
   const gemini = await fakeGemini(t, Array(17).fill(answer));
   const at = place(t, { gemini, files, home: SETTINGS });
-  expect((await runGmnIn(t, at, ['--tools', 'read', 'read all'])).stdout).toBe('Done.\n');
-  expect((await runGmnIn(t, at, ['-c', 'again'])).stdout).toBe('Done.\n');
+  expect((await callGmnIn(t, at, ['--tools', 'read', 'read all'])).stdout).toBe('Done.\n');
+  expect((await callGmnIn(t, at, ['-c', 'again'])).stdout).toBe('Done.\n');
   for (const request of gemini.requests) expect(count(request)).toBeLessThan(LIMIT);
   const [, ...steps] = gemini.requests.filter((request) => !isSummary(request));
   expect(steps.slice(0, -1).map((request) => outputsOf(request).at(-1))).toEqual(Object.values(files));
@@ -153,7 +154,7 @@ posixTest('in a chat the oldest exchanges become a summary, which /context shows
     ...['/model gemma-4-31b-it', 'six', '/model gemini-2.5-flash', '/rewind 5', '/context', 'seven'],
   ];
   const at = place(t, { gemini, home: settings });
-  const { stdout, stderr } = await runGmnIn(t, at, ['chat', '--tools', 'none'], `${lines.join('\n')}\n`);
+  const { stdout, stderr } = await callGmnIn(t, at, ['chat', '--tools', 'none'], `${lines.join('\n')}\n`);
   expect(stdout).toBe('1\n2\n3\n4\n5\n6\n7\n');
   const shown = stderr.replace(/\d{3,}/g, 'N').split('\n');
   expect(shown).toContain("made room in the model's window: 4 old messages summarised; about N tokens before, N now");
@@ -196,7 +197,7 @@ posixTest.for(MOMENTS)(
     const { child, ended } = await startGmn(t, ['chat', '--tools', 'none'], { at, stdin });
     kill = () => void child.kill('SIGKILL');
     await ended;
-    const { stdout } = await runGmnIn(t, at, ['chat', '-c', '--tools', 'none'], 'five\n');
+    const { stdout } = await callGmnIn(t, at, ['chat', '-c', '--tools', 'none'], 'five\n');
     expect(stdout).toBe('4\n');
     const [summary, , ...rest] = textsOf(gemini.requests.at(-1));
     expect(summary).toBe('This is a summary of our conversation so far:\n\nGoal: count.');
@@ -242,7 +243,7 @@ test('a refusal of the length makes room and asks again', async (t) => {
     ...[failure(400, 'INVALID_ARGUMENT', refusal), reply('Done.')],
   ]);
   const at = place(t, { gemini, files: FILES });
-  const { stdout, stderr } = await runGmnIn(t, at, ['--tools', 'read', 'read all']);
+  const { stdout, stderr } = await callGmnIn(t, at, ['--tools', 'read', 'read all']);
   expect(stdout).toBe('Done.\n');
   expect(stderr).toContain('1 old tool result moved to a file');
 });
@@ -251,7 +252,7 @@ test('/compress without a summary, or with one that is longer, leaves the conver
   const thought = events([chunk([{ text: 'Hm.', thought: true }, { text: ' \n' }]), finish()]);
   const gemini = await fakeGemini(t, [reply('1'), thought, reply(LONG), reply('2')]);
   const lines = ['one', '/context', '/compress', '/compress', '/context', 'two'];
-  const { stderr } = await runGmnIn(t, place(t, { gemini }), ['chat', '--tools', 'read'], `${lines.join('\n')}\n`);
+  const { stderr } = await callGmnIn(t, place(t, { gemini }), ['chat', '--tools', 'read'], `${lines.join('\n')}\n`);
   expect(stderr).toContain('the model wrote no summary');
   expect(stderr).toContain('The conversation stays as it is');
   const [before, after] = stderr.match(/\d+ {2}tokens after the last reply/g) ?? [];
@@ -267,7 +268,7 @@ test('a chat remembers the window that a refusal has told', async (t) => {
   ]);
   const lines = [...['one', 'two', 'three', 'four', 'five', 'six'].map((name) => `${name} ${LONG.slice(0, 10_000)}`)];
   const given = [...lines, '/context'].join('\n');
-  const { stdout, stderr } = await runGmnIn(t, place(t, { gemini }), ['chat', '--tools', 'none'], `${given}\n`);
+  const { stdout, stderr } = await callGmnIn(t, place(t, { gemini }), ['chat', '--tools', 'none'], `${given}\n`);
   expect(stdout).toBe('1\n2\n3\n4\n5\n6\n');
   expect(stderr).toContain(' % of 10000\n');
   for (const request of gemini.requests.slice(4)) expect(count(request)).toBeLessThan(7000);
@@ -281,10 +282,10 @@ const counted: Scripted = (response) => {
 test('--dry-run and --count-tokens take what is sent of a compacted session', async (t) => {
   const gemini = await fakeGemini(t, [reply(read('a.txt')), reply(read('b.txt')), reply('1'), counted, reply('2')]);
   const at = place(t, { gemini, files: FILES, home: SETTINGS });
-  await runGmnIn(t, at, ['--tools', 'read', 'read all']);
-  const shown = await runGmnIn(t, at, ['-c', '--dry-run', 'again']);
-  expect((await runGmnIn(t, at, ['-c', '--count-tokens', 'again'])).stdout).toBe('42\n');
-  await runGmnIn(t, at, ['-c', 'again']);
+  await callGmnIn(t, at, ['--tools', 'read', 'read all']);
+  const shown = await callGmnIn(t, at, ['-c', '--dry-run', 'again']);
+  expect((await callGmnIn(t, at, ['-c', '--count-tokens', 'again'])).stdout).toBe('42\n');
+  await callGmnIn(t, at, ['-c', 'again']);
   const [, , , count, sent] = gemini.requests.map(({ body }) => body);
   expect(outputsOf({ body: sent } as SeenRequest)[0]).toMatch(POINTER);
   expect(JSON.parse(shown.stdout).body.contents).toEqual(sent.contents);
@@ -302,7 +303,7 @@ test('--max-cost counts a summary, and ends a run that cannot pay for one', asyn
   const at = place(t, { gemini, home });
   const lines = ['one', 'two', 'three', 'four', 'five'].map((name) => `${name} ${LONG}`);
   const flags = ['chat', '--tools', 'none', '--max-cost', '0.1'];
-  const { stderr } = await runGmnIn(t, at, flags, `${lines.join('\n')}\n`);
+  const { stderr } = await callGmnIn(t, at, flags, `${lines.join('\n')}\n`);
   expect(stderr).toMatch(/stopped at --max-cost: \$0\.1\d+ of \$0\.10 is spent/);
   expect(gemini.requests).toHaveLength(4);
 });

@@ -4,21 +4,22 @@ import { expect, test } from 'vitest';
 import { findSettingRow, listSettingKeys, type SettingKind, tryParseKeyPath } from '../../src/config/keys.ts';
 import { parseSettingWords } from '../../src/config/setting-text.ts';
 import { OUTPUT_FORMATS } from '../../src/core/app.ts';
-import { place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
+import { place } from '../support/gmn.ts';
 
 const COMMENTED = '{\n  // mine\n  "model": { "name": "pro" }, // keep\n}\n';
 
 test('a key is set, used, overridden and removed, and the comments stay', async (t) => {
   const here = place(t, { home: { '.gmn/config.json': COMMENTED } });
   const file = join(here.home, '.gmn/config.json');
-  const run = (...words: readonly string[]) => runGmnIn(t, here, ['config', ...words]);
+  const run = (...words: readonly string[]) => callGmnIn(t, here, ['config', ...words]);
   expect(await run('set', 'model', 'flash')).toMatchObject({
     stdout: `model.name = "flash" in ${file}\n`,
     stderr: '',
     exitCode: 0,
   });
   expect(readFileSync(file, 'utf8')).toBe(COMMENTED.replace('"pro"', '"flash"'));
-  const overridden = await runGmnIn(t, { ...here, env: { ...here.env, GMN_MODEL: 'other' } }, [
+  const overridden = await callGmnIn(t, { ...here, env: { ...here.env, GMN_MODEL: 'other' } }, [
     'config',
     'set',
     'model.name',
@@ -42,7 +43,7 @@ test('a key is set, used, overridden and removed, and the comments stay', async 
 test('the file is made, private, where there was none; lists add up with those of other files', async (t) => {
   const here = place(t, { home: { '.gemini/settings.json': '{"tools":{"exclude":["glob"]}}' } });
   const file = join(here.home, '.gmn/config.json');
-  const { stdout } = await runGmnIn(t, here, ['config', 'set', 'tools.exclude', 'web_fetch', 'read_file', '--json']);
+  const { stdout } = await callGmnIn(t, here, ['config', 'set', 'tools.exclude', 'web_fetch', 'read_file', '--json']);
   const user = join(here.home, '.gemini/settings.json');
   expect(JSON.parse(stdout)).toEqual({
     key: 'tools.exclude',
@@ -58,14 +59,14 @@ test('the file is made, private, where there was none; lists add up with those o
 
 test('keys of the first format and keys that gmn does not read can be removed', async (t) => {
   const here = place(t, { home: { '.gmn/config.json': '{"model":"pro","ui":{"theme":"x"}}' } });
-  await runGmnIn(t, here, ['config', 'unset', 'model']);
-  expect((await runGmnIn(t, here, ['config', 'unset', 'ui.theme'])).stdout).toContain('; nothing sets it now\n');
+  await callGmnIn(t, here, ['config', 'unset', 'model']);
+  expect((await callGmnIn(t, here, ['config', 'unset', 'ui.theme'])).stdout).toContain('; nothing sets it now\n');
   expect(JSON.parse(readFileSync(join(here.home, '.gmn/config.json'), 'utf8'))).toEqual({ ui: {} });
 });
 
 test('nothing is written while a settings file is broken', async (t) => {
   const here = place(t, { home: { '.gmn/config.json': '{"model":{"name":"a"}', '.gemini/settings.json': '{}' } });
-  expect(await runGmnIn(t, here, ['config', 'set', 'model', 'b'])).toMatchObject({ stdout: '', exitCode: 4 });
+  expect(await callGmnIn(t, here, ['config', 'set', 'model', 'b'])).toMatchObject({ stdout: '', exitCode: 4 });
   expect(readFileSync(join(here.home, '.gmn/config.json'), 'utf8')).toBe('{"model":{"name":"a"}');
 });
 
@@ -112,7 +113,7 @@ test('there is a word for every key but the secret one', () => {
 
 test('what a server cannot use is said at once', async (t) => {
   const here = place(t);
-  const { stderr } = await runGmnIn(t, here, ['config', 'set', 'mcpServers.files.command', '5']);
+  const { stderr } = await callGmnIn(t, here, ['config', 'set', 'mcpServers.files.command', '5']);
   expect(stderr).toBe('gmn: the MCP server files cannot be used: command must be a string\n');
 });
 

@@ -4,7 +4,8 @@ import { expect, type TestContext, test } from 'vitest';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { parseLines, place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
+import { parseLines, place } from '../support/gmn.ts';
 
 const PROMPT = 'count to 2000';
 
@@ -12,7 +13,7 @@ async function ask(t: TestContext, format: string, fault: string | undefined) {
   const demo = await startDemo({ faults: parseFaults(fault === undefined ? [] : [fault]), clock: systemClock });
   t.onTestFinished(() => demo.close());
   const at = place(t, { gemini: demo });
-  const run = await runGmnIn(t, at, ['-o', format, PROMPT]);
+  const run = await callGmnIn(t, at, ['-o', format, PROMPT]);
   return { ...run, saved: readRecords(join(at.home, '.gmn', 'sessions')) };
 }
 

@@ -5,9 +5,10 @@ import { expect, test } from 'vitest';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { serve } from '../mcp/server/support.ts';
+import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { CUT, call, events, failure, fakeGemini, json, reply, type Scripted, stream } from '../support/gemini.ts';
-import { parseLines, place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { parseLines, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -25,7 +26,10 @@ test('a run costs what its model calls cost, each at the rates of its own prompt
     billed({ promptTokenCount: 150_000, candidatesTokenCount: 100, thoughtsTokenCount: 50 }, READ),
     billed({ promptTokenCount: 210_000, cachedContentTokenCount: 140_000, candidatesTokenCount: 300 }),
   ]);
-  const { stdout } = await runGmn(t, ['--tools', 'read', '-m', 'gemini-2.5-pro', '-o', 'json', 'x'], { gemini, files });
+  const { stdout } = await callGmn(t, ['--tools', 'read', '-m', 'gemini-2.5-pro', '-o', 'json', 'x'], {
+    gemini,
+    files,
+  });
   const below = 150_000 * 1.25 + 150 * 10;
   const above = 70_000 * 2.5 + 140_000 * 0.25 + 300 * 15;
   expect(JSON.parse(stdout).cost).toBe((below + above) / 1e6);
@@ -41,7 +45,7 @@ test('the calls of a search count, and so does a second try for a schema', async
     billed(usage, { text: '[]' }, 'gemini-3.5-flash'),
   ]);
   const flags = ['--tools', 'google_web_search', '--output-schema', '{"type":"array"}', '-m', 'gemini-3.5-flash'];
-  const { stdout } = await runGmn(t, [...flags, '-o', 'json', 'x'], { gemini });
+  const { stdout } = await callGmn(t, [...flags, '-o', 'json', 'x'], { gemini });
   expect(JSON.parse(stdout)).toMatchObject({ response: '[]', cost: (4 * (1000 * 1.5 + 100 * 9)) / 1e6 });
 });
 
@@ -55,7 +59,7 @@ test('what the service read in two connections is paid twice, at the rate of one
     events([half('Hi ', 'CONTINUATION', { continuationToken: 'more' })]),
     events([half('there.', 'STOP', {})]),
   ]);
-  const { stdout } = await runGmn(t, ['-m', 'gemini-2.5-pro', '-o', 'json', 'x'], { gemini });
+  const { stdout } = await callGmn(t, ['-m', 'gemini-2.5-pro', '-o', 'json', 'x'], { gemini });
   expect(JSON.parse(stdout)).toMatchObject({ response: 'Hi there.', cost: (300_000 * 1.25 + 20 * 10) / 1e6 });
 });
 
@@ -63,7 +67,7 @@ test('if the price of one call is not known, no cost is shown', async (t) => {
   const known = billed({ promptTokenCount: 10, candidatesTokenCount: 10 }, READ);
   const unknown = billed({ promptTokenCount: 10, candidatesTokenCount: 10 }, { text: 'Hi.' }, 'gemini-99');
   const gemini = await fakeGemini(t, [known, unknown]);
-  const { stdout } = await runGmn(t, ['--tools', 'read', '-o', 'stream-json', 'x'], { gemini, files });
+  const { stdout } = await callGmn(t, ['--tools', 'read', '-o', 'stream-json', 'x'], { gemini, files });
   const done = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
   expect(done).toMatchObject({ type: 'done', usage: { promptTokenCount: 20 } });
   expect(done).not.toHaveProperty('cost');
@@ -73,10 +77,10 @@ test('prices of the settings win, and wrong ones are exit 4', async (t) => {
   const gemini = await fakeGemini(t, [billed({ promptTokenCount: 1000, candidatesTokenCount: 100 })]);
   const prices = { 'gemini-2.5-*': { input: 3, output: 20 } };
   const home = { '.gmn/config.json': JSON.stringify({ prices }) };
-  const { stderr } = await runGmn(t, ['-u', 'x'], { gemini, home });
+  const { stderr } = await callGmn(t, ['-u', 'x'], { gemini, home });
   expect(stderr).toMatch(/1000 in · 100 out · [\d.]+s · \$0\.005\n$/);
   const wrong = { '.gmn/config.json': '{\n  "prices": { "m": { "inputs": 3 } }\n}' };
-  const gmn = await runGmn(t, ['x'], { home: wrong, env: { GEMINI_API_KEY: 'k' } });
+  const gmn = await callGmn(t, ['x'], { home: wrong, env: { GEMINI_API_KEY: 'k' } });
   expect(gmn.exitCode).toBe(4);
   expect(gmn.stderr).toContain('config.json:2:13: prices must be an object with the prices of models');
 });
@@ -84,7 +88,7 @@ test('prices of the settings win, and wrong ones are exit 4', async (t) => {
 test('--max-cost shortens answers and then stops, with what was spent and how to go on', async (t) => {
   const usage = { promptTokenCount: 1500, candidatesTokenCount: 1000 };
   const flags = ['--tools', 'read', '-m', 'gemini-2.5-pro', '--max-cost', '0.025', '-o', 'json', 'x'];
-  const gmn = await runGmn(t, flags, { script: [billed(usage, READ), billed(usage, READ)], files });
+  const gmn = await callGmn(t, flags, { script: [billed(usage, READ), billed(usage, READ)], files });
   expect(gmn.exitCode).toBe(1);
   expect(JSON.parse(gmn.stdout).error).toMatchObject({
     code: 1,
@@ -125,7 +129,7 @@ test.for([
   const gemini = await fakeGemini(t, script);
   const at = place(t, { gemini });
   const words = ['-m', 'gemini-2.5-pro', '--max-cost', '0.025', '-o', 'json', ...flags, 'x'];
-  const gmn = await runGmnIn(t, at, words);
+  const gmn = await callGmnIn(t, at, words);
   expect(JSON.parse(gmn.stdout).error).toMatchObject({
     ...{ code: 1, type: 'LimitError' },
     message: expect.stringContaining('stopped at --max-cost: $0.022 of $0.025 is spent'),
@@ -149,7 +153,7 @@ test.for([
   const gemini = await fakeGemini(t, [events([{ ...ending, usageMetadata: usage, modelVersion: 'gemini-2.5-pro' }])]);
   const at = place(t, { gemini });
   const args = ['chat', '--tools', 'none', '-m', 'gemini-2.5-pro', '--max-cost', '0.02'];
-  const { stderr } = await runGmnIn(t, at, args, 'one\ntwo\n');
+  const { stderr } = await callGmnIn(t, at, args, 'one\ntwo\n');
   expect(stderr).toContain('stopped at --max-cost: $0.019 of $0.02 is spent');
   expect(readUsageLines(at.home)).toMatchObject([{ kind: 'chat', calls: [{ usage }] }]);
 });
@@ -157,7 +161,7 @@ test.for([
 test('a text that would cost more than is left is not embedded', async (t) => {
   const gemini = await fakeGemini(t, []);
   const stdin = 'x'.repeat(100_000);
-  const gmn = await runGmn(t, ['embed', '--max-cost', '0.001'], { gemini, stdin });
+  const gmn = await callGmn(t, ['embed', '--max-cost', '0.001'], { gemini, stdin });
   expect(gmn).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('stopped at --max-cost') });
   const server = await serve(t, { gemini, flags: ['--max-cost', '0.001'] });
   const { isError, content } = await server.call('embed_text', { text: stdin });
@@ -179,7 +183,7 @@ test('an upload is estimated from its size and kind before the model is asked', 
   t.onTestFinished(() => demo.close());
   const mp4 = Buffer.concat([Buffer.from('\0\0\0\x18ftypmp42\0\0\0\0mp42isom'), Buffer.alloc(23_000_000)]);
   const at = place(t, { gemini: demo, files: { 'talk.mp4': mp4 } });
-  const gmn = await runGmnIn(t, at, ['-m', 'gemini-2.5-flash', '--max-cost', '0.01', '-f', 'talk.mp4', 'what?']);
+  const gmn = await callGmnIn(t, at, ['-m', 'gemini-2.5-flash', '--max-cost', '0.01', '-f', 'talk.mp4', 'what?']);
   expect(gmn).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('stopped at --max-cost') });
 });
 
@@ -187,7 +191,7 @@ test('--max-cost also limits the model that answers in place of another', async 
   const busy = failure(503, 'UNAVAILABLE', 'overloaded');
   const gemini = await fakeGemini(t, [busy, billed({ promptTokenCount: 1, candidatesTokenCount: 1 })]);
   const flags = ['-m', 'gemini-2.5-flash', '--fallback', 'gemini-2.5-pro', '--retries', '0', '--max-cost', '0.02', 'x'];
-  expect(await runGmn(t, flags, { gemini })).toMatchObject({ exitCode: 0 });
+  expect(await callGmn(t, flags, { gemini })).toMatchObject({ exitCode: 0 });
   // $2.50 and $10 for a million tokens.
   expect(gemini.requests.map(({ body }) => body.generationConfig.maxOutputTokens)).toEqual([7999, 1999]);
 });
@@ -196,7 +200,7 @@ test.for([
   [['-m', 'gemini-99'], '--max-cost: the price of gemini-99 is not known'],
   [['--fallback', 'gemini-99'], '--max-cost: the price of gemini-99 is not known'],
 ] as const)('--max-cost with %j is exit 1 before any request', async ([flags, message], t) => {
-  const gmn = await runGmn(t, ['--max-cost', '1', '-o', 'json', ...flags, 'x'], { script: [] });
+  const gmn = await callGmn(t, ['--max-cost', '1', '-o', 'json', ...flags, 'x'], { script: [] });
   expect(gmn.exitCode).toBe(1);
   expect(JSON.parse(gmn.stdout).error.message).toBe(message);
 });
@@ -245,11 +249,11 @@ function readUsageLines(home: string): readonly unknown[] {
 
 test('gmn usage counts a saved run with the offline model, which costs nothing', async (t) => {
   const at = place(t);
-  await runGmnIn(t, at, ['--demo', '--session-name', 'trip', 'best month?']);
-  const text = await runGmnIn(t, at, ['usage']);
+  await callGmnIn(t, at, ['--demo', '--session-name', 'trip', 'best month?']);
+  const text = await callGmnIn(t, at, ['usage']);
   expect([text.stderr, text.exitCode]).toEqual(['', 0]);
   expect(text.stdout).toMatch(/^DAY +RUNS +TOKENS +COST\n[\d-]+ +1 +[1-9]\d* +\$0\n$/);
-  const { stdout, stderr } = await runGmnIn(t, at, ['usage', '--json']);
+  const { stdout, stderr } = await callGmnIn(t, at, ['usage', '--json']);
   expect(stderr).toBe('');
   expect(JSON.parse(stdout).total).toEqual({ runs: 1, usage: expect.anything(), cost: 0 });
 });
@@ -257,10 +261,10 @@ test('gmn usage counts a saved run with the offline model, which costs nothing',
 test('a saved run is one line of the usage log, without its words; others are none', async (t) => {
   const gemini = await fakeGemini(t, [reply('Hi.'), reply('Hi.'), reply('Hi.')]);
   const at = place(t, { gemini, env: { TZ: 'UTC' } });
-  await runGmnIn(t, at, ['--no-session', 'top secret']);
+  await callGmnIn(t, at, ['--no-session', 'top secret']);
   expect(readUsageLines(at.home)).toEqual([]);
-  await runGmnIn(t, at, ['top secret']);
-  await runGmnIn(t, at, ['chat', '-p', 'top secret'], '');
+  await callGmnIn(t, at, ['top secret']);
+  await callGmnIn(t, at, ['chat', '-p', 'top secret'], '');
   const call = {
     ...{ model: 'gemini-2.5-flash', backend: 'gemini-api', at: expect.any(Number) },
     usage: { promptTokenCount: 5, candidatesTokenCount: 12, totalTokenCount: 17 },
@@ -271,7 +275,7 @@ test('a saved run is one line of the usage log, without its words; others are no
     { ...line, kind: 'chat' },
   ]);
   expect(readFileSync(join(at.home, '.gmn/usage.jsonl'), 'utf8')).not.toContain('secret');
-  const usage = JSON.parse((await runGmnIn(t, at, ['usage', '--by', 'directory', '--json'])).stdout);
+  const usage = JSON.parse((await callGmnIn(t, at, ['usage', '--by', 'directory', '--json'])).stdout);
   expect(usage).toMatchObject({
     by: 'directory',
     prices: expect.stringContaining('genai-prices'),
@@ -300,7 +304,7 @@ function writeUsage({ home }: ReturnType<typeof place>): void {
 test('usage is a plain table in a pipe, and says what has no price', async (t) => {
   const at = place(t, { env: { TZ: 'UTC' } });
   writeUsage(at);
-  const { stdout, stderr } = await runGmnIn(t, at, ['usage', '--by', 'model']);
+  const { stdout, stderr } = await callGmnIn(t, at, ['usage', '--by', 'model']);
   expect(stdout).toBe(
     [
       'MODEL           RUNS  TOKENS  COST',
@@ -310,7 +314,7 @@ test('usage is a plain table in a pipe, and says what has no price', async (t) =
     ].join('\n'),
   );
   expect(stderr).toContain('what 1 run cost is not known');
-  expect(await runGmnIn(t, at, ['usage', '--since', 'soon'])).toMatchObject({ exitCode: 1 });
+  expect(await callGmnIn(t, at, ['usage', '--since', 'soon'])).toMatchObject({ exitCode: 1 });
 });
 
 posixTest.for([24, 60, 120])('usage is a chart on a terminal of %d columns', async (columns, t) => {

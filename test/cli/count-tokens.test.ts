@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { callGmn } from '../support/call-gmn.ts';
 import { fakeGemini, type Scripted } from '../support/gemini.ts';
-import { runGmn } from '../support/gmn.ts';
 
 const counted: Scripted = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
@@ -13,14 +13,14 @@ test.for([
   { flags: ['-o', 'stream-json'], stdout: '{"model":"gemini-2.5-flash","totalTokens":42}\n' },
 ])('--count-tokens $flags prints the count and asks nothing else', async ({ flags, stdout }, t) => {
   const gemini = await fakeGemini(t, [counted]);
-  const gmn = await runGmn(t, [...flags, '--count-tokens', 'how long is this?'], { gemini });
+  const gmn = await callGmn(t, [...flags, '--count-tokens', 'how long is this?'], { gemini });
   expect(gmn).toMatchObject({ stdout, stderr: '', exitCode: 0 });
   expect(gemini.requests[0]?.path).toBe('/v1beta/models/gemini-2.5-flash:countTokens');
 });
 
 test('--count-tokens counts the tools and the system instruction too', async (t) => {
   const gemini = await fakeGemini(t, [counted]);
-  const gmn = await runGmn(t, ['--count-tokens', '--tools', 'glob', '--system', 'brief', 'hi'], { gemini });
+  const gmn = await callGmn(t, ['--count-tokens', '--tools', 'glob', '--system', 'brief', 'hi'], { gemini });
   expect(gmn).toMatchObject({ stdout: '42\n', stderr: '', exitCode: 0 });
   expect(gemini.requests[0]?.body).toEqual({
     generateContentRequest: {

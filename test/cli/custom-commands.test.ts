@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { fakeGemini, reply } from '../support/gemini.ts';
-import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 const sentText = (request: { readonly body: { contents: { parts: { text: string }[] }[] } } | undefined): unknown =>
@@ -34,7 +35,7 @@ test('a one-shot that names a command sends what it stands for; any other text s
   );
   const at = place(t, { gemini, home: HOME, files: { 'a.txt': 'secret' } });
   for (const [prompt] of cases) {
-    expect(await runGmnIn(t, at, ['-p', prompt])).toMatchObject({ stdout: 'ok\n', stderr: '', exitCode: 0 });
+    expect(await callGmnIn(t, at, ['-p', prompt])).toMatchObject({ stdout: 'ok\n', stderr: '', exitCode: 0 });
   }
   expect(gemini.requests.map((request) => sentText(request))).toEqual(cases.map(([, sent]) => [sent]));
 });
@@ -42,7 +43,7 @@ test('a one-shot that names a command sends what it stands for; any other text s
 posixTest('files are read before commands run, and what is inserted is not expanded', async (t) => {
   const home = { '.gemini/commands/c.toml': "prompt = '!{echo new > a.txt; echo {{args}}} @{a.txt}'" };
   const args = ['-p', '/c !{date} @{b}', '--allowed-tools', 'run_shell_command'];
-  const gmn = await runGmn(t, args, { script: [reply('ok')], home, files: { 'a.txt': 'old {{args}}' } });
+  const gmn = await callGmn(t, args, { script: [reply('ok')], home, files: { 'a.txt': 'old {{args}}' } });
   expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
   expect(sentText(gmn.requests[0])).toEqual(['!{date} @{b} old {{args}}']);
 });
@@ -70,12 +71,12 @@ test('a directory stands for its files, without what is ignored, secret or no te
     'left out 1 file (may hold secrets',
   ];
   const sent = ['Look: === src/a.txt ===\nA\n\n=== src/b/c.txt ===\nC {{args}}\n and [empty has no files to send]'];
-  const gmn = await runGmnIn(t, at, ['-p', '/c', '-o', 'json']);
+  const gmn = await callGmnIn(t, at, ['-p', '/c', '-o', 'json']);
   expect(JSON.parse(gmn.stdout).warnings).toEqual(
     [...notices, 'left out 1 file (no text'].map((text) => expect.stringContaining(text)),
   );
   expect(sentText(gemini.requests[0])).toEqual(sent);
-  const chat = await runGmnIn(t, at, ['chat'], '/c\n');
+  const chat = await callGmnIn(t, at, ['chat'], '/c\n');
   for (const notice of notices) expect(chat.stderr).toContain(notice);
   expect(sentText(gemini.requests[1])).toEqual(sent);
 });
@@ -86,17 +87,17 @@ test('a folder that is not trusted has no commands, in a one-shot, a chat and it
   const at = place(t, { gemini, files });
   const file = `${at.cwd}/.gemini/commands/own.toml`;
   const advice = `${file} is not used: this folder is not trusted. To trust the folder, run: gmn trust`;
-  expect((await runGmnIn(t, at, ['-p', '/own it', '-y'])).stderr).toContain(`gmn: ${advice}\n`);
+  expect((await callGmnIn(t, at, ['-p', '/own it', '-y'])).stderr).toContain(`gmn: ${advice}\n`);
   expect(sentText(gemini.requests[0])).toEqual(['/own it']);
-  const chat = await runGmnIn(t, at, ['chat', '--yolo'], '/own\n/help\n');
+  const chat = await callGmnIn(t, at, ['chat', '--yolo'], '/own\n/help\n');
   expect(chat.stderr).toContain(`Error: ${file} is not used: this folder is not trusted\n`);
   expect(chat.stderr).not.toContain('canary');
-  await runGmnIn(t, at, ['trust']);
-  expect(await runGmnIn(t, at, ['-p', '/own'])).toMatchObject({
+  await callGmnIn(t, at, ['trust']);
+  expect(await callGmnIn(t, at, ['-p', '/own'])).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('which nobody approved: touch hacked'),
   });
-  expect((await runGmnIn(t, at, ['chat', '--yolo'], '/own\n')).stdout).toBe('trusted\n');
+  expect((await callGmnIn(t, at, ['chat', '--yolo'], '/own\n')).stdout).toBe('trusted\n');
   expect(sentText(gemini.requests[1])).toEqual(['Own ']);
 });
 

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, type TestContext } from 'vitest';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
+import { place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 interface Documented {
@@ -81,7 +82,7 @@ async function expectAllToRun(t: TestContext, page: string): Promise<void> {
   for (const { line, words, stdin } of commands) {
     const typed = words.join(' ');
     if (Object.hasOwn(ELSEWHERE, typed)) continue;
-    const { exitCode, stdout, stderr } = await runGmnIn(t, { ...at, env }, words, stdin);
+    const { exitCode, stdout, stderr } = await callGmnIn(t, { ...at, env }, words, stdin);
     const fails = Object.hasOwn(FAILS, typed) ? FAILS[typed] : undefined;
     const isFine = fails === undefined ? exitCode === 0 : exitCode === 1 && fails.test(stderr);
     if (!isFine) faults.push(`${line} => ${exitCode}\n${stdout}${stderr}`);
@@ -89,7 +90,7 @@ async function expectAllToRun(t: TestContext, page: string): Promise<void> {
   expect(faults).toEqual([]);
 }
 
-posixTest.concurrent.for(['README.md', 'docs/README.md'])(
+posixTest.for(['README.md', 'docs/README.md'])(
   'every command of %s works with the offline model, in its order',
   { timeout: 60_000 },
   (page, t) => expectAllToRun(t, page),

@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { callGmn } from '../support/call-gmn.ts';
 import { chunk, events, failure, fakeGemini, finish, type Scripted, sse } from '../support/gemini.ts';
-import { firstNotice, type GmnOptions, parseLines, place, runGmn } from '../support/gmn.ts';
+import { firstNotice, type GmnOptions, parseLines, place } from '../support/gmn.ts';
 
 /** A way to fail, and what must be said about it in every format. */
 interface Case {
@@ -177,9 +178,9 @@ const CASES: Readonly<Record<string, Case>> = {
 describe.each(Object.entries(CASES))(
   '%s',
   (_, { args, script = [], options = {}, hasKey, code, type, message, partial, suggestion = /\S/ }) => {
-    async function run(t: Parameters<typeof runGmn>[0], format: readonly string[]) {
+    async function run(t: Parameters<typeof callGmn>[0], format: readonly string[]) {
       const gemini = hasKey === false ? undefined : await fakeGemini(t, script);
-      return runGmn(t, [...format, ...args], { ...options, ...(gemini ? { gemini } : {}) });
+      return callGmn(t, [...format, ...args], { ...options, ...(gemini ? { gemini } : {}) });
     }
 
     test('in text: stdout is only what had arrived, stderr says what and what next', async (t) => {
@@ -236,17 +237,17 @@ test('general.maxAttempts is how often a request is sent; --retries wins', async
   const unavailable = failure(503, 'UNAVAILABLE', 'busy');
   const home = { '.gemini/settings.json': '{"general":{"maxAttempts":2}}' };
   const gemini = await fakeGemini(t, [unavailable, unavailable, unavailable]);
-  const { stderr, exitCode } = await runGmn(t, ['hi'], { gemini, home });
+  const { stderr, exitCode } = await callGmn(t, ['hi'], { gemini, home });
   expect(exitCode).toBe(3);
   expect(stderr).toMatch(/retry 1 of 1 in /);
   expect(gemini.requests).toHaveLength(2);
-  expect(await runGmn(t, ['--retries', '0', 'hi'], { gemini, home })).toMatchObject({ exitCode: 3 });
+  expect(await callGmn(t, ['--retries', '0', 'hi'], { gemini, home })).toMatchObject({ exitCode: 3 });
   expect(gemini.requests).toHaveLength(3);
 });
 
 test.for([0, 1.5])('general.maxAttempts cannot be %j', async (maxAttempts, t) => {
   const home = { '.gemini/settings.json': JSON.stringify({ general: { maxAttempts } }) };
-  const { stderr, exitCode } = await runGmn(t, ['hi'], { gemini: await fakeGemini(t, []), home });
+  const { stderr, exitCode } = await callGmn(t, ['hi'], { gemini: await fakeGemini(t, []), home });
   expect(exitCode).toBe(4);
   expect(stderr).toMatch(/general\.maxAttempts must be a whole number from 1/);
 });
@@ -256,7 +257,7 @@ test.for([
   ['files list', ['files', 'list']],
 ] as const)('%s says which variable names a server that cannot be reached', async ([, words], t) => {
   const env = { GEMINI_API_KEY: 'a-key-0123456789', GOOGLE_GEMINI_BASE_URL: 'http://127.0.0.1:9' };
-  expect(await runGmn(t, words, { env })).toMatchObject({
+  expect(await callGmn(t, words, { env })).toMatchObject({
     stdout: '',
     stderr:
       'Error: connection to 127.0.0.1:9 refused\n' +

@@ -8,6 +8,7 @@ import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import type { ServedRequest } from '../../src/platform/http/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
 import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -60,8 +61,8 @@ async function scene(
     age: (hours: number) => {
       earlierMs = hours * 3_600_000;
     },
-    gmn: (...args: readonly string[]) => runGmnIn(t, { ...here, env }, args),
-    pipe: (stdin: string | Uint8Array, ...args: readonly string[]) => runGmnIn(t, { ...here, env }, args, stdin),
+    gmn: (...args: readonly string[]) => callGmnIn(t, { ...here, env }, args),
+    pipe: (stdin: string | Uint8Array, ...args: readonly string[]) => callGmnIn(t, { ...here, env }, args, stdin),
     /** The commands of uploads since the last call. */
     takeUploads: () => commands.splice(0).filter((command) => /^(start|upload|query)/.test(command)),
     ledger: () => {
@@ -134,7 +135,7 @@ test('a session has the file: it is uploaded again when it is gone, from an unch
   expect(here.takeUploads()).toContain('upload, finalize');
   // Somebody else's account has no such file.
   const other = { ...here, env: { ...here.env, GEMINI_API_KEY: 'other-key-0123456789' } };
-  expect((await runGmnIn(t, other, ['-c', 'four'])).exitCode).toBe(0);
+  expect((await callGmnIn(t, other, ['-c', 'four'])).exitCode).toBe(0);
   expect(here.takeUploads()).toContain('upload, finalize');
   await here.remote(`/${id}`, 'DELETE');
   const changed = Buffer.from(talk);
@@ -253,7 +254,7 @@ test('a job of the Batch API gets a file that lives long enough, and takes none 
 
 test('two at once upload it once', async (t) => {
   const here = await scene(t, { files: { 'talk.mp4': film(21 * MB) } });
-  const both = await Promise.all([here.gmn('-f', 'talk.mp4', 'one'), here.gmn('-f', 'talk.mp4', 'two')]);
+  const both = await Promise.all(['one', 'two'].map((word) => runGmnIn(t, here, ['-f', 'talk.mp4', word])));
   expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
   expect(here.takeUploads().filter((command) => command.includes('finalize'))).toHaveLength(1);
 });
@@ -310,7 +311,7 @@ test('what cannot be uploaded is refused before any request', async (t) => {
 test('Vertex AI takes gs:// addresses, and no files of this size', async (t) => {
   const here = await scene(t, { files: { 'talk.mp4': film(21 * MB) } });
   const env = { ...here.env, GOOGLE_API_KEY: 'vertex-key-0123456', GOOGLE_VERTEX_BASE_URL: here.demo.url };
-  const run = (...args: readonly string[]) => runGmnIn(t, { ...here, env }, ['--auth', 'vertex-ai', ...args]);
+  const run = (...args: readonly string[]) => callGmnIn(t, { ...here, env }, ['--auth', 'vertex-ai', ...args]);
   const asked = await run(
     '--dry-run',
     '-f',
@@ -327,7 +328,7 @@ test('Vertex AI takes gs:// addresses, and no files of this size', async (t) => 
   ]);
   const refused = await run('-f', 'talk.mp4', 'what?');
   expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(/at most 20 MB[\s\S]*gs:\/\/<bucket>/)]);
-  const listed = await runGmnIn(t, { ...here, env }, ['files', 'list', '--auth', 'vertex-ai']);
+  const listed = await callGmnIn(t, { ...here, env }, ['files', 'list', '--auth', 'vertex-ai']);
   expect([listed.exitCode, listed.stderr]).toEqual([
     2,
     expect.stringMatching(/Vertex AI keeps no files[\s\S]*set-key/),

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
+import { callGmnIn } from '../support/call-gmn.ts';
 import { fakeGemini, reply } from '../support/gemini.ts';
-import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
+import { type GmnResult, place } from '../support/gmn.ts';
 
 const textContent = (role: string, text: string) => ({ role, parts: [{ text }] });
 
 test('--fork leaves the session as it is, and wants one', async (t) => {
   const gemini = await fakeGemini(t, [reply('November.'), reply('April.'), reply('Maybe.')]);
   const at = place(t, { gemini });
-  const gmn = (...args: readonly string[]): Promise<GmnResult> => runGmnIn(t, at, args);
+  const gmn = (...args: readonly string[]): Promise<GmnResult> => callGmnIn(t, at, args);
   const idOf = ({ stdout }: GmnResult): string => JSON.parse(stdout).sessionId;
   const first = idOf(await gmn('best month?', '-o', 'json'));
   const fork = idOf(await gmn('-c', '--fork', '--session-name', 'other', 'and the second?', '-o', 'json'));

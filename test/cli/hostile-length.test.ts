@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
+import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { call, chunk, endless, fakeGemini, reply, sse, stream } from '../support/gemini.ts';
-import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -38,7 +39,9 @@ test.for(process.env.GMN_TORTURE === undefined ? FEW : [...FEW, ...MORE])(
   { timeout: 60_000 },
   async ([, text], t) => {
     const gemini = await fakeGemini(t, [reply(text, '\n\nafter it')]);
-    const { stdout, stderr, exitCode } = await runGmn(t, ['--render', 'always', '--color', 'always', 'hi'], { gemini });
+    const { stdout, stderr, exitCode } = await callGmn(t, ['--render', 'always', '--color', 'always', 'hi'], {
+      gemini,
+    });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(words(stdout)).toMatch(/afterit$/);
   },
@@ -46,7 +49,7 @@ test.for(process.env.GMN_TORTURE === undefined ? FEW : [...FEW, ...MORE])(
 
 test('a time limit ends an answer that is hard to lay out', { timeout: 60_000 }, async (t) => {
   const gemini = await fakeGemini(t, [stream(openMarks(16_000, 12))]);
-  const { exitCode, stderr } = await runGmn(t, ['--render', 'always', '-t', '1s', 'hi'], { gemini });
+  const { exitCode, stderr } = await callGmn(t, ['--render', 'always', '-t', '1s', 'hi'], { gemini });
   expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: expect.stringContaining('timed out after 1 s') });
 });
 
@@ -73,7 +76,7 @@ posixTest.for([
 test('what is too hard to lay out is shown as it was written, all of it', { timeout: 60_000 }, async (t) => {
   const text = `${openMarks(16_000, 12)}after *it*\n`;
   const gemini = await fakeGemini(t, [reply(text)]);
-  const { stdout, stderr, exitCode } = await runGmn(t, ['--render', 'always', '--color', 'always', 'hi'], { gemini });
+  const { stdout, stderr, exitCode } = await callGmn(t, ['--render', 'always', '--color', 'always', 'hi'], { gemini });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   expect(words(stdout)).toBe(words(`${openMarks(16_000, 12)}after it`));
 });
@@ -84,22 +87,22 @@ test.for([
 ] as const)('a table of %d rows is laid out if they are not too many', async ([count, shown], t) => {
   const row = (word: string): string => `| ${word} | **${word}** |\n`;
   const table = `${row('head')}| --- | --- |\n${row('cell').repeat(count)}`;
-  const { stdout } = await runGmn(t, ['--render', 'always', 'hi'], { gemini: await fakeGemini(t, [reply(table)]) });
+  const { stdout } = await callGmn(t, ['--render', 'always', 'hi'], { gemini: await fakeGemini(t, [reply(table)]) });
   expect(stdout.split('\n').slice(0, 3)).toEqual(shown);
 });
 
 test('a session of code that is hard to colour is exported to its end', { timeout: 60_000 }, async (t) => {
   const code = `\`\`\`c\n${`${'a'.repeat(1990)}\n`.repeat(22)}\`\`\`\n\n`;
   const here = place(t, { gemini: await fakeGemini(t, [reply(code.repeat(40), 'after it')]) });
-  await runGmnIn(t, here, ['hi']);
-  const { stdout, exitCode } = await runGmnIn(t, here, ['sessions', 'export', 'last', '--format', 'html']);
+  await callGmnIn(t, here, ['hi']);
+  const { stdout, exitCode } = await callGmnIn(t, here, ['sessions', 'export', 'last', '--format', 'html']);
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/after it/);
 });
 
 test('an answer of endless signatures is ended, with what had come', { timeout: 60_000 }, async (t) => {
   const part = { text: '', thoughtSignature: 'A'.repeat(100_000) };
-  const { stdout, exitCode } = await runGmn(t, ['-o', 'json', 'hi'], {
+  const { stdout, exitCode } = await callGmn(t, ['-o', 'json', 'hi'], {
     script: [endless(chunk([part]), stream('first'))],
   });
   expect(exitCode).toBe(1);
@@ -115,7 +118,7 @@ test('arguments that are nested too deep end the answer, with what had come', as
   const args = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`;
   const call = sse(chunk([{ functionCall: { name: 'read_file', args: '…' } }])).replace('"…"', args);
   const gemini = await fakeGemini(t, [(response) => void response.end(`${sse(chunk([{ text: 'first' }]))}${call}`)]);
-  const { stdout, exitCode } = await runGmn(t, ['--tools', 'read', '-o', 'json', 'hi'], { gemini });
+  const { stdout, exitCode } = await callGmn(t, ['--tools', 'read', '-o', 'json', 'hi'], { gemini });
   expect(exitCode).toBe(1);
   expect(JSON.parse(stdout).error).toMatchObject({
     type: 'LimitError',
@@ -130,7 +133,7 @@ test.for([
 ] as const)('an address of many %s is refused, and the turn continues', { timeout: 60_000 }, async ([, url], t) => {
   const made = call('web_fetch', { prompt: url });
   const gemini = await fakeGemini(t, [reply(made), reply('done')]);
-  const { stdout } = await runGmn(t, ['--tools', 'web_fetch', '--yolo', 'go'], { gemini });
+  const { stdout } = await callGmn(t, ['--tools', 'web_fetch', '--yolo', 'go'], { gemini });
   expect(stdout).toBe('done\n');
   expect(JSON.stringify(gemini.requests[1]?.body)).toMatch(/is not an address of the open internet/);
 });

@@ -2,9 +2,10 @@ import { existsSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext } from 'vitest';
+import { callGmnIn } from '../support/call-gmn.ts';
 import { isLong } from '../support/fuzz.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { place, runGmnIn, startGmn } from '../support/gmn.ts';
+import { place, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { CANARY, generatedPayload, payloadTable, plantScene } from '../tools/payload-scene.ts';
 import { put, snapshot } from '../tools/place.ts';
@@ -50,7 +51,7 @@ async function attacked(t: TestContext, others: readonly object[], { mode, cwd, 
   const script = chunksOf(calls, IN_REPLY).map((some) => reply(...some.map((functionCall) => ({ functionCall }))));
   const gemini = await fakeGemini(t, [...script, reply('done')]);
   const at = { cwd, env: { ...env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url } };
-  const gmn = await runGmnIn(t, at, ['--tools', 'all', '--approval-mode', mode, '-o', 'json', 'go']);
+  const gmn = await callGmnIn(t, at, ['--tools', 'all', '--approval-mode', mode, '-o', 'json', 'go']);
   const { response, toolCalls } = JSON.parse(gmn.stdout);
   expect(response).toBe('done');
   expect(toolCalls).toHaveLength(calls.length);
@@ -186,7 +187,7 @@ posixTest('nothing but the command line turns off the questions', async (t) => {
     files: { '.gemini/settings.json': yolo },
     env: { GMN_YOLO: '1', GEMINI_YOLO: '1', GMN_APPROVAL_MODE: 'yolo', GEMINI_CLI_TRUST_WORKSPACE: 'true' },
   });
-  const { stdout } = await runGmnIn(t, here, ['--tools', 'edit', '-o', 'json', 'x']);
+  const { stdout } = await callGmnIn(t, here, ['--tools', 'edit', '-o', 'json', 'x']);
   expect(JSON.parse(stdout)).toMatchObject({
     toolCalls: [{ isError: true }],
     warnings: expect.arrayContaining([
@@ -248,7 +249,7 @@ posixTest('under auto_edit the model makes no repository, and rewrites nothing t
     const gemini = await fakeGemini(t, [...script, reply('done')]);
     const at = place(t, { gemini, files, env });
     const words = way === 'chat' ? ['chat', ...flags, '--plain'] : [...flags, 'go'];
-    await runGmnIn(t, at, words, way === 'chat' ? 'go\n' : undefined);
+    await callGmnIn(t, at, words, way === 'chat' ? 'go\n' : undefined);
     expect(gemini.requests).toHaveLength(calls.length + 1);
     const state = Object.keys(PLANTED).map((path) => {
       const file = join(at.cwd, path);

@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { delimiter, join } from 'node:path';
 import { expect } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { place, runGmnIn } from '../support/gmn.ts';
+import { place } from '../support/gmn.ts';
 import { LAYOUTS, layTraps, plantTraps, recordingProxy } from '../support/hostile-workspace.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
@@ -45,7 +46,7 @@ posixTest.for(LAYOUTS)(
     // What a trap elsewhere could change is which file is found: a few ways in are enough for that.
     const entries = layout === 'the folder' ? ENTRIES : ENTRIES.filter((_, index) => index % 3 === 1);
     for (const [args, stdin] of entries) {
-      const { stderr } = await runGmnIn(t, here, args, stdin);
+      const { stderr } = await callGmnIn(t, here, args, stdin);
       expect(existsSync(mark), `${args.join(' ')}: ${stderr}`).toBe(false);
     }
     expect(elsewhere.asked).toEqual([]);
@@ -86,7 +87,7 @@ posixTest('no program of the folder is run in place of one of the system, though
   const mark = join(root, 'mark');
   plantTraps(cwd, mark, 'http://127.0.0.1:9');
   const PATH = ['.', '', 'node_modules/.bin', cwd, join(cwd, 'node_modules/.bin'), env.PATH].join(delimiter);
-  const gmn = await runGmnIn(t, { cwd, env: { ...env, PATH } }, ['--tools', 'all', '--yolo', '-o', 'json', 'x']);
+  const gmn = await callGmnIn(t, { cwd, env: { ...env, PATH } }, ['--tools', 'all', '--yolo', '-o', 'json', 'x']);
   const { toolCalls } = JSON.parse(gmn.stdout);
   expect(toolCalls[0].result).toEqual({ output: { matches: [{ file: 'a.txt', lines: ['1: needle'] }] } });
   expect(toolCalls[3].result).toMatchObject({ output: expect.stringContaining('own shell') });
@@ -185,9 +186,9 @@ posixTest(
     }
     const at = { ...here, root, env: { ...here.env, PATH: bin } };
     const flags = ['--tools', 'edit', '--approval-mode', 'auto_edit'];
-    expect(await runGmnIn(t, at, [...flags, '-p', '/own it'])).toMatchObject({ stdout: 'done\n', exitCode: 0 });
+    expect(await callGmnIn(t, at, [...flags, '-p', '/own it'])).toMatchObject({ stdout: 'done\n', exitCode: 0 });
     const lines = ['look', '/own it', '/own2 it', '/diff', '/context', '/undo', '/help', '/stats', 'hello'];
-    const chat = await runGmnIn(t, at, ['chat', ...flags], `${lines.join('\n')}\n`);
+    const chat = await callGmnIn(t, at, ['chat', ...flags], `${lines.join('\n')}\n`);
     expect(chat.stdout).toMatch(/^done\n[\s\S]*hello\n$/);
     const server = await serve(t, { at, flags: ['--allow-write'] });
     const { structuredContent } = await server.call('delegate', { prompt: '/own it' });
@@ -220,7 +221,7 @@ posixTest('a trusted folder says nothing about files, sessions and money outside
       }),
     },
   });
-  const { stderr } = await runGmnIn(t, here, ['hello']);
+  const { stderr } = await callGmnIn(t, here, ['hello']);
   const [request] = gemini.requests;
   const text: string = request?.body.systemInstruction?.parts[0].text;
   expect(text).toContain('mine');
@@ -228,18 +229,18 @@ posixTest('a trusted folder says nothing about files, sessions and money outside
   expect(text).not.toContain('CANARY');
   const sessions = () => readdirSync(join(here.home, '.gmn/sessions')).filter((name) => name.endsWith('.jsonl'));
   expect(sessions()).toHaveLength(1);
-  await runGmnIn(t, here, ['sessions', 'prune']);
+  await callGmnIn(t, here, ['sessions', 'prune']);
   expect(sessions()).toHaveLength(1);
   expect(stderr).toContain("not taken from a folder's settings: sessions.retention, prices\n");
   expect(stderr).toContain('context.fileName takes 100 names of files; paths and more names are not used.');
-  const capped = await runGmnIn(t, here, ['--tools', 'read', '--max-cost', '0.01', '-m', 'gemini-free', 'hello']);
+  const capped = await callGmnIn(t, here, ['--tools', 'read', '--max-cost', '0.01', '-m', 'gemini-free', 'hello']);
   expect(capped).toMatchObject({ exitCode: 1, stdout: '' });
   expect(gemini.requests).toHaveLength(1);
   writeFileSync(join(here.home, '.gmn/config.json'), '{"sessions":{"retention":"1ms"}}');
-  await runGmnIn(t, here, ['sessions', 'prune']);
+  await callGmnIn(t, here, ['sessions', 'prune']);
   expect(sessions()).toHaveLength(0);
   writeFileSync(join(here.home, '.gmn/config.json'), '{"sessions":{"retention":"2w"}}');
-  const explained = await runGmnIn(t, here, ['config', 'explain', 'sessions.retention']);
+  const explained = await callGmnIn(t, here, ['config', 'explain', 'sessions.retention']);
   expect(explained.stdout).toMatch(
     /^sessions\.retention = "2w"\n\n→ {2}gmn .*\n✗ {2}workspace {2}\S+settings\.json {2}"1ms"\n.*delete/,
   );

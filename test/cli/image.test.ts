@@ -7,6 +7,7 @@ import { parseFaults } from '../../src/demo/fault.ts';
 import { drawPicture } from '../../src/demo/picture.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { signInFile } from '../support/account.ts';
+import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { chunk, events, fakeGemini, finish } from '../support/gemini.ts';
 import { GMN_LINE, gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { decodePng, picturesIn } from '../support/png.ts';
@@ -51,7 +52,7 @@ test('the next turn edits the picture: it goes back with its signature, to the m
     model: 'gemini-3.1-flash-image',
     files: [{ mimeType: 'image/png' }],
   });
-  const page = await runGmnIn(t, at, ['sessions', 'export', 'last', '--format', 'html']);
+  const page = await callGmnIn(t, at, ['sessions', 'export', 'last', '--format', 'html']);
   expect(page.stdout.match(/<img src="data:image\/png;base64,/g)).toHaveLength(3);
   expect(page.stdout).toContain(first.bytes.toString('base64'));
 });
@@ -61,8 +62,8 @@ test('a large picture is a blob of the session, and comes back whole', async (t)
   const part = { inlineData: { mimeType: 'image/png', data: large }, thoughtSignature: 'c2ln' };
   const gemini = await fakeGemini(t, [events([chunk([part]), finish()]), events([chunk([{ text: 'ok' }]), finish()])]);
   const at = place(t, { gemini });
-  expect(await runGmnIn(t, at, ['image', 'x', '--session-name', 'fox'])).toMatchObject({ stderr: '', exitCode: 0 });
-  expect(await runGmnIn(t, at, ['-r', 'fox', 'what is it?'])).toMatchObject({ stdout: 'ok\n', exitCode: 0 });
+  expect(await callGmnIn(t, at, ['image', 'x', '--session-name', 'fox'])).toMatchObject({ stderr: '', exitCode: 0 });
+  expect(await callGmnIn(t, at, ['-r', 'fox', 'what is it?'])).toMatchObject({ stdout: 'ok\n', exitCode: 0 });
   expect(gemini.requests[1]?.body.contents[1]).toEqual({ role: 'model', parts: [part] });
   expect(readdirSync(join(at.home, '.gmn', 'blobs')).length).toBeGreaterThan(0);
 });
@@ -75,7 +76,7 @@ const schema = (name: string) =>
 
 test.for(['json', 'stream-json'])('-o %s names the saved file, and never holds its bytes', async (format, t) => {
   const at = place(t, { files: { 'a-fox.png': 'mine' } });
-  const gmn = await runGmnIn(t, at, ['--demo', 'image', '-o', format, 'a fox']);
+  const gmn = await callGmnIn(t, at, ['--demo', 'image', '-o', format, 'a fox']);
   expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
   const bytes = readFileSync(join(at.cwd, 'a-fox-2.png'));
   decodePng(bytes);
@@ -90,7 +91,7 @@ test.for(['json', 'stream-json'])('-o %s names the saved file, and never holds i
 
 test('--output-file replaces the file that the user names', async (t) => {
   const at = place(t, { files: { 'fox.png': 'old' } });
-  const gmn = await runGmnIn(t, at, ['--demo', 'image', 'a fox', '--output-file', 'fox.png']);
+  const gmn = await callGmnIn(t, at, ['--demo', 'image', 'a fox', '--output-file', 'fox.png']);
   expect(gmn).toMatchObject({ stdout: '', exitCode: 0 });
   expect(gmn.stderr).toMatch(/^✓ saved fox\.png \(PNG, 64x64, [\d.]+ kB\)\n$/);
   decodePng(readFileSync(join(at.cwd, 'fox.png')));
@@ -101,7 +102,7 @@ test('text with pictures on a pipe: the text on stdout, the files saved, their n
     events([chunk([{ text: 'Here:' }]), chunk([PICTURE]), chunk([PICTURE]), finish()]),
   ]);
   const at = place(t, { gemini });
-  const gmn = await runGmnIn(t, at, ['draw it']);
+  const gmn = await callGmnIn(t, at, ['draw it']);
   expect(gmn).toMatchObject({ stdout: 'Here:\n', exitCode: 0 });
   expect(gmn.stderr).toMatch(/^✓ saved draw-it\.png .*\n✓ saved draw-it-2\.png .*\n$/);
   decodePng(readFileSync(join(at.cwd, 'draw-it-2.png')));
@@ -117,7 +118,7 @@ test('a draft that the model thinks of is not the answer', async (t) => {
 test('an attached picture and the shape are in the request', async (t) => {
   const gemini = await fakeGemini(t, [events([chunk([PICTURE]), finish()])]);
   const files = { 'in.png': drawPicture('in') };
-  await runGmn(t, ['image', '-f', 'in.png', 'make it winter', '--aspect', '21:9', '--size', '4K'], { gemini, files });
+  await callGmn(t, ['image', '-f', 'in.png', 'make it winter', '--aspect', '21:9', '--size', '4K'], { gemini, files });
   const [request] = gemini.requests;
   expect(request?.path).toContain('/models/gemini-3.1-flash-image:');
   expect(request?.body).toMatchObject({
@@ -135,7 +136,7 @@ test.for([
   [['image', '--size', '3K', 'x'], 1, 'Error: --size: "3K" is not one of 512, 1K, 2K, 4K\nExample: --size 512\n'],
   [['image', '-m', 'gemini-3.8-flash', 'x'], 1, /^Error: gemini-3\.8-flash makes no pictures\n/],
 ] as const)('%j says what to do, before the network', async ([args, exitCode, message], t) => {
-  const gmn = await runGmn(t, ['--demo', ...args]);
+  const gmn = await callGmn(t, ['--demo', ...args]);
   expect(gmn).toMatchObject({ stdout: '', exitCode });
   if (typeof message === 'string') expect(gmn.stderr).toBe(message);
   else expect(gmn.stderr).toMatch(message);
@@ -146,7 +147,7 @@ test('a Google login makes no pictures: one error with the way out', async (t) =
     '.gemini/oauth_creds.json': signInFile(),
     '.gemini/settings.json': '{"security":{"auth":{"selectedType":"oauth-personal"}}}',
   };
-  const gmn = await runGmn(t, ['image', 'a fox'], { home, env: { CODE_ASSIST_ENDPOINT: 'http://127.0.0.1:9' } });
+  const gmn = await callGmn(t, ['image', 'a fox'], { home, env: { CODE_ASSIST_ENDPOINT: 'http://127.0.0.1:9' } });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 2 });
   expect(gmn.stderr).toContain(`Error: Code Assist, which a Google login uses, makes no pictures
 Use an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.
@@ -157,13 +158,13 @@ test.for([
   ['image-safety', 'IMAGE_SAFETY: The picture was filtered out.'],
   ['no-image', 'NO_IMAGE'],
 ])('the fault %s is exit 3, with the reason', async ([fault = '', reason], t) => {
-  const gmn = await runGmn(t, ['image', 'x'], { gemini: await demo(t, [fault]) });
+  const gmn = await callGmn(t, ['image', 'x'], { gemini: await demo(t, [fault]) });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 3 });
   expect(gmn.stderr).toContain(`the model stopped without finishing its answer: ${reason}`);
 });
 
 test('an answer in words alone is a failure, and the words are not lost', async (t) => {
-  const gmn = await runGmn(t, ['image', 'x'], { script: [events([chunk([{ text: 'I cannot.' }]), finish()])] });
+  const gmn = await callGmn(t, ['image', 'x'], { script: [events([chunk([{ text: 'I cannot.' }]), finish()])] });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 3 });
   expect(gmn.stderr).toContain('Error: the model made no picture\n');
   expect(gmn.stderr).toContain('What the model said:\nI cannot.\n');
@@ -171,17 +172,17 @@ test('an answer in words alone is a failure, and the words are not lost', async 
 
 linuxTest('a full disk is one clear error, whether the picture goes to a file or to stdout', async (t) => {
   const { cwd, env } = place(t);
-  const gmn = await runGmnIn(t, { cwd, env }, ['--demo', 'image', 'x', '--output-file', '/dev/full']);
+  const gmn = await callGmnIn(t, { cwd, env }, ['--demo', 'image', 'x', '--output-file', '/dev/full']);
   expect(gmn).toMatchObject({
     stdout: '',
     stderr: 'Error: cannot write /dev/full: ENOSPC\nMake room on that disk, or name a file on another one.\n',
     exitCode: 1,
   });
   const at = place(t, { gemini: await demo(t) });
-  const kept = await runGmnIn(t, at, ['image', 'x', '--output-file', '/dev/full']);
+  const kept = await callGmnIn(t, at, ['image', 'x', '--output-file', '/dev/full']);
   const [, id = ''] =
     /^gmn: the session keeps what could not be saved: gmn sessions export (\w+) page\.html$/m.exec(kept.stderr) ?? [];
-  const page = await runGmnIn(t, at, ['sessions', 'export', id, '--format', 'html']);
+  const page = await callGmnIn(t, at, ['sessions', 'export', id, '--format', 'html']);
   expect(page.stdout).toContain('<img src="data:image/png;base64,');
   const full = openSync('/dev/full', 'w');
   const [file, args] = gmnCommand(['--demo', 'image', 'x']);
@@ -250,9 +251,9 @@ test('--pictures never keeps it from a terminal that could', async (t) => {
 
 test('a chat goes on with pictures, and each turn edits those before', async (t) => {
   const at = place(t, { gemini: await demo(t) });
-  await runGmnIn(t, at, ['image', 'a first one', '--session-name', 'foxes']);
+  await callGmnIn(t, at, ['image', 'a first one', '--session-name', 'foxes']);
   const stdin = 'a fox\nmake it winter\n/exit\n';
-  const chat = await runGmnIn(t, at, ['chat', '-r', 'foxes'], stdin);
+  const chat = await callGmnIn(t, at, ['chat', '-r', 'foxes'], stdin);
   expect(chat.stderr).toContain('As before in this session: the model gemini-3.1-flash-image.');
   expect(chat.exitCode).toBe(0);
   expect(chat.stdout).not.toMatch(BINARY);
@@ -263,14 +264,6 @@ test('a chat goes on with pictures, and each turn edits those before', async (t)
 });
 
 test('a prompt that merely begins like the command is a prompt', async (t) => {
-  const asked = await Promise.all(
-    [['image formats?'], ['-p', 'image of a cat'], ['--', 'image', 'of', 'a', 'cat']].map((args) =>
-      runGmn(t, ['--demo', ...args]),
-    ),
-  );
-  expect(asked.map(({ stdout }) => stdout)).toEqual([
-    'demo: image formats?\n',
-    'demo: image of a cat\n',
-    'demo: image of a cat\n',
-  ]);
+  for (const args of [['-p', 'image of a cat'], ['--', 'image', 'of', 'a', 'cat'], ['image of a cat']])
+    expect(await callGmn(t, ['--demo', ...args])).toMatchObject({ stdout: 'demo: image of a cat\n' });
 });

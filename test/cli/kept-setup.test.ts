@@ -2,8 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { accountResponse, codeAssistResponse, signedIn } from '../support/account.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
 import { failure, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
-import { type GmnResult, parseLines, place, runGmnIn } from '../support/gmn.ts';
+import { type GmnResult, parseLines, place } from '../support/gmn.ts';
 
 const PRO = 'gemini-2.5-pro';
 const LITE = 'gemini-2.5-flash-lite';
@@ -17,7 +18,7 @@ async function runs(t: TestContext, script: number | readonly Scripted[], files:
   return {
     ...at,
     gmn: (args: readonly string[], env: Record<string, string> = {}, stdin?: string): Promise<GmnResult> =>
-      runGmnIn(t, { ...at, env: { ...at.env, ...env } }, args, stdin),
+      callGmnIn(t, { ...at, env: { ...at.env, ...env } }, args, stdin),
     asked: () =>
       gemini.requests.map(({ path, body }) => [
         /models\/([^:]+)/.exec(path)?.[1],

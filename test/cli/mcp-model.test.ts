@@ -2,9 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { UNTRUSTED } from '../../src/core/tool.ts';
+import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { call, type FakeGemini, fakeGemini, reply } from '../support/gemini.ts';
-import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { place } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 
 const GOOD = fixtureServer('mcp-server.mjs');
@@ -15,7 +16,7 @@ const answered = ({ requests }: FakeGemini) => requests[1]?.parts[0].functionRes
 
 test('a one-shot offers the tools of the servers it names, beside its own, and calls them', async (t) => {
   const gemini = await fakeGemini(t, [reply(call('add', { a: 40, b: 2 })), reply('42, then.')]);
-  const gmn = await runGmn(
+  const gmn = await callGmn(
     t,
     ['--allowed-mcp-server-names', 'files', '--allowed-tools', 'files__*', '--tools', 'glob', 'x'],
     {
@@ -41,7 +42,7 @@ test('what read_file shows of an answer that was too long is marked as data, lik
   ]);
   const flags = ['--allowed-mcp-server-names', 'files', '--allowed-tools', 'files__*', '--tools', 'read'];
   const files = { 'own.txt': 'mine' };
-  await runGmn(t, [...flags, 'x'], { gemini, files, home: home({ files: GOOD }) });
+  await callGmn(t, [...flags, 'x'], { gemini, files, home: home({ files: GOOD }) });
   expect(gemini.requests[1]?.results[1]).toEqual({ output: 'mine' });
   expect(gemini.requests[2]?.results[0]).toEqual({
     output: expect.stringMatching(/line of an answer\nEND$/),
@@ -53,7 +54,7 @@ test('five calls of one reply to a server that ends after each answer all succee
   const rounds = [1, 2, 3, 4, 5];
   const gemini = await fakeGemini(t, [reply(...rounds.map((n) => call('speak', { n }))), reply('done')]);
   const once = { ...fixtureServer('hostile-mcp-server.mjs', 'once'), trust: true };
-  const gmn = await runGmn(t, ['--allowed-mcp-server-names', 'once', 'x'], { gemini, home: home({ once }) });
+  const gmn = await callGmn(t, ['--allowed-mcp-server-names', 'once', 'x'], { gemini, home: home({ once }) });
   expect([gmn.stdout, gmn.exitCode]).toEqual(['done\n', 0]);
   const spoken = rounds.map((n) => ({ output: `spoken ${n}`, ...UNTRUSTED }));
   expect(gemini.requests[1]?.results).toEqual(spoken);
@@ -63,19 +64,19 @@ test('without a word about servers, none is started, which --debug says', async 
   const gemini = await fakeGemini(t, [reply('hi')]);
   const log = join(mcpPlace(t).root, 'log');
   const servers = home({ files: { ...GOOD, env: { GMN_TEST_LOG: log } } });
-  const { stderr } = await runGmn(t, ['--tools', 'read', '-o', 'stream-json', '--debug', 'x'], {
+  const { stderr } = await callGmn(t, ['--tools', 'read', '-o', 'stream-json', '--debug', 'x'], {
     gemini,
     home: servers,
   });
   expect(stderr).toMatch(/^\[\+\d+ ms\] MCP servers that are not used: files; --allowed-mcp-server-names uses them$/m);
-  await runGmn(t, ['--allowed-mcp-server-names', 'files', '--dry-run', 'x'], { gemini, home: servers });
+  await callGmn(t, ['--allowed-mcp-server-names', 'files', '--dry-run', 'x'], { gemini, home: servers });
   expect(existsSync(log)).toBe(false);
 });
 
 test('a remote tool is not run unasked; naming it, or trust in the user’s own file, allows it', async (t) => {
   const ask = async (args: readonly string[], entry: object) => {
     const gemini = await fakeGemini(t, [reply(call('echo', { message: 'hi' })), reply('done')]);
-    await runGmn(t, ['--allowed-mcp-server-names', 'files', ...args, 'x'], { gemini, home: home({ files: entry }) });
+    await callGmn(t, ['--allowed-mcp-server-names', 'files', ...args, 'x'], { gemini, home: home({ files: entry }) });
     return answered(gemini).response;
   };
   expect(await ask([], GOOD)).toEqual({
@@ -90,7 +91,7 @@ test('a remote tool is not run unasked; naming it, or trust in the user’s own 
 test('only a server that the user trusts tells the model how it wants to be used', async (t) => {
   const told = async (entry: object) => {
     const args = ['--no-agent-prompt', '--allowed-mcp-server-names', 'files', 'x'];
-    const { requests } = await runGmn(t, args, { script: [reply('hi')], home: home({ files: entry }) });
+    const { requests } = await callGmn(t, args, { script: [reply('hi')], home: home({ files: entry }) });
     return requests[0]?.body.systemInstruction?.parts[0].text;
   };
   expect(await told(GOOD)).toBeUndefined();
@@ -100,7 +101,7 @@ test('only a server that the user trusts tells the model how it wants to be used
 test('--mcp-config alone names the servers of that file, and does not trust them', async (t) => {
   const gemini = await fakeGemini(t, [reply(call('echo', { message: 'hi' })), reply('done')]);
   const files = { 'mcp.json': JSON.stringify({ mcpServers: { here: { ...GOOD, trust: true } } }) };
-  const gmn = await runGmn(t, ['--mcp-config', 'mcp.json', 'x'], { gemini, files, home: home({ other: GOOD }) });
+  const gmn = await callGmn(t, ['--mcp-config', 'mcp.json', 'x'], { gemini, files, home: home({ other: GOOD }) });
   expect([gmn.stdout, gmn.exitCode]).toEqual(['done\n', 0]);
   expect(declared(gemini)).toHaveLength(14);
   expect(answered(gemini).response.error).toContain('was not run');
@@ -109,13 +110,13 @@ test('--mcp-config alone names the servers of that file, and does not trust them
 test('a server that fails is reported, and the run continues; one that does not exist stops it', async (t) => {
   const gemini = await fakeGemini(t, [reply('hi')]);
   const servers = home({ gone: { command: 'no-such-program' } });
-  const gmn = await runGmn(t, ['--allowed-mcp-server-names', 'gone', 'x'], { gemini, home: servers });
+  const gmn = await callGmn(t, ['--allowed-mcp-server-names', 'gone', 'x'], { gemini, home: servers });
   expect([gmn.stdout, gmn.stderr, gmn.exitCode]).toEqual([
     'hi\n',
     'gmn: MCP server gone: the connection was lost during initialize. There is no program no-such-program. See its definition: gmn mcp get gone\n',
     0,
   ]);
-  const wrong = await runGmn(t, ['--allowed-mcp-server-names', 'gon', 'x'], { gemini, home: servers });
+  const wrong = await callGmn(t, ['--allowed-mcp-server-names', 'gon', 'x'], { gemini, home: servers });
   expect([wrong.stdout, wrong.stderr, wrong.exitCode]).toEqual([
     '',
     'Error: there is no MCP server gon\nDid you mean gone?\n',
@@ -128,7 +129,7 @@ test('--allowed-tools with the tool of a server that is down, disabled or silent
   const told = 'there is no such tool now; the MCP server w may have it, but does not offer it\n';
   const ask = async (servers: object, args: readonly string[], more: object = {}) => {
     const settings = { '.gemini/settings.json': JSON.stringify({ mcpServers: servers, ...more }) };
-    const { stdout, stderr, exitCode } = await runGmn(t, [...args, 'x'], { script: [reply('hi')], home: settings });
+    const { stdout, stderr, exitCode } = await callGmn(t, [...args, 'x'], { script: [reply('hi')], home: settings });
     expect([stdout, exitCode]).toEqual(['hi\n', 0]);
     return stderr;
   };
@@ -144,7 +145,7 @@ test('--allowed-tools with the tool of a server that is down, disabled or silent
   );
   // Where all servers are there and known, a name that nobody has is still a mistake.
   const wrong = ['--allowed-mcp-server-names', 'w', '--allowed-tools', 'wtool', 'x'];
-  expect(await runGmn(t, wrong, { script: [], home: home({ w: GOOD }) })).toMatchObject({
+  expect(await callGmn(t, wrong, { script: [], home: home({ w: GOOD }) })).toMatchObject({
     stdout: '',
     stderr: expect.stringContaining('Error: there is no tool wtool\n'),
     exitCode: 1,
@@ -204,7 +205,7 @@ test('an invalid entry affects no other server, and is reported wherever it is n
   ]) {
     const gemini = await fakeGemini(t, [reply('hi')]);
     const files = { 'mcp.json': JSON.stringify({ mcpServers }) };
-    const gmn = await runGmn(t, [...args, 'x'], { gemini, files, home: home(mcpServers) });
+    const gmn = await callGmn(t, [...args, 'x'], { gemini, files, home: home(mcpServers) });
     expect([gmn.stdout, gmn.exitCode]).toEqual(['hi\n', 0]);
     expect(gmn.stderr.replace(/^gmn: .*?: MCP/, 'MCP')).toBe(why);
     expect(declared(gemini)).toHaveLength(14);
@@ -235,7 +236,7 @@ test.for([
   const message = `${'a'.repeat(50_000)}\nthe end`;
   const gemini = await fakeGemini(t, [reply(call('echo', { message })), reply('done')]);
   const servers = home({ files: { ...GOOD, trust: true } });
-  await runGmn(t, ['--allowed-mcp-server-names', 'files', ...flags, 'x'], { gemini, home: servers });
+  await callGmn(t, ['--allowed-mcp-server-names', 'files', ...flags, 'x'], { gemini, home: servers });
   expect(answered(gemini).response.output).toMatch(words);
 });
 
@@ -244,7 +245,7 @@ test('only a server that the user trusts learns the directories', async (t) => {
     const gemini = await fakeGemini(t, [reply(call('roots', {})), reply('done')]);
     const flags = ['--allowed-mcp-server-names', 'files', '--allowed-tools', 'roots'];
     const here = place(t, { gemini, home: home({ files: entry }) });
-    await runGmnIn(t, here, [...flags, 'x']);
+    await callGmnIn(t, here, [...flags, 'x']);
     return { said: JSON.parse(answered(gemini).response.output), cwd: here.cwd };
   };
   expect((await told(GOOD)).said).toEqual({ code: -32601 });

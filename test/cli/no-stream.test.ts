@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { gate } from '../support/gate.ts';
 import { END, fakeGemini, finish, reply, stream } from '../support/gemini.ts';
-import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { place } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 const NO_SESSION = { GMN_NO_SESSION: '1' };
@@ -21,13 +22,13 @@ test('--no-stream shows what had come before a failure, and leaves json as it is
   const cut = stream('half', END);
   const gemini = await fakeGemini(t, [cut, reply('whole')]);
   const at = place(t, { gemini, env: NO_SESSION });
-  const failed = await runGmnIn(t, at, ['--no-stream', 'x']);
+  const failed = await callGmnIn(t, at, ['--no-stream', 'x']);
   expect([failed.exitCode, failed.stdout]).toEqual([3, 'half\n']);
-  const json = await runGmnIn(t, at, ['--no-stream', '-o', 'json', 'x']);
+  const json = await callGmnIn(t, at, ['--no-stream', '-o', 'json', 'x']);
   expect(JSON.parse(json.stdout)).toMatchObject({ response: 'whole' });
 });
 
 test('--no-stream and stream-json contradict each other', async (t) => {
-  const { stdout } = await runGmn(t, ['--demo', '--no-stream', '-o', 'stream-json', 'x']);
+  const { stdout } = await callGmn(t, ['--demo', '--no-stream', '-o', 'stream-json', 'x']);
   expect(JSON.parse(stdout).error).toMatchObject({ message: '--no-stream cannot be combined with -o stream-json' });
 });

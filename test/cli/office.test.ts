@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { answerEach, call, fakeGemini, reply } from '../support/gemini.ts';
-import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { place } from '../support/gmn.ts';
 import { ole, zip } from '../support/office.ts';
 
 const DOCX = zip('[Content_Types].xml', 'word/document.xml');
@@ -19,7 +20,10 @@ test.for([
   ['gemini-4-carbon', ['--fallback', 'gemini-3.8-flash'], 1],
 ] as const)('%s %j: an Office file gives exit code %d', async ([model, more, expected], t) => {
   const args = ['-m', model, ...more, '-f', 'report.docx', 'summarise', '--dry-run'];
-  const { exitCode, stdout, stderr } = await runGmn(t, args, { env: { GEMINI_API_KEY: 'test-key-0123456789' }, files });
+  const { exitCode, stdout, stderr } = await callGmn(t, args, {
+    env: { GEMINI_API_KEY: 'test-key-0123456789' },
+    files,
+  });
   expect(exitCode).toBe(expected);
   if (expected === 0) expect(JSON.parse(stdout).body.contents[0].parts[0].inlineData.mimeType).toBe(DOCX_TYPE);
   else expect(stderr).toMatch(/^Error: report\.docx is an Office file, which .* does not read\n.*-m gemini-4-carbon/);
@@ -56,7 +60,7 @@ test('a row of a batch asks its own model, also about the files of -f', async (t
   );
   const setting = place(t, { gemini, files: { ...files, ...Object.fromEntries(texts) } });
   const run = async (input: string, ...args: readonly string[]) => {
-    await runGmnIn(t, setting, ['batch', input, '--output-file', `${input}.out`, ...args]);
+    await callGmnIn(t, setting, ['batch', input, '--output-file', `${input}.out`, ...args]);
     const lines = readFileSync(join(setting.cwd, `${input}.out`), 'utf8')
       .trimEnd()
       .split('\n');
@@ -77,7 +81,7 @@ test('a row of a batch asks its own model, also about the files of -f', async (t
 test('no tool hands Office files to the model', async (t) => {
   const made = call('read_file', { file_path: 'report.docx' });
   const gemini = await fakeGemini(t, [reply(made), reply('done')]);
-  await runGmn(t, ['-m', 'gemini-4-argon', '--tools', 'read', 'read it'], { gemini, files });
+  await callGmn(t, ['-m', 'gemini-4-argon', '--tools', 'read', 'read it'], { gemini, files });
   const sent = JSON.stringify(gemini.requests[1]?.body.contents);
   expect(sent).toContain('is a binary file');
   expect(sent).not.toContain(DOCX_TYPE);

@@ -5,8 +5,9 @@ import { parseCommandLine } from '../../src/cli/parse.ts';
 import { REFUSED_FLAGS } from '../../src/cli/table/refused.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { OUTPUT_FORMATS } from '../../src/core/app.ts';
+import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { fakeGemini, reply } from '../support/gemini.ts';
-import { parseLines, place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { parseLines, place } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 /** The flags that `gemini --help` of 0.61 lists, and those it hides. */
@@ -36,7 +37,7 @@ test.for([
   [['--approval-mode', 'auto_edit', '--allowed-tools', 'x'], ['--allowed-tools', '--approval-mode'], 'without tools'],
   [['--raw-output', '-o', 'json'], ['--raw-output'], 'with -o json'],
 ] as const)('%j of a wrapper is a notice, and the prompt is asked', async ([args, flags, when], t) => {
-  const gmn = await runGmn(t, [...args, 'hello'], { gemini: await fakeGemini(t, [reply('hi')]) });
+  const gmn = await callGmn(t, [...args, 'hello'], { gemini: await fakeGemini(t, [reply('hi')]) });
   const words = flags.map((flag) => `${flag} has no effect ${when}`);
   if (gmn.stderr === '') expect(JSON.parse(gmn.stdout)).toMatchObject({ response: 'hi', warnings: words });
   else expect(gmn).toMatchObject({ stdout: 'hi\n', stderr: words.map((text) => `gmn: ${text}\n`).join('') });
@@ -44,12 +45,12 @@ test.for([
 });
 
 test.for(['text', 'json'])('flags of a prompt beside --list-sessions are reported in %s', async (format, t) => {
-  const gmn = await runGmn(t, ['--list-sessions', '--yolo', '-m', 'x', '-o', format]);
+  const gmn = await callGmn(t, ['--list-sessions', '--yolo', '-m', 'x', '-o', format]);
   const words = ['--model', '--yolo'].map((flag) => `${flag} has no effect with --list-sessions`);
   const told = format === 'json' ? JSON.parse(gmn.stdout).warnings : gmn.stderr.replaceAll('gmn: ', '').split('\n');
   expect(told).toEqual(expect.arrayContaining(words));
   expect(gmn.exitCode).toBe(0);
-  expect(await runGmn(t, ['--list-sessions', '--temperature', '1'])).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(await callGmn(t, ['--list-sessions', '--temperature', '1'])).toMatchObject({ exitCode: 1, stdout: '' });
 });
 
 test.for([
@@ -63,7 +64,7 @@ test.for([
 ] as const)('%j of gmn alone is refused, and nothing is sent or written', async ([args, message], t) => {
   const here = place(t, { gemini: await fakeGemini(t, []) });
   const file = args.includes('--count-tokens' as never) ? [] : ['--output-file', 'out.txt'];
-  const gmn = await runGmnIn(t, here, [...args, ...file, 'hello']);
+  const gmn = await callGmnIn(t, here, [...args, ...file, 'hello']);
   expect(gmn.exitCode).toBe(1);
   expect(gmn.stdout === '' ? gmn.stderr : gmn.stdout).toContain(message);
   expect(existsSync(join(here.cwd, 'out.txt'))).toBe(false);
@@ -92,7 +93,7 @@ describe('a flag that cannot be honoured', () => {
   });
 
   test.for(['json', 'stream-json'])('is an error object in %s', async (format, t) => {
-    const gmn = await runGmn(t, ['-o', format, '--skip-trust', 'hello']);
+    const gmn = await callGmn(t, ['-o', format, '--skip-trust', 'hello']);
     const error = {
       code: 1,
       type: 'UsageError',
@@ -104,15 +105,15 @@ describe('a flag that cannot be honoured', () => {
   });
 
   test('is refused by a chat as well, and is suggested to nobody', async (t) => {
-    expect((await runGmn(t, ['chat', '--demo', '-s'])).stderr).toMatch(/^Error: --sandbox: gmn has no sandbox\n/);
-    expect((await runGmn(t, ['--sandbx', 'x'])).stderr).toBe("Error: unknown option '--sandbx'\nRun: gmn --help\n");
+    expect((await callGmn(t, ['chat', '--demo', '-s'])).stderr).toMatch(/^Error: --sandbox: gmn has no sandbox\n/);
+    expect((await callGmn(t, ['--sandbx', 'x'])).stderr).toBe("Error: unknown option '--sandbx'\nRun: gmn --help\n");
   });
 });
 
 test.for([['--sandbox=false'], ['--no-sandbox'], ['--debug=false']])(
   '%j asks for what gmn does anyway',
   async (args, t) => {
-    const gmn = await runGmn(t, [...args, 'hello'], { gemini: await fakeGemini(t, [reply('hi')]) });
+    const gmn = await callGmn(t, [...args, 'hello'], { gemini: await fakeGemini(t, [reply('hi')]) });
     expect(gmn).toMatchObject({ stdout: 'hi\n', stderr: '', exitCode: 0 });
   },
 );
@@ -128,7 +129,7 @@ test.for([
   ['skills', 'install', 'x'],
   ['hooks', 'migrate'],
 ])('gemini %j is refused with the reason, and not sent as a prompt', async (words, t) => {
-  const gmn = await runGmn(t, words, { gemini: await fakeGemini(t, []) });
+  const gmn = await callGmn(t, words, { gemini: await fakeGemini(t, []) });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
   expect(gmn.stderr).toMatch(
     new RegExp(`^Error: "gemini ${words.slice(0, 2).join(' ')}" is a command of the official CLI: gmn .*\nTo send it`),
@@ -137,26 +138,26 @@ test.for([
 
 test('words that only begin like one are a prompt, and -p always is', async (t) => {
   const gemini = await fakeGemini(t, [reply('many'), reply('none')]);
-  expect(await runGmn(t, ['extensions', 'of', 'python', 'files?'], { gemini })).toMatchObject({ stdout: 'many\n' });
-  expect(await runGmn(t, ['-p', 'extensions list'], { gemini })).toMatchObject({ stdout: 'none\n', exitCode: 0 });
+  expect(await callGmn(t, ['extensions', 'of', 'python', 'files?'], { gemini })).toMatchObject({ stdout: 'many\n' });
+  expect(await callGmn(t, ['-p', 'extensions list'], { gemini })).toMatchObject({ stdout: 'none\n', exitCode: 0 });
 });
 
 test.for([[['chat', '-v']], [['mcp', '-v']], [['mcp', 'call', '--version']]] as const)(
   '%j prints the version',
   async ([args], t) => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-    expect(await runGmn(t, args)).toMatchObject({ stdout: `${version}\n`, stderr: '', exitCode: 0 });
+    expect(await callGmn(t, args)).toMatchObject({ stdout: `${version}\n`, stderr: '', exitCode: 0 });
   },
 );
 
 test('a common flag without effect on a command is accepted, with a notice', async (t) => {
   const words = '--model has no effect on "gmn mcp list"';
-  const text = await runGmn(t, ['mcp', 'list', '-m', 'x']);
+  const text = await callGmn(t, ['mcp', 'list', '-m', 'x']);
   expect([text.stderr.split('\n')[0], text.exitCode]).toEqual([`gmn: ${words}`, 0]);
-  const json = await runGmn(t, ['-m', 'x', 'mcp', 'list', '--json']);
+  const json = await callGmn(t, ['-m', 'x', 'mcp', 'list', '--json']);
   expect([json.stderr, json.exitCode]).toEqual(['', 0]);
   expect(JSON.parse(json.stdout).warnings).toContain(words);
-  expect((await runGmn(t, ['mcp', 'list', '-q', '-m', 'x'])).stderr).toBe('');
+  expect((await callGmn(t, ['mcp', 'list', '-q', '-m', 'x'])).stderr).toBe('');
 });
 
 describe('in the place of the official CLI, with --output-dialect gemini', () => {
@@ -165,7 +166,7 @@ describe('in the place of the official CLI, with --output-dialect gemini', () =>
     (body.tools ?? []).flatMap(({ functionDeclarations }) => functionDeclarations.map(({ name }) => name));
 
   test.for([[['--yolo']], [['--approval-mode', 'yolo']]] as const)('%j offers all tools', async ([flags], t) => {
-    const gmn = await runGmn(t, [...flags, ...DIALECT, '-o', 'json', 'hello'], { script: [reply('hi')] });
+    const gmn = await callGmn(t, [...flags, ...DIALECT, '-o', 'json', 'hello'], { script: [reply('hi')] });
     expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
     expect(JSON.parse(gmn.stdout)).not.toHaveProperty('warnings');
     expect(namesIn(gmn.requests[0]?.body)).toEqual(expect.arrayContaining(['write_file', 'run_shell_command']));
@@ -173,10 +174,10 @@ describe('in the place of the official CLI, with --output-dialect gemini', () =>
 
   test('--tools still says which, and the variable changes names only', async (t) => {
     const gemini = await fakeGemini(t, [reply('hi'), reply('hi')]);
-    await runGmn(t, ['--yolo', '--tools', 'read', ...DIALECT, 'hello'], { gemini });
+    await callGmn(t, ['--yolo', '--tools', 'read', ...DIALECT, 'hello'], { gemini });
     expect(namesIn(gemini.requests[0]?.body)).not.toContain('write_file');
     const env = { GMN_OUTPUT_DIALECT: 'gemini' };
-    const gmn = await runGmn(t, ['--yolo', '-o', 'json', 'hello'], { gemini, env });
+    const gmn = await callGmn(t, ['--yolo', '-o', 'json', 'hello'], { gemini, env });
     expect(JSON.parse(gmn.stdout).warnings).toEqual(['--yolo has no effect without tools']);
     expect(namesIn(gemini.requests[1]?.body)).toEqual([]);
   });
@@ -184,7 +185,7 @@ describe('in the place of the official CLI, with --output-dialect gemini', () =>
   test('@file of a prompt that is piped in is attached, which is a warning of the result and no error', async (t) => {
     const files = { 'a.txt': 'AAA' };
     const stdin = 'explain @a.txt, but not \\@b.txt\n';
-    const gmn = await runGmn(t, [...DIALECT, '-o', 'stream-json'], { script: [reply('A!')], files, stdin });
+    const gmn = await callGmn(t, [...DIALECT, '-o', 'stream-json'], { script: [reply('A!')], files, stdin });
     expect(gmn.requests[0]?.body.contents[0].parts).toEqual([
       { text: '=== a.txt ===\nAAA\n\nexplain @a.txt, but not @b.txt\n' },
     ]);
@@ -201,7 +202,7 @@ describe('in the place of the official CLI, with --output-dialect gemini', () =>
   ])('@file on stdin stays text where $why', async ({ args, env, why }, t) => {
     const gemini = await fakeGemini(t, [reply('A!')]);
     const flags = why.startsWith('a variable') ? [] : DIALECT;
-    const gmn = await runGmn(t, [...flags, ...args], { gemini, env, files: { 'a.txt': 'AAA' }, stdin: '@a.txt' });
+    const gmn = await callGmn(t, [...flags, ...args], { gemini, env, files: { 'a.txt': 'AAA' }, stdin: '@a.txt' });
     expect(gmn).toMatchObject({ stdout: 'A!\n', stderr: '', exitCode: 0 });
     expect(JSON.stringify(gemini.requests[0]?.body)).not.toContain('AAA');
   });
@@ -213,10 +214,10 @@ describe('settings of the official CLI', () => {
   test('output.format is the format unless a flag or a variable says otherwise', async (t) => {
     const gemini = await fakeGemini(t, [reply('hi'), reply('hi'), reply('hi'), reply('hi')]);
     const home = settings({ output: { format: 'json' } });
-    expect(JSON.parse((await runGmn(t, ['hello'], { gemini, home })).stdout)).toMatchObject({ response: 'hi' });
-    expect((await runGmn(t, ['-o', 'text', 'hello'], { gemini, home })).stdout).toBe('hi\n');
-    expect((await runGmn(t, ['hello'], { gemini, home, env: { GMN_OUTPUT_FORMAT: 'text' } })).stdout).toBe('hi\n');
-    expect(await runGmn(t, ['hello'], { gemini, home: settings({ output: { format: 'xml' } }) })).toMatchObject({
+    expect(JSON.parse((await callGmn(t, ['hello'], { gemini, home })).stdout)).toMatchObject({ response: 'hi' });
+    expect((await callGmn(t, ['-o', 'text', 'hello'], { gemini, home })).stdout).toBe('hi\n');
+    expect((await callGmn(t, ['hello'], { gemini, home, env: { GMN_OUTPUT_FORMAT: 'text' } })).stdout).toBe('hi\n');
+    expect(await callGmn(t, ['hello'], { gemini, home: settings({ output: { format: 'xml' } }) })).toMatchObject({
       stdout: 'hi\n',
       stderr: `gmn: output.format cannot be "xml": it is ${OUTPUT_FORMATS.join(', ')}\n`,
       exitCode: 0,
@@ -225,9 +226,9 @@ describe('settings of the official CLI', () => {
 
   test('output.format is also that of a failure, and broken settings fail as ever', async (t) => {
     const gemini = await fakeGemini(t, []);
-    const failed = await runGmn(t, ['-u', 'hello'], { gemini, home: settings({ output: { format: 'json' } }) });
+    const failed = await callGmn(t, ['-u', 'hello'], { gemini, home: settings({ output: { format: 'json' } }) });
     expect(JSON.parse(failed.stdout).error.message).toBe('--usage cannot be combined with -o json');
-    const broken = await runGmn(t, ['hello'], { gemini, home: { '.gemini/settings.json': '{"output":' } });
+    const broken = await callGmn(t, ['hello'], { gemini, home: { '.gemini/settings.json': '{"output":' } });
     expect([broken.stdout, broken.exitCode]).toEqual(['', 4]);
   });
 
@@ -239,13 +240,13 @@ describe('settings of the official CLI', () => {
       },
     });
     const gemini = await fakeGemini(t, [reply('hi'), reply('hi')]);
-    const gmn = await runGmn(t, ['-m', 'brief', '--top-p', '0.5', 'hello'], { gemini, home });
+    const gmn = await callGmn(t, ['-m', 'brief', '--top-p', '0.5', 'hello'], { gemini, home });
     expect(gmn).toMatchObject({ stdout: 'hi\n', stderr: '', exitCode: 0 });
     expect(gemini.requests[0]?.path).toContain('/models/gemini-2.5-pro:');
     expect(gemini.requests[0]?.body.generationConfig).toMatchObject({ topK: 3, seed: 9, topP: 0.5 });
-    await runGmn(t, ['-m', 'gemini-2.5-flash', 'hello'], { gemini, home });
+    await callGmn(t, ['-m', 'gemini-2.5-flash', 'hello'], { gemini, home });
     expect(gemini.requests[1]?.body.generationConfig).not.toHaveProperty('seed');
-    const lost = await runGmn(t, ['hello'], {
+    const lost = await callGmn(t, ['hello'], {
       home: settings({ model: { name: 'a' }, modelConfigs: { customAliases: { a: { extends: 'b' } } } }),
       gemini: await fakeGemini(t, []),
     });
@@ -255,13 +256,13 @@ describe('settings of the official CLI', () => {
 
   test('doctor and config explain report what gmn does not read', async (t) => {
     const home = settings({ security: { disableAlwaysAllow: true }, ui: { theme: 'x' } });
-    const doctor = await runGmn(t, ['doctor'], { home, env: { GEMINI_API_KEY: 'test-key-0123456789' } });
+    const doctor = await callGmn(t, ['doctor'], { home, env: { GEMINI_API_KEY: 'test-key-0123456789' } });
     expect(doctor.stdout).toMatch(/settings\.json; not read by gmn: security\.disableAlwaysAllow\n/);
-    const explained = await runGmn(t, ['config', 'explain', 'security.disableAlwaysAllow'], { home });
+    const explained = await callGmn(t, ['config', 'explain', 'security.disableAlwaysAllow'], { home });
     expect(explained.stdout).toMatch(
       /^security\.disableAlwaysAllow = true\ngmn does not read this key; the official CLI may\.\n/,
     );
-    const read = await runGmn(t, ['config', 'explain', 'output.format'], { home });
+    const read = await callGmn(t, ['config', 'explain', 'output.format'], { home });
     expect(read.stdout).toBe('output.format is not set\n');
   });
 });

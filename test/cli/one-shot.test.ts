@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import { callGmn } from '../support/call-gmn.ts';
 import { chunk, events, failure, fakeGemini, finish, reply } from '../support/gemini.ts';
-import { runGmn } from '../support/gmn.ts';
 
 const HELLO = reply('Hello', '! How can', ' I help you today?');
 
 describe('an answer', () => {
   test('as text is the text and one newline', async (t) => {
-    const gmn = await runGmn(t, ['Hello'], { script: [HELLO] });
+    const gmn = await callGmn(t, ['Hello'], { script: [HELLO] });
     expect(gmn).toMatchObject({ stdout: 'Hello! How can I help you today?\n', stderr: '', exitCode: 0 });
   });
 
   test('as json is one object', async (t) => {
-    expect(await runGmn(t, ['Hello', '-o', 'json'], { script: [HELLO], env: { GMN_NO_SESSION: '1' } })).toMatchObject({
+    expect(await callGmn(t, ['Hello', '-o', 'json'], { script: [HELLO], env: { GMN_NO_SESSION: '1' } })).toMatchObject({
       stdout: `{
   "model": "gemini-2.5-flash",
   "response": "Hello! How can I help you today?",
@@ -31,7 +31,7 @@ describe('an answer', () => {
 
   test('as stream-json is one event a line', async (t) => {
     const gemini = await fakeGemini(t, [HELLO]);
-    expect(await runGmn(t, ['Hello', '-o', 'stream-json'], { gemini, env: { GMN_NO_SESSION: '1' } })).toMatchObject({
+    expect(await callGmn(t, ['Hello', '-o', 'stream-json'], { gemini, env: { GMN_NO_SESSION: '1' } })).toMatchObject({
       stdout: `{"type":"start","model":"gemini-2.5-flash"}
 {"type":"content","text":"Hello"}
 {"type":"content","text":"! How can"}
@@ -47,7 +47,7 @@ describe('an answer', () => {
 describe('the request', () => {
   test('is one POST with the key in a header and the documented defaults', async (t) => {
     const gemini = await fakeGemini(t, [HELLO]);
-    await runGmn(t, ['Say', 'hello', 'in', '日本語'], { gemini });
+    await callGmn(t, ['Say', 'hello', 'in', '日本語'], { gemini });
     const [request] = gemini.requests;
     expect(request?.path).toBe('/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse');
     expect(request?.headers['x-goog-api-key']).toBe('test-key-0123456789');
@@ -62,7 +62,7 @@ describe('the request', () => {
     const gemini = await fakeGemini(t, [HELLO]);
     const flags = ['-m', 'gemini-2.5-pro', '--temperature', '0', '--top-p', '0.5', '--top-k', '3', '--seed', '7'];
     const more = ['--max-output-tokens', '100', '--system', 'Be brief.', '--append-system-prompt', '@rules.md'];
-    const gmn = await runGmn(t, [...flags, ...more, 'hi'], { gemini, files: { 'rules.md': 'No emoji.' } });
+    const gmn = await callGmn(t, [...flags, ...more, 'hi'], { gemini, files: { 'rules.md': 'No emoji.' } });
     expect(gmn.exitCode).toBe(0);
     expect(gemini.requests[0]?.path).toContain('/gemini-2.5-pro:');
     expect(gemini.requests[0]?.body).toEqual({
@@ -75,16 +75,16 @@ describe('the request', () => {
   test('carries sampling flags that the model ignores, with a notice', async (t) => {
     const gemini = await fakeGemini(t, [HELLO, HELLO, HELLO]);
     const flags = ['--temperature', '0.2', '--top-k', '3', 'hi'];
-    const { stderr } = await runGmn(t, ['-m', 'gemini-3.8-flash', ...flags], { gemini });
+    const { stderr } = await callGmn(t, ['-m', 'gemini-3.8-flash', ...flags], { gemini });
     expect(stderr).toBe('gmn: gemini-3.8-flash ignores --temperature, --top-k\n');
     expect(gemini.requests[0]?.body.generationConfig).toMatchObject({ temperature: 0.2, topK: 3 });
-    const { stdout } = await runGmn(t, ['-m', 'gemini-3.8-flash', '-o', 'json', '--top-p', '0', 'hi'], { gemini });
+    const { stdout } = await callGmn(t, ['-m', 'gemini-3.8-flash', '-o', 'json', '--top-p', '0', 'hi'], { gemini });
     expect(JSON.parse(stdout).warnings).toEqual(['gemini-3.8-flash ignores --top-p']);
-    expect((await runGmn(t, ['-m', 'gemini-flash-latest', ...flags], { gemini })).stderr).toBe('');
+    expect((await callGmn(t, ['-m', 'gemini-flash-latest', ...flags], { gemini })).stderr).toBe('');
   });
 
   test('puts stdin before the prompt, byte for byte', async (t) => {
-    const { requests } = await runGmn(t, ['-p', 'review this'], {
+    const { requests } = await callGmn(t, ['-p', 'review this'], {
       script: [HELLO],
       stdin: '  line 1\r\nこんにちは\n\n',
     });
@@ -92,7 +92,7 @@ describe('the request', () => {
   });
 
   test('puts files before stdin, each under its name', async (t) => {
-    const { requests } = await runGmn(t, ['-f', 'a.md', '-f', 'b.txt', 'compare'], {
+    const { requests } = await callGmn(t, ['-f', 'a.md', '-f', 'b.txt', 'compare'], {
       script: [HELLO],
       files: { 'a.md': 'A\n', 'b.txt': 'B' },
       stdin: 'S',
@@ -104,7 +104,7 @@ describe('the request', () => {
 
   test('is shown and not sent by --dry-run, without the key', async (t) => {
     const gemini = await fakeGemini(t, []);
-    const gmn = await runGmn(t, ['--dry-run', 'hi'], { gemini });
+    const gmn = await callGmn(t, ['--dry-run', 'hi'], { gemini });
     expect(gmn.exitCode).toBe(0);
     expect(JSON.parse(gmn.stdout)).toMatchObject({
       method: 'POST',
@@ -117,23 +117,23 @@ describe('the request', () => {
 
 test('a warning goes to stderr in text, and into the object in json', async (t) => {
   const cut = events([chunk([{ text: 'Once upon' }]), finish('MAX_TOKENS')]);
-  const text = await runGmn(t, ['story'], { gemini: await fakeGemini(t, [cut]) });
+  const text = await callGmn(t, ['story'], { gemini: await fakeGemini(t, [cut]) });
   expect(text).toMatchObject({ stdout: 'Once upon\n', exitCode: 0 });
   expect(text.stderr).toMatch(/^gmn: .*token limit.*\n$/);
-  const json = await runGmn(t, ['story', '-o', 'json'], { gemini: await fakeGemini(t, [cut]) });
+  const json = await callGmn(t, ['story', '-o', 'json'], { gemini: await fakeGemini(t, [cut]) });
   expect(json).toMatchObject({ stderr: '', exitCode: 0 });
   expect(JSON.parse(json.stdout)).toMatchObject({ response: 'Once upon', finishReason: 'MAX_TOKENS' });
   expect(JSON.parse(json.stdout).warnings).toHaveLength(1);
 });
 
 test('a passing fault is retried and the answer is whole', async (t) => {
-  const gmn = await runGmn(t, ['Hello'], { script: [failure(503, 'UNAVAILABLE'), HELLO] });
+  const gmn = await callGmn(t, ['Hello'], { script: [failure(503, 'UNAVAILABLE'), HELLO] });
   expect(gmn).toMatchObject({ stdout: 'Hello! How can I help you today?\n', exitCode: 0 });
 });
 
 test('the model in json is the one that answered', async (t) => {
   const answer = events([{ ...finish('STOP', [{ text: 'hi' }]), modelVersion: 'gemini-2.5-flash-002' }]);
-  const gmn = await runGmn(t, ['hi', '-o', 'json'], { gemini: await fakeGemini(t, [answer]) });
+  const gmn = await callGmn(t, ['hi', '-o', 'json'], { gemini: await fakeGemini(t, [answer]) });
   expect(JSON.parse(gmn.stdout).model).toBe('gemini-2.5-flash-002');
 });
 
@@ -142,8 +142,8 @@ test('several pictures are sent under their names, one is sent as it is', async 
   const data = png.toString('base64');
   const other = Buffer.concat([png, Buffer.from('2')]);
   const gemini = await fakeGemini(t, [HELLO, HELLO]);
-  await runGmn(t, ['-f', 'a.png', 'what is this?'], { gemini, files: { 'a.png': png } });
-  await runGmn(t, ['-f', 'a.png', '-f', 'b.png', 'compare'], { gemini, files: { 'a.png': png, 'b.png': other } });
+  await callGmn(t, ['-f', 'a.png', 'what is this?'], { gemini, files: { 'a.png': png } });
+  await callGmn(t, ['-f', 'a.png', '-f', 'b.png', 'compare'], { gemini, files: { 'a.png': png, 'b.png': other } });
   expect(gemini.requests[0]?.body.contents[0].parts).toEqual([
     { inlineData: { mimeType: 'image/png', data } },
     { text: 'what is this?' },
@@ -158,7 +158,7 @@ test('several pictures are sent under their names, one is sent as it is', async 
 });
 
 test('-f - with nothing on stdin is an error, not an input that was lost', async (t) => {
-  const gmn = await runGmn(t, ['-f', '-', 'review'], { gemini: await fakeGemini(t, []), stdin: '' });
+  const gmn = await callGmn(t, ['-f', '-', 'review'], { gemini: await fakeGemini(t, []), stdin: '' });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
   expect(gmn.stderr).toMatch(/^Error: stdin is empty, and - asks for it\n\S/);
 });

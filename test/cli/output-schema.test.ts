@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { callGmn } from '../support/call-gmn.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { parseLines, runGmn } from '../support/gmn.ts';
+import { parseLines } from '../support/gmn.ts';
 
 const STRINGS = '{"type":"array","items":{"type":"string"}}';
 const NO_SESSION = { GMN_NO_SESSION: '1' };
@@ -12,12 +13,12 @@ const USAGE_TWICE = `"usage": {
 
 describe('an answer that meets the schema', () => {
   test('is all that is on stdout', async (t) => {
-    const gmn = await runGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors']);
+    const gmn = await callGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors']);
     expect(gmn).toMatchObject({ stdout: '["red","green","blue"]\n', stderr: '', exitCode: 0 });
   });
 
   test('is the response in json', async (t) => {
-    expect(await runGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors', '-o', 'json'])).toMatchObject({
+    expect(await callGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors', '-o', 'json'])).toMatchObject({
       stdout: `{
   "model": "gemini-2.5-flash",
   "response": "[\\"red\\",\\"green\\",\\"blue\\"]",
@@ -35,7 +36,7 @@ describe('an answer that meets the schema', () => {
   });
 
   test('is one content event in stream-json', async (t) => {
-    expect(await runGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors', '-o', 'stream-json'])).toMatchObject({
+    expect(await callGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors', '-o', 'stream-json'])).toMatchObject({
       stdout: `{"type":"start","model":"gemini-2.5-flash"}
 {"type":"content","text":"[\\"red\\",\\"green\\",\\"blue\\"]"}
 {"type":"done","usage":{"promptTokenCount":6,"candidatesTokenCount":9,"totalTokenCount":15},"finishReason":"STOP"}
@@ -46,7 +47,7 @@ describe('an answer that meets the schema', () => {
   });
 
   test('is taken out of a code block', async (t) => {
-    const gmn = await runGmn(t, ['--output-schema', STRINGS, 'x'], { script: [reply('```json\n["a"]\n```\n')] });
+    const gmn = await callGmn(t, ['--output-schema', STRINGS, 'x'], { script: [reply('```json\n["a"]\n```\n')] });
     expect(gmn).toMatchObject({ stdout: '["a"]\n', stderr: '', exitCode: 0 });
   });
 });
@@ -54,7 +55,7 @@ describe('an answer that meets the schema', () => {
 describe('an answer that does not match the schema', () => {
   test('is asked for once more, with what is wrong', async (t) => {
     const gemini = await fakeGemini(t, [reply('["a", 1]'), reply('["a", "1"]')]);
-    const gmn = await runGmn(t, ['--output-schema', STRINGS, 'x'], { gemini });
+    const gmn = await callGmn(t, ['--output-schema', STRINGS, 'x'], { gemini });
     expect(gmn).toMatchObject({
       stdout: '["a", "1"]\n',
       stderr:
@@ -79,7 +80,7 @@ describe('an answer that does not match the schema', () => {
 
   test('and is repaired counts both calls, and warns in json', async (t) => {
     const gemini = await fakeGemini(t, [reply('no'), reply('[]')]);
-    const gmn = await runGmn(t, ['--output-schema', STRINGS, '-o', 'json', 'x'], { gemini, env: NO_SESSION });
+    const gmn = await callGmn(t, ['--output-schema', STRINGS, '-o', 'json', 'x'], { gemini, env: NO_SESSION });
     expect(gmn).toMatchObject({
       stdout: `{
   "model": "gemini-2.5-flash",
@@ -98,7 +99,7 @@ describe('an answer that does not match the schema', () => {
   });
 
   test('twice is exit 3; stdout stays empty and stderr keeps what came', async (t) => {
-    const gmn = await runGmn(t, ['--output-schema', STRINGS, 'x'], { script: [reply('no'), reply('still no')] });
+    const gmn = await callGmn(t, ['--output-schema', STRINGS, 'x'], { script: [reply('no'), reply('still no')] });
     expect(gmn).toMatchObject({
       stdout: '',
       stderr: `gmn: the answer did not match the schema, asked again (it is not JSON)
@@ -113,7 +114,7 @@ still no
 
   test('twice is an error object with what came in json', async (t) => {
     const gemini = await fakeGemini(t, [reply('no'), reply('{}')]);
-    const gmn = await runGmn(t, ['--output-schema', STRINGS, '-o', 'json', 'x'], { gemini, env: NO_SESSION });
+    const gmn = await callGmn(t, ['--output-schema', STRINGS, '-o', 'json', 'x'], { gemini, env: NO_SESSION });
     expect(gmn).toMatchObject({ stderr: '', exitCode: 3 });
     expect(JSON.parse(gmn.stdout)).toEqual({
       error: {
@@ -130,7 +131,7 @@ still no
 
   test('twice ends stream-json with that error and no content', async (t) => {
     const gemini = await fakeGemini(t, [reply('no'), reply('still no')]);
-    const gmn = await runGmn(t, ['--output-schema', STRINGS, '-o', 'stream-json', 'x'], { gemini });
+    const gmn = await callGmn(t, ['--output-schema', STRINGS, '-o', 'stream-json', 'x'], { gemini });
     const lines = parseLines(gmn.stdout);
     expect(gmn).toMatchObject({ stderr: '', exitCode: 3 });
     expect(lines).toMatchObject([
@@ -154,7 +155,7 @@ describe('the request', () => {
       additionalProperties: false,
       definitions: { node: { type: 'object', patternProperties: {} } },
     };
-    const gmn = await runGmn(t, ['--output-schema', 's.json', 'x'], {
+    const gmn = await callGmn(t, ['--output-schema', 's.json', 'x'], {
       script: [reply('{"name":"A"}'), reply('{"name":"a"}')],
       files: { 's.json': JSON.stringify(schema) },
     });
@@ -180,7 +181,7 @@ describe('the request', () => {
   });
 
   test('is shown by --dry-run with the schema', async (t) => {
-    const gmn = await runGmn(t, ['--demo', '--dry-run', '--output-schema', STRINGS, 'x']);
+    const gmn = await callGmn(t, ['--demo', '--dry-run', '--output-schema', STRINGS, 'x']);
     expect(JSON.parse(gmn.stdout).body.generationConfig).toMatchObject({
       responseMimeType: 'application/json',
       responseJsonSchema: JSON.parse(STRINGS),
@@ -189,7 +190,7 @@ describe('the request', () => {
 
   test('of an older model has tools or the schema, one after the other', async (t) => {
     const made = call('read_file', { file_path: 'a.txt' });
-    const gmn = await runGmn(t, ['--tools', 'read', '--output-schema', STRINGS, 'x'], {
+    const gmn = await callGmn(t, ['--tools', 'read', '--output-schema', STRINGS, 'x'], {
       script: [reply('Reading.', made), reply('It says hello.'), reply('["hello"]')],
       files: { 'a.txt': 'hello' },
     });
@@ -207,7 +208,7 @@ describe('the request', () => {
   });
 
   test('of a newer model has both', async (t) => {
-    const gmn = await runGmn(t, ['-m', 'gemini-3-flash-preview', '--tools', 'read', '--output-schema', STRINGS, 'x'], {
+    const gmn = await callGmn(t, ['-m', 'gemini-3-flash-preview', '--tools', 'read', '--output-schema', STRINGS, 'x'], {
       script: [reply('["hello"]')],
     });
     expect(gmn).toMatchObject({ stdout: '["hello"]\n', exitCode: 0 });
@@ -228,7 +229,7 @@ test.for([
   ['{"items":{"pattern":"("}}', /^Error: the schema cannot be used: Invalid regular expression: /],
   ['{"pattern":"(a)\\\\1"}', /^Error: the schema cannot be used: a reference to a group \(\\1\) is not supported\n/],
 ])('a schema that is none (%s) is refused before anything is sent', async ([value = '', words], t) => {
-  const gmn = await runGmn(t, ['--output-schema', String(value), 'x'], { script: [], files: { 'list.json': '[]' } });
+  const gmn = await callGmn(t, ['--output-schema', String(value), 'x'], { script: [], files: { 'list.json': '[]' } });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
   expect(gmn.stderr).toMatch(words ?? '');
 });
@@ -243,7 +244,7 @@ test.for([
   ],
   ['a pattern beyond the limit', '{"pattern":"(?=.*b)c"}', `"${'a'.repeat(20_000)}"`, 1],
 ] as const)('%s is checked in time', async ([, schema, answer, exitCode], t) => {
-  const gmn = await runGmn(t, ['--output-schema', schema, 'x'], { script: [reply(answer)] });
+  const gmn = await callGmn(t, ['--output-schema', schema, 'x'], { script: [reply(answer)] });
   expect(gmn).toMatchObject({ exitCode, stdout: exitCode === 0 ? `${answer}\n` : '' });
   expect(gmn.stderr).toBe(
     exitCode === 0
@@ -253,7 +254,7 @@ test.for([
 });
 
 test('a schema that leads nowhere is the fault of who wrote it', async (t) => {
-  const gmn = await runGmn(t, ['--output-schema', '{"$ref":"#/$defs/none"}', 'x'], { script: [reply('{}')] });
+  const gmn = await callGmn(t, ['--output-schema', '{"$ref":"#/$defs/none"}', 'x'], { script: [reply('{}')] });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
   expect(gmn.stderr).toMatch(/^Error: the schema cannot be used: Unresolved \$ref/);
 });

@@ -11,8 +11,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { call, failure, fakeGemini, reply } from '../support/gemini.ts';
-import { gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { gmnCommand, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -21,17 +22,17 @@ const TWO = reply('First:\n```sh\necho 1\n```\n', 'then:\n```js\nlog(2);\n```\nD
 
 describe('-x', () => {
   test('prints only the first code block', async (t) => {
-    const gmn = await runGmn(t, ['-x', 'x'], { gemini: await fakeGemini(t, [TWO]) });
+    const gmn = await callGmn(t, ['-x', 'x'], { gemini: await fakeGemini(t, [TWO]) });
     expect(gmn).toMatchObject({ stdout: 'echo 1\n', stderr: '', exitCode: 0 });
   });
 
   test('--extract-last prints only the last one', async (t) => {
-    const gmn = await runGmn(t, ['--extract-last', 'x'], { gemini: await fakeGemini(t, [TWO]) });
+    const gmn = await callGmn(t, ['--extract-last', 'x'], { gemini: await fakeGemini(t, [TWO]) });
     expect(gmn).toMatchObject({ stdout: 'log(2);\n', stderr: '', exitCode: 0 });
   });
 
   test('adds the block to the object in json', async (t) => {
-    expect(await runGmn(t, ['--demo', '-x', '-o', 'json', 'bash script that prints the date'])).toMatchObject({
+    expect(await callGmn(t, ['--demo', '-x', '-o', 'json', 'bash script that prints the date'])).toMatchObject({
       stdout: `{
   "model": "gemini-2.5-flash",
   "response": "\`\`\`bash\\ndate '+%F'\\n\`\`\`",
@@ -50,7 +51,7 @@ describe('-x', () => {
   });
 
   test('adds the block to done in stream-json', async (t) => {
-    expect(await runGmn(t, ['--demo', '-x', '-o', 'stream-json', 'bash script that prints the date'])).toMatchObject({
+    expect(await callGmn(t, ['--demo', '-x', '-o', 'stream-json', 'bash script that prints the date'])).toMatchObject({
       stdout: `{"type":"start","model":"gemini-2.5-flash"}
 {"type":"content","text":"\`\`\`bash\\n"}
 {"type":"content","text":"date '+%F'\\n"}
@@ -63,7 +64,7 @@ describe('-x', () => {
   });
 
   test('of an answer without one is exit 1: stdout stays empty, stderr keeps what came', async (t) => {
-    expect(await runGmn(t, ['--demo', '-x', 'Hello'])).toMatchObject({
+    expect(await callGmn(t, ['--demo', '-x', 'Hello'])).toMatchObject({
       stdout: '',
       stderr: `Error: there is no code block in the answer
 Ask for code in a fenced block, or leave -x out.
@@ -75,7 +76,7 @@ Hello! How can I help you today?
   });
 
   test.for(['json', 'stream-json'])('of an answer without one is an error with what came in %s', async (format, t) => {
-    const gmn = await runGmn(t, ['--demo', '-x', '-o', format, 'Hello']);
+    const gmn = await callGmn(t, ['--demo', '-x', '-o', format, 'Hello']);
     expect(gmn).toMatchObject({ stderr: '', exitCode: 1 });
     const lines = format === 'json' ? [gmn.stdout] : gmn.stdout.trimEnd().split('\n');
     expect(JSON.parse(lines.at(-1) ?? '').error).toEqual({
@@ -89,20 +90,20 @@ Hello! How can I help you today?
 
   test('of an answer without one names the session that keeps it', async (t) => {
     const at = place(t, { gemini: await fakeGemini(t, [reply('no code')]) });
-    const { error } = JSON.parse((await runGmnIn(t, at, ['-x', '-o', 'json', 'x'])).stdout);
-    const shown = await runGmnIn(t, at, ['sessions', 'show', error.sessionId]);
+    const { error } = JSON.parse((await callGmnIn(t, at, ['-x', '-o', 'json', 'x'])).stdout);
+    const shown = await callGmnIn(t, at, ['sessions', 'show', error.sessionId]);
     expect(shown.stdout).toContain('no code');
   });
 
   test('has its key in the gemini dialect, too', async (t) => {
     const flags = ['--demo', '-x', '-o', 'json', '--output-dialect', 'gemini', '--search'];
-    const gmn = await runGmn(t, [...flags, 'bash script that prints the date']);
+    const gmn = await callGmn(t, [...flags, 'bash script that prints the date']);
     expect(JSON.parse(gmn.stdout)).toMatchObject({
       response: "```bash\ndate '+%F'\n```",
       extracted: "date '+%F'\n",
       sources: [{ title: 'example.com', uri: 'https://example.com/' }],
     });
-    const none = await runGmn(t, ['--demo', '--output-dialect', 'gemini', '-o', 'stream-json', '-x', 'Hello']);
+    const none = await callGmn(t, ['--demo', '--output-dialect', 'gemini', '-o', 'stream-json', '-x', 'Hello']);
     expect(JSON.parse(none.stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
       type: 'result',
       status: 'error',
@@ -113,7 +114,7 @@ Hello! How can I help you today?
   test('looks only at what was said after the last tool', async (t) => {
     const made = call('read_file', { file_path: 'a.txt' });
     const gemini = await fakeGemini(t, [reply('```sh\nold\n```', made), reply('```sh\nnew\n```')]);
-    const gmn = await runGmn(t, ['-x', '--tools', 'read', 'x'], { gemini, files: { 'a.txt': 'a' } });
+    const gmn = await callGmn(t, ['-x', '--tools', 'read', 'x'], { gemini, files: { 'a.txt': 'a' } });
     expect(gmn).toMatchObject({ stdout: 'new\n', stderr: '✓ read_file a.txt · 1 line\n', exitCode: 0 });
   });
 
@@ -127,7 +128,7 @@ Hello! How can I help you today?
 describe('--output-file', () => {
   test('also writes the answer there, as a pipe would get it', async (t) => {
     const at = place(t);
-    const gmn = await runGmnIn(t, at, ['--demo', '--output-file', 'a.txt', 'Hello']);
+    const gmn = await callGmnIn(t, at, ['--demo', '--output-file', 'a.txt', 'Hello']);
     expect(gmn).toMatchObject({
       stdout: 'Hello! How can I help you today?\n',
       stderr: 'gmn: wrote a.txt (33 bytes)\n',
@@ -139,7 +140,7 @@ describe('--output-file', () => {
 
   test.for(['json', 'stream-json'])('is a warning in %s', async (format, t) => {
     const at = place(t);
-    const gmn = await runGmnIn(t, at, ['--demo', '--output-file', 'a.txt', '-o', format, 'Hello']);
+    const gmn = await callGmnIn(t, at, ['--demo', '--output-file', 'a.txt', '-o', format, 'Hello']);
     expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
     const last = format === 'json' ? gmn.stdout : (gmn.stdout.trimEnd().split('\n').at(-1) ?? '');
     expect(JSON.parse(last).warnings).toEqual(['wrote a.txt (33 bytes)']);
@@ -149,7 +150,7 @@ describe('--output-file', () => {
   test('keeps the old file if the run fails', async (t) => {
     const gemini = await fakeGemini(t, [failure(400, 'INVALID_ARGUMENT')]);
     const at = place(t, { gemini, files: { 'a.txt': 'old' } });
-    const gmn = await runGmnIn(t, at, ['--output-file', 'a.txt', 'x']);
+    const gmn = await callGmnIn(t, at, ['--output-file', 'a.txt', 'x']);
     expect(gmn.exitCode).toBe(3);
     expect(readFileSync(join(at.cwd, 'a.txt'), 'utf8')).toBe('old');
     expect(readdirSync(at.cwd)).toEqual(['a.txt']);
@@ -159,7 +160,7 @@ describe('--output-file', () => {
     const at = place(t, { files: { 'run.sh': 'old' } });
     chmodSync(join(at.cwd, 'run.sh'), 0o755);
     symlinkSync('run.sh', join(at.cwd, 'link'));
-    const gmn = await runGmnIn(t, at, ['--demo', '-q', '--output-file', 'link', 'Hello']);
+    const gmn = await callGmnIn(t, at, ['--demo', '-q', '--output-file', 'link', 'Hello']);
     expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
     expect(readFileSync(join(at.cwd, 'run.sh'), 'utf8')).toBe(gmn.stdout);
     expect(statSync(join(at.cwd, 'run.sh')).mode & 0o777).toBe(0o755);
@@ -177,7 +178,7 @@ describe('--output-file', () => {
       const at = place(t, { gemini, home: { '.bashrc': 'mine\n' }, files: { 'link/a': '' } });
       symlinkSync(join(at.home, '.bashrc'), join(at.cwd, 'out.md'));
       symlinkSync('../../home/.bashrc', join(at.cwd, 'link', 'out.md'));
-      const gmn = await runGmnIn(t, at, [...flags, 'x']);
+      const gmn = await callGmnIn(t, at, [...flags, 'x']);
       expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
       expect(gmn.stderr).toMatch(/: it is a link to \S+\/\.bashrc, outside of its directory\nName that place itself/);
       expect(readFileSync(join(at.home, '.bashrc'), 'utf8')).toBe('mine\n');
@@ -189,7 +190,7 @@ describe('--output-file', () => {
     async ([flag], t) => {
       const at = place(t, { gemini: await fakeGemini(t, []) });
       symlinkSync('../home/.bash_profile', join(at.cwd, 'out.md'));
-      const gmn = await runGmnIn(t, at, [flag, 'out.md', 'x']);
+      const gmn = await callGmnIn(t, at, [flag, 'out.md', 'x']);
       expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
       expect(gmn.stderr).toContain('cannot write out.md: it is a link that leads nowhere\nName that place itself');
       expect(existsSync(join(at.home, '.bash_profile'))).toBe(false);
@@ -209,7 +210,7 @@ describe('--output-file', () => {
     symlinkSync('../../home', join(at.cwd, 'sub', 'outd'));
     symlinkSync(at.cwd, join(at.cwd, '..', 'here'));
     const args = flags.map((word) => word.replace('@', at.cwd));
-    const gmn = await runGmnIn(t, at, [...args, 'x']);
+    const gmn = await callGmnIn(t, at, [...args, 'x']);
     expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
     expect(gmn.stderr).toMatch(
       /cannot write .*outd\S+: \S+\/outd is a link to \S+\/home, outside of the working directory\nName that place itself/,
@@ -229,7 +230,7 @@ describe('--output-file', () => {
     symlinkSync(at.cwd, join(at.home, 'project'));
     const answers: string[] = [];
     for (const path of ['sub/link/out.md', join(at.home, 'link', 'out.md'), join(at.home, 'project', 'out.md')]) {
-      const gmn = await runGmnIn(t, at, ['--demo', '-q', '--output-file', path, 'Hello']);
+      const gmn = await callGmnIn(t, at, ['--demo', '-q', '--output-file', path, 'Hello']);
       expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
       answers.push(gmn.stdout);
     }
@@ -239,7 +240,7 @@ describe('--output-file', () => {
 
   posixTest('writes to what a descriptor stands for', async (t) => {
     const at = place(t);
-    const { stdout } = await runGmnIn(t, at, ['--demo', 'Hello']);
+    const { stdout } = await callGmnIn(t, at, ['--demo', 'Hello']);
     const [program, args] = gmnCommand(['--demo', '-q', '--output-file', '/dev/stderr', 'Hello']);
     spawnSync('sh', ['-c', 'exec "$@" 2> err', 'sh', program, ...args], at);
     expect(readFileSync(join(at.cwd, 'err'), 'utf8')).toBe(stdout);
@@ -248,9 +249,9 @@ describe('--output-file', () => {
   posixTest('gives a new file what the umask leaves, and writes to a device as such', async (t) => {
     const at = place(t);
     writeFileSync(join(at.cwd, 'usual'), '');
-    await runGmnIn(t, at, ['--demo', '--output-file', 'new', 'Hello']);
+    await callGmnIn(t, at, ['--demo', '--output-file', 'new', 'Hello']);
     expect(statSync(join(at.cwd, 'new')).mode).toBe(statSync(join(at.cwd, 'usual')).mode);
-    const gmn = await runGmnIn(t, at, ['--demo', '--output-file', '/dev/null', 'Hello']);
+    const gmn = await callGmnIn(t, at, ['--demo', '--output-file', '/dev/null', 'Hello']);
     expect(gmn).toMatchObject({ stderr: 'gmn: wrote /dev/null (33 bytes)\n', exitCode: 0 });
     expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
   });
@@ -261,7 +262,7 @@ describe('--output-file', () => {
   ])('that cannot be written (%s) is refused before anything is sent', async ([path = '', why = ''], t) => {
     const at = place(t, { gemini: await fakeGemini(t, []) });
     mkdirSync(join(at.cwd, 'dir'));
-    expect(await runGmnIn(t, at, ['--output-file', path, 'x'])).toMatchObject({
+    expect(await callGmnIn(t, at, ['--output-file', path, 'x'])).toMatchObject({
       stdout: '',
       stderr: `Error: cannot write ${path}: ${why}
 Name a file in a directory that exists and that you may write to.
@@ -278,7 +279,12 @@ describe('--copy', () => {
     mkdirSync(bin);
     writeFileSync(join(bin, 'wl-copy'), '#!/bin/sh\ncat > "$HOME/clipboard"\n', { mode: 0o755 });
     const env = { ...at.env, PATH: `${bin}:${at.env.PATH}`, WAYLAND_DISPLAY: 'wayland-0' };
-    const gmn = await runGmnIn(t, { cwd: at.cwd, env }, ['--demo', '--copy', '-x', 'bash script that prints the date']);
+    const gmn = await callGmnIn(t, { cwd: at.cwd, env }, [
+      '--demo',
+      '--copy',
+      '-x',
+      'bash script that prints the date',
+    ]);
     expect(gmn).toMatchObject({ stdout: "date '+%F'\n", stderr: 'gmn: copied 11 B\n', exitCode: 0 });
     expect(readFileSync(join(at.home, 'clipboard'), 'utf8')).toBe("date '+%F'\n");
   });
@@ -291,7 +297,7 @@ describe('--copy', () => {
     const at = place(t, { env: { WAYLAND_DISPLAY: 'wayland-0' } });
     if (script !== undefined) writeFileSync(join(at.home, 'wl-copy'), script, { mode: 0o755 });
     const env = { ...at.env, PATH: at.home };
-    const gmn = await runGmnIn(t, { cwd: at.cwd, env }, ['--demo', '--copy', 'Hello']);
+    const gmn = await callGmnIn(t, { cwd: at.cwd, env }, ['--demo', '--copy', 'Hello']);
     expect(gmn).toMatchObject({ stdout: 'Hello! How can I help you today?\n', exitCode: 1 });
     expect(gmn.stderr).toContain(`Error: ${why}\n`);
   });
@@ -305,7 +311,7 @@ describe('--copy', () => {
   });
 
   posixTest('without either is refused before anything is sent', async (t) => {
-    expect(await runGmn(t, ['--copy', 'Hello'], { gemini: await fakeGemini(t, []) })).toMatchObject({
+    expect(await callGmn(t, ['--copy', 'Hello'], { gemini: await fakeGemini(t, []) })).toMatchObject({
       stdout: '',
       stderr: `Error: --copy found no clipboard: there is no terminal and no display
 Pass the answer to a program of yours: gmn "…" | <program>
@@ -356,7 +362,7 @@ describe('--pager', () => {
   });
 
   test('changes nothing where stdout is no terminal', async (t) => {
-    const gmn = await runGmn(t, ['--demo', '--pager', 'Hello'], { env: PAGER });
+    const gmn = await callGmn(t, ['--demo', '--pager', 'Hello'], { env: PAGER });
     expect(gmn).toMatchObject({ stdout: 'Hello! How can I help you today?\n', stderr: '', exitCode: 0 });
   });
 });
@@ -370,7 +376,7 @@ test.for([
   [['--no-stream', '--count-tokens'], '--no-stream', '--count-tokens'],
   [['--pager', '-o', 'json'], '--pager', '-o json'],
 ] as const)('%j is refused: one of them would be in vain', async ([flags, one, other], t) => {
-  const gmn = await runGmn(t, [...flags, 'x'], { gemini: await fakeGemini(t, []), env: NO_SESSION });
+  const gmn = await callGmn(t, [...flags, 'x'], { gemini: await fakeGemini(t, []), env: NO_SESSION });
   const words = `${one} cannot be combined with ${other}`;
   if (flags.includes('json' as never)) expect(JSON.parse(gmn.stdout).error.message).toBe(words);
   else expect(gmn).toMatchObject({ stdout: '', stderr: `Error: ${words}\nUse one of them.\n`, exitCode: 1 });
@@ -379,7 +385,7 @@ test.for([
 test.for([['-x'], ['--output-file', 'a'], ['--copy'], ['--pager'], ['--output-schema', '{}']])(
   'a chat takes no %j',
   async (flags, t) => {
-    const gmn = await runGmn(t, ['--demo', '-i', 'x', ...flags]);
+    const gmn = await callGmn(t, ['--demo', '-i', 'x', ...flags]);
     expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
     expect(gmn.stderr).toMatch(/^Error: -i cannot be combined with --/);
   },

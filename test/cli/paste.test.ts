@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
+import { place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 posixTest('--paste adds the text of the clipboard, else a picture that is in it', async (t) => {
@@ -12,7 +13,7 @@ posixTest('--paste adds the text of the clipboard, else a picture that is in it'
     const xclip = `#!/bin/sh\ncase "$*" in *"-t ${WANTED}"*) printf "%b" '${HELD}' ;; *) exit 1 ;; esac\n`;
     writeFileSync(join(bin, 'xclip'), xclip, { mode: 0o755 });
     const all = { ...at.env, PATH: `${bin}:${at.env.PATH}`, DISPLAY: ':0', ...env };
-    const { stdout, stderr } = await runGmnIn(t, { cwd: at.cwd, env: all }, ['--demo', '--paste', '--dry-run', 'x']);
+    const { stdout, stderr } = await callGmnIn(t, { cwd: at.cwd, env: all }, ['--demo', '--paste', '--dry-run', 'x']);
     return stdout === '' ? stderr : JSON.parse(stdout).body.contents[0].parts;
   };
   expect(await pasted({ WANTED: 'UTF8_STRING', HELD: 'copied' })).toEqual([{ text: '=== clipboard ===\ncopied\n\nx' }]);

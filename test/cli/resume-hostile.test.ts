@@ -1,14 +1,15 @@
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
+import { callGmnIn } from '../support/call-gmn.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { place, runGmnIn } from '../support/gmn.ts';
+import { place } from '../support/gmn.ts';
 
 const textContent = (role: string, text: string) => ({ role, parts: [{ text }] });
 
 test('a call in a session that somebody else wrote is never run, and the history stays one that the API takes', async (t) => {
   const { gemini, ...here } = await homeWithPendingCall(t);
-  const { stdout, exitCode } = await runGmnIn(t, here, ['-r', 'last', '--tools', 'all', '--yolo', 'go on']);
+  const { stdout, exitCode } = await callGmnIn(t, here, ['-r', 'last', '--tools', 'all', '--yolo', 'go on']);
   expect([stdout, exitCode]).toEqual(['fine\n', 0]);
   expect([existsSync(join(here.cwd, 'marker')), existsSync(join(here.home, 'marker'))]).toEqual([false, false]);
   const unanswered = { response: { error: '[no answer was recorded]' } };

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
+import { callGmnIn } from '../support/call-gmn.ts';
 import { gate } from '../support/gate.ts';
 import { call, chunk, END, events, fakeGemini, finish, reply, type Scripted, stream } from '../support/gemini.ts';
 import { type GmnResult, place, runGmnIn, startGmn } from '../support/gmn.ts';
@@ -17,7 +18,7 @@ async function home(t: TestContext, script: readonly Scripted[], env: Record<str
     ...here,
     cwd,
     gemini,
-    gmn: (...args: readonly string[]): Promise<GmnResult> => runGmnIn(t, { ...here, cwd }, args),
+    gmn: (...args: readonly string[]): Promise<GmnResult> => callGmnIn(t, { ...here, cwd }, args),
     sessions: (): readonly string[] =>
       readdirSync(join(here.home, '.gmn', 'sessions')).filter((name) => name.endsWith('.jsonl')),
   };
@@ -88,7 +89,7 @@ test('a resume that fails is an error with the next step, and nothing is asked o
 
 test('with the offline model, a resume that finds no session says how one is saved', async (t) => {
   const at = place(t, { env: { GMN_DEMO: '1' } });
-  const gmn = (...args: readonly string[]): Promise<GmnResult> => runGmnIn(t, at, args);
+  const gmn = (...args: readonly string[]): Promise<GmnResult> => callGmnIn(t, at, args);
   await gmn('hi');
   for (const args of [
     ['-c', 'and?'],
@@ -194,7 +195,7 @@ test("last and -c are in a chat the newest chat, in a one-shot the newest of the
 test('--no-session, GMN_NO_SESSION and --demo save nothing', async (t) => {
   const { gmn, home: directory, env, cwd } = await home(t, [reply('one'), reply('two')]);
   await gmn('--no-session', 'hi');
-  await runGmnIn(t, { cwd, env: { ...env, GMN_NO_SESSION: '1' } }, ['hi']);
+  await callGmnIn(t, { cwd, env: { ...env, GMN_NO_SESSION: '1' } }, ['hi']);
   await gmn('--demo', 'hi');
   expect(existsSync(join(directory, '.gmn', 'sessions'))).toBe(false);
   await gmn('--demo', '--session-name', 'kept', 'hi');
@@ -326,7 +327,7 @@ test('a session of another directory continues, and a notice says where it began
   await gmn('hi');
   const other = join(cwd, 'other');
   mkdirSync(other);
-  expect(await runGmnIn(t, { cwd: other, env }, ['-r', 'last', 'go on'])).toMatchObject({
+  expect(await callGmnIn(t, { cwd: other, env }, ['-r', 'last', 'go on'])).toMatchObject({
     stdout: 'two\n',
     stderr: `gmn: this session was started in ${cwd}\n`,
     exitCode: 0,
@@ -344,9 +345,9 @@ test('two runs that continue one session at once both answer, and one of them re
     });
     return reply('yes')(response, request);
   };
-  const { gmn, sessions } = await home(t, [reply('one'), held, held]);
+  const { gmn, sessions, ...here } = await home(t, [reply('one'), held, held]);
   await gmn('hi');
-  const both = await Promise.all([gmn('-c', 'a'), gmn('-c', 'b')]);
+  const both = await Promise.all(['a', 'b'].map((word) => runGmnIn(t, here, ['-c', word])));
   expect(both.map(({ stdout, exitCode }) => [stdout, exitCode])).toEqual([
     ['yes\n', 0],
     ['yes\n', 0],

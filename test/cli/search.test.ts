@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { callGmn } from '../support/call-gmn.ts';
 import { chunk, events, fakeGemini, finish } from '../support/gemini.ts';
-import { runGmn } from '../support/gmn.ts';
 
 const NO_SESSION = { GMN_NO_SESSION: '1' };
 
@@ -24,7 +24,7 @@ const GROUNDED = events([
 ]);
 
 test('--search offers Google Search; the sources stand below the answer, on stderr', async (t) => {
-  const gmn = await runGmn(t, ['--search', 'weather in Kyoto?'], { script: [GROUNDED] });
+  const gmn = await callGmn(t, ['--search', 'weather in Kyoto?'], { script: [GROUNDED] });
   expect(gmn).toMatchObject({
     stdout: 'It is 21 °C.\n',
     stderr: '\nSources:\n[1] Weather https://weather.example/kyoto\n[2] https://news.example/ https://news.example/\n',
@@ -35,7 +35,7 @@ test('--search offers Google Search; the sources stand below the answer, on stde
 
 test('the sources are a key in json', async (t) => {
   const gemini = await fakeGemini(t, [GROUNDED]);
-  expect(await runGmn(t, ['--search', '-o', 'json', 'x'], { gemini, env: NO_SESSION })).toMatchObject({
+  expect(await callGmn(t, ['--search', '-o', 'json', 'x'], { gemini, env: NO_SESSION })).toMatchObject({
     stdout: `{
   "model": "gemini-2.5-flash",
   "response": "It is 21 °C.",
@@ -64,7 +64,7 @@ test('the sources are a key in json', async (t) => {
 });
 
 test('the sources are part of done in stream-json', async (t) => {
-  expect(await runGmn(t, ['--demo', '--search', '-o', 'stream-json', 'Hello'])).toMatchObject({
+  expect(await callGmn(t, ['--demo', '--search', '-o', 'stream-json', 'Hello'])).toMatchObject({
     stdout: `{"type":"start","model":"gemini-2.5-flash"}
 {"type":"content","text":"Hello"}
 {"type":"content","text":"! How can"}
@@ -77,7 +77,7 @@ test('the sources are part of done in stream-json', async (t) => {
 });
 
 test('the sources of an answer by schema come from the search before it', async (t) => {
-  const gmn = await runGmn(t, ['--demo', '--search', '-o', 'json', '--output-schema', '{"type":"array"}', 'Hello']);
+  const gmn = await callGmn(t, ['--demo', '--search', '-o', 'json', '--output-schema', '{"type":"array"}', 'Hello']);
   expect(JSON.parse(gmn.stdout)).toMatchObject({
     response: '["demo"]',
     sources: [{ title: 'example.com', uri: 'https://example.com/' }],
@@ -85,12 +85,12 @@ test('the sources of an answer by schema come from the search before it', async 
 });
 
 test('-q shows the answer alone', async (t) => {
-  const gmn = await runGmn(t, ['--demo', '--search', '-q', 'Hello']);
+  const gmn = await callGmn(t, ['--demo', '--search', '-q', 'Hello']);
   expect(gmn).toMatchObject({ stdout: 'Hello! How can I help you today?\n', stderr: '', exitCode: 0 });
 });
 
 test('--search beside other tools is refused, and names the tool that searches', async (t) => {
-  expect(await runGmn(t, ['--demo', '--search', '--tools', 'read', 'x'])).toMatchObject({
+  expect(await callGmn(t, ['--demo', '--search', '--tools', 'read', 'x'])).toMatchObject({
     stdout: '',
     stderr: `Error: --search cannot be combined with other tools
 Give the model the search as a tool instead: --tools google_web_search, or --tools all

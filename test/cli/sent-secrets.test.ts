@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
+import { callGmnIn } from '../support/call-gmn.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { type GmnOptions, place, runGmnIn } from '../support/gmn.ts';
+import { type GmnOptions, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 /** Files as other programs leave them, each with a secret; beside them one that is meant to be sent. */
@@ -21,7 +22,7 @@ const SECRETS: Readonly<Record<string, string>> = {
 async function runIn(t: TestContext, args: readonly string[], options: GmnOptions) {
   const gemini = await fakeGemini(t, options.script ?? [reply('ok')]);
   const at = place(t, { ...options, gemini });
-  const run = await runGmnIn(t, at, args, options.stdin);
+  const run = await callGmnIn(t, at, args, options.stdin);
   const sessions = join(at.home, '.gmn/sessions');
   const kept = existsSync(sessions) ? readdirSync(sessions).filter((name) => name.endsWith('.jsonl')) : [];
   return {
@@ -68,7 +69,7 @@ test('the state of gmn stays out wherever it is kept', async (t) => {
     ['--dry-run', '-f', '.', 'x'],
     ['--dry-run', 'x @state @state/x.txt'],
   ]) {
-    const run = await runGmnIn(t, { ...at, env: { ...at.env, GMN_HOME: join(at.cwd, 'state') } }, args);
+    const run = await callGmnIn(t, { ...at, env: { ...at.env, GMN_HOME: join(at.cwd, 'state') } }, args);
     expect(run.stdout + run.stderr).not.toContain('CANARY');
   }
 });
@@ -138,7 +139,7 @@ posixTest.for<readonly [args: readonly string[], stdin?: string]>([
   const home = { 'sa.json': SERVICE_ACCOUNT, [GCLOUD_FILE]: GCLOUD };
   const at = place(t, { gemini, home, files: { 'key.txt': `the key is\n${PEM}` } });
   const env = { ...at.env, GOOGLE_APPLICATION_CREDENTIALS: join(at.home, 'sa.json') };
-  const run = await runGmnIn(t, { ...at, env }, args, stdin);
+  const run = await callGmnIn(t, { ...at, env }, args, stdin);
   const sent = unpacked(JSON.stringify(gemini.requests[0]?.body));
   expect({ exitCode: run.exitCode, stderr: run.stderr }).toEqual({ exitCode: 0, stderr: `gmn: ${NOTICE}\n` });
   expect(sent).not.toContain('CANARY');
@@ -172,7 +173,7 @@ posixTest('what a tool read with a mark in it is not written back with the mark'
   const answers = [...calls.map((functionCall) => reply({ functionCall })), reply('done')];
   const gemini = await fakeGemini(t, answers);
   const at = place(t, { files: { 'notes.txt': text }, gemini });
-  expect((await runGmnIn(t, at, ['--tools', 'edit', '--yolo', 'x'])).exitCode).toBe(0);
+  expect((await callGmnIn(t, at, ['--tools', 'edit', '--yolo', 'x'])).exitCode).toBe(0);
   expect(readFileSync(join(at.cwd, 'notes.txt'), 'utf8')).toBe('GEMINI_API_KEY=test-key-0123456789\nMODE=new\n');
   expect(JSON.stringify(gemini.requests[2]?.body)).toContain('stands for a credential that you were not shown');
 });
@@ -235,8 +236,8 @@ test('the system instruction and the name of a session are saved as they are sen
 
 test('renaming a session does not save them', async (t) => {
   const at = place(t, { gemini: await fakeGemini(t, [reply('ok')]) });
-  await runGmnIn(t, at, ['x']);
-  const { stdout } = await runGmnIn(t, at, ['sessions', 'rename', 'last', `my ${ENV_KEY}`]);
+  await callGmnIn(t, at, ['x']);
+  const { stdout } = await callGmnIn(t, at, ['sessions', 'rename', 'last', `my ${ENV_KEY}`]);
   expect(stdout).toContain('is now my ‹redacted›');
 });
 
@@ -244,10 +245,10 @@ test('what was said before a value became the key is sent without it', async (t)
   const later = 'later-key-9876543210';
   const gemini = await fakeGemini(t, [reply(`yes, ${later}`), reply('ok')]);
   const at = place(t, { gemini });
-  await runGmnIn(t, at, [`is ${later} good?`]);
+  await callGmnIn(t, at, [`is ${later} good?`]);
   const now = { ...at, env: { ...at.env, GEMINI_API_KEY: later } };
-  const preview = await runGmnIn(t, now, ['--dry-run', '--continue', 'and now?']);
-  const { stderr } = await runGmnIn(t, now, ['--continue', 'and now?']);
+  const preview = await callGmnIn(t, now, ['--dry-run', '--continue', 'and now?']);
+  const { stderr } = await callGmnIn(t, now, ['--continue', 'and now?']);
   const sent = JSON.stringify(gemini.requests[1]?.body);
   for (const text of [sent, preview.stdout]) {
     expect(text).toContain('is ‹redacted› good?');
@@ -273,7 +274,7 @@ test.for([
 ] as const)('a short key counts, a word in its place does not: %s', async ([key, sent], t) => {
   const gemini = await fakeGemini(t, [reply('ok')]);
   const at = place(t, { gemini });
-  await runGmnIn(t, { ...at, env: { ...at.env, GEMINI_API_KEY: key } }, [`Is ${key} it?`]);
+  await callGmnIn(t, { ...at, env: { ...at.env, GEMINI_API_KEY: key } }, [`Is ${key} it?`]);
   expect(JSON.stringify(gemini.requests[0]?.body)).toContain(`Is ${sent} it?`);
 });
 
@@ -283,7 +284,7 @@ posixTest('the templates of a trusted folder do not lead to a secret file either
   const at = place(t, { gemini, env, files: { '.gmn/a': '', '.password-store/x.md': 'CANARY' } });
   symlinkSync('../.password-store', join(at.cwd, '.gmn/templates'));
   for (const words of [['--template', 'x', 'go'], ['/x go'], ['templates', 'show', 'x']]) {
-    const { stdout, stderr, exitCode } = await runGmnIn(t, at, words);
+    const { stdout, stderr, exitCode } = await callGmnIn(t, at, words);
     expect({ words, exitCode, out: stdout + stderr }).toEqual({
       words,
       exitCode: 1,
@@ -313,7 +314,7 @@ test.skipIf(process.platform !== 'linux')('a link does not send the variables of
     ['-a', 'review.md', '--mime-type', 'text/plain', 'x'],
     ['batch', 'review.md', '--output-file', 'out.jsonl'],
   ]) {
-    const { stderr, exitCode } = await runGmnIn(t, at, words);
+    const { stderr, exitCode } = await callGmnIn(t, at, words);
     expect({ words, exitCode, stderr }).toMatchObject({ words, exitCode: 1 });
     expect(stderr).toMatch(/review\.md leads to \/proc\/\d+\/environ, which may hold secrets/);
   }
@@ -331,7 +332,7 @@ posixTest.for(READERS)('a link does not send a secret file that was not named: %
   symlinkSync('../home/.aws', join(at.cwd, 'docs'));
   const stdin = what === 'chat -f' ? 'hello\n' : undefined;
   for (const path of what === '-f' ? ['README.md', 'docs/config', join(at.cwd, 'README.md')] : ['README.md']) {
-    const { stderr, exitCode } = await runGmnIn(t, at, words(path), stdin);
+    const { stderr, exitCode } = await callGmnIn(t, at, words(path), stdin);
     expect({ path, exitCode, stderr }).toMatchObject({ path, exitCode: 1 });
     expect(stderr).toMatch(
       / leads to \S+home\/\.(ssh\/id_x|aws\/config), which may hold secrets\n.*name (that file )?itself/,
@@ -339,6 +340,6 @@ posixTest.for(READERS)('a link does not send a secret file that was not named: %
   }
   expect(JSON.stringify(gemini.requests)).not.toContain('CANARY');
   if (what !== '-f') return;
-  await runGmnIn(t, at, words('../home/.ssh/id_x'));
+  await callGmnIn(t, at, words('../home/.ssh/id_x'));
   expect(JSON.stringify(gemini.requests)).toContain('CANARY');
 });

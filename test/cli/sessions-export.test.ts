@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
@@ -15,7 +14,8 @@ import type { TurnRecord } from '../../src/core/history.ts';
 import { exportSession } from '../../src/export/export.ts';
 import { sessionStore } from '../../src/session/store.ts';
 import { prompt, reply, small } from '../export/samples.ts';
-import { gmnCommand, place } from '../support/gmn.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
+import { place } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 /** A home with one saved session, and gmn in a directory beside it. */
@@ -28,11 +28,9 @@ async function scene(t: TestContext, records: readonly TurnRecord[] = small.reco
   for (const record of records) await session.append(record);
   await session.close();
   const saved = await store.read(await store.find('last'));
-  const gmn = (...args: readonly string[]) => {
-    const { status, stdout, stderr } = spawnSync(...gmnCommand(['sessions', ...args]), {
-      ...{ cwd, env, encoding: 'utf8' },
-    });
-    return { status, stdout, stderr };
+  const gmn = async (...args: readonly string[]) => {
+    const { exitCode, stdout, stderr } = await callGmnIn(t, { cwd, env }, ['sessions', ...args]);
+    return { exitCode, stdout, stderr };
   };
   return {
     cwd,
@@ -48,16 +46,16 @@ async function scene(t: TestContext, records: readonly TurnRecord[] = small.reco
 
 test('without a file it is Markdown on stdout, and nothing else', async (t) => {
   const { run, as, id } = await scene(t);
-  const expected = { status: 0, stdout: await as('md'), stderr: '' };
+  const expected = { exitCode: 0, stdout: await as('md'), stderr: '' };
   expect(expected.stdout).toContain('# What is in a.txt, and in the picture?\n');
-  expect(run('last')).toEqual(expected);
-  expect(run(id.slice(0, 8), '-')).toEqual(expected);
-  expect(run('notes', '--format', 'md')).toEqual(expected);
+  expect(await run('last')).toEqual(expected);
+  expect(await run(id.slice(0, 8), '-')).toEqual(expected);
+  expect(await run('notes', '--format', 'md')).toEqual(expected);
 });
 
 test.for(['json', 'html'] as const)('--format %s on stdout', async (format, t) => {
   const { run, as } = await scene(t);
-  expect(run('last', '--format', format)).toEqual({ status: 0, stdout: await as(format), stderr: '' });
+  expect(await run('last', '--format', format)).toEqual({ exitCode: 0, stdout: await as(format), stderr: '' });
 });
 
 test.for([
@@ -66,7 +64,7 @@ test.for([
   ['talk.HTML', 'html'],
 ] as const)('the ending of %s chooses the format, and nobody else may read the file', async ([file, format], t) => {
   const { run, as, read, cwd } = await scene(t);
-  expect(run('last', file)).toEqual({ status: 0, stdout: '', stderr: `gmn: wrote ${file}\n` });
+  expect(await run('last', file)).toEqual({ exitCode: 0, stdout: '', stderr: `gmn: wrote ${file}\n` });
   expect(read(file)).toBe(await as(format));
   expect(statSync(join(cwd, file)).mode & 0o777).toBe(0o600);
   expect(readdirSync(cwd)).toEqual([file]);
@@ -74,20 +72,20 @@ test.for([
 
 test('-q writes without a word', async (t) => {
   const { run } = await scene(t);
-  expect(run('-q', 'last', 'talk.md')).toEqual({ status: 0, stdout: '', stderr: '' });
+  expect(await run('-q', 'last', 'talk.md')).toEqual({ exitCode: 0, stdout: '', stderr: '' });
 });
 
 test('a file that exists is left alone without --force, and made private with it', async (t) => {
   const { run, as, read, cwd } = await scene(t);
   writeFileSync(join(cwd, 'talk.md'), 'mine');
   chmodSync(join(cwd, 'talk.md'), 0o644);
-  expect(run('last', 'talk.md')).toEqual({
-    status: 1,
+  expect(await run('last', 'talk.md')).toEqual({
+    exitCode: 1,
     stdout: '',
     stderr: 'Error: talk.md exists\nName another file, or add --force\n',
   });
   expect(read('talk.md')).toBe('mine');
-  expect(run('last', 'talk.md', '--force').status).toBe(0);
+  expect((await run('last', 'talk.md', '--force')).exitCode).toBe(0);
   expect(read('talk.md')).toBe(await as('md'));
   expect(statSync(join(cwd, 'talk.md')).mode & 0o777).toBe(0o600);
 });
@@ -97,8 +95,8 @@ test('a directory, a device or a link to one is never replaced', async (t) => {
   mkdirSync(join(cwd, 'talk.md'));
   symlinkSync('/dev/null', join(cwd, 'null.md'));
   for (const file of ['talk.md', 'null.md', '/dev/null']) {
-    expect(run('last', file, '--force', ...(file.endsWith('.md') ? [] : ['--format', 'md']))).toEqual({
-      status: 1,
+    expect(await run('last', file, '--force', ...(file.endsWith('.md') ? [] : ['--format', 'md']))).toEqual({
+      exitCode: 1,
       stdout: '',
       stderr: `Error: ${file} is not a regular file\nName a file that gmn may write.\n`,
     });
@@ -111,8 +109,8 @@ test('a link out of its directory is not followed, with --force either', async (
   const kept = join(dirname(cwd), 'kept.md');
   writeFileSync(kept, 'mine');
   symlinkSync(kept, join(cwd, 'talk.md'));
-  const { status, stderr } = run('last', 'talk.md', '--force');
-  expect([status, stderr]).toEqual([1, expect.stringMatching(/^Error: cannot write talk\.md: it is a link to /)]);
+  const { exitCode, stderr } = await run('last', 'talk.md', '--force');
+  expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/^Error: cannot write talk\.md: it is a link to /)]);
   expect(readFileSync(kept, 'utf8')).toBe('mine');
 });
 
@@ -123,8 +121,8 @@ test.for([
   const { run, cwd } = await scene(t);
   mkdirSync(join(dirname(cwd), 'elsewhere'));
   symlinkSync('../elsewhere', join(cwd, 'outd'));
-  const { status, stderr } = run('last', 'outd/talk.md', ...flags);
-  expect([status, stderr]).toEqual([
+  const { exitCode, stderr } = await run('last', 'outd/talk.md', ...flags);
+  expect([exitCode, stderr]).toEqual([
     1,
     expect.stringMatching(
       /^Error: cannot write outd\/talk\.md: \S+\/outd is a link to \S+\/elsewhere, outside of the work/,
@@ -149,14 +147,16 @@ test.for<readonly [args: readonly string[], what: string, hint: string]>([
   [[], "missing required argument 'session'", 'Run: gmn sessions export --help'],
 ])('%j is refused', async ([args, what, hint], t) => {
   const { run, cwd } = await scene(t);
-  expect(run(...args)).toEqual({ status: 1, stdout: '', stderr: `Error: ${what}\n${hint}\n` });
+  expect(await run(...args)).toEqual({ exitCode: 1, stdout: '', stderr: `Error: ${what}\n${hint}\n` });
   expect(readdirSync(cwd)).toEqual([]);
 });
 
 test('a place that cannot be written to is named', async (t) => {
   const { run } = await scene(t);
-  expect(run('last', 'none/talk.md')).toMatchObject({ status: 1, stdout: '' });
-  expect(run('last', 'none/talk.md').stderr).toMatch(/^Error: cannot write .*none\/talk\.md: .*\nCheck the free space/);
+  expect(await run('last', 'none/talk.md')).toMatchObject({ exitCode: 1, stdout: '' });
+  expect((await run('last', 'none/talk.md')).stderr).toMatch(
+    /^Error: cannot write .*none\/talk\.md: .*\nCheck the free space/,
+  );
 });
 
 test('on a terminal nothing of a session is obeyed', async (t) => {
@@ -172,16 +172,16 @@ test('on a terminal nothing of a session is obeyed', async (t) => {
 
 test('--json is the session on stdout, and with a file what was written', async (t) => {
   const { run, as, read, id, cwd } = await scene(t);
-  expect(run('last', '--json')).toEqual({ status: 0, stdout: await as('json'), stderr: '' });
-  const { status, stdout, stderr } = run('last', 'talk.md', '--json');
-  expect([status, stderr, JSON.parse(stdout)]).toEqual([
+  expect(await run('last', '--json')).toEqual({ exitCode: 0, stdout: await as('json'), stderr: '' });
+  const { exitCode, stdout, stderr } = await run('last', 'talk.md', '--json');
+  expect([exitCode, stderr, JSON.parse(stdout)]).toEqual([
     0,
     '',
     { sessionId: id, file: join(realpathSync(cwd), 'talk.md'), format: 'md' },
   ]);
   expect(read('talk.md')).toBe(await as('md'));
-  const refusal = run('last', '--json', '--format', 'md');
-  expect([refusal.status, JSON.parse(refusal.stdout).error.message]).toEqual([
+  const refusal = await run('last', '--json', '--format', 'md');
+  expect([refusal.exitCode, JSON.parse(refusal.stdout).error.message]).toEqual([
     1,
     '--json cannot be combined with --format md',
   ]);
@@ -189,6 +189,6 @@ test('--json is the session on stdout, and with a file what was written', async 
 
 test('sessions show --md is the Markdown of the export', async (t) => {
   const { show, as } = await scene(t);
-  expect(show('last', '--md')).toEqual({ status: 0, stdout: await as('md'), stderr: '' });
-  expect(show('last', '--md', '--json')).toMatchObject({ status: 1 });
+  expect(await show('last', '--md')).toEqual({ exitCode: 0, stdout: await as('md'), stderr: '' });
+  expect(await show('last', '--md', '--json')).toMatchObject({ exitCode: 1 });
 });

@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, realpathSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
+import { type GmnResult, place } from '../support/gmn.ts';
 
 const OLD = '2020-01-01T00:00:00.000Z';
 
 function start(t: TestContext) {
   const here = place(t);
   const cwd = realpathSync(here.cwd);
-  const gmn = (...args: readonly string[]): Promise<GmnResult> => runGmnIn(t, { ...here, cwd }, args);
+  const gmn = (...args: readonly string[]): Promise<GmnResult> => callGmnIn(t, { ...here, cwd }, args);
   return { ...here, cwd, directory: join(here.home, '.gmn', 'sessions'), gmn };
 }
 

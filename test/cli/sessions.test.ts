@@ -11,7 +11,8 @@ import {
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { acquireLock } from '../../src/platform/files/lock.ts';
-import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
+import { type GmnResult, place } from '../support/gmn.ts';
 import { fifo, posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -45,7 +46,7 @@ function start(t: TestContext) {
     writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     return file;
   };
-  const gmn = (...args: readonly string[]): Promise<GmnResult> => runGmnIn(t, { ...here, cwd }, args);
+  const gmn = (...args: readonly string[]): Promise<GmnResult> => callGmnIn(t, { ...here, cwd }, args);
   return { ...here, cwd, directory, put, gmn };
 }
 
@@ -134,7 +135,7 @@ test('variables that shape one-shots do not get in the way of --list-sessions', 
   const here = start(t);
   here.put('a', { at: '2026-01-01T00:00:00.000Z' });
   const env = { ...here.env, GMN_MODEL: 'flash', GMN_TIMEOUT: '5s', GMN_NO_SESSION: '1', GMN_RENDER: 'never' };
-  const { stdout, exitCode } = await runGmnIn(t, { cwd: here.cwd, env }, ['--list-sessions', '-q', '-C', '.']);
+  const { stdout, exitCode } = await callGmnIn(t, { cwd: here.cwd, env }, ['--list-sessions', '-q', '-C', '.']);
   expect([stdout.split('\n').length, exitCode]).toEqual([3, 0]);
 });
 

@@ -7,8 +7,8 @@ import { helpText, shortHelpText } from '../../src/cli/help.ts';
 import { manPage } from '../../src/cli/man.ts';
 import { APP_FLAGS, QUIET_FLAG } from '../../src/cli/table/flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
+import { callGmn } from '../support/call-gmn.ts';
 import { COMMANDS, type Found, flagsOf } from '../support/completing.ts';
-import { runGmn } from '../support/gmn.ts';
 
 const PROJECT = new URL('../../', import.meta.url);
 const page = (name: string): string => readFileSync(new URL(name, PROJECT), 'utf8');
@@ -59,7 +59,7 @@ test.for(SHORT.map(({ path }) => path))(
   '%s -h fits a terminal of 80 by 24, and names flags that exist',
   async (path, t) => {
     const found = SHORT.find((each) => each.path === path);
-    const { stdout, stderr, exitCode } = await runGmn(t, [...path.split(' ').slice(1), '-h']);
+    const { stdout, stderr, exitCode } = await callGmn(t, [...path.split(' ').slice(1), '-h']);
     expect([stdout, stderr, exitCode]).toEqual([found && shortHelpText(found.command, path), '', 0]);
     const lines = stdout.split('\n');
     expect(lines.length).toBeLessThanOrEqual(24);
@@ -73,9 +73,8 @@ test.for(SHORT.map(({ path }) => path))(
 );
 
 test('-h is short and --help is not, whatever else is on the line', async (t) => {
-  const [short, long] = await Promise.all([runGmn(t, ['-q', '-h']), runGmn(t, ['-q', '--help', '-h'])]);
-  expect(short.stdout).toBe(shortHelpText(ROOT, 'gmn'));
-  expect(long.stdout).toBe(helpText(ROOT, 'gmn'));
+  expect((await callGmn(t, ['-q', '-h'])).stdout).toBe(shortHelpText(ROOT, 'gmn'));
+  expect((await callGmn(t, ['-q', '--help', '-h'])).stdout).toBe(helpText(ROOT, 'gmn'));
 });
 
 test('every flag of a prompt, a chat and a batch is under one heading, unless it is for every command', () => {

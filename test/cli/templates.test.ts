@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { fakeGemini, reply } from '../support/gemini.ts';
-import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -19,21 +20,21 @@ const NAMES = ['commit', 'explain', 'fix', 'review', 'summarise'];
 
 /** What reached the model as the prompt. */
 async function promptOf(
-  t: Parameters<typeof runGmn>[0],
+  t: Parameters<typeof callGmn>[0],
   args: readonly string[],
-  options: Parameters<typeof runGmn>[2] = {},
+  options: Parameters<typeof callGmn>[2] = {},
 ): Promise<unknown> {
-  const gmn = await runGmn(t, args, { ...options, script: [reply('ok')] });
+  const gmn = await callGmn(t, args, { ...options, script: [reply('ok')] });
   expect(gmn).toMatchObject({ stdout: 'ok\n', stderr: '', exitCode: 0 });
   return gmn.requests[0]?.body.contents[0].parts[0].text;
 }
 
 async function refusal(
-  t: Parameters<typeof runGmn>[0],
+  t: Parameters<typeof callGmn>[0],
   args: readonly string[],
-  options: Parameters<typeof runGmn>[2] = {},
+  options: Parameters<typeof callGmn>[2] = {},
 ): Promise<string> {
-  const gmn = await runGmn(t, args, { ...options, gemini: await fakeGemini(t, []) });
+  const gmn = await callGmn(t, args, { ...options, gemini: await fakeGemini(t, []) });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
   return gmn.stderr;
 }
@@ -72,13 +73,13 @@ describe('a template', () => {
     };
     const args = ['--template', 'review', '--param', 'language=English', '-o', 'json'];
     const at = place(t, { ...options, gemini: await fakeGemini(t, [reply('a'), reply('b')]) });
-    expect((await runGmnIn(t, at, args, 'x')).exitCode).toBe(0);
-    const refused = await runGmnIn(t, at, ['--template', 'own']);
+    expect((await callGmnIn(t, at, args, 'x')).exitCode).toBe(0);
+    const refused = await callGmnIn(t, at, ['--template', 'own']);
     expect(refused.stderr).toBe(`Error: ${join(at.cwd, '.gmn/templates/own.md')} is not used: this folder is not trusted
 To trust the folder, run: gmn trust
 `);
-    await runGmnIn(t, at, ['trust']);
-    expect((await runGmnIn(t, at, ['--template', 'own'])).exitCode).toBe(0);
+    await callGmnIn(t, at, ['trust']);
+    expect((await callGmnIn(t, at, ['--template', 'own'])).exitCode).toBe(0);
   });
 });
 
@@ -109,7 +110,7 @@ describe('a mistake is reported before anything is sent:', () => {
 
   test('a file that is no template is exit 4', async (t) => {
     const home = { '.gemini/commands/bad.toml': 'description = "x"\nprompt = "open' };
-    const gmn = await runGmn(t, ['--template', 'bad', '-o', 'json'], { home, script: [] });
+    const gmn = await callGmn(t, ['--template', 'bad', '-o', 'json'], { home, script: [] });
     expect(gmn.exitCode).toBe(4);
     expect(JSON.parse(gmn.stdout).error.message).toMatch(/bad\.toml:2: unfinished string$/);
   });
@@ -246,7 +247,7 @@ describe('gmn templates', () => {
 
   test('list names them, with what they are for', async (t) => {
     const at = place(t, { home });
-    expect(await runGmnIn(t, at, ['templates', 'list'])).toMatchObject({
+    expect(await callGmnIn(t, at, ['templates', 'list'])).toMatchObject({
       stdout: `commit     Write a commit message for a diff        built-in
 explain    Explain code, an error, a log or a word  built-in
 fix        直す                                     ${join(at.home, '.gemini/commands/fix.toml')}
@@ -256,7 +257,7 @@ summarise  Summarise a text, a log or a thread      built-in
       stderr: '',
       exitCode: 0,
     });
-    const json = await runGmnIn(t, at, ['templates', 'list', '--json']);
+    const json = await callGmnIn(t, at, ['templates', 'list', '--json']);
     const { templates } = JSON.parse(json.stdout);
     expect(templates.map(({ name }: { name: string }) => name)).toEqual(NAMES);
     expect(templates.slice(1, 4)).toEqual([
@@ -286,7 +287,7 @@ summarise  Summarise a text, a log or a thread      built-in
 
   test('list says which folder is not trusted, and has none of its templates', async (t) => {
     const at = place(t, { files: { '.gmn/templates/a.md': 'a' } });
-    expect(await runGmnIn(t, at, ['templates', 'list'])).toMatchObject({
+    expect(await callGmnIn(t, at, ['templates', 'list'])).toMatchObject({
       stdout: expect.not.stringContaining(at.cwd),
       stderr: `gmn: ${join(at.cwd, '.gmn/templates')} is not used: this folder is not trusted. To trust the folder, run: gmn trust\n`,
       exitCode: 0,
@@ -294,17 +295,17 @@ summarise  Summarise a text, a log or a thread      built-in
   });
 
   test('show prints one as it is written', async (t) => {
-    expect(await runGmn(t, ['templates', 'show', 'review'], { home })).toMatchObject({
+    expect(await callGmn(t, ['templates', 'show', 'review'], { home })).toMatchObject({
       stdout: 'Review this with an eye on {{focus}}, in {{ language }}:\n\n{{stdin}}\n',
       exitCode: 0,
     });
-    const json = await runGmn(t, ['templates', 'show', 'review', '--json'], { home });
+    const json = await callGmn(t, ['templates', 'show', 'review', '--json'], { home });
     expect(JSON.parse(json.stdout)).toMatchObject({ name: 'review', defaults: { focus: 'correctness' } });
   });
 
   test('path names the places, the first that has one counting', async (t) => {
     const at = place(t, { files: { '.gemini/commands/a.toml': 'prompt = "a"' } });
-    expect((await runGmnIn(t, at, ['templates', 'path'])).stdout).toBe(
+    expect((await callGmnIn(t, at, ['templates', 'path'])).stdout).toBe(
       `${join(at.cwd, '.gemini/commands')} (this folder is not trusted)
 ${join(at.home, '.gmn/templates')}
 ${join(at.home, '.gemini/commands')}
@@ -323,12 +324,12 @@ describe('a template that gmn comes with', () => {
 
   test('answers with the offline model, and gives way to one of yours', async (t) => {
     for (const name of NAMES) {
-      const { stdout, stderr, exitCode } = await runGmn(t, ['--demo', '--template', name], { stdin: 'a diff' });
+      const { stdout, stderr, exitCode } = await callGmn(t, ['--demo', '--template', name], { stdin: 'a diff' });
       expect([stderr, exitCode]).toEqual(['', 0]);
       expect(stdout).not.toMatch(/^demo: /);
     }
     const home = { '.gmn/templates/review.md': 'My own way.' };
-    expect((await runGmn(t, ['--demo', '--template', 'review'], { home })).stdout).toBe('demo: My own way.\n');
+    expect((await callGmn(t, ['--demo', '--template', 'review'], { home })).stdout).toBe('demo: My own way.\n');
   });
 
   test('has values that can be changed', async (t) => {
@@ -347,9 +348,9 @@ describe('gmn templates new', () => {
     const file = join(at.home, '.gmn/templates/say/it.md');
     expect([output.replaceAll('\r', ''), exitCode]).toEqual([`Saved ${file}\nTo use it: gmn --template say:it\n`, 0]);
     expect(readFileSync(file, 'utf8')).toMatch(/^---\n# A template[\s\S]*\n---\nSay \{\{prompt\}\} twice\.\n$/);
-    const used = await runGmnIn(t, at, ['--demo', '--template', 'say:it', 'hi']);
+    const used = await callGmnIn(t, at, ['--demo', '--template', 'say:it', 'hi']);
     expect(used.stdout).toBe('demo: Say hi twice.\n');
-    const again = await runGmnIn(t, at, ['templates', 'new', 'say/it']);
+    const again = await callGmnIn(t, at, ['templates', 'new', 'say/it']);
     expect(again.stderr).toBe(
       `Error: you have a template "say:it" already: ${file}\nEdit that file, or choose another name.\n`,
     );
@@ -368,12 +369,12 @@ describe('gmn templates new', () => {
 
   test('without a terminal saves the skeleton; a name that leads elsewhere is refused', async (t) => {
     const at = place(t);
-    const { stdout } = await runGmnIn(t, at, ['templates', 'new', 'notes', '--json']);
+    const { stdout } = await callGmnIn(t, at, ['templates', 'new', 'notes', '--json']);
     expect(JSON.parse(stdout)).toEqual({ name: 'notes', file: join(at.home, '.gmn/templates/notes.md') });
-    const again = await runGmnIn(t, at, ['templates', 'new', 'notes.md']);
+    const again = await callGmnIn(t, at, ['templates', 'new', 'notes.md']);
     expect(again.stderr).toMatch(/^Error: you have a template "notes" already/);
     for (const name of ['../x', '/etc/x', 'a//b', '.x', 'a:b:c:d:e']) {
-      expect((await runGmnIn(t, at, ['templates', 'new', name])).stderr).toMatch(/templates new takes one name/);
+      expect((await callGmnIn(t, at, ['templates', 'new', name])).stderr).toMatch(/templates new takes one name/);
     }
   });
 });

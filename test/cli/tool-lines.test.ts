@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
+import { callGmn } from '../support/call-gmn.ts';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { emulator } from '../support/emulator.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { runGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -98,7 +98,7 @@ posixTest('a chat that is continued begins with its last turns, and its first li
   const long = `It rains.\n\n${'A long answer. '.repeat(40)}`;
   const script = [reply('One.'), reply(call('list_directory', { dir_path: '.' })), reply('Two.'), reply(long)];
   const gemini = await fakeGemini(t, script);
-  const first = await runGmn(t, ['chat', '--session-name', 'trip'], {
+  const first = await callGmn(t, ['chat', '--session-name', 'trip'], {
     ...{ gemini, env, stdin: 'first\nsecond\nthird?\n' },
   });
   expect(first.exitCode).toBe(0);
@@ -139,7 +139,7 @@ async function saveMarkdown(t: TestContext, env: Readonly<Record<string, string>
     reply(looking, call('list_directory', { dir_path: '.' })),
     reply(code),
   ]);
-  const saved = await runGmn(t, ['chat', '--session-name', 'port'], { gemini, env, stdin: 'first\nsecond\n' });
+  const saved = await callGmn(t, ['chat', '--session-name', 'port'], { gemini, env, stdin: 'first\nsecond\n' });
   expect(saved.exitCode).toBe(0);
 }
 
@@ -247,7 +247,7 @@ test.for([
   [['-o', 'stream-json'], /^$/],
 ] as const)('in a pipe a call is one line on stderr when it has ended; %j', async ([flags, lines], t) => {
   const gemini = await fakeGemini(t, [reply(call('run_shell_command', { command: 'exit 3' })), reply('It failed.')]);
-  const { stdout, stderr } = await runGmn(t, ['--tools', 'all', '--yolo', ...flags, 'go'], { gemini });
+  const { stdout, stderr } = await callGmn(t, ['--tools', 'all', '--yolo', ...flags, 'go'], { gemini });
   expect(stderr).toMatch(lines);
   if (!flags.includes('-o' as never)) expect(stdout).toBe('It failed.\n');
   else expect(stdout).toContain('"name":"run_shell_command","result":{"output":"","exit_code":3}}\n');

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { undoStore } from '../../src/tools/workspace/journal.ts';
 import { ALL_SHOWN, openWorkspace } from '../../src/tools/workspace/workspace.ts';
-import { gmnCommand, place } from '../support/gmn.ts';
+import { callGmnIn } from '../support/call-gmn.ts';
+import { place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 const rootTest = test.skipIf(process.getuid?.() !== 0);
@@ -29,11 +30,9 @@ function scene(t: TestContext) {
         await workspace.write(path(name), new TextEncoder().encode(text));
       }
     },
-    undo: (name: string, ...flags: readonly string[]) => {
-      const { status, stdout, stderr } = spawnSync(...gmnCommand(['undo', ...flags]), {
-        ...{ cwd: path(name), env, encoding: 'utf8' },
-      });
-      return { status, stdout: stdout.replaceAll(root, ''), stderr: stderr.replaceAll(root, '') };
+    undo: async (name: string, ...flags: readonly string[]) => {
+      const { exitCode, stdout, stderr } = await callGmnIn(t, { cwd: path(name), env }, ['undo', ...flags]);
+      return { exitCode, stdout: stdout.replaceAll(root, ''), stderr: stderr.replaceAll(root, '') };
     },
   };
 }
@@ -42,22 +41,22 @@ test('undo takes back the newest run of this directory, whatever was run elsewhe
   const { wrote, undo, path } = scene(t);
   await wrote('1', ['a'], { 'a/1.txt': 'x' });
   await wrote('2', ['b'], { 'b/2.txt': 'x' });
-  expect(undo('a')).toEqual({ status: 0, stdout: 'removed /a/1.txt\n', stderr: '' });
+  expect(await undo('a')).toEqual({ exitCode: 0, stdout: 'removed /a/1.txt\n', stderr: '' });
   expect(existsSync(path('b/2.txt'))).toBe(true);
-  expect(undo('a')).toMatchObject({ status: 1, stdout: '' });
+  expect(await undo('a')).toMatchObject({ exitCode: 1, stdout: '' });
 });
 
 test('undo reaches the directories that were included, from where the run was made', async (t) => {
   const { wrote, undo, path } = scene(t);
   await wrote('1', ['a', 'b'], { 'a/1.txt': 'x', 'b/new/2.txt': 'x' });
-  expect(undo('a')).toEqual({ status: 0, stdout: 'removed /b/new/2.txt\nremoved /a/1.txt\n', stderr: '' });
+  expect(await undo('a')).toEqual({ exitCode: 0, stdout: 'removed /b/new/2.txt\nremoved /a/1.txt\n', stderr: '' });
   expect(existsSync(path('b/new'))).toBe(false);
 });
 
 test('undo from a directory of a larger run takes back what is below it only', async (t) => {
   const { wrote, undo, path } = scene(t);
   await wrote('1', ['a', 'b'], { 'a/1.txt': 'x', 'b/2.txt': 'x' });
-  expect(undo('b')).toEqual({ status: 0, stdout: 'removed /b/2.txt\n', stderr: '' });
+  expect(await undo('b')).toEqual({ exitCode: 0, stdout: 'removed /b/2.txt\n', stderr: '' });
   expect(existsSync(path('a/1.txt'))).toBe(true);
 });
 
@@ -66,14 +65,14 @@ test('a file changed by hand is named and left alone, the others are put back, a
   await wrote('1', ['a'], { 'a/0.txt': 'x' });
   await wrote('2', ['a'], { 'a/1.txt': 'x', 'a/2.txt': 'x', 'a/3.txt': 'x' });
   writeFileSync(path('a/2.txt'), 'by hand');
-  const first = undo('a');
-  expect(first).toMatchObject({ status: 1, stdout: 'removed /a/3.txt\nremoved /a/1.txt\n' });
+  const first = await undo('a');
+  expect(first).toMatchObject({ exitCode: 1, stdout: 'removed /a/3.txt\nremoved /a/1.txt\n' });
   expect(first.stderr).toContain('2.txt was changed since, and was left as it is');
   expect(readFileSync(path('a/2.txt'), 'utf8')).toBe('by hand');
-  expect(undo('a')).toEqual({ status: 0, stdout: 'removed /a/0.txt\n', stderr: '' });
-  expect(JSON.parse(undo('a', '--json').stdout)).toMatchObject({ undone: [], skipped: ['/a/2.txt'] });
+  expect(await undo('a')).toEqual({ exitCode: 0, stdout: 'removed /a/0.txt\n', stderr: '' });
+  expect(JSON.parse((await undo('a', '--json')).stdout)).toMatchObject({ undone: [], skipped: ['/a/2.txt'] });
   writeFileSync(path('a/2.txt'), 'x');
-  expect(undo('a')).toEqual({ status: 0, stdout: 'removed /a/2.txt\n', stderr: '' });
+  expect(await undo('a')).toEqual({ exitCode: 0, stdout: 'removed /a/2.txt\n', stderr: '' });
 });
 
 test.for([
@@ -85,11 +84,11 @@ test.for([
   const journal = path('home/.gmn/undo/changes.jsonl');
   const lines = readFileSync(journal, 'utf8');
   writeFileSync(journal, text);
-  expect(undo('a')).toMatchObject({ status: 4, stdout: '', stderr: expect.stringContaining(words) });
-  expect(undo('a').stderr).toContain('the undo journal /home/.gmn/undo/changes.jsonl is damaged');
+  expect(await undo('a')).toMatchObject({ exitCode: 4, stdout: '', stderr: expect.stringContaining(words) });
+  expect((await undo('a')).stderr).toContain('the undo journal /home/.gmn/undo/changes.jsonl is damaged');
   // What can be read is taken back all the same.
   writeFileSync(journal, `${text}${lines}`);
-  expect(undo('a')).toEqual({ status: 0, stdout: 'removed /a/1.txt\n', stderr: '' });
+  expect(await undo('a')).toEqual({ exitCode: 0, stdout: 'removed /a/1.txt\n', stderr: '' });
 });
 
 posixTest('a journal that is no file is named', async (t) => {
@@ -97,7 +96,7 @@ posixTest('a journal that is no file is named', async (t) => {
   mkdirSync(path('home/.gmn/undo'), { recursive: true });
   mkdirSync(path('a'));
   spawnSync('mkfifo', [path('home/.gmn/undo/changes.jsonl')]);
-  expect(undo('a')).toMatchObject({ status: 4, stderr: expect.stringContaining('is not a regular file') });
+  expect(await undo('a')).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('is not a regular file') });
 });
 
 rootTest('undo leaves a file to its owner and group', async (t) => {
@@ -107,7 +106,7 @@ rootTest('undo leaves a file to its owner and group', async (t) => {
   chownSync(path('a/1.txt'), 1234, 5678);
   await wrote('1', ['a'], { 'a/1.txt': 'new' });
   expect(statSync(path('a/1.txt'))).toMatchObject({ uid: 1234, gid: 5678 });
-  expect(undo('a')).toMatchObject({ status: 0, stdout: 'restored /a/1.txt\n' });
+  expect(await undo('a')).toMatchObject({ exitCode: 0, stdout: 'restored /a/1.txt\n' });
   expect(readFileSync(path('a/1.txt'), 'utf8')).toBe('old');
   expect(statSync(path('a/1.txt'))).toMatchObject({ uid: 1234, gid: 5678 });
 });

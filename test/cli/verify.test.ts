@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
+import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { parseLines, place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { parseLines, place } from '../support/gmn.ts';
 import { linuxTest, posixTest, processesWith } from '../support/posix.ts';
 
 const EDIT = call('edit_file', { file_path: 'a.js', old_string: '1', new_string: '2' }, { id: 'c1' });
@@ -25,7 +26,7 @@ posixTest('a failure goes back to the model, which repairs it; all of it is in t
     reply('Now it is right.'),
   ]);
   const at = place(t, { gemini, files: { 'a.js': 'x = 1;\n' }, env: { SECRET_TOKEN: 'canary-0123456789' } });
-  const gmn = await runGmnIn(t, at, [...FLAGS, '--verify', CHECK, 'make it 2']);
+  const gmn = await callGmnIn(t, at, [...FLAGS, '--verify', CHECK, 'make it 2']);
   expect(gmn).toMatchObject({ stdout: 'Nothing to do.\nI see.\nNow it is right.\n', exitCode: 0 });
   expect(gmn.stderr).toMatch(
     /^✗ verify cat a\.js; .* · exit 1 · [\d.]+s\n(?:✓ .*\n)+✓ verify cat a\.js; .* · [\d.]+s\n$/,
@@ -54,8 +55,8 @@ posixTest('an export shows the failed check in the turn that it belongs to, not 
     gemini: await fakeGemini(t, [reply('Nothing to do.'), reply('It was nothing.')]),
     files: { 'check.sh': '[ -e again ] && exit 0; touch again; echo 壊れた; exit 3' },
   });
-  expect((await runGmnIn(t, at, [...FLAGS, '--verify', 'sh check.sh', 'make it 2'])).exitCode).toBe(0);
-  const { stdout } = await runGmnIn(t, at, ['sessions', 'export', 'last']);
+  expect((await callGmnIn(t, at, [...FLAGS, '--verify', 'sh check.sh', 'make it 2'])).exitCode).toBe(0);
+  const { stdout } = await callGmnIn(t, at, ['sessions', 'export', 'last']);
   expect(stdout).toContain('\n- Turns: 1\n');
   expect(stdout.match(/^#.*/gm)).toEqual([
     '# make it 2',
@@ -73,7 +74,7 @@ posixTest('what still fails is a VerifyError with the end of the output, not wit
   const gemini = await fakeGemini(t, [reply('Done.'), reply('Done now.')]);
   const flood = 'yes 0123456789abcdef | head -c 59500000; cat key; echo 日本語; exit 3';
   const args = [...FLAGS, '--verify', flood, '--max-verify', '1', '-o', 'stream-json', 'do it'];
-  const gmn = await runGmn(t, args, { gemini, files: { key: 'test-key-0123456789\n' } });
+  const gmn = await callGmn(t, args, { gemini, files: { key: 'test-key-0123456789\n' } });
   expect(gmn).toMatchObject({ stderr: '', exitCode: 1 });
   expect(gmn.stdout).not.toContain('test-key');
   const lines = parseLines(gmn.stdout);
@@ -104,12 +105,12 @@ posixTest('with a schema only the last try is the answer', async (t) => {
   const gemini = await fakeGemini(t, [reply('{"n":1}'), reply('{"n":2}')]);
   const files = { 'check.sh': '[ -e again ] && exit 0; touch again; exit 1' };
   const args = ['-m', 'gemini-3-pro-preview', ...FLAGS, '--verify', '. ./check.sh', '-q'];
-  const gmn = await runGmn(t, [...args, '--output-schema', '{"type":"object"}', 'x'], { gemini, files });
+  const gmn = await callGmn(t, [...args, '--output-schema', '{"type":"object"}', 'x'], { gemini, files });
   expect(gmn).toMatchObject({ stdout: '{"n":2}\n', stderr: '', exitCode: 0 });
 });
 
 posixTest('a command that hangs ends with the run, and the tries share the limit of model calls', async (t) => {
-  const hung = await runGmn(t, [...FLAGS, '-t', '2s', '--verify', 'sleep 60', '-o', 'json', 'x'], {
+  const hung = await callGmn(t, [...FLAGS, '-t', '2s', '--verify', 'sleep 60', '-o', 'json', 'x'], {
     gemini: await fakeGemini(t, [reply('Done.')]),
   });
   expect(hung.exitCode).toBe(3);
@@ -118,7 +119,7 @@ posixTest('a command that hangs ends with the run, and the tries share the limit
     partialResponse: 'Done.',
     suggestion: expect.stringMatching(/^The command of --verify was still running: sleep 60\. Give it longer/),
   });
-  const limited = await runGmn(t, [...FLAGS, '--max-turns', '2', '--verify', 'false', '-o', 'json', 'x'], {
+  const limited = await callGmn(t, [...FLAGS, '--max-turns', '2', '--verify', 'false', '-o', 'json', 'x'], {
     gemini: await fakeGemini(t, [reply('a'), reply('b')]),
   });
   expect(JSON.parse(limited.stdout).error).toMatchObject({
@@ -150,7 +151,7 @@ describe('is refused before anything is sent', () => {
       'Add --verify "<command>"; or leave it out.',
     ],
   ] as const)('%j', async ([args, what, next], t) => {
-    const gmn = await runGmn(t, args, { gemini: await fakeGemini(t, []) });
+    const gmn = await callGmn(t, args, { gemini: await fakeGemini(t, []) });
     expect(gmn).toMatchObject({ stdout: '', stderr: `Error: ${what}\n${next}\n`, exitCode: 1 });
   });
 });
@@ -176,7 +177,7 @@ posixTest('/rewind and /retry take a turn with its repairs for one, also after a
   const check = '[ -e again ] && rm again || { touch again; exit 1; }';
   const at = place(t, { gemini });
   const chat = (args: readonly string[], lines: readonly string[]) =>
-    runGmnIn(t, at, ['chat', ...args], `${lines.join('\n')}\n`);
+    callGmnIn(t, at, ['chat', ...args], `${lines.join('\n')}\n`);
   await chat(['--session-name', 'kept'], ['hello', `/verify ${check}`, 'do it', '/retry']);
   expect(told(gemini.requests[2])).toContain('not done yet');
   expect(gemini.requests[3]?.body.contents).toHaveLength(3);

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
+import { callGmnIn } from './call-gmn.ts';
 import { events, type FakeGemini, json, type Scripted } from './gemini.ts';
-import { type GmnOptions, type GmnResult, place, runGmnIn } from './gmn.ts';
+import { type GmnOptions, type GmnResult, place } from './gmn.ts';
 
 /** Secrets that may appear in no output, and in no file but the official CLI's own and gmn's token cache. */
 export const CANARY = {
@@ -47,7 +48,7 @@ export function account(t: TestContext, gemini: Pick<FakeGemini, 'url'>, options
   };
   return {
     home,
-    run: (args, more = {}) => runGmnIn(t, { cwd, env: { ...env, ...services, ...options.env, ...more } }, args),
+    run: (args, more = {}) => callGmnIn(t, { cwd, env: { ...env, ...services, ...options.env, ...more } }, args),
     files: () => filesIn(home),
     mode: (path) => statSync(join(home, path)).mode & 0o777,
   };

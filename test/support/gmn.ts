@@ -10,7 +10,7 @@ import { fakeGemini, type Scripted, type SeenRequest } from './gemini.ts';
 /** The program under test: Node's script, or the executable that GMN_BIN names. */
 export const GMN = process.env.GMN_BIN ?? fileURLToPath(new URL('../../bin/gmn.js', import.meta.url));
 
-const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+export const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 export const isStandalone = process.env.GMN_BIN !== undefined;
 
@@ -93,7 +93,7 @@ function lendCodeCache(home: string): void {
 }
 
 /** The scripted Gemini of the options, which begins with the run, and what it was asked. */
-async function openScript(t: TestContext, options: GmnOptions) {
+export async function openScript(t: TestContext, options: GmnOptions) {
   if (options.script === undefined) return { options, requests: [] };
   const gemini = await fakeGemini(t, options.script);
   return { options: { ...options, gemini }, requests: gemini.requests };
@@ -108,7 +108,7 @@ export async function runGmn(
   return { ...(await runGmnIn(t, place(t, options), args, options.stdin)), requests };
 }
 
-interface Place {
+export interface Place {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
-import { type GmnOptions, type GmnResult, place, runGmnIn } from './gmn.ts';
+import { callGmnIn } from './call-gmn.ts';
+import { type GmnOptions, type GmnResult, place } from './gmn.ts';
 
 /** The command line of a program in test/fixtures, as the settings have it. */
 export function fixtureServer(name: string, ...args: readonly string[]) {
@@ -28,7 +29,7 @@ export function mcpPlace(t: TestContext, mcpServers: object = {}, options: GmnOp
     write,
     read: (path = file): string => readFileSync(path, 'utf8'),
     run: async (args: readonly string[], stdin?: string): Promise<Ran> => {
-      const { stdout, stderr, exitCode } = await runGmnIn(t, here, args, stdin);
+      const { stdout, stderr, exitCode } = await callGmnIn(t, here, args, stdin);
       return { stdout, stderr, exitCode };
     },
   };

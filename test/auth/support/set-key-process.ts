@@ -2,7 +2,7 @@
 import { run } from '../../../src/commands/auth/set-key.ts';
 import { resolveHomes } from '../../../src/config/home.ts';
 import { AppError } from '../../../src/core/error.ts';
-import { createApp } from '../../../src/platform/app.ts';
+import { createApp, processWorld } from '../../../src/platform/app.ts';
 import { processIo } from '../../../src/platform/terminal/io.ts';
 
 const { env } = process;
@@ -13,6 +13,7 @@ try {
     env,
     flags: {},
     io,
+    world: processWorld,
     secrets: [],
     findHomes: resolveHomes,
     loadSettings: async () => ({ env, notices: [] }),

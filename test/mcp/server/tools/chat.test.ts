@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { callGmn } from '../../../support/call-gmn.ts';
 import { chunk, events, failure, fakeGemini, finish, reply } from '../../../support/gemini.ts';
-import { place, runGmn } from '../../../support/gmn.ts';
+import { place } from '../../../support/gmn.ts';
 import { echo, readModel, serve } from '../support.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -138,7 +139,7 @@ test('a session of the server is a session of the command line', async (t) => {
   const server = await serve(t, { at });
   const { sessionId } = (await server.call('chat', { prompt: 'from an agent' }))._meta;
   await server.end();
-  const exported = await runGmn(t, ['sessions', 'export', sessionId], {
+  const exported = await callGmn(t, ['sessions', 'export', sessionId], {
     env: { ...at.env, GMN_HOME: `${at.home}/.gmn` },
   });
   expect(exported).toMatchObject({ stdout: expect.stringContaining('from an agent'), exitCode: 0 });

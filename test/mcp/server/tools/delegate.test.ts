@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { callGmnIn } from '../../../support/call-gmn.ts';
 import { failure, fakeGemini, reply } from '../../../support/gemini.ts';
-import { place, runGmnIn } from '../../../support/gmn.ts';
+import { place } from '../../../support/gmn.ts';
 import { echo, readModel, sdkClient, serve, silence } from '../support.ts';
 
 const UUID = expect.stringMatching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -117,7 +118,7 @@ test('a name that is in use elsewhere, or by a person, is refused, and so is wha
   const one = await serve(t, { at: { ...at, cwd: join(at.cwd, 'one') } });
   await one.call('delegate', { prompt: 'private', session_id: 'theirs' });
   await one.end();
-  await runGmnIn(t, { ...at, cwd: join(at.cwd, 'two') }, ['mine', '--session-name', 'personal']);
+  await callGmnIn(t, { ...at, cwd: join(at.cwd, 'two') }, ['mine', '--session-name', 'personal']);
   const two = await serve(t, { at: { ...at, cwd: join(at.cwd, 'two') } });
   const refuse = async (session_id: string) =>
     (await two.call('delegate', { prompt: 'x', session_id })).structuredContent;
