@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { spawn } from '@lydell/node-pty';
 import { build } from 'esbuild';
 import type { TestContext } from 'vitest';
 import type { Script } from './approval-program.ts';
+import { startOnPty } from './pty.ts';
 
 export interface Asking {
   type(keys: string): void;
@@ -54,40 +54,19 @@ export function asking(t: TestContext, program: string, script: Script, options:
   const run = `${options.wrapper ?? ''} "${process.execPath}" "${program}" ${options.after ?? ''}`;
   const back = options.hasJobs ? `${look}; fg > /dev/null;` : '';
   const lines = `${options.hasJobs ? 'set -m;' : ''} ${options.before ?? ':'}; ${look}; ${run}; code=$?; ${back} ${look}; exit $code`;
-  const pty = spawn('/bin/bash', ['-c', lines], {
-    cwd: directory,
-    env: {
-      PATH: process.env.PATH ?? '',
-      TERM: 'xterm-256color',
-      TMPDIR: directory,
-      SCRIPT: JSON.stringify(script),
-      VISUAL: `sh ${join(directory, 'editor.sh')}`,
-    },
-    cols: options.columns ?? 80,
-    rows: options.rows ?? 24,
-  });
-  let output = '';
+  const env = {
+    PATH: process.env.PATH ?? '',
+    TMPDIR: directory,
+    SCRIPT: JSON.stringify(script),
+    VISUAL: `sh ${join(directory, 'editor.sh')}`,
+  };
+  const { columns, rows } = options;
+  const pty = startOnPty(t, ['/bin/bash', ['-c', lines]], { cwd: directory, env, columns, rows });
   let seen = 0;
-  let exitCode: number | undefined;
-  let wake = (): void => {};
-  pty.onData((data) => {
-    output += data;
-    wake();
-  });
-  const ended = new Promise<{ exitCode: number; output: string }>((resolve) => {
-    pty.onExit((exit) => {
-      exitCode = exit.exitCode;
-      resolve({ exitCode, output });
-      wake();
-    });
-  });
-  t.onTestFinished(() => {
-    if (exitCode === undefined) pty.kill('SIGKILL');
-  });
   return {
     directory,
-    ended,
-    type: (keys) => pty.write(keys),
+    ended: pty.ended,
+    type: pty.type,
     signal(...names) {
       const pid = Number(readFileSync(join(directory, 'pid'), 'utf8'));
       for (const [index, name] of names.entries()) {
@@ -99,18 +78,14 @@ export function asking(t: TestContext, program: string, script: Script, options:
       }
     },
     async until(text) {
-      for (;;) {
-        const found = output.indexOf(text, seen);
-        if (found >= 0) {
-          const since = output.slice(seen, found + text.length);
-          seen = found + text.length;
-          return since.replaceAll('\r\n', '\n');
-        }
-        if (exitCode !== undefined) throw new Error(`ended with ${exitCode} before "${text}":\n${output}`);
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
+      const find = (): number => pty.output().indexOf(text, seen);
+      await pty.waitUntil(
+        () => find() >= 0,
+        () => `"${text}":\n${pty.output()}`,
+      );
+      const since = pty.output().slice(seen, find() + text.length);
+      seen += since.length;
+      return since.replaceAll('\r\n', '\n');
     },
   };
 }

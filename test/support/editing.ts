@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawn } from '@lydell/node-pty';
 import type { TestContext } from 'vitest';
 import { GMN, gmnCommand } from './gmn.ts';
+import { startOnPty } from './pty.ts';
 import { type TestScreen, testScreen } from './screen.ts';
 
 export interface EditingOptions {
@@ -50,57 +50,32 @@ export function editing(t: TestContext, program: string, options: EditingOptions
   const command = (program === GMN ? gmnCommand(words) : [process.execPath, program, ...words]).flat();
   const run = `${command.map((word) => `"${word}"`).join(' ')}; code=$?; ${back}`;
   const script = `${options.hasJobs ? 'set -m;' : ''} ${look}; ${run} ${look}; exit $code`;
-  const [file, args] = options.isAlone ? [command[0] ?? '', command.slice(1)] : ['/bin/bash', ['-c', script]];
-  const pty = spawn(file, args, {
-    cwd: directory,
-    env: {
-      ...{ PATH: process.env.PATH ?? '', TERM: 'xterm-256color', TMPDIR: directory },
-      ...{ VISUAL: `sh ${join(directory, 'editor.sh')}`, ...options.env },
-    },
-    cols: columns,
-    rows,
-  });
+  const [file = '', ...args] = options.isAlone ? command : ['/bin/bash', '-c', script];
   const screen = testScreen({ columns, rows });
-  let output = '';
-  let seen = 0;
-  let exitCode: number | undefined;
-  let wake = (): void => {};
-  pty.onData((data) => {
-    output += data;
-    screen.write(data);
-    wake();
-  });
-  const ended = new Promise<number>((resolve) => {
-    pty.onExit((exit) => {
-      exitCode = exit.exitCode || (exit.signal ? 128 + exit.signal : 0);
-      resolve(exitCode);
-      wake();
-    });
-  });
-  t.onTestFinished(() => {
-    if (exitCode === undefined) pty.kill('SIGKILL');
-  });
-  const until = async (isSo: () => boolean): Promise<void> => {
-    while (!isSo()) {
-      if (exitCode !== undefined)
-        throw new Error(`ended with ${exitCode} before:\n${screen.rows.join('\n')}\n${JSON.stringify(output)}`);
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
+  const env = {
+    ...{ PATH: process.env.PATH ?? '', TMPDIR: directory },
+    ...{ VISUAL: `sh ${join(directory, 'editor.sh')}`, ...options.env },
   };
+  const pty = startOnPty(t, [file, args], { cwd: directory, env, columns, rows, onData: screen.write });
+  let seen = 0;
+  const until = (isSo: () => boolean): Promise<void> =>
+    pty.waitUntil(isSo, () => `this:\n${screen.rows.join('\n')}\n${JSON.stringify(pty.output())}`);
   return {
-    ...{ directory, screen, ended, until },
+    ...{ directory, screen, until, type: pty.type, hangUp: pty.hangUp },
+    ended: pty.ended.then(({ exitCode }) => exitCode),
     get output() {
-      return output;
+      return pty.output();
     },
-    type: (keys) => pty.write(keys),
     shows: (...expected) => until(() => isShown(screen, expected)),
     async said() {
-      const next = (): RegExpMatchArray | null => output.slice(seen).match(/SAID (.*)\r?\n/);
+      const next = (): RegExpMatchArray | null =>
+        pty
+          .output()
+          .slice(seen)
+          .match(/SAID (.*)\r?\n/);
       await until(() => next() !== null);
       const [line = '', value = ''] = next() ?? [];
-      seen = output.indexOf(line, seen) + line.length;
+      seen = pty.output().indexOf(line, seen) + line.length;
       return JSON.parse(value);
     },
     resize(width, height) {
@@ -108,7 +83,6 @@ export function editing(t: TestContext, program: string, options: EditingOptions
       pty.resize(width, height);
     },
     signal: (name) => process.kill(Number(readFileSync(join(directory, 'pid'), 'utf8')), name),
-    hangUp: () => Reflect.get(pty, 'destroy').call(pty),
   };
 }
 

@@ -1,4 +1,4 @@
-import { type IPty, spawn } from '@lydell/node-pty';
+import { spawn } from '@lydell/node-pty';
 import type { TestContext } from 'vitest';
 import { type GmnOptions, gmnCommand, place } from './gmn.ts';
 
@@ -13,28 +13,33 @@ export interface Terminal {
   hangUp(): void;
 }
 
-export function runInTerminal(
+export interface PtyOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+  onData?(data: string): void;
+}
+
+export interface Pty extends Omit<Terminal, 'until'> {
+  output(): string;
+  /** Rejects, with what `describe` says, if the program ends first. */
+  waitUntil(isSo: () => boolean, describe: () => string): Promise<void>;
+}
+
+/** Starts a program on a pseudo-terminal. It ends with the test. */
+export function startOnPty(
   t: TestContext,
-  args: readonly string[],
-  options: GmnOptions & {
-    readonly columns?: number;
-    readonly rows?: number;
-    /** A place that is there, instead of a new one. */
-    readonly at?: Pick<ReturnType<typeof place>, 'cwd' | 'env'>;
-  } = {},
-): Terminal {
-  const { cwd, env } = options.at ?? place(t, options);
-  const pty: IPty = spawn(...gmnCommand(args), {
-    cwd,
-    env: { TERM: 'xterm-256color', ...env },
-    cols: options.columns ?? 80,
-    rows: options.rows ?? 24,
-  });
+  [file, args]: readonly [string, string[]],
+  { cwd, env, columns = 80, rows = 24, onData }: PtyOptions,
+): Pty {
+  const pty = spawn(file, args, { cwd, env: { TERM: 'xterm-256color', ...env }, cols: columns, rows });
   let output = '';
   let exitCode: number | undefined;
-  let wake: () => void = () => {};
+  let wake = (): void => {};
   pty.onData((data) => {
     output += data;
+    onData?.(data);
     wake();
   });
   const ended = new Promise<{ exitCode: number; output: string }>((resolve) => {
@@ -48,19 +53,46 @@ export function runInTerminal(
     if (exitCode === undefined) pty.kill('SIGKILL');
   });
   return {
-    type: (keys) => pty.write(keys),
     ended,
-    resize: (columns, rows) => pty.resize(columns, rows),
+    output: () => output,
+    type: (keys) => pty.write(keys),
+    resize: (width, height) => pty.resize(width, height),
     kill: (signal) => pty.kill(signal),
     hangUp: () => Reflect.get(pty, 'destroy').call(pty),
-    async until(wanted) {
-      while (!(wanted instanceof RegExp ? wanted.test(output) : wanted(output))) {
-        if (exitCode !== undefined) throw new Error(`ended with ${exitCode} before ${wanted}:\n${output}`);
+    async waitUntil(isSo, describe) {
+      while (!isSo()) {
+        if (exitCode !== undefined) throw new Error(`ended with ${exitCode} before ${describe()}`);
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
       }
-      return output;
+    },
+  };
+}
+
+export function runInTerminal(
+  t: TestContext,
+  args: readonly string[],
+  options: GmnOptions & {
+    readonly columns?: number;
+    readonly rows?: number;
+    /** A place that is there, instead of a new one. */
+    readonly at?: Pick<ReturnType<typeof place>, 'cwd' | 'env'>;
+  } = {},
+): Terminal {
+  const { cwd, env } = options.at ?? place(t, options);
+  const { columns, rows } = options;
+  const { output, waitUntil, ...terminal } = startOnPty(t, gmnCommand(args), { cwd, env, columns, rows });
+  const matches = (wanted: Parameters<Terminal['until']>[0]): boolean =>
+    wanted instanceof RegExp ? wanted.test(output()) : wanted(output());
+  return {
+    ...terminal,
+    async until(wanted) {
+      await waitUntil(
+        () => matches(wanted),
+        () => `${wanted}:\n${output()}`,
+      );
+      return output();
     },
   };
 }
