@@ -9,7 +9,7 @@ import type { HttpRequest } from '../../src/core/io.ts';
 import { createHttpClient } from '../../src/platform/http/send.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { place as configPlace } from '../config/place.ts';
-import { callGmn } from '../support/call-gmn.ts';
+import { callGmn } from '../support/gmn.ts';
 import { converseWith, KEY, keyIdentity, REQUEST } from './conversation.ts';
 import { type Answer, answer, loopback, whole } from './loopback.ts';
 

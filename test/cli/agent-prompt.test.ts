@@ -2,10 +2,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { selectTools } from '../../src/tools/builtins.ts';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { call, fakeGemini, reply, type SeenRequest } from '../support/gemini.ts';
-import { type GmnOptions, place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, type GmnOptions, place } from '../support/gmn.ts';
 import { fixtureServer } from '../support/mcp-place.ts';
 import { posixTest } from '../support/posix.ts';
 
@@ -109,13 +108,12 @@ test('a flag or GEMINI_SYSTEM_MD takes its place, --append-system-prompt follows
     const { text } = JSON.parse(stdout).body.systemInstruction.parts[0];
     return text.replace(/=== \S+(?=AGENTS)/, '=== ').replace(/\n=== end.*\n?/, '|');
   };
-  const [plain, replaced, appended, omitted, file] = await Promise.all([
-    asked([]),
-    asked(['--tools', 'read', '--system', 'Mine.']),
-    asked(['--tools', 'read', '--append-system-prompt', 'Last.']),
-    asked(['--tools', 'read', '--no-agent-prompt']),
-    asked(['--tools', 'read'], { files: { 's.md': 'File.' }, env: { GEMINI_SYSTEM_MD: 's.md' } }),
-  ]);
+  const plain = await asked([]);
+  const replaced = await asked(['--tools', 'read', '--system', 'Mine.']);
+  const appended = await asked(['--tools', 'read', '--append-system-prompt', 'Last.']);
+  const omitted = await asked(['--tools', 'read', '--no-agent-prompt']);
+  const env = { GEMINI_SYSTEM_MD: 's.md' };
+  const file = await asked(['--tools', 'read'], { files: { 's.md': 'File.' }, env });
   expect(plain).toBe('=== AGENTS.md ===\nBe kind.|');
   expect(replaced).toBe('Mine.\n\n=== AGENTS.md ===\nBe kind.|');
   expect(appended).toMatch(/^You are gmn,[\s\S]*\d{4}\n\n=== AGENTS\.md ===\nBe kind\.\|\nLast\.$/);

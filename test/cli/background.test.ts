@@ -3,11 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { expect } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
-import { callGmn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { gate } from '../support/gate.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { gmnCommand, place } from '../support/gmn.ts';
+import { callGmn, gmnCommand, place } from '../support/gmn.ts';
 import { mcpPlace } from '../support/mcp-place.ts';
 import { linuxTest, processesWith } from '../support/posix.ts';
 

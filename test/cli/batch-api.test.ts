@@ -5,8 +5,7 @@ import { checkEngine } from '../../src/commands/batch/engine.ts';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { callGmnIn } from '../support/call-gmn.ts';
-import { parseLines, place, startGmn } from '../support/gmn.ts';
+import { callGmnIn, parseLines, place, startGmn } from '../support/gmn.ts';
 
 const ROWS = Array.from({ length: 5 }, (_value, index) => `{"id":"r${index}","prompt":"p${index}"}`);
 const API = ['batch', 'in.jsonl', '--output-file', 'out.jsonl', '--engine', 'api', '--shard-rows', '2'];

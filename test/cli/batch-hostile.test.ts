@@ -4,8 +4,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { callGmnIn } from '../support/call-gmn.ts';
-import { place } from '../support/gmn.ts';
+import { callGmnIn, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 const KEY = 'test-key-0123456789';

@@ -1,10 +1,18 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { callGmnIn } from '../support/call-gmn.ts';
 import { gate } from '../support/gate.ts';
 import { answerEach, events, failure, fakeGemini, finish } from '../support/gemini.ts';
-import { firstNotice, GMN_LINE, isStandalone, parseLines, place, runShell, startGmn } from '../support/gmn.ts';
+import {
+  callGmnIn,
+  firstNotice,
+  GMN_LINE,
+  isStandalone,
+  parseLines,
+  place,
+  runShell,
+  startGmn,
+} from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 interface OutputLine {

@@ -3,9 +3,9 @@ import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { BUILT_IN_TEMPLATES } from '../../src/config/builtin-templates.ts';
 import { ALIASES, MODELS } from '../../src/models/table.ts';
 import { codeAssistResponse } from '../support/account.ts';
-import { callGmn } from '../support/call-gmn.ts';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { call, fakeGemini, json, reply } from '../support/gemini.ts';
+import { callGmn } from '../support/gmn.ts';
 import { listSet } from '../support/tool-sets.ts';
 
 test('/help lists every command, /keys every key', async (t) => {

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { callGmn } from '../support/call-gmn.ts';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
+import { callGmn } from '../support/gmn.ts';
 
 test('/export writes the session, and never over a file', async (t) => {
   const { env, path } = sharedHome(t);

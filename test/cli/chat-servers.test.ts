@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { callGmn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
+import { callGmn } from '../support/gmn.ts';
 import { fixtureServer } from '../support/mcp-place.ts';
 import { posixTest } from '../support/posix.ts';
 

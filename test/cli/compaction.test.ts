@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { estimateTokens } from '../../src/core/usage.ts';
 import { serve } from '../mcp/server/support.ts';
-import { callGmnIn } from '../support/call-gmn.ts';
 import {
   call,
   chunk,
@@ -16,7 +15,7 @@ import {
   stream,
 } from '../support/gemini.ts';
 import type { WirePart } from '../support/gemini-rules.ts';
-import { place, startGmn } from '../support/gmn.ts';
+import { callGmnIn, place, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 /** One hundredth of the window: 10,485 tokens. */

@@ -4,8 +4,7 @@ import { expect, test } from 'vitest';
 import { findSettingRow, listSettingKeys, type SettingKind, tryParseKeyPath } from '../../src/config/keys.ts';
 import { parseSettingWords } from '../../src/config/setting-text.ts';
 import { OUTPUT_FORMATS } from '../../src/core/app.ts';
-import { callGmnIn } from '../support/call-gmn.ts';
-import { place } from '../support/gmn.ts';
+import { callGmnIn, place } from '../support/gmn.ts';
 
 const COMMENTED = '{\n  // mine\n  "model": { "name": "pro" }, // keep\n}\n';
 

@@ -4,8 +4,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { callGmnIn } from '../support/call-gmn.ts';
-import { parseLines, place } from '../support/gmn.ts';
+import { callGmnIn, parseLines, place } from '../support/gmn.ts';
 
 const PROMPT = 'count to 2000';
 

@@ -5,10 +5,9 @@ import { expect, test } from 'vitest';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { serve } from '../mcp/server/support.ts';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { CUT, call, events, failure, fakeGemini, json, reply, type Scripted, stream } from '../support/gemini.ts';
-import { parseLines, place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, parseLines, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { callGmn } from '../support/call-gmn.ts';
 import { fakeGemini, type Scripted } from '../support/gemini.ts';
+import { callGmn } from '../support/gmn.ts';
 
 const counted: Scripted = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });

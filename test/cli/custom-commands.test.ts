@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { fakeGemini, reply } from '../support/gemini.ts';
-import { place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 const sentText = (request: { readonly body: { contents: { parts: { text: string }[] }[] } } | undefined): unknown =>

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { expect, type TestContext } from 'vitest';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { callGmnIn } from '../support/call-gmn.ts';
-import { place } from '../support/gmn.ts';
+import { callGmnIn, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 interface Documented {

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { signInFile } from '../support/account.ts';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { fakeGemini, type Scripted } from '../support/gemini.ts';
-import { parseLines, place, startGmn } from '../support/gmn.ts';
+import { callGmn, callGmnIn, parseLines, place, startGmn } from '../support/gmn.ts';
 
 /** Answers with the length of each text. */
 const lengths: Scripted = (response, { body }) => {

@@ -1,9 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { callGmn } from '../support/call-gmn.ts';
 import { chunk, events, failure, fakeGemini, finish, type Scripted, sse } from '../support/gemini.ts';
-import { firstNotice, type GmnOptions, parseLines, place } from '../support/gmn.ts';
+import { callGmn, firstNotice, type GmnOptions, parseLines, place } from '../support/gmn.ts';
 
 /** A way to fail, and what must be said about it in every format. */
 interface Case {

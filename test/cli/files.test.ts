@@ -8,8 +8,7 @@ import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import type { ServedRequest } from '../../src/platform/http/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { callGmnIn } from '../support/call-gmn.ts';
-import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn, gmnCommand, place, runGmnIn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 const MB = 1_000_000;

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { callGmnIn } from '../support/call-gmn.ts';
 import { fakeGemini, reply } from '../support/gemini.ts';
-import { type GmnResult, place } from '../support/gmn.ts';
+import { callGmnIn, type GmnResult, place } from '../support/gmn.ts';
 
 const textContent = (role: string, text: string) => ({ role, parts: [{ text }] });
 

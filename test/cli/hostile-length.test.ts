@@ -1,8 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { call, chunk, endless, fakeGemini, reply, sse, stream } from '../support/gemini.ts';
-import { place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 

@@ -2,10 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { delimiter, join } from 'node:path';
 import { expect } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
-import { callGmnIn } from '../support/call-gmn.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { place } from '../support/gmn.ts';
+import { callGmnIn, place } from '../support/gmn.ts';
 import { LAYOUTS, layTraps, plantTraps, recordingProxy } from '../support/hostile-workspace.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';

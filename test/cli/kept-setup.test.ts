@@ -2,9 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { accountResponse, codeAssistResponse, signedIn } from '../support/account.ts';
-import { callGmnIn } from '../support/call-gmn.ts';
 import { failure, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
-import { type GmnResult, parseLines, place } from '../support/gmn.ts';
+import { callGmnIn, type GmnResult, parseLines, place } from '../support/gmn.ts';
 
 const PRO = 'gemini-2.5-pro';
 const LITE = 'gemini-2.5-flash-lite';

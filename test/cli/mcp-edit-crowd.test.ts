@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { runGmnIn } from '../support/gmn.ts';
 import { mcpPlace } from '../support/mcp-place.ts';
 
 const COMMENTED = `// mine
@@ -13,7 +14,7 @@ const COMMENTED = `// mine
 test('fifty processes add a server each, and none is lost', { timeout: 120_000 }, async (t) => {
   const here = mcpPlace(t, {}, { home: { '.gemini/settings.json': COMMENTED } });
   const names = Array.from({ length: 50 }, (_, index) => `s${index}`);
-  const ran = await Promise.all(names.map((name) => here.run(['mcp', 'add', name, 'node', name])));
+  const ran = await Promise.all(names.map((name) => runGmnIn(t, here, ['mcp', 'add', name, 'node', name])));
   expect(ran.filter(({ exitCode }) => exitCode !== 0)).toEqual([]);
   const { servers } = JSON.parse((await here.run(['mcp', 'list', '--json'])).stdout);
   expect(servers.map(({ name }: { name: string }) => name).sort()).toEqual(['files', ...names].sort());

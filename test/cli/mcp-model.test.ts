@@ -2,10 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { UNTRUSTED } from '../../src/core/tool.ts';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { call, type FakeGemini, fakeGemini, reply } from '../support/gemini.ts';
-import { place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, place } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 
 const GOOD = fixtureServer('mcp-server.mjs');

@@ -16,6 +16,9 @@ const RUDE = home({ rude: fixtureServer('rude-mcp-server.mjs') });
 const COMMANDS =
   /\x1b(?!\[\?(?:1|25|2004)[hl]|\[[\dA-Z;]*[GJKm])|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 
+/** How the spinner finds its row again: only a slow server makes gmn draw it. */
+const SPINNER = /\x1b\[J\x1b7|\x1b8(?=\r)|\r\x1b\[\d+A/g;
+
 test.for([
   [['mcp', 'tools', 'rude'], 0],
   [['mcp', 'tools'], 0],
@@ -33,7 +36,7 @@ test.for([
   const run = await runInTerminal(t, args, RUDE).ended;
   expect(run.exitCode).toBe(exitCode);
   expect(run.output.length).toBeGreaterThan(10);
-  expect(run.output.match(COMMANDS)).toBeNull();
+  expect(run.output.replaceAll(SPINNER, '').match(COMMANDS)).toBeNull();
   expect(run.output).not.toContain('\u001b]0;owned');
   expect(run.output).not.toContain('\u001b[2J');
 });
@@ -42,7 +45,7 @@ test('a name in the settings is not obeyed either', async (t) => {
   const name = 'a\u001b]0;owned\u0007\u202e';
   const run = await runInTerminal(t, ['mcp', 'list', '--check'], home({ [name]: { command: name, args: [name] } }))
     .ended;
-  expect(run.output.match(COMMANDS)).toBeNull();
+  expect(run.output.replaceAll(SPINNER, '').match(COMMANDS)).toBeNull();
   expect(run.output).toContain('a\\x1b]0;owned\\x07\\u202e');
   expect(run.exitCode).toBe(5);
 });

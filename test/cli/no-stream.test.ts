@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { gate } from '../support/gate.ts';
 import { END, fakeGemini, finish, reply, stream } from '../support/gemini.ts';
-import { place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, place } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 const NO_SESSION = { GMN_NO_SESSION: '1' };

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { answerEach, call, fakeGemini, reply } from '../support/gemini.ts';
-import { place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, place } from '../support/gmn.ts';
 import { ole, zip } from '../support/office.ts';
 
 const DOCX = zip('[Content_Types].xml', 'word/document.xml');

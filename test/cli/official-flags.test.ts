@@ -5,9 +5,8 @@ import { parseCommandLine } from '../../src/cli/parse.ts';
 import { REFUSED_FLAGS } from '../../src/cli/table/refused.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { OUTPUT_FORMATS } from '../../src/core/app.ts';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { fakeGemini, reply } from '../support/gemini.ts';
-import { parseLines, place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, parseLines, place } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 /** The flags that `gemini --help` of 0.61 lists, and those it hides. */

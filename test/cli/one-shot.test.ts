@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { callGmn } from '../support/call-gmn.ts';
 import { chunk, events, failure, fakeGemini, finish, reply } from '../support/gemini.ts';
+import { callGmn } from '../support/gmn.ts';
 
 const HELLO = reply('Hello', '! How can', ' I help you today?');
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { callGmn } from '../support/call-gmn.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { parseLines } from '../support/gmn.ts';
+import { callGmn, parseLines } from '../support/gmn.ts';
 
 const STRINGS = '{"type":"array","items":{"type":"string"}}';
 const NO_SESSION = { GMN_NO_SESSION: '1' };

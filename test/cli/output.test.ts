@@ -11,9 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { call, failure, fakeGemini, reply } from '../support/gemini.ts';
-import { gmnCommand, place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, gmnCommand, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 

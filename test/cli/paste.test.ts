@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { callGmnIn } from '../support/call-gmn.ts';
-import { place } from '../support/gmn.ts';
+import { callGmnIn, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 posixTest('--paste adds the text of the clipboard, else a picture that is in it', async (t) => {

@@ -1,10 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { callGmnIn } from '../support/call-gmn.ts';
 import { gate } from '../support/gate.ts';
 import { call, chunk, END, events, fakeGemini, finish, reply, type Scripted, stream } from '../support/gemini.ts';
-import { type GmnResult, place, runGmnIn, startGmn } from '../support/gmn.ts';
+import { callGmnIn, type GmnResult, place, runGmnIn, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { callGmn } from '../support/call-gmn.ts';
 import { chunk, events, fakeGemini, finish } from '../support/gemini.ts';
+import { callGmn } from '../support/gmn.ts';
 
 const NO_SESSION = { GMN_NO_SESSION: '1' };
 

@@ -1,9 +1,8 @@
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { callGmnIn } from '../support/call-gmn.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { type GmnOptions, place } from '../support/gmn.ts';
+import { callGmnIn, type GmnOptions, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 /** Files as other programs leave them, each with a secret; beside them one that is meant to be sent. */

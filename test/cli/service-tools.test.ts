@@ -4,9 +4,8 @@ import { expect, type TestContext, test } from 'vitest';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { signInFile } from '../support/account.ts';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { chunk, events, fakeGemini, finish, reply, type Scripted } from '../support/gemini.ts';
-import { parseLines, place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, parseLines, place } from '../support/gmn.ts';
 import { decodePng } from '../support/png.ts';
 
 async function demo(t: TestContext, faults: readonly string[]) {

@@ -14,8 +14,7 @@ import type { TurnRecord } from '../../src/core/history.ts';
 import { exportSession } from '../../src/export/export.ts';
 import { sessionStore } from '../../src/session/store.ts';
 import { prompt, reply, small } from '../export/samples.ts';
-import { callGmnIn } from '../support/call-gmn.ts';
-import { place } from '../support/gmn.ts';
+import { callGmnIn, place } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 /** A home with one saved session, and gmn in a directory beside it. */

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, realpathSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { callGmnIn } from '../support/call-gmn.ts';
-import { type GmnResult, place } from '../support/gmn.ts';
+import { callGmnIn, type GmnResult, place } from '../support/gmn.ts';
 
 const OLD = '2020-01-01T00:00:00.000Z';
 

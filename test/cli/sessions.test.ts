@@ -11,8 +11,7 @@ import {
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { acquireLock } from '../../src/platform/files/lock.ts';
-import { callGmnIn } from '../support/call-gmn.ts';
-import { type GmnResult, place } from '../support/gmn.ts';
+import { callGmnIn, type GmnResult, place } from '../support/gmn.ts';
 import { fifo, posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 

@@ -7,8 +7,8 @@ import { helpText, shortHelpText } from '../../src/cli/help.ts';
 import { manPage } from '../../src/cli/man.ts';
 import { APP_FLAGS, QUIET_FLAG } from '../../src/cli/table/flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
-import { callGmn } from '../support/call-gmn.ts';
 import { COMMANDS, type Found, flagsOf } from '../support/completing.ts';
+import { callGmn } from '../support/gmn.ts';
 
 const PROJECT = new URL('../../', import.meta.url);
 const page = (name: string): string => readFileSync(new URL(name, PROJECT), 'utf8');

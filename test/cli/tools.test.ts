@@ -2,9 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { gmnCommand, parseLines, place, runGmn, startGmn } from '../support/gmn.ts';
+import { callGmn, callGmnIn, gmnCommand, parseLines, place, runGmn, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { listSet } from '../support/tool-sets.ts';
 

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { undoStore } from '../../src/tools/workspace/journal.ts';
 import { ALL_SHOWN, openWorkspace } from '../../src/tools/workspace/workspace.ts';
-import { callGmnIn } from '../support/call-gmn.ts';
-import { place } from '../support/gmn.ts';
+import { callGmnIn, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 const rootTest = test.skipIf(process.getuid?.() !== 0);

@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
-import { callGmn, callGmnIn } from '../support/call-gmn.ts';
 import { pipedChat } from '../support/chat.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { parseLines, place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, parseLines, place } from '../support/gmn.ts';
 import { linuxTest, posixTest, processesWith } from '../support/posix.ts';
 
 const EDIT = call('edit_file', { file_path: 'a.js', old_string: '1', new_string: '2' }, { id: 'c1' });

@@ -66,7 +66,11 @@ export interface Fault {
   /** The first is the one that every test run takes. */
   readonly variants: readonly Variant[];
   /** Tests elsewhere that prove it through the real surface: the file, and the name of the test in its source. */
-  readonly seenBy?: readonly (readonly [file: string, name: string])[];
+  readonly seenBy: readonly (readonly [file: string, name: string])[];
+}
+
+export function row(id: string, what: string, variants: readonly Variant[], ...seenBy: Fault['seenBy']): Fault {
+  return { id, what, variants, seenBy };
 }
 
 const FORMATS = ['text', 'json', 'stream-json'] as const;

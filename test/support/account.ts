@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
-import { callGmnIn } from './call-gmn.ts';
 import { events, type FakeGemini, json, type Scripted } from './gemini.ts';
-import { type GmnOptions, type GmnResult, place } from './gmn.ts';
+import { callGmnIn, type GmnOptions, type GmnResult, place } from './gmn.ts';
 
 /** Secrets that may appear in no output, and in no file but the official CLI's own and gmn's token cache. */
 export const CANARY = {

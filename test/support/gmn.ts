@@ -1,16 +1,32 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { devNull, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
+import type { Out } from '../../src/core/io.ts';
+import type { World } from '../../src/platform/app.ts';
 import { fakeGemini, type Scripted, type SeenRequest } from './gemini.ts';
 
 /** The program under test: Node's script, or the executable that GMN_BIN names. */
 export const GMN = process.env.GMN_BIN ?? fileURLToPath(new URL('../../bin/gmn.js', import.meta.url));
 
-export const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+
+const HERE = process.cwd();
+let hasNoInput = false;
+let calls = 0;
 
 export const isStandalone = process.env.GMN_BIN !== undefined;
 
@@ -93,7 +109,7 @@ function lendCodeCache(home: string): void {
 }
 
 /** The scripted Gemini of the options, which begins with the run, and what it was asked. */
-export async function openScript(t: TestContext, options: GmnOptions) {
+async function openScript(t: TestContext, options: GmnOptions) {
   if (options.script === undefined) return { options, requests: [] };
   const gemini = await fakeGemini(t, options.script);
   return { options: { ...options, gemini }, requests: gemini.requests };
@@ -108,7 +124,7 @@ export async function runGmn(
   return { ...(await runGmnIn(t, place(t, options), args, options.stdin)), requests };
 }
 
-export interface Place {
+interface Place {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -121,6 +137,68 @@ export function runGmnIn(
   stdin?: string | Uint8Array,
 ): Promise<GmnResult> {
   return startProgram(t, gmnCommand(args), at, { stdin }).ended;
+}
+
+/** As `runGmn`, but in this process, for all that needs no other: the same code from `main` to the last byte, without a start. */
+export async function callGmn(
+  t: TestContext,
+  args: readonly string[],
+  given: GmnOptions = {},
+): Promise<GmnResult & { readonly requests: readonly SeenRequest[] }> {
+  const { options, requests } = await openScript(t, given);
+  return { ...(await callGmnIn(t, place(t, options), args, options.stdin)), requests };
+}
+
+/**
+ * As `runGmnIn`. What is piped in and what is traced go through the descriptors of a process; and the executable is always started, since
+ * all has to hold for it, too.
+ */
+export async function callGmnIn(
+  t: TestContext,
+  at: Place,
+  args: readonly string[],
+  stdin?: string | Uint8Array,
+): Promise<GmnResult> {
+  const isTraced = args.includes('--debug') || 'GMN_DEBUG' in at.env;
+  if (isStandalone || isTraced || stdin !== undefined) return runGmnIn(t, at, args, stdin);
+  enter(t, at.cwd);
+  const end = new AbortController();
+  t.onTestFinished(() => end.abort());
+  const { world, written } = collectingWorld(end.signal);
+  calls += 1;
+  // Loaded for those who call: it is the whole program.
+  const { main } = await import('../../src/main.ts');
+  const exitCode = await main(args, at.env, VERSION, world).finally(() => (calls -= 1));
+  const [stdout = '', stderr = ''] = written.map((pieces) => pieces.join(''));
+  return { stdout, stderr, exitCode, signal: null, bytes: Buffer.from(stdout) };
+}
+
+/** A process is in one directory at a time; that is enough for tests that run one after the other. */
+function enter(t: TestContext, cwd: string): void {
+  if (calls > 0 && realpathSync(cwd) !== process.cwd()) throw new Error('concurrent tests have to start a program');
+  if (!hasNoInput) {
+    // The lowest descriptor that is free is the next to be opened.
+    closeSync(0);
+    openSync(devNull, 'r');
+    hasNoInput = true;
+  }
+  process.chdir(cwd);
+  t.onTestFinished(() => process.chdir(HERE));
+}
+
+function collectingWorld(signal: AbortSignal): {
+  readonly world: World;
+  readonly written: readonly [string[], string[]];
+} {
+  const written: [string[], string[]] = [[], []];
+  const collect = (pieces: string[]): Out => ({
+    write: async (chunk) => void pieces.push(chunk),
+    isTerminal: false,
+    columns: 80,
+    isStyled: false,
+  });
+  const io = { out: collect(written[0]), err: collect(written[1]), expireWrites: () => {}, flush: async () => {} };
+  return { world: { openIo: () => io, createInterruptSignal: () => signal }, written };
 }
 
 /** A line for the shell. */

@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
-import { callGmnIn } from './call-gmn.ts';
-import { type GmnOptions, type GmnResult, place } from './gmn.ts';
+import { callGmnIn, type GmnOptions, type GmnResult, place } from './gmn.ts';
 
 /** The command line of a program in test/fixtures, as the settings have it. */
 export function fixtureServer(name: string, ...args: readonly string[]) {

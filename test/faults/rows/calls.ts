@@ -1,6 +1,6 @@
 import { chunk, finish, sse } from '../../support/gemini.ts';
 import { objection, type WirePart } from '../../support/gemini-rules.ts';
-import { type Fault, IN_PIPES } from '../fault.ts';
+import { type Fault, IN_PIPES, row } from '../fault.ts';
 import type { Scene } from '../scene.ts';
 import { CHUNKED_HEAD, chunked, events, reply, steps } from '../wire-answers.ts';
 import type { Play } from '../wire-server.ts';
@@ -47,10 +47,10 @@ function begunOld(): Play {
 
 /** The rows S28 to S32: calls, signatures, odd characters, odd counts. */
 export const CALLS: readonly Fault[] = [
-  {
-    id: 'S28',
-    what: 'function call: missing args, args as string, unknown name, duplicate ids, no ids, 40 in parallel',
-    variants: (
+  row(
+    'S28',
+    'function call: missing args, args as string, unknown name, duplicate ids, no ids, 40 in parallel',
+    (
       [
         ['missing args', [call('read_file')]],
         ['args as string', [call('read_file', 'a.txt')]],
@@ -67,11 +67,11 @@ export const CALLS: readonly Fault[] = [
       expect: HELLO,
       check: checkHistories,
     })),
-  },
-  {
-    id: 'S29',
-    what: 'thoughtSignature on text, call, empty part',
-    variants: (
+  ),
+  row(
+    'S29',
+    'thoughtSignature on text, call, empty part',
+    (
       [
         ['a call', { ...call('list_directory', { path: '.' }, 'c'), thoughtSignature: SIGNATURE }, undefined],
         ['a text', { text: 'Well.', thoughtSignature: SIGNATURE }, call('list_directory', { path: '.' })],
@@ -94,20 +94,20 @@ export const CALLS: readonly Fault[] = [
         }
       },
     })),
-  },
-  {
-    id: 'S30',
-    what: 'lone surrogate \\ud83d, NUL, U+2028, 1 MB word',
-    variants: [
+  ),
+  row(
+    'S30',
+    'lone surrogate \\ud83d, NUL, U+2028, 1 MB word',
+    [
       { name: 'a lone surrogate', sent: 'a\ud83db', text: 'a\ufffdb' },
       { name: 'NUL and U+2028', sent: 'a\0b\u2028c', text: 'a\0b\u2028c' },
       { name: '1 MB without a space', sent: 'w'.repeat(MB), text: 'w'.repeat(MB) },
     ].map(({ name, sent, text }) => ({ name, ways: IN_PIPES, model: [reply(sent)], expect: { code: 0, text } })),
-  },
-  {
-    id: 'S31',
-    what: 'usage missing / negative / float / huge',
-    variants: Object.entries({
+  ),
+  row(
+    'S31',
+    'usage missing / negative / float / huge',
+    Object.entries({
       negative: { promptTokenCount: -5, totalTokenCount: -1 },
       missing: undefined,
       float: { promptTokenCount: 1.5, totalTokenCount: 2.5 },
@@ -126,25 +126,21 @@ export const CALLS: readonly Fault[] = [
         { ...fault, name: `${name}, as JSON`, args: ['--no-session', 'hello'], ways: inFormat(false) },
       ];
     }),
-  },
-  {
-    id: 'S32',
-    what: 'HTTP/1.1 trailers, 1xx interim responses',
-    variants: [
-      {
-        name: 'both',
-        model: [
-          steps(
-            { send: 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n' },
-            { send: CHUNKED_HEAD.replace('\r\n\r\n', '\r\ntrailer: x-end\r\n\r\n') },
-            { send: chunked(sse(textChunk('Hello.')) + sse(finish())) },
-            { send: '0\r\nx-end: yes\r\n\r\n' },
-            { end: 'fin' },
-          ),
-        ],
-        expect: HELLO,
-      },
-      { name: 'HTTP/1.0', model: [begunOld()], expect: HELLO },
-    ],
-  },
+  ),
+  row('S32', 'HTTP/1.1 trailers, 1xx interim responses', [
+    {
+      name: 'both',
+      model: [
+        steps(
+          { send: 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n' },
+          { send: CHUNKED_HEAD.replace('\r\n\r\n', '\r\ntrailer: x-end\r\n\r\n') },
+          { send: chunked(sse(textChunk('Hello.')) + sse(finish())) },
+          { send: '0\r\nx-end: yes\r\n\r\n' },
+          { end: 'fin' },
+        ),
+      ],
+      expect: HELLO,
+    },
+    { name: 'HTTP/1.0', model: [begunOld()], expect: HELLO },
+  ]),
 ];

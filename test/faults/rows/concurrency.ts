@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { call, chunk, finish } from '../../support/gemini.ts';
 import { GMN, isStandalone } from '../../support/gmn.ts';
 import { fifo } from '../../support/posix.ts';
-import { COMMAND, type Fault } from '../fault.ts';
+import { COMMAND, type Fault, row } from '../fault.ts';
 import type { Scene } from '../scene.ts';
 import { events, gated, refusal, reply } from '../wire-answers.ts';
 
@@ -23,28 +23,28 @@ const CROWD = 'test/auth/crowd.test.ts';
 
 /** The rows C1 to C12: several at once. */
 export const CONCURRENCY: readonly Fault[] = [
-  {
-    id: 'C1',
-    what: '100 processes, expired token, rotating refresh tokens',
-    variants: [],
-    seenBy: [[CROWD, 'a hundred processes with an expired token make one grant, and all get it']],
-  },
-  {
-    id: 'C2',
-    what: 'same + a simulated official CLI writing by truncation 900×/s',
-    variants: [],
-    seenBy: [[CROWD, 'the same while another program empties and rewrites the file, and the server %s']],
-  },
-  {
-    id: 'C3',
-    what: 'lock holder hangs (SIGSTOP)',
-    variants: [],
-    seenBy: [[CROWD, 'the others go on when the process that was refreshing gets a %s']],
-  },
-  {
-    id: 'C4',
-    what: 'two chats started in the same millisecond',
-    variants: [
+  row(
+    'C1',
+    '100 processes, expired token, rotating refresh tokens',
+    [],
+    [CROWD, 'a hundred processes with an expired token make one grant, and all get it'],
+  ),
+  row(
+    'C2',
+    'same + a simulated official CLI writing by truncation 900×/s',
+    [],
+    [CROWD, 'the same while another program empties and rewrites the file, and the server %s'],
+  ),
+  row(
+    'C3',
+    'lock holder hangs (SIGSTOP)',
+    [],
+    [CROWD, 'the others go on when the process that was refreshing gets a %s'],
+  ),
+  row(
+    'C4',
+    'two chats started in the same millisecond',
+    [
       {
         name: 'eight at once',
         ways: COMMAND,
@@ -58,20 +58,18 @@ export const CONCURRENCY: readonly Fault[] = [
         expect: HELLO,
       },
     ],
-    seenBy: [['test/session/open-session.test.ts', '50 sessions begun at the same moment are 50 files']],
-  },
-  {
-    id: 'C5',
-    what: 'two chats resume the same session',
-    variants: [],
-    seenBy: [
-      ['test/cli/chat-crash.test.ts', 'a second chat on an open session continues a copy, and neither loses anything'],
-    ],
-  },
-  {
-    id: 'C6',
-    what: 'chat saving while gmn sessions/-r last lists',
-    variants: [5, 25].map((times) => ({
+    ['test/session/open-session.test.ts', '50 sessions begun at the same moment are 50 files'],
+  ),
+  row(
+    'C5',
+    'two chats resume the same session',
+    [],
+    ['test/cli/chat-crash.test.ts', 'a second chat on an open session continues a copy, and neither loses anything'],
+  ),
+  row(
+    'C6',
+    'chat saving while gmn sessions/-r last lists',
+    [5, 25].map((times) => ({
       name: `${times} lists`,
       ways: COMMAND,
       model: [reply('Hello.')],
@@ -93,26 +91,24 @@ export const CONCURRENCY: readonly Fault[] = [
       },
       expect: { code: 0 },
     })),
-  },
-  {
-    id: 'C7',
-    what: '8 writers append to one file anyway',
-    variants: [],
-    seenBy: [
-      [
-        'test/session/open-session.test.ts',
-        '8 who resume one session at once write 8 files, and every word is in one of them',
-      ],
-      [
-        'test/session/open-session.test.ts',
-        'a session that somebody else writes to all the same is left to them, with its name',
-      ],
+  ),
+  row(
+    'C7',
+    '8 writers append to one file anyway',
+    [],
+    [
+      'test/session/open-session.test.ts',
+      '8 who resume one session at once write 8 files, and every word is in one of them',
     ],
-  },
-  {
-    id: 'C8',
-    what: 'two gmn update user config / trust at once',
-    variants: [
+    [
+      'test/session/open-session.test.ts',
+      'a session that somebody else writes to all the same is left to them, with its name',
+    ],
+  ),
+  row(
+    'C8',
+    'two gmn update user config / trust at once',
+    [
       {
         name: 'six servers and six folders',
         ways: COMMAND,
@@ -134,12 +130,12 @@ export const CONCURRENCY: readonly Fault[] = [
         expect: { code: 0 },
       },
     ],
-    seenBy: [['test/cli/mcp-edit-crowd.test.ts', 'fifty processes add a server each, and none is lost']],
-  },
-  {
-    id: 'C9',
-    what: 'model edits a file the user is editing',
-    variants: (
+    ['test/cli/mcp-edit-crowd.test.ts', 'fifty processes add a server each, and none is lost'],
+  ),
+  row(
+    'C9',
+    'model edits a file the user is editing',
+    (
       [
         ['write_file', { file_path: 'a.txt', content: 'the model’s' }],
         ['edit_file', { file_path: 'a.txt', old_string: 'first', new_string: 'the model’s' }],
@@ -163,79 +159,66 @@ export const CONCURRENCY: readonly Fault[] = [
       expect: HELLO,
       check: (scene) => checkFile(scene, 'first, and what the person typed\n'),
     })),
-  },
-  {
-    id: 'C10',
-    what: 'parallel tool calls write the same file',
-    variants: [
-      {
-        name: 'one writes, the next edits what it wrote',
-        args: ['--yolo', '--tools', 'edit', 'hello'],
-        model: [
-          calls(
-            call('write_file', { file_path: 'a.txt', content: 'one\n' }),
-            call('edit_file', { file_path: 'a.txt', old_string: 'one', new_string: 'two' }),
-          ),
-          reply('Hello.'),
-        ],
-        expect: HELLO,
-        check: (scene) => checkFile(scene, 'two\n'),
+  ),
+  row('C10', 'parallel tool calls write the same file', [
+    {
+      name: 'one writes, the next edits what it wrote',
+      args: ['--yolo', '--tools', 'edit', 'hello'],
+      model: [
+        calls(
+          call('write_file', { file_path: 'a.txt', content: 'one\n' }),
+          call('edit_file', { file_path: 'a.txt', old_string: 'one', new_string: 'two' }),
+        ),
+        reply('Hello.'),
+      ],
+      expect: HELLO,
+      check: (scene) => checkFile(scene, 'two\n'),
+    },
+  ]),
+  row('C11', 'MCP server process used by two gmn', [
+    {
+      name: 'each has its own',
+      ways: COMMAND,
+      leaves: ['gemini'],
+      play: async (scene) => {
+        const program = join(scene.root, 'server.cjs');
+        writeFileSync(program, OWN_PID);
+        const server = { command: process.execPath, args: [program], env: Object.fromEntries([scene.marker]) };
+        writeFileSync(join(scene.home, '.gemini', 'settings.json'), JSON.stringify({ mcpServers: { pid: server } }));
+        const runs = await Promise.all([1, 2, 3].map(() => scene.run(['mcp', 'call', 'pid', 'pid'])));
+        if (new Set(runs.map(({ stdout }) => stdout)).size !== 3) scene.problem('other', 'a server was shared');
+        return runs.find(({ code }) => code !== 0) ?? runs[0];
       },
-    ],
-  },
-  {
-    id: 'C11',
-    what: 'MCP server process used by two gmn',
-    variants: [
-      {
-        name: 'each has its own',
-        ways: COMMAND,
-        leaves: ['gemini'],
-        play: async (scene) => {
-          const program = join(scene.root, 'server.cjs');
-          writeFileSync(program, OWN_PID);
-          const server = { command: process.execPath, args: [program], env: Object.fromEntries([scene.marker]) };
-          writeFileSync(join(scene.home, '.gemini', 'settings.json'), JSON.stringify({ mcpServers: { pid: server } }));
-          const runs = await Promise.all([1, 2, 3].map(() => scene.run(['mcp', 'call', 'pid', 'pid'])));
-          if (new Set(runs.map(({ stdout }) => stdout)).size !== 3) scene.problem('other', 'a server was shared');
-          return runs.find(({ code }) => code !== 0) ?? runs[0];
-        },
-        expect: { code: 0 },
+      expect: { code: 0 },
+    },
+  ]),
+  row('C12', 'upgrade while running (binary replaced)', [
+    {
+      name: 'in the middle of a chat',
+      ways: COMMAND,
+      skip: () => (isStandalone ? 'an executable is one file' : undefined),
+      model: [reply('One.'), refusal(503, 'UNAVAILABLE'), calls(call('glob', { pattern: '*' })), reply('Two.')],
+      play: async (scene) => {
+        const copy = join(scene.root, 'package');
+        for (const part of ['bin', 'dist']) cpSync(join(GMN, '..', '..', part), join(copy, part), { recursive: true });
+        const last = join(copy, 'dist', 'zzz.js');
+        fifo(last);
+        const chat = scene.start(['chat'], { stdin: 'open', program: join(copy, 'bin', 'gmn.js') });
+        chat.write('one\n');
+        // It opens when what a long run keeps has been read up to there.
+        await writeFile(last, '');
+        await chat.until(/One\./);
+        rmSync(copy, { recursive: true });
+        chat.write('two\n/stats\n/export out.md\n/sessions\n');
+        chat.endInput();
+        return chat.ended;
       },
-    ],
-  },
-  {
-    id: 'C12',
-    what: 'upgrade while running (binary replaced)',
-    variants: [
-      {
-        name: 'in the middle of a chat',
-        ways: COMMAND,
-        skip: () => (isStandalone ? 'an executable is one file' : undefined),
-        model: [reply('One.'), refusal(503, 'UNAVAILABLE'), calls(call('glob', { pattern: '*' })), reply('Two.')],
-        play: async (scene) => {
-          const copy = join(scene.root, 'package');
-          for (const part of ['bin', 'dist'])
-            cpSync(join(GMN, '..', '..', part), join(copy, part), { recursive: true });
-          const last = join(copy, 'dist', 'zzz.js');
-          fifo(last);
-          const chat = scene.start(['chat'], { stdin: 'open', program: join(copy, 'bin', 'gmn.js') });
-          chat.write('one\n');
-          // It opens when what a long run keeps has been read up to there.
-          await writeFile(last, '');
-          await chat.until(/One\./);
-          rmSync(copy, { recursive: true });
-          chat.write('two\n/stats\n/export out.md\n/sessions\n');
-          chat.endInput();
-          return chat.ended;
-        },
-        expect: { code: 0, text: 'One.\nTwo.' },
-        check: ({ cwd, problem }) => {
-          if (!existsSync(join(cwd, 'out.md'))) problem('lost', 'nothing was exported');
-        },
+      expect: { code: 0, text: 'One.\nTwo.' },
+      check: ({ cwd, problem }) => {
+        if (!existsSync(join(cwd, 'out.md'))) problem('lost', 'nothing was exported');
       },
-    ],
-  },
+    },
+  ]),
 ];
 
 /** A server whose one tool says which process it is. */

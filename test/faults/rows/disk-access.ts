@@ -3,7 +3,7 @@ import { chmodSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { CANARIES } from '../../support/canaries.ts';
-import { type Fault, PLAIN_PIPE } from '../fault.ts';
+import { type Fault, PLAIN_PIPE, row } from '../fault.ts';
 import { asStranger, failing, limited, needsMounts, needsStrace, needsStranger, readOnly } from '../poor-disks.ts';
 import type { Scene } from '../scene.ts';
 import { answer, reply } from '../wire-answers.ts';
@@ -13,10 +13,10 @@ const granted = answer(200, JSON.stringify({ access_token: CANARIES.granted, exp
 
 /** Those of the rows D1 to D17 that are about what may be read and written. */
 export const DISK_ACCESS: readonly Fault[] = [
-  {
-    id: 'D5',
-    what: 'EACCES on ~/.gmn (0500), on ~/.gemini (0000), on a session (0400), on cwd',
-    variants: [
+  row(
+    'D5',
+    'EACCES on ~/.gmn (0500), on ~/.gemini (0000), on a session (0400), on cwd',
+    [
       {
         ...HELLO,
         leaves: ['foreign-mode'],
@@ -74,34 +74,28 @@ export const DISK_ACCESS: readonly Fault[] = [
         },
       },
     ],
-    seenBy: [
-      ['test/session/store-limits.test.ts', 'a session that may not be written is read, and gone on with in memory'],
-    ],
-  },
-  {
-    id: 'D6',
-    what: 'EROFS home',
-    variants: [
-      {
-        ...HELLO,
-        name: 'a home that is read-only',
-        skip: needsMounts,
-        play: (scene) => scene.run(undefined, { under: readOnly(scene.home) }),
-        expect: { ...UNSAVED, says: /this run was not saved: the file system is read-only/ },
-      },
-      {
-        ...CHAT,
-        name: 'a chat in it',
-        skip: needsMounts,
-        play: (scene) => scene.run(undefined, { under: readOnly(scene.home) }),
-        expect: { code: 0, says: /no longer being saved|not saved/, text: ANSWERS },
-      },
-    ],
-  },
-  {
-    id: 'D7',
-    what: 'home missing / not a directory / HOME unset / HOME=',
-    variants: [
+    ['test/session/store-limits.test.ts', 'a session that may not be written is read, and gone on with in memory'],
+  ),
+  row('D6', 'EROFS home', [
+    {
+      ...HELLO,
+      name: 'a home that is read-only',
+      skip: needsMounts,
+      play: (scene) => scene.run(undefined, { under: readOnly(scene.home) }),
+      expect: { ...UNSAVED, says: /this run was not saved: the file system is read-only/ },
+    },
+    {
+      ...CHAT,
+      name: 'a chat in it',
+      skip: needsMounts,
+      play: (scene) => scene.run(undefined, { under: readOnly(scene.home) }),
+      expect: { code: 0, says: /no longer being saved|not saved/, text: ANSWERS },
+    },
+  ]),
+  row(
+    'D7',
+    'home missing / not a directory / HOME unset / HOME=',
+    [
       {
         ...HELLO,
         name: 'a file',
@@ -129,59 +123,55 @@ export const DISK_ACCESS: readonly Fault[] = [
         expect: UNSAVED,
       },
     ],
-    seenBy: [['test/cli/stubborn.test.ts', 'is not made of a home where nothing can be made']],
-  },
-  {
-    id: 'D8',
-    what: 'EIO on read/write/fsync/rename/close, each once',
-    variants: [
-      {
-        ...CHAT,
-        name: 'what is written does not reach the disk',
-        skip: needsStrace,
-        play: (scene) => scene.run(undefined, { under: failing('fsync,fdatasync', 'error=EIO') }),
-        expect: { code: 0, text: ANSWERS, says: /no longer being saved/ },
-      },
-      {
-        ...HELLO,
-        name: 'a new file does not get its name',
-        skip: needsStrace,
-        args: EDITING,
-        model: [...writing('new.txt', 'x')],
-        play: (scene) => scene.run(undefined, { under: failing('rename,renameat,renameat2,link,linkat', 'error=EIO') }),
-        expect: { code: 0, text: 'done' },
-        check: (scene) => expect(readdirSync(scene.cwd)).toEqual([]),
-      },
-      {
-        ...HELLO,
-        name: 'the settings cannot be read',
-        skip: needsStrace,
-        home: { '.gemini/settings.json': '{}' },
-        model: [],
-        play: (scene) =>
-          scene.run(undefined, {
-            under: failing('openat,open', 'error=EIO', [join(scene.home, '.gemini/settings.json')]),
-          }),
-        expect: { code: 4, says: /settings\.json/ },
-      },
-      {
-        ...HELLO,
-        name: 'the sign-in cannot be read',
-        skip: needsStrace,
-        signIn: 'fresh',
-        model: [],
-        play: (scene) =>
-          scene.run(undefined, {
-            under: failing('openat,open', 'error=EIO', [join(scene.home, '.gemini/oauth_creds.json')]),
-          }),
-        expect: { code: 2, says: /oauth_creds\.json/ },
-      },
-    ],
-  },
-  {
-    id: 'D9',
-    what: 'EMFILE/ENFILE',
-    variants: [22, 20, 24, 28].map((limit) => ({
+    ['test/cli/stubborn.test.ts', 'is not made of a home where nothing can be made'],
+  ),
+  row('D8', 'EIO on read/write/fsync/rename/close, each once', [
+    {
+      ...CHAT,
+      name: 'what is written does not reach the disk',
+      skip: needsStrace,
+      play: (scene) => scene.run(undefined, { under: failing('fsync,fdatasync', 'error=EIO') }),
+      expect: { code: 0, text: ANSWERS, says: /no longer being saved/ },
+    },
+    {
+      ...HELLO,
+      name: 'a new file does not get its name',
+      skip: needsStrace,
+      args: EDITING,
+      model: [...writing('new.txt', 'x')],
+      play: (scene) => scene.run(undefined, { under: failing('rename,renameat,renameat2,link,linkat', 'error=EIO') }),
+      expect: { code: 0, text: 'done' },
+      check: (scene) => expect(readdirSync(scene.cwd)).toEqual([]),
+    },
+    {
+      ...HELLO,
+      name: 'the settings cannot be read',
+      skip: needsStrace,
+      home: { '.gemini/settings.json': '{}' },
+      model: [],
+      play: (scene) =>
+        scene.run(undefined, {
+          under: failing('openat,open', 'error=EIO', [join(scene.home, '.gemini/settings.json')]),
+        }),
+      expect: { code: 4, says: /settings\.json/ },
+    },
+    {
+      ...HELLO,
+      name: 'the sign-in cannot be read',
+      skip: needsStrace,
+      signIn: 'fresh',
+      model: [],
+      play: (scene) =>
+        scene.run(undefined, {
+          under: failing('openat,open', 'error=EIO', [join(scene.home, '.gemini/oauth_creds.json')]),
+        }),
+      expect: { code: 2, says: /oauth_creds\.json/ },
+    },
+  ]),
+  row(
+    'D9',
+    'EMFILE/ENFILE',
+    [22, 20, 24, 28].map((limit) => ({
       ...HELLO,
       name: `${limit} files`,
       isEndless: true,
@@ -193,11 +183,11 @@ export const DISK_ACCESS: readonly Fault[] = [
         expect(ends.map(({ stderr }) => stderr).join('')).not.toContain('bug in gmn');
       },
     })),
-  },
-  {
-    id: 'D12',
-    what: 'NFS-like: ESTALE, no O_EXCL guarantee',
-    variants: [
+  ),
+  row(
+    'D12',
+    'NFS-like: ESTALE, no O_EXCL guarantee',
+    [
       {
         ...HELLO,
         name: 'no lock can be had: the write itself is guarded',
@@ -211,12 +201,12 @@ export const DISK_ACCESS: readonly Fault[] = [
         expect: { code: 0, text: 'Hello.' },
       },
     ],
-    seenBy: [['test/platform/files/lock.test.ts', 'where no lock can be written, work continues without one']],
-  },
-  {
-    id: 'D13',
-    what: 'file replaced by a directory, FIFO, socket, device for each state file',
-    variants: [
+    ['test/platform/files/lock.test.ts', 'where no lock can be written, work continues without one'],
+  ),
+  row(
+    'D13',
+    'file replaced by a directory, FIFO, socket, device for each state file',
+    [
       {
         ...HELLO,
         name: 'the sign-in is a device',
@@ -235,14 +225,12 @@ export const DISK_ACCESS: readonly Fault[] = [
         expect: { code: 4, says: /settings\.json/ },
       },
     ],
-    seenBy: [
-      [
-        'test/platform/files/write.test.ts',
-        'reading tells apart what is absent, what is not a file and what is too large, without ever waiting',
-      ],
-      ['test/session/damage.test.ts', 'what is no session is left out of the list, and is not waited for'],
+    [
+      'test/platform/files/write.test.ts',
+      'reading tells apart what is absent, what is not a file and what is too large, without ever waiting',
     ],
-  },
+    ['test/session/damage.test.ts', 'what is no session is left out of the list, and is not waited for'],
+  ),
 ];
 
 function sessionsOf({ gmnHome }: Scene): readonly string[] {

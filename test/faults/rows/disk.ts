@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { CANARIES } from '../../support/canaries.ts';
 import { call } from '../../support/gemini.ts';
-import { COMMAND, type Fault, PLAIN_PIPE } from '../fault.ts';
+import { COMMAND, type Fault, PLAIN_PIPE, row } from '../fault.ts';
 import { copied, limited, needsMounts, onSmallDisk } from '../poor-disks.ts';
 import type { Scene } from '../scene.ts';
 import { brokenSessions, leftovers } from '../traces.ts';
@@ -25,33 +25,29 @@ const granted = answer(200, JSON.stringify({ access_token: CANARIES.granted, exp
 
 /** The rows D1 to D17; these are about room, and what is left of it. */
 export const DISK: readonly Fault[] = [
-  {
-    id: 'D1',
-    what: 'ENOSPC on session append',
-    variants: [
-      {
-        ...CHAT,
-        name: 'the second answer does not fit',
-        skip: needsMounts,
-        play: (scene) =>
-          scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.gmnHome, limits: 'size=128k' }) }),
-        expect: { code: 0, says: /no longer being saved: the disk is full/, text: ANSWERS },
-        check: (scene) => checkCopied(scene, 'first'),
-      },
-      {
-        ...HELLO,
-        name: 'a one-shot on a disk without room',
-        skip: needsMounts,
-        play: (scene) =>
-          scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.gmnHome, limits: 'size=4k' }) }),
-        expect: { ...UNSAVED, says: /this run was not saved: the disk is full/ },
-      },
-    ],
-  },
-  {
-    id: 'D2',
-    what: 'ENOSPC on token store',
-    variants: [
+  row('D1', 'ENOSPC on session append', [
+    {
+      ...CHAT,
+      name: 'the second answer does not fit',
+      skip: needsMounts,
+      play: (scene) =>
+        scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.gmnHome, limits: 'size=128k' }) }),
+      expect: { code: 0, says: /no longer being saved: the disk is full/, text: ANSWERS },
+      check: (scene) => checkCopied(scene, 'first'),
+    },
+    {
+      ...HELLO,
+      name: 'a one-shot on a disk without room',
+      skip: needsMounts,
+      play: (scene) =>
+        scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.gmnHome, limits: 'size=4k' }) }),
+      expect: { ...UNSAVED, says: /this run was not saved: the disk is full/ },
+    },
+  ]),
+  row(
+    'D2',
+    'ENOSPC on token store',
+    [
       {
         ...HELLO,
         name: 'no room for the granted token',
@@ -66,36 +62,30 @@ export const DISK: readonly Fault[] = [
         check: (scene) => expect(readdirSync(copied(scene))).toEqual([]),
       },
     ],
-    seenBy: [
-      ['test/auth/refresh.test.ts', 'a full disk costs the cache, not the answer, and leaves nothing half written'],
-    ],
-  },
-  {
-    id: 'D3',
-    what: 'ENOSPC on write_file',
-    variants: [
-      {
-        name: 'a file that does not fit, over one that was read',
-        skip: needsMounts,
-        ways: PLAIN_PIPE,
-        files: { 'a.txt': 'old\n' },
-        args: EDITING,
-        model: [reply(call('read_file', { file_path: 'a.txt' })), ...writing('a.txt', LONG)],
-        play: (scene) =>
-          scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.cwd, limits: 'size=64k' }) }),
-        expect: { code: 0, text: 'done' },
-        check(scene) {
-          expect(told(scene)).toMatch(/disk is full|ENOSPC|no space/i);
-          expect(readdirSync(copied(scene))).toEqual(['a.txt']);
-          expect(readFileSync(join(copied(scene), 'a.txt'), 'utf8')).toBe('old\n');
-        },
+    ['test/auth/refresh.test.ts', 'a full disk costs the cache, not the answer, and leaves nothing half written'],
+  ),
+  row('D3', 'ENOSPC on write_file', [
+    {
+      name: 'a file that does not fit, over one that was read',
+      skip: needsMounts,
+      ways: PLAIN_PIPE,
+      files: { 'a.txt': 'old\n' },
+      args: EDITING,
+      model: [reply(call('read_file', { file_path: 'a.txt' })), ...writing('a.txt', LONG)],
+      play: (scene) =>
+        scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.cwd, limits: 'size=64k' }) }),
+      expect: { code: 0, text: 'done' },
+      check(scene) {
+        expect(told(scene)).toMatch(/disk is full|ENOSPC|no space/i);
+        expect(readdirSync(copied(scene))).toEqual(['a.txt']);
+        expect(readFileSync(join(copied(scene), 'a.txt'), 'utf8')).toBe('old\n');
       },
-    ],
-  },
-  {
-    id: 'D4',
-    what: 'ENOSPC on stdout',
-    variants: [
+    },
+  ]),
+  row(
+    'D4',
+    'ENOSPC on stdout',
+    [
       {
         ...HELLO,
         name: '/dev/full',
@@ -104,84 +94,67 @@ export const DISK: readonly Fault[] = [
         expect: { code: 1, says: /cannot write|could not be written|No space|full/i },
       },
     ],
-    seenBy: [['test/cli/process.test.ts', 'a full disk is an error with a next step']],
-  },
-  {
-    id: 'D10',
-    what: 'EFBIG (ulimit -f)',
-    variants: [
-      {
-        ...CHAT,
-        name: 'the session may not grow further',
-        play: (scene) => scene.run(undefined, { under: limited('-f 64') }),
-        expect: {
-          code: 0,
-          text: ANSWERS,
-          says: /no longer being saved: the file would be larger than allowed/,
-        },
+    ['test/cli/process.test.ts', 'a full disk is an error with a next step'],
+  ),
+  row('D10', 'EFBIG (ulimit -f)', [
+    {
+      ...CHAT,
+      name: 'the session may not grow further',
+      play: (scene) => scene.run(undefined, { under: limited('-f 64') }),
+      expect: {
+        code: 0,
+        text: ANSWERS,
+        says: /no longer being saved: the file would be larger than allowed/,
       },
-    ],
-  },
-  {
-    id: 'D11',
-    what: 'EXDEV: target directory on another device than temp',
-    variants: [
-      {
-        name: 'the folder is a disk of its own',
-        ways: PLAIN_PIPE,
-        skip: needsMounts,
-        args: EDITING,
-        model: [...writing('sub/new.txt', 'x')],
-        play: (scene) =>
-          scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.cwd, limits: 'size=1m' }) }),
-        expect: { code: 0, text: 'done' },
-        check: (scene) => expect(readFileSync(join(copied(scene), 'sub/new.txt'), 'utf8')).toBe('x'),
+    },
+  ]),
+  row('D11', 'EXDEV: target directory on another device than temp', [
+    {
+      name: 'the folder is a disk of its own',
+      ways: PLAIN_PIPE,
+      skip: needsMounts,
+      args: EDITING,
+      model: [...writing('sub/new.txt', 'x')],
+      play: (scene) => scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.cwd, limits: 'size=1m' }) }),
+      expect: { code: 0, text: 'done' },
+      check: (scene) => expect(readFileSync(join(copied(scene), 'sub/new.txt'), 'utf8')).toBe('x'),
+    },
+  ]),
+  row('D14', 'inode exhaustion', [
+    {
+      ...CHAT,
+      name: 'no name is left for a session',
+      skip: needsMounts,
+      play: (scene) =>
+        scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.gmnHome, limits: 'nr_inodes=3' }) }),
+      expect: { code: 0, says: /no longer being saved: the disk is full/, text: ANSWERS },
+    },
+  ]),
+  row('D15', 'rename onto an immutable file', [
+    {
+      ...HELLO,
+      name: 'a file that chattr has locked',
+      skip: () => (canLock() ? undefined : 'chattr +i does not work here'),
+      files: { 'a.txt': 'old\n' },
+      args: EDITING,
+      model: [reply(call('read_file', { file_path: 'a.txt' })), ...writing('a.txt', 'new\n')],
+      play(scene) {
+        const file = join(scene.cwd, 'a.txt');
+        spawnSync('chattr', ['+i', file]);
+        return scene.run().finally(() => spawnSync('chattr', ['-i', file]));
       },
-    ],
-  },
-  {
-    id: 'D14',
-    what: 'inode exhaustion',
-    variants: [
-      {
-        ...CHAT,
-        name: 'no name is left for a session',
-        skip: needsMounts,
-        play: (scene) =>
-          scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.gmnHome, limits: 'nr_inodes=3' }) }),
-        expect: { code: 0, says: /no longer being saved: the disk is full/, text: ANSWERS },
+      expect: { code: 0, text: 'done' },
+      check(scene) {
+        expect(told(scene)).toMatch(/not permitted|permission|EPERM/i);
+        expect(readdirSync(scene.cwd)).toEqual(['a.txt']);
+        expect(readFileSync(join(scene.cwd, 'a.txt'), 'utf8')).toBe('old\n');
       },
-    ],
-  },
-  {
-    id: 'D15',
-    what: 'rename onto an immutable file',
-    variants: [
-      {
-        ...HELLO,
-        name: 'a file that chattr has locked',
-        skip: () => (canLock() ? undefined : 'chattr +i does not work here'),
-        files: { 'a.txt': 'old\n' },
-        args: EDITING,
-        model: [reply(call('read_file', { file_path: 'a.txt' })), ...writing('a.txt', 'new\n')],
-        play(scene) {
-          const file = join(scene.cwd, 'a.txt');
-          spawnSync('chattr', ['+i', file]);
-          return scene.run().finally(() => spawnSync('chattr', ['-i', file]));
-        },
-        expect: { code: 0, text: 'done' },
-        check(scene) {
-          expect(told(scene)).toMatch(/not permitted|permission|EPERM/i);
-          expect(readdirSync(scene.cwd)).toEqual(['a.txt']);
-          expect(readFileSync(join(scene.cwd, 'a.txt'), 'utf8')).toBe('old\n');
-        },
-      },
-    ],
-  },
-  {
-    id: 'D16',
-    what: 'leftover temp and lock files of a dead process',
-    variants: [
+    },
+  ]),
+  row(
+    'D16',
+    'leftover temp and lock files of a dead process',
+    [
       {
         name: 'fifty of each, two days old',
         ways: COMMAND,
@@ -195,17 +168,15 @@ export const DISK: readonly Fault[] = [
         check: (scene) => expect(readdirSync(join(scene.gmnHome, 'sessions'))).toEqual(['.pruned']),
       },
     ],
-    seenBy: [['test/session/prune.test.ts', 'what dead processes left behind goes, once it is old']],
-  },
-  {
-    id: 'D17',
-    what: 'session directory with 10,000 sessions, one 500 MB',
-    variants: [],
-    seenBy: [
-      ['test/session/store-limits.test.ts', 'thousands of sessions are listed'],
-      ['test/session/store-limits.test.ts', 'of a session that is listed only the ends are read'],
-    ],
-  },
+    ['test/session/prune.test.ts', 'what dead processes left behind goes, once it is old'],
+  ),
+  row(
+    'D17',
+    'session directory with 10,000 sessions, one 500 MB',
+    [],
+    ['test/session/store-limits.test.ts', 'thousands of sessions are listed'],
+    ['test/session/store-limits.test.ts', 'of a session that is listed only the ends are read'],
+  ),
   ...DISK_ACCESS,
 ];
 

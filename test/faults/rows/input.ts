@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { fifo } from '../../support/posix.ts';
-import { type Fault, IN_PIPES, type Variant } from '../fault.ts';
+import { type Fault, IN_PIPES, row, type Variant } from '../fault.ts';
 import type { Scene } from '../scene.ts';
 import { reply } from '../wire-answers.ts';
 
@@ -46,151 +46,119 @@ function withFile(make: (path: string) => void, args: readonly string[]): Pick<V
 
 /** The rows I1 to I11. */
 export const INPUT: readonly Fault[] = [
-  {
-    id: 'I1',
-    what: 'binary stdin (ELF, PNG)',
-    variants: [
-      refused('a program', /stdin is neither text nor media that can be sent \(NUL at byte 7\)/, { stdin: ELF }),
-      {
-        ...ANSWERED,
-        name: 'a picture is attached',
-        stdin: PNG,
-        check: (scene) =>
-          expect(sent(scene)).toEqual([
-            { inlineData: { mimeType: 'image/png', data: PNG.toString('base64') } },
-            { text: 'hello' },
-          ]),
+  row('I1', 'binary stdin (ELF, PNG)', [
+    refused('a program', /stdin is neither text nor media that can be sent \(NUL at byte 7\)/, { stdin: ELF }),
+    {
+      ...ANSWERED,
+      name: 'a picture is attached',
+      stdin: PNG,
+      check: (scene) =>
+        expect(sent(scene)).toEqual([
+          { inlineData: { mimeType: 'image/png', data: PNG.toString('base64') } },
+          { text: 'hello' },
+        ]),
+    },
+  ]),
+  row('I2', '1 GB stdin', [
+    refused('letters without end', /stdin is longer than 20 MB/, {
+      ...shell('head -c 1000000000 /dev/zero | tr "\\0" a | "$@"'),
+      memoryMb: 150,
+      // With an API key it would be uploaded.
+      signIn: 'fresh',
+    }),
+  ]),
+  row('I3', 'invalid UTF-8 inside text', [
+    refused('one byte', /stdin is not valid UTF-8 \(at byte 3\)/, { stdin: Buffer.from('abc\xffdef', 'latin1') }),
+    refused(
+      'a file',
+      /given is not valid UTF-8 \(at byte 3\)/,
+      withFile((path) => writeFileSync(path, Buffer.from('abc\xff', 'latin1')), ['-f', 'given', 'x']),
+    ),
+  ]),
+  row('I4', 'BOM / UTF-16 stdin', [
+    {
+      ...ANSWERED,
+      name: 'UTF-16',
+      stdin: Buffer.from('\ufeffgrün', 'utf16le'),
+      check: (scene) => expect(sent(scene)).toEqual([{ text: 'grün\n\nhello' }]),
+    },
+    {
+      ...ANSWERED,
+      name: 'a byte order mark',
+      stdin: '\ufeffgrün',
+      check: (scene) => expect(sent(scene)).toEqual([{ text: 'grün\n\nhello' }]),
+    },
+  ]),
+  row('I5', 'CRLF stdin and prompts', [
+    {
+      ...ANSWERED,
+      name: 'as they are',
+      stdin: 'a\r\nb\r\n',
+      args: ['one\r\ntwo'],
+      check: (scene) => expect(sent(scene)).toEqual([{ text: 'a\r\nb\r\n\n\none\r\ntwo' }]),
+    },
+  ]),
+  row('I6', 'stdin open but silent (no writer ends)', [
+    {
+      ...ANSWERED,
+      name: 'given up aloud',
+      env: { GMN_STDIN_WAIT: '100ms' },
+      play: (scene) => scene.run(undefined, { stdin: 'open' }),
+      expect: { code: 0, text: 'Hello.', says: /stdin/ },
+    },
+    {
+      ...ANSWERED,
+      name: 'a byte comes, and then the rest is waited for',
+      async play(scene) {
+        const run = scene.launch(undefined, { stdin: 'open', env: { GMN_STDIN_WAIT: '20s' } });
+        run.write('late ');
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        run.write('input');
+        run.endInput();
+        return run.ended;
       },
-    ],
-  },
-  {
-    id: 'I2',
-    what: '1 GB stdin',
-    variants: [
-      refused('letters without end', /stdin is longer than 20 MB/, {
-        ...shell('head -c 1000000000 /dev/zero | tr "\\0" a | "$@"'),
-        memoryMb: 150,
-        // With an API key it would be uploaded.
-        signIn: 'fresh',
-      }),
-    ],
-  },
-  {
-    id: 'I3',
-    what: 'invalid UTF-8 inside text',
-    variants: [
-      refused('one byte', /stdin is not valid UTF-8 \(at byte 3\)/, { stdin: Buffer.from('abc\xffdef', 'latin1') }),
-      refused(
-        'a file',
-        /given is not valid UTF-8 \(at byte 3\)/,
-        withFile((path) => writeFileSync(path, Buffer.from('abc\xff', 'latin1')), ['-f', 'given', 'x']),
-      ),
-    ],
-  },
-  {
-    id: 'I4',
-    what: 'BOM / UTF-16 stdin',
-    variants: [
-      {
-        ...ANSWERED,
-        name: 'UTF-16',
-        stdin: Buffer.from('\ufeffgrün', 'utf16le'),
-        check: (scene) => expect(sent(scene)).toEqual([{ text: 'grün\n\nhello' }]),
-      },
-      {
-        ...ANSWERED,
-        name: 'a byte order mark',
-        stdin: '\ufeffgrün',
-        check: (scene) => expect(sent(scene)).toEqual([{ text: 'grün\n\nhello' }]),
-      },
-    ],
-  },
-  {
-    id: 'I5',
-    what: 'CRLF stdin and prompts',
-    variants: [
-      {
-        ...ANSWERED,
-        name: 'as they are',
-        stdin: 'a\r\nb\r\n',
-        args: ['one\r\ntwo'],
-        check: (scene) => expect(sent(scene)).toEqual([{ text: 'a\r\nb\r\n\n\none\r\ntwo' }]),
-      },
-    ],
-  },
-  {
-    id: 'I6',
-    what: 'stdin open but silent (no writer ends)',
-    variants: [
-      {
-        ...ANSWERED,
-        name: 'given up aloud',
-        env: { GMN_STDIN_WAIT: '100ms' },
-        play: (scene) => scene.run(undefined, { stdin: 'open' }),
-        expect: { code: 0, text: 'Hello.', says: /stdin/ },
-      },
-      {
-        ...ANSWERED,
-        name: 'a byte comes, and then the rest is waited for',
-        async play(scene) {
-          const run = scene.launch(undefined, { stdin: 'open', env: { GMN_STDIN_WAIT: '20s' } });
-          run.write('late ');
-          await new Promise((resolve) => setTimeout(resolve, 200));
-          run.write('input');
-          run.endInput();
-          return run.ended;
-        },
-        check: (scene) => expect(sent(scene)).toEqual([{ text: 'late input\n\nhello' }]),
-      },
-    ],
-  },
-  {
-    id: 'I7',
-    what: 'stdin closed, /dev/null, a directory (< .)',
-    variants: [
+      check: (scene) => expect(sent(scene)).toEqual([{ text: 'late input\n\nhello' }]),
+    },
+  ]),
+  row(
+    'I7',
+    'stdin closed, /dev/null, a directory (< .)',
+    [
       { ...ANSWERED, name: 'closed', ...shell('exec "$@" <&-') },
       { ...ANSWERED, name: '/dev/null', ...shell('exec "$@" < /dev/null') },
       refused('a directory', /stdin is a directory/, shell('exec "$@" < .')),
     ],
-    seenBy: [['test/cli/failures.test.ts', 'a directory as stdin is an error, not a crash']],
-  },
-  {
-    id: 'I8',
-    what: 'no prompt at all',
-    variants: [refused('nothing', /no prompt given[\s\S]*gmn "/, { args: [] })],
-  },
-  {
-    id: 'I9',
-    what: 'prompt of 10 MB as argument (E2BIG), prompt starting with -, empty prompt, only spaces',
-    variants: [
-      {
-        ...ANSWERED,
-        name: 'begins with a dash, behind --',
-        args: ['--', '-5 degrees?'],
-        check: (scene) => expect(sent(scene)).toEqual([{ text: '-5 degrees?' }]),
-      },
-      {
-        ...ANSWERED,
-        name: 'as long as the system takes',
-        args: ['x'.repeat(130_000)],
-        check: (scene) => expect(sent(scene)).toEqual([{ text: 'x'.repeat(130_000) }]),
-      },
-      {
-        ...ANSWERED,
-        name: 'longer than that, through stdin',
-        args: [],
-        stdin: 'x'.repeat(1_000_000),
-        check: (scene) => expect(sent(scene)).toEqual([{ text: 'x'.repeat(1_000_000) }]),
-      },
-      refused('empty', /no prompt given|empty/, { args: [''] }),
-      refused('only spaces', /no prompt given|empty/, { args: ['   '] }),
-      refused('a dash without --', /unknown option|-5/, { args: ['-5 degrees?'] }),
-    ],
-  },
-  {
-    id: 'I10',
-    what: '-f missing / directory / 2 GB / FIFO / unreadable / same twice / outside cwd',
-    variants: [
+    ['test/cli/failures.test.ts', 'a directory as stdin is an error, not a crash'],
+  ),
+  row('I8', 'no prompt at all', [refused('nothing', /no prompt given[\s\S]*gmn "/, { args: [] })]),
+  row('I9', 'prompt of 10 MB as argument (E2BIG), prompt starting with -, empty prompt, only spaces', [
+    {
+      ...ANSWERED,
+      name: 'begins with a dash, behind --',
+      args: ['--', '-5 degrees?'],
+      check: (scene) => expect(sent(scene)).toEqual([{ text: '-5 degrees?' }]),
+    },
+    {
+      ...ANSWERED,
+      name: 'as long as the system takes',
+      args: ['x'.repeat(130_000)],
+      check: (scene) => expect(sent(scene)).toEqual([{ text: 'x'.repeat(130_000) }]),
+    },
+    {
+      ...ANSWERED,
+      name: 'longer than that, through stdin',
+      args: [],
+      stdin: 'x'.repeat(1_000_000),
+      check: (scene) => expect(sent(scene)).toEqual([{ text: 'x'.repeat(1_000_000) }]),
+    },
+    refused('empty', /no prompt given|empty/, { args: [''] }),
+    refused('only spaces', /no prompt given|empty/, { args: ['   '] }),
+    refused('a dash without --', /unknown option|-5/, { args: ['-5 degrees?'] }),
+  ]),
+  row(
+    'I10',
+    '-f missing / directory / 2 GB / FIFO / unreadable / same twice / outside cwd',
+    [
       refused('missing', /no such file: given/, { args: ['-f', 'given', 'x'] }),
       refused(
         'an empty directory',
@@ -228,31 +196,25 @@ export const INPUT: readonly Fault[] = [
         check: (scene) => expect(JSON.stringify(sent(scene)).split('words')).toHaveLength(2),
       },
     ],
-    seenBy: [
-      ['test/input/files.test.ts', 'what cannot be sent is refused with its reason'],
-      ['test/platform/files/read.test.ts', 'a file without permission is refused in words'],
-    ],
-  },
-  {
-    id: 'I11',
-    what: 'flags: unknown, repeated, bad duration (-t 5x, -t 0, -t -1), bad format',
-    variants: [
-      refused('a duration that is none', /"5x" is not a duration/, { args: ['-t', '5x', 'x'] }),
-      refused('a negative one', /-1/, { args: ['-t', '-1', 'x'] }),
-      { ...ANSWERED, name: 'none at all', args: ['-t', '0', 'x'] },
-      refused('an unknown flag', /--modle[\s\S]*--model/, { args: ['--modle', 'x'] }),
-      {
-        ...ANSWERED,
-        name: 'the same twice: the last one counts',
-        args: ['-t', '5m', '-t', '0', '-m', 'gemini-2.5-pro', '-m', 'gemini-2.5-flash', 'x'],
-        check: (scene) => expect(scene.server.asked('model')[0]?.path).toContain('/gemini-2.5-flash:'),
-      },
-      {
-        name: 'a format that is none',
-        ways: [{ format: 'none', surface: 'pipe' }],
-        args: ['-o', 'yaml', 'x'],
-        expect: { code: 1, says: /yaml[\s\S]*stream-json/ },
-      },
-    ],
-  },
+    ['test/input/files.test.ts', 'what cannot be sent is refused with its reason'],
+    ['test/platform/files/read.test.ts', 'a file without permission is refused in words'],
+  ),
+  row('I11', 'flags: unknown, repeated, bad duration (-t 5x, -t 0, -t -1), bad format', [
+    refused('a duration that is none', /"5x" is not a duration/, { args: ['-t', '5x', 'x'] }),
+    refused('a negative one', /-1/, { args: ['-t', '-1', 'x'] }),
+    { ...ANSWERED, name: 'none at all', args: ['-t', '0', 'x'] },
+    refused('an unknown flag', /--modle[\s\S]*--model/, { args: ['--modle', 'x'] }),
+    {
+      ...ANSWERED,
+      name: 'the same twice: the last one counts',
+      args: ['-t', '5m', '-t', '0', '-m', 'gemini-2.5-pro', '-m', 'gemini-2.5-flash', 'x'],
+      check: (scene) => expect(scene.server.asked('model')[0]?.path).toContain('/gemini-2.5-flash:'),
+    },
+    {
+      name: 'a format that is none',
+      ways: [{ format: 'none', surface: 'pipe' }],
+      args: ['-o', 'yaml', 'x'],
+      expect: { code: 1, says: /yaml[\s\S]*stream-json/ },
+    },
+  ]),
 ];

@@ -1,4 +1,4 @@
-import { type Fault, IN_PIPES, ON_TERMINALS, PLAIN_PIPE, type Variant, type Way } from '../fault.ts';
+import { type Fault, IN_PIPES, ON_TERMINALS, PLAIN_PIPE, row, type Variant, type Way } from '../fault.ts';
 import { blackHole } from '../injections.ts';
 import type { Scene } from '../scene.ts';
 import type { Ended } from '../started.ts';
@@ -81,6 +81,6 @@ async function stop(scene: Scene, gmn: ReturnType<Scene['launch']>, signal: Endi
 
 /** The rows P1 and P2: a signal in the middle of a one-shot. */
 export const INTERRUPTIONS: readonly Fault[] = [
-  { id: 'P1', what: 'SIGINT in a–g, one-shot', variants: stopped('SIGINT') },
-  { id: 'P2', what: 'SIGTERM, SIGHUP in a–g', variants: [...stopped('SIGTERM'), ...stopped('SIGHUP')] },
+  row('P1', 'SIGINT in a–g, one-shot', stopped('SIGINT')),
+  row('P2', 'SIGTERM, SIGHUP in a–g', [...stopped('SIGTERM'), ...stopped('SIGHUP')]),
 ];

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { COMMAND, type Fault, type Variant } from '../fault.ts';
+import { COMMAND, type Fault, row, type Variant } from '../fault.ts';
 import { copied, needsMounts, onSmallDisk } from '../poor-disks.ts';
 import type { Scene } from '../scene.ts';
 import { reply } from '../wire-answers.ts';
@@ -36,10 +36,10 @@ const GARBAGE = [
 
 /** The rows V1 to V10. */
 export const MCP_SERVER: readonly Fault[] = [
-  {
-    id: 'V1',
-    what: 'client sends garbage, 20 MB line, batch, unknown method, wrong types, initialize twice, requests before initialize',
-    variants: [
+  row(
+    'V1',
+    'client sends garbage, 20 MB line, batch, unknown method, wrong types, initialize twice, requests before initialize',
+    [
       {
         ...SERVE,
         name: 'all of it, and then a proper question',
@@ -54,97 +54,82 @@ export const MCP_SERVER: readonly Fault[] = [
         },
       },
     ],
-    seenBy: [
-      [
-        'test/mcp/server/protocol/protocol.test.ts',
-        'protocol errors have the codes of JSON-RPC, and the server keeps running',
-      ],
-      [
-        'test/mcp/server/protocol/protocol.test.ts',
-        'an invalid JSON-RPC message gets an error, and the server keeps running',
-      ],
-      [
-        'test/mcp/server/protocol/protocol.test.ts',
-        'a line longer than any message is refused, and the next one is read',
-      ],
-      ['test/mcp/server/protocol/protocol.test.ts', 'requests before initialize, and a second initialize, do no harm'],
+    [
+      'test/mcp/server/protocol/protocol.test.ts',
+      'protocol errors have the codes of JSON-RPC, and the server keeps running',
     ],
-  },
-  {
-    id: 'V2',
-    what: 'client closes stdin with jobs running',
-    variants: [],
-    seenBy: [
-      [
-        'test/mcp/server/tools/delegate.test.ts',
-        'a client that leaves ends its jobs as INTERRUPTED, and closes their connections',
-      ],
-      ['test/mcp/server/children.test.ts', 'a client that leaves ends the commands of its calls'],
+    [
+      'test/mcp/server/protocol/protocol.test.ts',
+      'an invalid JSON-RPC message gets an error, and the server keeps running',
     ],
-  },
-  {
-    id: 'V3',
-    what: 'server killed -9 with 10 running jobs',
-    variants: [],
-    seenBy: [
-      [
-        'test/mcp/server/tools/delegate.test.ts',
-        'after kill -9 the ten running jobs are failed with their output so far, and the others unchanged',
-      ],
+    [
+      'test/mcp/server/protocol/protocol.test.ts',
+      'a line longer than any message is refused, and the next one is read',
     ],
-  },
-  {
-    id: 'V4',
-    what: 'result asked before done / twice / after 24 h / after restart / unknown id',
-    variants: [],
-    seenBy: [
-      [
-        'test/mcp/server/tools/delegate.test.ts',
-        'an async delegation returns at once; its output, partial while it runs, is one call away',
-      ],
-      ['test/mcp/server/tools/delegate.test.ts', 'every failure has its code'],
-      [
-        'test/mcp/server/jobs/runner.test.ts',
-        'ended jobs are removed when they are old or too many; running ones never',
-      ],
+    ['test/mcp/server/protocol/protocol.test.ts', 'requests before initialize, and a second initialize, do no harm'],
+  ),
+  row(
+    'V2',
+    'client closes stdin with jobs running',
+    [],
+    [
+      'test/mcp/server/tools/delegate.test.ts',
+      'a client that leaves ends its jobs as INTERRUPTED, and closes their connections',
     ],
-  },
-  {
-    id: 'V5',
-    what: 'cancel queued / running / finished / twice',
-    variants: [],
-    seenBy: [
-      ['test/mcp/server/cancel.test.ts', 'cancelling closes the connection to the model, and can be done twice'],
-      ['test/mcp/server/children.test.ts', 'cancelling a job ends the commands it runs'],
+    ['test/mcp/server/children.test.ts', 'a client that leaves ends the commands of its calls'],
+  ),
+  row(
+    'V3',
+    'server killed -9 with 10 running jobs',
+    [],
+    [
+      'test/mcp/server/tools/delegate.test.ts',
+      'after kill -9 the ten running jobs are failed with their output so far, and the others unchanged',
     ],
-  },
-  {
-    id: 'V6',
-    what: 'timeout_ms reached',
-    variants: [],
-    seenBy: [['test/mcp/server/cancel.test.ts', 'a timeout is enforced, and keeps the output so far']],
-  },
-  {
-    id: 'V7',
-    what: 'client stops reading stdout',
-    variants: [],
-    seenBy: [
-      [
-        'test/mcp/server/protocol/protocol.test.ts',
-        'a client that does not read its responses is not read from, and memory stays flat',
-      ],
+  ),
+  row(
+    'V4',
+    'result asked before done / twice / after 24 h / after restart / unknown id',
+    [],
+    [
+      'test/mcp/server/tools/delegate.test.ts',
+      'an async delegation returns at once; its output, partial while it runs, is one call away',
     ],
-  },
-  {
-    id: 'V8',
-    what: 'two jobs on the same session id',
-    variants: [],
-    seenBy: [['test/mcp/server/tools/delegate.test.ts', 'two jobs of one session run one after the other']],
-  },
-  {
-    id: 'V9',
-    what: 'disk full while storing output',
-    variants: [
+    ['test/mcp/server/tools/delegate.test.ts', 'every failure has its code'],
+    ['test/mcp/server/jobs/runner.test.ts', 'ended jobs are removed when they are old or too many; running ones never'],
+  ),
+  row(
+    'V5',
+    'cancel queued / running / finished / twice',
+    [],
+    ['test/mcp/server/cancel.test.ts', 'cancelling closes the connection to the model, and can be done twice'],
+    ['test/mcp/server/children.test.ts', 'cancelling a job ends the commands it runs'],
+  ),
+  row(
+    'V6',
+    'timeout_ms reached',
+    [],
+    ['test/mcp/server/cancel.test.ts', 'a timeout is enforced, and keeps the output so far'],
+  ),
+  row(
+    'V7',
+    'client stops reading stdout',
+    [],
+    [
+      'test/mcp/server/protocol/protocol.test.ts',
+      'a client that does not read its responses is not read from, and memory stays flat',
+    ],
+  ),
+  row(
+    'V8',
+    'two jobs on the same session id',
+    [],
+    ['test/mcp/server/tools/delegate.test.ts', 'two jobs of one session run one after the other'],
+  ),
+  row(
+    'V9',
+    'disk full while storing output',
+    [
       {
         ...SERVE,
         name: 'no room for a job',
@@ -169,12 +154,12 @@ export const MCP_SERVER: readonly Fault[] = [
         },
       },
     ],
-    seenBy: [['test/mcp/server/jobs/runner.test.ts', 'a full disk costs no answer']],
-  },
-  {
-    id: 'V10',
-    what: 'parent dies (reparented to 1)',
-    variants: [
+    ['test/mcp/server/jobs/runner.test.ts', 'a full disk costs no answer'],
+  ),
+  row(
+    'V10',
+    'parent dies (reparented to 1)',
+    [
       {
         ...SERVE,
         name: 'while somebody else holds the pipe',
@@ -190,6 +175,6 @@ export const MCP_SERVER: readonly Fault[] = [
         expect: { code: null },
       },
     ],
-    seenBy: [['test/mcp/server/protocol/protocol.test.ts', 'the end of stdin ends the process at once']],
-  },
+    ['test/mcp/server/protocol/protocol.test.ts', 'the end of stdin ends the process at once'],
+  ),
 ];

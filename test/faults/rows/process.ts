@@ -6,6 +6,7 @@ import {
   IN_PIPES,
   ON_TERMINALS,
   PLAIN_PIPE,
+  row,
   type Variant,
   type Way,
 } from '../fault.ts';
@@ -72,10 +73,10 @@ const closed = (redirection: string): readonly string[] => ['sh', '-c', `exec "$
 
 /** The rows P3 to P11: signals in a chat, and streams that go away. */
 export const PROCESS: readonly Fault[] = [
-  {
-    id: 'P3',
-    what: 'SIGINT in chat, g/h/i/j',
-    variants: [
+  row(
+    'P3',
+    'SIGINT in chat, g/h/i/j',
+    [
       cancelled('in an answer', { model: [begun(['Once'], { end: 'hold' }), reply('Still here.')] }, [], /Once/),
       cancelled(
         'in a command',
@@ -90,55 +91,49 @@ export const PROCESS: readonly Fault[] = [
         /\[y\]|yes/,
       ),
     ],
-    seenBy: [['test/cli/chat-history.test.ts', 'after a turn that was cancelled in a tool the call has its answer']],
-  },
-  {
-    id: 'P4',
-    what: 'SIGINT at l',
-    variants: [left('Ctrl+C at the prompt', 130, (run) => run.write('\x03'))],
-    seenBy: [
-      [
-        'test/cli/chat-terminal.test.ts',
-        'Ctrl+C clears a line that has text, and leaves with 130 and statistics where it has none',
-      ],
+    ['test/cli/chat-history.test.ts', 'after a turn that was cancelled in a tool the call has its answer'],
+  ),
+  row(
+    'P4',
+    'SIGINT at l',
+    [left('Ctrl+C at the prompt', 130, (run) => run.write('\x03'))],
+    [
+      'test/cli/chat-terminal.test.ts',
+      'Ctrl+C clears a line that has text, and leaves with 130 and statistics where it has none',
     ],
-  },
-  {
-    id: 'P5',
-    what: 'two SIGINT within 1 s in any phase',
-    variants: [
-      {
-        name: 'in an answer of a chat',
-        ways: COMMAND_ON_TERMINAL,
-        model: [begun(['Once'], { end: 'hold' })],
-        play: async (scene) => {
-          const run = await chat(scene);
-          run.write('go\r');
-          await run.until(/Once/);
-          run.write('\x03\x03');
-          return run.ended;
-        },
-        expect: { code: 130 },
+  ),
+  row('P5', 'two SIGINT within 1 s in any phase', [
+    {
+      name: 'in an answer of a chat',
+      ways: COMMAND_ON_TERMINAL,
+      model: [begun(['Once'], { end: 'hold' })],
+      play: async (scene) => {
+        const run = await chat(scene);
+        run.write('go\r');
+        await run.until(/Once/);
+        run.write('\x03\x03');
+        return run.ended;
       },
-      {
-        name: 'in an answer of a one-shot',
-        ways: SHOWING,
-        model: [begun(['Once'], { end: 'hold' })],
-        play: async (scene) => {
-          const gmn = scene.launch();
-          await gmn.until(/Once/);
-          gmn.signal('SIGINT');
-          gmn.signal('SIGINT');
-          return gmn.ended;
-        },
-        expect: { code: 130 },
+      expect: { code: 130 },
+    },
+    {
+      name: 'in an answer of a one-shot',
+      ways: SHOWING,
+      model: [begun(['Once'], { end: 'hold' })],
+      play: async (scene) => {
+        const gmn = scene.launch();
+        await gmn.until(/Once/);
+        gmn.signal('SIGINT');
+        gmn.signal('SIGINT');
+        return gmn.ended;
       },
-    ],
-  },
-  {
-    id: 'P6',
-    what: 'SIGINT/SIGTERM at k, m',
-    variants: (['SIGTERM', 'SIGINT'] as const).map((signal) => ({
+      expect: { code: 130 },
+    },
+  ]),
+  row(
+    'P6',
+    'SIGINT/SIGTERM at k, m',
+    (['SIGTERM', 'SIGINT'] as const).map((signal) => ({
       name: `${signal} after each answer of a chat`,
       ways: COMMAND,
       model: ['1', '2', '3', '4'].map((text) => reply(text)),
@@ -156,26 +151,23 @@ export const PROCESS: readonly Fault[] = [
       },
       expect: { code: CODES[signal] },
     })),
-  },
-  {
-    id: 'P7',
-    what: 'kill -9 at 200 random instants of a 20-turn chat',
-    variants: [],
-    seenBy: [
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands so in its source
-      ['test/faults/kill.test.ts', 'kill -9 at ${DEATHS} moments of a chat with tools loses no acknowledged turn'],
-    ],
-  },
-  {
-    id: 'P8',
-    what: 'kill -9 at each storage system call',
-    variants: [],
-    seenBy: [['test/faults/kill.test.ts', 'kill -9 at a storage call of a chat with tools loses no acknowledged turn']],
-  },
-  {
-    id: 'P9',
-    what: 'kill -9 while holding the refresh lock',
-    variants: [
+  ),
+  row(
+    'P7',
+    'kill -9 at 200 random instants of a 20-turn chat',
+    [], // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands so in its source
+    ['test/faults/kill.test.ts', 'kill -9 at ${DEATHS} moments of a chat with tools loses no acknowledged turn'],
+  ),
+  row(
+    'P8',
+    'kill -9 at each storage system call',
+    [],
+    ['test/faults/kill.test.ts', 'kill -9 at a storage call of a chat with tools loses no acknowledged turn'],
+  ),
+  row(
+    'P9',
+    'kill -9 while holding the refresh lock',
+    [
       {
         name: 'the next one takes over',
         signIn: 'stale',
@@ -191,12 +183,12 @@ export const PROCESS: readonly Fault[] = [
         expect: { code: 0, text: 'Hello.' },
       },
     ],
-    seenBy: [['test/auth/crowd.test.ts', 'the others go on when the process that was refreshing gets a %s']],
-  },
-  {
-    id: 'P10',
-    what: 'stdout reader goes away (| head -1)',
-    variants: [
+    ['test/auth/crowd.test.ts', 'the others go on when the process that was refreshing gets a %s'],
+  ),
+  row(
+    'P10',
+    'stdout reader goes away (| head -1)',
+    [
       {
         name: 'in the middle of an endless answer',
         ways: IN_PIPES.filter(({ format }) => format === 'text'),
@@ -213,12 +205,12 @@ export const PROCESS: readonly Fault[] = [
         },
       },
     ],
-    seenBy: [['test/cli/chat.test.ts', 'a reader that goes away ends the chat quietly, and what was said is saved']],
-  },
-  {
-    id: 'P11',
-    what: 'stderr closed, stdin closed (<&-, 2>&-, >&-)',
-    variants: (
+    ['test/cli/chat.test.ts', 'a reader that goes away ends the chat quietly, and what was said is saved'],
+  ),
+  row(
+    'P11',
+    'stderr closed, stdin closed (<&-, 2>&-, >&-)',
+    (
       [
         ['2>&-', 0, [reply('Hello.')]],
         ['<&-', 0, [reply('Hello.')]],
@@ -234,5 +226,5 @@ export const PROCESS: readonly Fault[] = [
       play: (scene) => scene.run(undefined, { under: closed(redirection) }),
       expect: { code },
     })),
-  },
+  ),
 ];

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { call, chunk, finish, sse } from '../../support/gemini.ts';
-import { type Fault, IN_PIPES, PLAIN_PIPE } from '../fault.ts';
+import { type Fault, IN_PIPES, PLAIN_PIPE, row } from '../fault.ts';
 import { answered } from '../oracle.ts';
 import { CHUNKED_HEAD, chunked, events, steps } from '../wire-answers.ts';
 import type { Play, Step } from '../wire-server.ts';
@@ -67,45 +67,41 @@ const CALL = call('write_file', { file_path: 'made.txt', content: 'x' });
 
 /** The rows S15 to S27: what the model's server says, and what it should not. */
 export const REPLIES: readonly Fault[] = [
-  {
-    id: 'S15',
-    what: 'valid JSON, wrong shape: null, [], candidates:"x", parts:null, text as number',
-    variants: Object.entries(SHAPES).map(([name, value]) => ({
+  row(
+    'S15',
+    'valid JSON, wrong shape: null, [], candidates:"x", parts:null, text as number',
+    Object.entries(SHAPES).map(([name, value]) => ({
       name,
       model: [shape(value)],
       isEndless: true,
       expect: { code: [0, 3] },
     })),
-  },
-  {
-    id: 'S16',
-    what: 'error object inside the stream after text',
-    variants: [
-      {
-        name: '500',
-        model: [events(textChunk('Hel'), { error: { code: 500, status: 'INTERNAL', message: 'Oops.' } })],
-        expect: { code: 3, says: /500 INTERNAL.*Oops\./, text: 'Hel' },
-      },
-      {
-        name: '429',
-        model: [events(textChunk('Hel'), { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Slow.' } })],
-        expect: { code: 3, says: /quota exceeded.*429/, text: 'Hel' },
-      },
-    ],
-  },
-  {
-    id: 'S17',
-    what: 'promptFeedback.blockReason',
-    variants: ['SAFETY', 'NEWLY_MADE'].map((blockReason) => ({
+  ),
+  row('S16', 'error object inside the stream after text', [
+    {
+      name: '500',
+      model: [events(textChunk('Hel'), { error: { code: 500, status: 'INTERNAL', message: 'Oops.' } })],
+      expect: { code: 3, says: /500 INTERNAL.*Oops\./, text: 'Hel' },
+    },
+    {
+      name: '429',
+      model: [events(textChunk('Hel'), { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Slow.' } })],
+      expect: { code: 3, says: /quota exceeded.*429/, text: 'Hel' },
+    },
+  ]),
+  row(
+    'S17',
+    'promptFeedback.blockReason',
+    ['SAFETY', 'NEWLY_MADE'].map((blockReason) => ({
       name: blockReason,
       model: [events({ promptFeedback: { blockReason } })],
       expect: { code: 3, says: new RegExp(`prompt blocked: ${blockReason}`), text: '' },
     })),
-  },
-  {
-    id: 'S18',
-    what: 'finish SAFETY / RECITATION / BLOCKLIST / PROHIBITED_CONTENT / SPII / LANGUAGE / OTHER / unknown value',
-    variants: REASONS.flatMap((reason) => [
+  ),
+  row(
+    'S18',
+    'finish SAFETY / RECITATION / BLOCKLIST / PROHIBITED_CONTENT / SPII / LANGUAGE / OTHER / unknown value',
+    REASONS.flatMap((reason) => [
       {
         name: `${reason}, some text`,
         model: [events(textChunk('Hel'), finish(reason))],
@@ -117,33 +113,25 @@ export const REPLIES: readonly Fault[] = [
         expect: { code: 3, says: new RegExp(reason), text: '' },
       },
     ]),
-  },
-  {
-    id: 'S19',
-    what: 'MAX_TOKENS with text',
-    variants: [
-      {
-        name: 'a warning',
-        model: [events(textChunk('Hello.'), finish('MAX_TOKENS'))],
-        expect: { ...HELLO, says: /token limit/ },
-      },
-    ],
-  },
-  {
-    id: 'S20',
-    what: 'MAX_TOKENS without text (all spent on thinking)',
-    variants: [
-      {
-        name: 'thoughts only',
-        model: [events(chunk([{ text: 'Hm.', thought: true }]), finish('MAX_TOKENS'))],
-        expect: { code: 3, says: /token limit was spent[\s\S]*--max-output-tokens/, text: '' },
-      },
-    ],
-  },
-  {
-    id: 'S21',
-    what: 'MALFORMED_FUNCTION_CALL, UNEXPECTED_TOOL_CALL',
-    variants: ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'].flatMap((reason) =>
+  ),
+  row('S19', 'MAX_TOKENS with text', [
+    {
+      name: 'a warning',
+      model: [events(textChunk('Hello.'), finish('MAX_TOKENS'))],
+      expect: { ...HELLO, says: /token limit/ },
+    },
+  ]),
+  row('S20', 'MAX_TOKENS without text (all spent on thinking)', [
+    {
+      name: 'thoughts only',
+      model: [events(chunk([{ text: 'Hm.', thought: true }]), finish('MAX_TOKENS'))],
+      expect: { code: 3, says: /token limit was spent[\s\S]*--max-output-tokens/, text: '' },
+    },
+  ]),
+  row(
+    'S21',
+    'MALFORMED_FUNCTION_CALL, UNEXPECTED_TOOL_CALL',
+    ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'].flatMap((reason) =>
       [[], [CALL]].map((parts) => ({
         name: `${reason}${parts.length === 0 ? '' : ', with a call'}`,
         args: ['--yolo', '--tools', 'edit', 'hello'],
@@ -154,61 +142,49 @@ export const REPLIES: readonly Fault[] = [
         },
       })),
     ),
-  },
-  {
-    id: 'S22',
-    what: 'thoughts only',
-    variants: [
-      {
-        name: 'one retry',
-        model: Array.from({ length: 2 }, () => events(chunk([{ text: 'Hm.', thought: true }]), finish())),
-        expect: { code: 3, says: /empty response/, text: '' },
+  ),
+  row('S22', 'thoughts only', [
+    {
+      name: 'one retry',
+      model: Array.from({ length: 2 }, () => events(chunk([{ text: 'Hm.', thought: true }]), finish())),
+      expect: { code: 3, says: /empty response/, text: '' },
+    },
+  ]),
+  row('S23', 'huge event 50 MB', [
+    {
+      name: 'over the cap',
+      ways: PLAIN_PIPE,
+      model: [{ steps: () => hugeEvent(66, true) }],
+      memoryMb: 400,
+      expect: { code: 3, says: /more than 64 MB/, text: '' },
+    },
+    {
+      name: '50 MB',
+      ways: IN_PIPES,
+      model: [{ steps: () => hugeEvent(50, true) }],
+      memoryMb: 520,
+      withinMs: 120_000,
+      expect: { code: 0 },
+      check: async ({ started, problem }) => {
+        for (const run of started) {
+          const { length } = answered(await run.ended).text;
+          if (length !== 50 * MB) problem('lost', `${length} characters`);
+        }
       },
-    ],
-  },
-  {
-    id: 'S23',
-    what: 'huge event 50 MB',
-    variants: [
-      {
-        name: 'over the cap',
-        ways: PLAIN_PIPE,
-        model: [{ steps: () => hugeEvent(66, true) }],
-        memoryMb: 400,
-        expect: { code: 3, says: /more than 64 MB/, text: '' },
-      },
-      {
-        name: '50 MB',
-        ways: IN_PIPES,
-        model: [{ steps: () => hugeEvent(50, true) }],
-        memoryMb: 520,
-        withinMs: 120_000,
-        expect: { code: 0 },
-        check: async ({ started, problem }) => {
-          for (const run of started) {
-            const { length } = answered(await run.ended).text;
-            if (length !== 50 * MB) problem('lost', `${length} characters`);
-          }
-        },
-      },
-    ],
-  },
-  {
-    id: 'S24',
-    what: 'one line without end, 200 MB',
-    variants: [
-      {
-        name: 'stopped at the cap',
-        model: [{ steps: () => hugeEvent(200, false) }],
-        memoryMb: 400,
-        expect: { code: 3, says: /more than 64 MB/, text: '' },
-      },
-    ],
-  },
-  {
-    id: 'S25',
-    what: '1,000,000 tiny events',
-    variants: [20_000, 1_000_000].map((count) => ({
+    },
+  ]),
+  row('S24', 'one line without end, 200 MB', [
+    {
+      name: 'stopped at the cap',
+      model: [{ steps: () => hugeEvent(200, false) }],
+      memoryMb: 400,
+      expect: { code: 3, says: /more than 64 MB/, text: '' },
+    },
+  ]),
+  row(
+    'S25',
+    '1,000,000 tiny events',
+    [20_000, 1_000_000].map((count) => ({
       name: String(count),
       ways: count > 100_000 ? PLAIN_PIPE : IN_PIPES,
       withinMs: 240_000,
@@ -216,35 +192,27 @@ export const REPLIES: readonly Fault[] = [
       model: [{ steps: () => manyEvents(count) }],
       expect: { code: 0, text: 'x'.repeat(count) },
     })),
-  },
-  {
-    id: 'S26',
-    what: 'duplicate final events, text after STOP',
-    variants: [
-      { name: 'two ends', model: [events(textChunk('Hello.'), finish(), finish())], expect: HELLO },
-      { name: 'text after the end', model: [events(textChunk('Hel'), finish(), textChunk('lo.'))], expect: HELLO },
-    ],
-  },
-  {
-    id: 'S27',
-    what: '2+ candidates',
-    variants: [
-      {
-        name: 'in one event, and alone',
-        model: [
-          events(
-            {
-              candidates: [
-                { index: 0, content: { parts: [{ text: 'Hello.' }] } },
-                { index: 1, content: { parts: [{ text: 'Bye.' }] } },
-              ],
-            },
-            { candidates: [{ index: 1, content: { parts: [{ text: 'Bye.' }] }, finishReason: 'STOP' }] },
-            finish(),
-          ),
-        ],
-        expect: HELLO,
-      },
-    ],
-  },
+  ),
+  row('S26', 'duplicate final events, text after STOP', [
+    { name: 'two ends', model: [events(textChunk('Hello.'), finish(), finish())], expect: HELLO },
+    { name: 'text after the end', model: [events(textChunk('Hel'), finish(), textChunk('lo.'))], expect: HELLO },
+  ]),
+  row('S27', '2+ candidates', [
+    {
+      name: 'in one event, and alone',
+      model: [
+        events(
+          {
+            candidates: [
+              { index: 0, content: { parts: [{ text: 'Hello.' }] } },
+              { index: 1, content: { parts: [{ text: 'Bye.' }] } },
+            ],
+          },
+          { candidates: [{ index: 1, content: { parts: [{ text: 'Bye.' }] }, finishReason: 'STOP' }] },
+          finish(),
+        ),
+      ],
+      expect: HELLO,
+    },
+  ]),
 ];

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CANARIES } from '../../support/canaries.ts';
-import { type Fault, PLAIN_PIPE, type Variant } from '../fault.ts';
+import { type Fault, PLAIN_PIPE, row, type Variant } from '../fault.ts';
 import type { Scene } from '../scene.ts';
 import type { Ended } from '../started.ts';
 import { MUTATIONS, type Mutation, STATE_FILES, type StateFile } from '../state-files.ts';
@@ -56,11 +56,8 @@ function variantOf(file: StateFile, mutation: Mutation): Variant {
 function rowOf(mutation: Mutation, index: number): Fault {
   const start = index % STATE_FILES.length;
   const files = [...STATE_FILES.slice(start), ...STATE_FILES.slice(0, start)];
-  return {
-    id: `J${index + 1}`,
-    what: `every state file: ${mutation.name}`,
-    variants: files.map((file) => variantOf(file, mutation)),
-  };
+  const variants = files.map((file) => variantOf(file, mutation));
+  return row(`J${index + 1}`, `every state file: ${mutation.name}`, variants);
 }
 
 const granted = answer(200, JSON.stringify({ access_token: CANARIES.granted, expires_in: 3599 }));
@@ -86,28 +83,28 @@ function expiring(name: string, expiry: unknown): Variant {
 /** The rows J1 to J22. */
 export const STATE: readonly Fault[] = [
   ...MUTATIONS.map(rowOf),
-  {
-    id: 'J20',
-    what: 'encrypted official store (gemini-credentials.json: three hex fields) from another host name',
-    variants: [],
-    seenBy: [['test/auth/stores.test.ts', 'an encrypted file of another machine is reported as such, and left alone']],
-  },
-  {
-    id: 'J21',
-    what: 'expiry_date missing, string, seconds, year 9999, negative',
-    variants: [
+  row(
+    'J20',
+    'encrypted official store (gemini-credentials.json: three hex fields) from another host name',
+    [],
+    ['test/auth/stores.test.ts', 'an encrypted file of another machine is reported as such, and left alone'],
+  ),
+  row(
+    'J21',
+    'expiry_date missing, string, seconds, year 9999, negative',
+    [
       expiring('missing', undefined),
       expiring('a string', String(Date.now() + 3_000_000)),
       expiring('in seconds', Math.floor(Date.now() / 1000) + 3000),
       expiring('the year 9999', 253_370_764_800_000),
       expiring('negative', -1),
     ],
-    seenBy: [['test/auth/token.test.ts', 'an expiry is never beyond what an access token can live']],
-  },
-  {
-    id: 'J22',
-    what: 'keychain/secret service hangs',
-    variants: [],
-    seenBy: [['test/auth/stores.test.ts', 'when the Keychain %s, the file is taken']],
-  },
+    ['test/auth/token.test.ts', 'an expiry is never beyond what an access token can live'],
+  ),
+  row(
+    'J22',
+    'keychain/secret service hangs',
+    [],
+    ['test/auth/stores.test.ts', 'when the Keychain %s, the file is taken'],
+  ),
 ];

@@ -1,5 +1,5 @@
 import { chunk, finish, sse } from '../../support/gemini.ts';
-import { type Fault, IN_PIPES, type Variant } from '../fault.ts';
+import { type Fault, IN_PIPES, row, type Variant } from '../fault.ts';
 import { begun, CHUNKED_HEAD, chunked, eventFor, events, SSE_HEAD, sseText, steps } from '../wire-answers.ts';
 import type { Play } from '../wire-server.ts';
 
@@ -80,10 +80,10 @@ const LAST = JSON.stringify(finish('STOP', [{ text: 'lo.' }]));
 
 /** The rows S1 to S7, and S14: bytes in pieces, and bytes that are missing. */
 export const STREAM: readonly Fault[] = [
-  {
-    id: 'S1',
-    what: 'any TCP chunking',
-    variants: [
+  row(
+    'S1',
+    'any TCP chunking',
+    [
       { name: 'one byte at a time', sizes: [1] },
       ...[1, 2, 3, 4, 5].map((seed) => ({ name: `seed ${seed}`, sizes: sizesOf(seed) })),
     ].map(({ name, sizes }) => ({
@@ -92,49 +92,42 @@ export const STREAM: readonly Fault[] = [
       expect: { code: 0, text: LONG.join('') },
       ways: IN_PIPES,
     })),
-  },
-  {
-    id: 'S2',
-    what: 'cut inside an SSE event',
-    variants: [
-      ...OFFSETS.map((offset) => ({ name: `FIN after ${offset} bytes`, model: [cutAt(offset, 'fin')], expect: cut })),
-      ...OFFSETS.map((offset) => ({ name: `RST after ${offset} bytes`, model: [cutAt(offset, 'reset')], expect: cut })),
-    ],
-  },
-  {
-    id: 'S3',
-    what: 'cut inside a UTF-8 sequence',
-    variants: [tornCharacter('好', 1), tornCharacter('好', 2), tornCharacter('👋', 2), tornCharacter('👋', 3)],
-  },
-  {
-    id: 'S4',
-    what: 'clean end mid-event (chunked terminator)',
-    variants: OFFSETS.map((offset) => ({ name: `after ${offset} bytes`, model: [endedEarly(offset)], expect: cut })),
-  },
-  {
-    id: 'S5',
-    what: 'complete text, no finishReason, clean end',
-    variants: [
-      {
-        name: 'chunked',
-        model: [events(textChunk('Hello.'))],
-        expect: { code: 3, says: /without a finish reason/, text: 'Hello.' },
-      },
-    ],
-  },
-  {
-    id: 'S6',
-    what: 'final event has no blank line after it, but is complete JSON with finish reason',
-    variants: ['', '\n', '\r'].map((ending) => ({
+  ),
+  row('S2', 'cut inside an SSE event', [
+    ...OFFSETS.map((offset) => ({ name: `FIN after ${offset} bytes`, model: [cutAt(offset, 'fin')], expect: cut })),
+    ...OFFSETS.map((offset) => ({ name: `RST after ${offset} bytes`, model: [cutAt(offset, 'reset')], expect: cut })),
+  ]),
+  row('S3', 'cut inside a UTF-8 sequence', [
+    tornCharacter('好', 1),
+    tornCharacter('好', 2),
+    tornCharacter('👋', 2),
+    tornCharacter('👋', 3),
+  ]),
+  row(
+    'S4',
+    'clean end mid-event (chunked terminator)',
+    OFFSETS.map((offset) => ({ name: `after ${offset} bytes`, model: [endedEarly(offset)], expect: cut })),
+  ),
+  row('S5', 'complete text, no finishReason, clean end', [
+    {
+      name: 'chunked',
+      model: [events(textChunk('Hello.'))],
+      expect: { code: 3, says: /without a finish reason/, text: 'Hello.' },
+    },
+  ]),
+  row(
+    'S6',
+    'final event has no blank line after it, but is complete JSON with finish reason',
+    ['', '\n', '\r'].map((ending) => ({
       name: JSON.stringify(ending),
       model: [body(`data: ${FIRST}\n\ndata: ${LAST}${ending}`)],
       expect: HELLO,
     })),
-  },
-  {
-    id: 'S7',
-    what: 'CR, LF, CRLF mixed; data: with and without space; multi-line data; : comments; event:, id:, retry:; BOM first',
-    variants: [
+  ),
+  row(
+    'S7',
+    'CR, LF, CRLF mixed; data: with and without space; multi-line data; : comments; event:, id:, retry:; BOM first',
+    [
       {
         name: 'all at once',
         text: `\ufeff: hi\revent: x\r\nid: 7\nretry: 1\ndata:${FIRST}\r\r: more\n\ndata: ${LAST.replace('{', '{\ndata: ')}\r\n\r\n`,
@@ -144,21 +137,17 @@ export const STREAM: readonly Fault[] = [
       { name: 'CRLF', text: `data: ${FIRST}\r\n\r\ndata: ${LAST}\r\n\r\n` },
       { name: 'unknown fields', text: `colour: red\nnothing\ndata: ${FIRST}\n\n:\n\ndata:${LAST}\n\n` },
     ].map(({ name, text }) => ({ name, model: [body(text)], expect: HELLO })),
-  },
-  {
-    id: 'S14',
-    what: 'one malformed JSON event among good ones',
-    variants: [
-      {
-        name: 'a quote too few',
-        model: [body(`data: ${FIRST}\n\ndata: {"candidates: []}\n\ndata: ${LAST}\n\n`)],
-        expect: { code: 3, says: /malformed event/, text: 'Hel' },
-      },
-      {
-        name: 'binary',
-        model: [body(`data: ${FIRST}\n\ndata: \u0000\u0001\ufffd\n\ndata: ${LAST}\n\n`)],
-        expect: { code: 3, says: /malformed event/, text: 'Hel' },
-      },
-    ],
-  },
+  ),
+  row('S14', 'one malformed JSON event among good ones', [
+    {
+      name: 'a quote too few',
+      model: [body(`data: ${FIRST}\n\ndata: {"candidates: []}\n\ndata: ${LAST}\n\n`)],
+      expect: { code: 3, says: /malformed event/, text: 'Hel' },
+    },
+    {
+      name: 'binary',
+      model: [body(`data: ${FIRST}\n\ndata: \u0000\u0001\ufffd\n\ndata: ${LAST}\n\n`)],
+      expect: { code: 3, says: /malformed event/, text: 'Hel' },
+    },
+  ]),
 ];

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { callGmn } from '../../../support/call-gmn.ts';
 import { chunk, events, failure, fakeGemini, finish, reply } from '../../../support/gemini.ts';
-import { place } from '../../../support/gmn.ts';
+import { callGmn, place } from '../../../support/gmn.ts';
 import { echo, readModel, serve } from '../support.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { callGmnIn } from '../../../support/call-gmn.ts';
 import { failure, fakeGemini, reply } from '../../../support/gemini.ts';
-import { place } from '../../../support/gmn.ts';
+import { callGmnIn, place } from '../../../support/gmn.ts';
 import { echo, readModel, sdkClient, serve, silence } from '../support.ts';
 
 const UUID = expect.stringMatching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
