@@ -4,7 +4,8 @@ import { AppError, serverError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { type FileText, readFileState } from '../platform/files/read.ts';
-import { tryCreateExclusive, writeAtomic } from '../platform/files/write.ts';
+import { writeAtomic } from '../platform/files/write.ts';
+import { tryCreateExclusive } from '../platform/files/write-sync.ts';
 import { detectMachine } from '../platform/host.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { createAdcChoice, SIGN_IN_SCOPES } from './adc.ts';
@@ -144,7 +145,7 @@ function toAdcOptions({ settings, env, send, clock }: ChoiceInput) {
 async function takeTermsNotice(input: ChoiceInput): Promise<readonly string[]> {
   if (input.isRehearsal) return [];
   const marker = join(input.homes().gmn, 'sign-in-note-shown');
-  const marked = await tryCreateExclusive(marker, '');
+  const marked = tryCreateExclusive(marker, '');
   // If the marker cannot be written, the note goes to the trace only; otherwise every run would show it.
   if (marked === 'failed') input.trace(`auth: ${TERMS}`);
   return marked === 'created' ? [TERMS] : [];

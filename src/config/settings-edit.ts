@@ -5,7 +5,8 @@ import type { JsonObject } from '../core/json.ts';
 import { acquireLock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
 import { readFileState } from '../platform/files/read.ts';
-import { makePrivateDirectory, tryCreateExclusive, writeAtomic } from '../platform/files/write.ts';
+import { makePrivateDirectory, writeAtomic } from '../platform/files/write.ts';
+import { tryCreateExclusive } from '../platform/files/write-sync.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { parseSettingsText } from './document.ts';
 import type { Edit } from './jsonc-edit.ts';
@@ -56,7 +57,7 @@ async function tryEdit(
   await parseSettingsText({ file, text: edited });
   if (state.kind === 'text') return writeAtomic(file, edited, { expected: state.version });
   await makePrivateDirectory(dirname(file));
-  const created = await tryCreateExclusive(file, edited);
+  const created = tryCreateExclusive(file, edited);
   if (created === 'created') return 'written';
   if (created === 'exists') return 'changed';
   throw new AppError('config', `cannot write ${file}`, { hint: 'Check the free space and the permissions there.' });

@@ -168,7 +168,7 @@ async function* copyLines(
   text: string,
 ): AsyncGenerator<string, void> {
   let hasHeader = false;
-  for await (const { lines, isTorn } of readLineBatches(source, { end })) {
+  for await (const { lines, isTorn } of readLineBatches(source, end)) {
     if (isTorn) break;
     let wanted = lines;
     if (!hasHeader) {

@@ -6,7 +6,7 @@ import type { Service } from '../../mcp/server/tool.ts';
 import { openHttpService } from '../../mcp/server/transport/http.ts';
 import { pathExists } from '../../platform/files/path.ts';
 import { readFileState } from '../../platform/files/read.ts';
-import { tryCreateExclusive } from '../../platform/files/write.ts';
+import { tryCreateExclusive } from '../../platform/files/write-sync.ts';
 import { resolveWritingTarget } from '../../platform/files/writing-target.ts';
 import { randomToken } from '../../platform/runtime/random-id.ts';
 
@@ -52,7 +52,7 @@ async function readToken(
   if (tokenFile === undefined) return { token, notice: `send the header Authorization: Bearer ${token}` };
   // A file that exists is only read.
   const target = pathExists(tokenFile) ? tokenFile : resolveWritingTarget(tokenFile, cwd);
-  const result = await tryCreateExclusive(target, `${token}\n`);
+  const result = tryCreateExclusive(target, `${token}\n`);
   if (result === 'created') return { token, notice: `token written to ${tokenFile}` };
   const state = await readFileState(tokenFile);
   if (state.kind !== 'text') {

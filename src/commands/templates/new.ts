@@ -6,7 +6,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { inspectPath } from '../../platform/files/read.ts';
-import { tryCreateExclusive } from '../../platform/files/write.ts';
+import { tryCreateExclusive } from '../../platform/files/write-sync.ts';
 import { editInEditor } from '../../platform/process/editor.ts';
 import { isInteractive } from '../../platform/terminal/io.ts';
 import { TTY_PATH } from '../../platform/terminal/tty.ts';
@@ -22,7 +22,7 @@ export async function run(options: WordOptions, app: App): Promise<number> {
   const text = begun ?? templateSkeleton(name);
   const edited = isInteractive() ? await editTemplate(text, `${name}.md`, app) : text;
   await readTemplate({ name, file, kind: 'markdown', text: edited });
-  const created = await tryCreateExclusive(file, edited);
+  const created = tryCreateExclusive(file, edited);
   if (created === 'exists') throw takenError(name, file);
   if (created === 'failed') {
     throw new AppError('config', `cannot write ${file}`, { hint: 'Check the free space and the permissions there.' });

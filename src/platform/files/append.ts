@@ -13,9 +13,12 @@ import {
 } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { promisify } from 'node:util';
 import type { Clock } from '../../core/io.ts';
+import { joinLines } from '../../core/text/trim.ts';
 import { acquireLock } from './lock.ts';
 import { pathExists, temporaryPath } from './path.ts';
+import { readTextFile } from './read.ts';
 import { makePrivateDirectory, syncDirectory, writeAtomic } from './write.ts';
 import { tryRemoveSync } from './write-sync.ts';
 
@@ -126,7 +129,7 @@ function toAppendFile(opened: number, start: number, unsynced?: string): AppendF
       return 'written';
     },
     async sync() {
-      syncing = syncData(descriptor);
+      syncing = promisify(fdatasync)(descriptor);
       await syncing;
       if (directory !== undefined) await syncDirectory(directory);
       directory = undefined;
@@ -148,12 +151,6 @@ function tryRepair(repair: () => void): void {
   } catch {
     // The next append tries again.
   }
-}
-
-function syncData(descriptor: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    fdatasync(descriptor, (error) => (error ? reject(error) : resolve()));
-  });
 }
 
 function findLastLineEnd(descriptor: number, size: number): number {
@@ -200,17 +197,7 @@ const MAX_BYTES = 50_000_000;
 
 /** The non-empty lines of a file; none if it is missing or unreadable. Never throws or blocks on a FIFO. */
 export async function readLines(path: string): Promise<readonly string[]> {
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-    const status = await handle.stat();
-    if (!status.isFile() || status.size > MAX_BYTES) return [];
-    return splitNonEmptyLines(await handle.readFile('utf8'));
-  } catch {
-    return [];
-  } finally {
-    await handle?.close();
-  }
+  return splitNonEmptyLines((await readTextFile(path, MAX_BYTES).catch(() => undefined)) ?? '');
 }
 
 /**
@@ -246,14 +233,7 @@ export async function trimLines(
     if (!lock?.isHeld) return;
     old = await open(path, constants.O_RDONLY);
     const lines = splitNonEmptyLines(await old.readFile('utf8'));
-    await writeAtomic(
-      path,
-      lines
-        .slice(-keep)
-        .map((line) => `${line}\n`)
-        .join(''),
-      { mode: 0o600 },
-    );
+    await writeAtomic(path, joinLines(lines.slice(-keep)), { mode: 0o600 });
     // Lines appended since went to the old file.
     for (const line of splitNonEmptyLines(await old.readFile('utf8'))) await appendLine(path, line);
   } catch {

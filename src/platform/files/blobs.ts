@@ -1,12 +1,10 @@
-import { constants } from 'node:fs';
 import { readdir, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isTemporary, realPath, temporaryPath } from './path.ts';
-import { fingerprint } from './regular-file.ts';
+import { sha256 } from '../runtime/native.ts';
+import { isTemporary, READ_FLAGS_NO_LINK, realPath, temporaryPath } from './path.ts';
 import { makePrivateDirectory, writeDurably } from './write.ts';
 
 const NAME = /^[0-9a-f]{64}$/;
-const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Bytes stored under their fingerprint (SHA-256, hex), each only once. Private to the user. */
 export interface BlobStore {
@@ -28,13 +26,13 @@ export function createBlobStore(directory: string): BlobStore {
     (await readdir(directory).catch((): string[] => [])).filter((name) => NAME.test(name) || isTemporary(name));
   const get = async (print: string): Promise<Buffer | undefined> => {
     if (!NAME.test(print)) return undefined;
-    const bytes = await readFile(join(directory, print), { flag: FLAGS }).catch(() => undefined);
-    return bytes !== undefined && fingerprint(bytes) === print ? bytes : undefined;
+    const bytes = await readFile(join(directory, print), { flag: READ_FLAGS_NO_LINK }).catch(() => undefined);
+    return bytes !== undefined && sha256(bytes) === print ? bytes : undefined;
   };
   return {
     path: (print) => join(realPath(directory) ?? directory, print),
     async put(bytes) {
-      const print = fingerprint(bytes);
+      const print = sha256(bytes);
       const path = join(directory, print);
       // The new time stamp keeps a concurrent `prune` from removing it.
       if ((await get(print)) !== undefined && (await touch(path))) return print;

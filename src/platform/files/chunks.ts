@@ -1,4 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, read } from 'node:fs';
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { AppError } from '../../core/error.ts';
 import { readError } from './read.ts';
@@ -12,34 +13,26 @@ const PIPE_BYTES = 65_536;
  * the signal's reason.
  */
 export async function* readChunks(path: string, name: string, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
-  let descriptor: number | undefined;
+  let file: FileHandle | undefined;
   try {
-    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NOCTTY ?? 0));
-    const status = fstatSync(descriptor);
+    file = await open(path, constants.O_RDONLY | (constants.O_NOCTTY ?? 0));
+    const status = await file.stat();
     if (status.isDirectory()) throw new AppError('usage', `${name} is a directory`, { hint: 'Name a file.' });
     // Files of the kernel, as in /proc, have size 0.
     let left = status.isFile() && status.size > 0 ? status.size : Number.POSITIVE_INFINITY;
     while (left > 0) {
       signal?.throwIfAborted();
-      const chunk = await readNextChunk(descriptor, Math.min(left, CHUNK_BYTES));
-      if (chunk.length === 0) return;
-      left -= chunk.length;
-      yield chunk;
+      const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(Math.min(left, CHUNK_BYTES)));
+      if (bytesRead === 0) return;
+      left -= bytesRead;
+      yield buffer.subarray(0, bytesRead);
     }
   } catch (thrown) {
     signal?.throwIfAborted();
     throw thrown instanceof AppError ? thrown : readError(thrown, name);
   } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
+    await file?.close();
   }
-}
-
-function readNextChunk(descriptor: number, bytes: number): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    read(descriptor, Buffer.allocUnsafe(bytes), 0, bytes, null, (error, length, buffer) =>
-      error === null ? resolve(buffer.subarray(0, length)) : reject(error),
-    );
-  });
 }
 
 const LINE_FEED = 10;

@@ -1,14 +1,9 @@
-import { constants, lstatSync, readlinkSync, realpathSync } from 'node:fs';
-import { type FileHandle, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { basename, dirname, join, sep } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
+import { type HandleMode, openDirectorySync } from './directory-sync.ts';
 import { findFileKind, pathExists } from './path.ts';
-
-/**
- * How a directory is pinned: by descriptor where the system exposes descriptors as paths, else by checking the path
- * again.
- */
-export type HandleMode = 'descriptor' | 'path';
 
 export interface DirectoryHandle {
   readonly path: string;
@@ -17,11 +12,6 @@ export interface DirectoryHandle {
   /** Throws `movedError` if the path leads to another directory by now; never in mode `descriptor`. */
   verify(): Promise<void>;
   close(): Promise<void>;
-}
-
-/** Has the code `EMOVED`: a path leads elsewhere than a moment ago, because another process changes directories. */
-export function movedError(): Error {
-  return Object.assign(new Error('the directory was moved'), { code: 'EMOVED' });
 }
 
 let detectedMode: HandleMode | undefined;
@@ -42,11 +32,16 @@ function canReadDescriptors(): boolean {
   }
 }
 
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-
 /** Opens a directory by its real path. Throws `movedError` if something else was opened, and system errors. */
-export async function openDirectoryHandle(path: string, mode: HandleMode): Promise<DirectoryHandle> {
-  return createHandle(await openDirectory(path), path, mode);
+export async function openDirectoryHandle(path: string, mode: HandleMode, at = path): Promise<DirectoryHandle> {
+  const { address, verify, close } = openDirectorySync(path, mode, at);
+  return {
+    path,
+    // Not `join`: without the last separator, the address of a descriptor is a link.
+    at: (name) => `${address}${sep}${name}`,
+    verify: async () => verify(),
+    close: async () => close(),
+  };
 }
 
 /** Opens a directory inside another, creating it if missing. Throws `movedError` for a link. */
@@ -59,41 +54,7 @@ export async function openChildDirectory(
   await mkdir(parent.at(name)).catch((thrown: unknown) => {
     if (errorCode(thrown) !== 'EEXIST') throw thrown;
   });
-  return createHandle(await openDirectory(parent.at(name)), join(parent.path, name), mode);
-}
-
-/** Throws `movedError` for a link, and system errors. */
-async function openDirectory(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, O_RDONLY | (O_DIRECTORY ?? 0) | (O_NOFOLLOW ?? 0));
-  } catch (thrown) {
-    // A link gives ELOOP, or on Linux ENOTDIR, as a file does.
-    const isMoved = errorCode(thrown) === 'ELOOP' || (errorCode(thrown) === 'ENOTDIR' && findFileKind(path) === 'link');
-    throw isMoved ? movedError() : thrown;
-  }
-}
-
-async function createHandle(handle: FileHandle, path: string, mode: HandleMode): Promise<DirectoryHandle> {
-  const directory: DirectoryHandle = {
-    path,
-    at: (name) => (mode === 'descriptor' ? `/proc/self/fd/${handle.fd}/${name}` : join(path, name)),
-    verify: () => (mode === 'descriptor' ? Promise.resolve() : verifyPath(handle, path)),
-    close: () => handle.close(),
-  };
-  try {
-    // The kernel's own path of what was opened.
-    if (mode === 'path') await verifyPath(handle, path);
-    else if ((await readlink(`/proc/self/fd/${handle.fd}`)) !== path) throw movedError();
-    return directory;
-  } catch (thrown) {
-    await handle.close();
-    throw thrown;
-  }
-}
-
-async function verifyPath(handle: FileHandle, path: string): Promise<void> {
-  const [real, now, opened] = await Promise.all([realpath(path), stat(path), handle.stat()]);
-  if (real !== path || now.dev !== opened.dev || now.ino !== opened.ino) throw movedError();
+  return openDirectoryHandle(join(parent.path, name), mode, parent.at(name));
 }
 
 interface LocatedPath {

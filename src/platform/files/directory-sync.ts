@@ -10,10 +10,14 @@ import {
   statSync,
 } from 'node:fs';
 import type { Pace } from '../runtime/pace.ts';
-import { type HandleMode, movedError } from './directory-handle.ts';
-import { type FileKind, toFileKind } from './path.ts';
+import { errorCode } from '../runtime/system.ts';
+import { type FileKind, findFileKind, READ_FLAGS_NO_LINK, toFileKind } from './path.ts';
 
-// For walks through thousands of directories: synchronous, with pauses.
+/**
+ * How a directory is pinned: by descriptor where the system exposes descriptors as paths, else by checking the path
+ * again.
+ */
+export type HandleMode = 'descriptor' | 'path';
 
 export interface Entry {
   readonly name: string;
@@ -23,22 +27,44 @@ export interface Entry {
 export interface OpenDirectory {
   /** The path prefix for its files. With descriptors it cannot be redirected by renames or links. */
   readonly address: string;
+  /** Throws `movedError` if the path leads to another directory by now; never in mode `descriptor`. */
+  readonly verify: () => void;
   readonly close: () => void;
 }
 
-/** Opens a directory by its real path. Throws `movedError` if something else was opened, and system errors. */
-export function openDirectorySync(path: string, mode: HandleMode): OpenDirectory {
-  const descriptor = openSync(
-    path,
-    constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
-  );
+/** Has the code `EMOVED`: a path leads elsewhere than a moment ago, because another process changes directories. */
+export function movedError(): Error {
+  return Object.assign(new Error('the directory was moved'), { code: 'EMOVED' });
+}
+
+/**
+ * Opens a directory by its real path; `at` is another path to it. Synchronous, for walks through thousands of directories. Throws
+ * `movedError` if something else was opened, also for a link, and system errors.
+ */
+export function openDirectorySync(path: string, mode: HandleMode, at = path): OpenDirectory {
+  const descriptor = openDescriptor(at);
+  const verifyPath = (): void => {
+    if (!isSameDirectory(descriptor, path)) throw movedError();
+  };
   try {
     const address = mode === 'descriptor' ? `/proc/self/fd/${descriptor}` : path;
-    if (mode === 'descriptor' ? readlinkSync(address) !== path : !isSameDirectory(descriptor, path)) throw movedError();
-    return { address, close: () => closeSync(descriptor) };
+    if (mode === 'path') verifyPath();
+    // The kernel's own path of what was opened.
+    else if (readlinkSync(address) !== path) throw movedError();
+    return { address, verify: mode === 'path' ? verifyPath : () => {}, close: () => closeSync(descriptor) };
   } catch (thrown) {
     closeSync(descriptor);
     throw thrown;
+  }
+}
+
+function openDescriptor(path: string): number {
+  try {
+    return openSync(path, READ_FLAGS_NO_LINK | (constants.O_DIRECTORY ?? 0));
+  } catch (thrown) {
+    // A link gives ELOOP, or on Linux ENOTDIR, as a file does.
+    const isMoved = errorCode(thrown) === 'ELOOP' || (errorCode(thrown) === 'ENOTDIR' && findFileKind(path) === 'link');
+    throw isMoved ? movedError() : thrown;
   }
 }
 

@@ -1,6 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, read, readdirSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { nextTurn } from '../runtime/clock.ts';
+import { READ_FLAGS_NO_LINK } from './path.ts';
 
-const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const LINE_FEED = 10;
 const CHUNK = 1 << 20;
 const HEAD = 4096;
@@ -15,26 +16,21 @@ interface LineBatch {
   readonly end: number;
 }
 
-interface LineOptions {
-  readonly end?: number;
-}
-
-/** Reads the lines in order, in large batches, never the whole file at once. Throws system errors, and an Error for a line that is no text. */
-export async function* readLineBatches(
-  path: string,
-  { end = Number.POSITIVE_INFINITY }: LineOptions = {},
-): AsyncGenerator<LineBatch> {
-  const descriptor = openSync(path, FLAGS);
+/**
+ * Reads the lines before `end` in order, in large batches, never the whole file at once. Throws system errors, and an Error for
+ * a line that is no text.
+ */
+export async function* readLineBatches(path: string, end = Number.POSITIVE_INFINITY): AsyncGenerator<LineBatch> {
+  const descriptor = openSync(path, READ_FLAGS_NO_LINK);
   try {
     const buffer = Buffer.allocUnsafe(CHUNK);
     let rest: Buffer[] = [];
     let lineStart = 0;
     let at = 0;
     while (at < end) {
+      if (at > 0) await nextTurn();
       const length = Math.min(CHUNK, end - at);
-      // Most files are short: reading them takes less time than a round trip to the thread pool. Longer ones let the event loop run.
-      const bytesRead =
-        at === 0 ? readSync(descriptor, buffer, 0, length, at) : await readPart(descriptor, buffer, length, at);
+      const bytesRead = readSync(descriptor, buffer, 0, length, at);
       if (bytesRead === 0) break;
       at += bytesRead;
       const last = buffer.subarray(0, bytesRead).lastIndexOf(LINE_FEED);
@@ -52,12 +48,6 @@ export async function* readLineBatches(
   } finally {
     closeSync(descriptor);
   }
-}
-
-function readPart(descriptor: number, buffer: Buffer, length: number, at: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    read(descriptor, buffer, 0, length, at, (error, count) => (error ? reject(error) : resolve(count)));
-  });
 }
 
 function splitBatch(rest: readonly Buffer[], chunk: Buffer): readonly string[] {
@@ -78,16 +68,11 @@ interface FileEnds<Last> {
 export function readEnds<Last>(path: string, accept: (line: string) => Last | undefined): FileEnds<Last> | undefined {
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(path, FLAGS);
+    descriptor = openSync(path, READ_FLAGS_NO_LINK);
     const status = fstatSync(descriptor);
     if (!status.isFile()) return undefined;
     const { size } = status;
-    const whole = size <= TAIL ? readAt(descriptor, 0, size) : undefined;
-    return {
-      size,
-      first: readFirstLine(descriptor, size, whole),
-      last: findLastLine(descriptor, size, { accept, whole }),
-    };
+    return { size, first: readFirstLine(descriptor, size), last: findLastLine(descriptor, size, accept) };
   } catch {
     return undefined;
   } finally {
@@ -100,24 +85,23 @@ function readAt(descriptor: number, start: number, length: number): Buffer {
   return buffer.subarray(0, readSync(descriptor, buffer, 0, length, start));
 }
 
-function readFirstLine(descriptor: number, size: number, whole: Buffer | undefined): string {
+function readFirstLine(descriptor: number, size: number): string {
   for (let length = HEAD; ; length *= 4) {
-    const head = whole ?? readAt(descriptor, 0, Math.min(length, size));
+    const head = readAt(descriptor, 0, Math.min(length, size));
     const end = head.indexOf(LINE_FEED);
     if (end !== -1) return head.toString('utf8', 0, end);
     if (head.length >= size || length > CHUNK) return '';
   }
 }
 
-interface Search<Last> {
-  readonly accept: (line: string) => Last | undefined;
-  readonly whole: Buffer | undefined;
-}
-
-function findLastLine<Last>(descriptor: number, size: number, { accept, whole }: Search<Last>): Last | undefined {
+function findLastLine<Last>(
+  descriptor: number,
+  size: number,
+  accept: (line: string) => Last | undefined,
+): Last | undefined {
   for (let length = TAIL; ; length *= 8) {
     const start = Math.max(0, size - length);
-    const tail = whole ?? readAt(descriptor, start, size - start);
+    const tail = readAt(descriptor, start, size - start);
     let end = tail.lastIndexOf(LINE_FEED);
     while (end > 0) {
       const before = tail.lastIndexOf(LINE_FEED, end - 1);

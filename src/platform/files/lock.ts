@@ -1,10 +1,11 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { rename, stat, unlink, utimes } from 'node:fs/promises';
 import type { Clock } from '../../core/io.ts';
 import { isObject } from '../../core/json.ts';
 import { checkProcess, identifySelf, type ProcessIdentity, tryParseProcessIdentity } from '../process/identity.ts';
 import { errorCode } from '../runtime/system.ts';
-import { tryCreateExclusiveSync, tryRemoveSync } from './write-sync.ts';
+import { READ_FLAGS } from './path.ts';
+import { tryCreateExclusive, tryRemoveSync } from './write-sync.ts';
 
 const TOUCH_MS = 1000;
 /** Ten missed touches; even an overloaded machine manages one in that time. */
@@ -13,8 +14,6 @@ const STALE_MS = 10_000;
 const UNKNOWN_OWNER_MS = 86_400_000;
 /** An owner stopped with Ctrl-Z. */
 const STOPPED_MS = 3000;
-/** The path may be a FIFO, on which a plain open would block. */
-const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 /** More than any lock has that gmn writes. */
 const MAX_BYTES = 4096;
 const FIRST_PAUSE_MS = 20;
@@ -68,7 +67,7 @@ interface Owner extends ProcessIdentity {
 function tryCreate(path: string): Lock | 'taken' | 'unwritable' {
   const nonce = `${process.pid}-${process.hrtime.bigint().toString(36)}`;
   const owner: Owner = { ...identifySelf(), nonce };
-  const outcome = tryCreateExclusiveSync(path, JSON.stringify(owner));
+  const outcome = tryCreateExclusive(path, JSON.stringify(owner));
   if (outcome === 'created') return createLock(path, nonce);
   return outcome === 'exists' ? 'taken' : 'unwritable';
 }
@@ -96,7 +95,7 @@ async function breakStaleLock(path: string, isStillStale: () => Promise<boolean>
   if (!(await isStillStale())) return false;
   // Many processes may see the same dead owner; only one at a time may act on it, after checking again.
   const breaking = `${path}.breaking`;
-  if (tryCreateExclusiveSync(breaking, '') !== 'created') {
+  if (tryCreateExclusive(breaking, '') !== 'created') {
     if (await isAbandoned(breaking)) await removeAbandoned(breaking);
     return false;
   }

@@ -1,6 +1,14 @@
-import { type Dirent, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { constants, type Dirent, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
+
+const { O_RDONLY, O_NONBLOCK = 0, O_NOCTTY = 0, O_NOFOLLOW = 0 } = constants;
+
+/** Flags of open for reading: a FIFO does not block, and no terminal becomes ours. */
+export const READ_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+
+/** The same, and a link is not followed. */
+export const READ_FLAGS_NO_LINK = READ_FLAGS | O_NOFOLLOW;
 
 /** The path without links, in the file system's own spelling; undefined if it does not exist. Never throws. */
 export function realPath(path: string): string | undefined {

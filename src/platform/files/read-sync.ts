@@ -1,7 +1,5 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
-
-const FLAGS =
-  constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0) | (constants.O_NOCTTY ?? 0);
+import { closeSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
+import { READ_FLAGS_NO_LINK } from './path.ts';
 
 export interface RegularFile {
   readonly size: number;
@@ -14,7 +12,7 @@ export interface RegularFile {
  * files in a row, or between two lines of a child's output. Throws system errors.
  */
 export function withRegularFile<T>(path: string, use: (file: RegularFile) => T): T | undefined {
-  const descriptor = openSync(path, FLAGS);
+  const descriptor = openSync(path, READ_FLAGS_NO_LINK);
   try {
     const status = fstatSync(descriptor);
     if (!status.isFile()) return undefined;

@@ -1,22 +1,9 @@
-import {
-  accessSync,
-  type BigIntStats,
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  read,
-  readdirSync,
-  readSync,
-  realpathSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { accessSync, type BigIntStats, constants, readdirSync, realpathSync, statSync } from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
-import { type FileKind, isOurs, toFileKind } from './path.ts';
+import { type FileKind, isOurs, READ_FLAGS, READ_FLAGS_NO_LINK, toFileKind } from './path.ts';
 
 export interface FoundPath {
   readonly path: string;
@@ -27,6 +14,8 @@ interface DirectoryEntry {
   readonly name: string;
   readonly kind: FileKind;
 }
+
+const CHUNK_BYTES = 1024 * 1024;
 
 interface ReadOptions {
   readonly name?: string;
@@ -54,20 +43,23 @@ export async function inspectPath(path: string, name = path): Promise<FoundPath 
  * `usage`.
  */
 export async function readBytes(path: string, options: ReadOptions): Promise<Uint8Array> {
-  const name = options.name ?? path;
-  const noFollow = options.links === 'never' ? constants.O_NOFOLLOW : 0;
-  let descriptor: number | undefined;
+  const { name = path, maxBytes, tooLarge, links } = options;
+  let handle: FileHandle | undefined;
   try {
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | noFollow);
-    const status = fstatSync(descriptor);
+    handle = await open(path, links === 'never' ? READ_FLAGS_NO_LINK : READ_FLAGS);
+    const status = await handle.stat();
     if (status.isDirectory()) throw directoryError(name);
     if (!status.isFile()) throw irregularFileError(name);
-    if (status.size > options.maxBytes) throw options.tooLarge(status.size);
-    return await readToEnd(descriptor, status.size, options);
+    if (status.size > maxBytes) throw tooLarge(status.size);
+    // Not by its size: a file may grow meanwhile, and those under /proc claim to be empty.
+    const stream = handle.createReadStream({ end: maxBytes, highWaterMark: CHUNK_BYTES, autoClose: false });
+    const bytes = Buffer.concat(await stream.toArray());
+    if (bytes.length > maxBytes) throw tooLarge(bytes.length);
+    return bytes;
   } catch (thrown) {
     throw thrown instanceof AppError ? thrown : readError(thrown, name);
   } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
+    await handle?.close();
   }
 }
 
@@ -79,8 +71,7 @@ export async function readBeginning(
 ): Promise<{ readonly size: number; readonly head: Uint8Array }> {
   let handle: FileHandle | undefined;
   try {
-    const noFollow = links === 'never' ? (constants.O_NOFOLLOW ?? 0) : 0;
-    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | noFollow);
+    handle = await open(path, links === 'never' ? READ_FLAGS_NO_LINK : READ_FLAGS);
     const status = await handle.stat();
     if (!status.isFile()) throw irregularFileError(name);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(maxBytes, status.size)), 0);
@@ -97,14 +88,16 @@ export async function readBytesIfAny(path: string, options: ReadOptions): Promis
 }
 
 /**
- * The text of a regular file of any size; undefined if missing. Never blocks on a FIFO. Throws system errors, and an Error
- * if it is no regular file.
+ * The text of a regular file; undefined if it is missing, or larger than `maxBytes`. Never blocks on a FIFO. Throws system
+ * errors, and an Error if it is no regular file.
  */
-export async function readTextFile(path: string): Promise<string | undefined> {
+export async function readTextFile(path: string, maxBytes = Number.POSITIVE_INFINITY): Promise<string | undefined> {
   let handle: FileHandle | undefined;
   try {
-    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-    if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file');
+    handle = await open(path, READ_FLAGS);
+    const status = await handle.stat();
+    if (!status.isFile()) throw new Error('it is not a regular file');
+    if (status.size > maxBytes) return undefined;
     return await handle.readFile('utf8');
   } catch (thrown) {
     if (errorCode(thrown) === 'ENOENT') return undefined;
@@ -126,29 +119,14 @@ export async function readDirectory(path: string, name = path): Promise<readonly
   }
 }
 
-/** `size` is a hint only: files may grow while they are read, and those under /proc claim to be empty. */
-async function readToEnd(descriptor: number, size: number, options: ReadOptions): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let total = 0;
-  for (;;) {
-    const buffer = Buffer.allocUnsafe(Math.max(4096, size + 1 - total));
-    const bytesRead = await readNext(descriptor, buffer);
-    if (bytesRead === 0)
-      return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, total);
-    total += bytesRead;
-    if (total > options.maxBytes) throw options.tooLarge(total);
-    chunks.push(buffer.subarray(0, bytesRead));
+/** Fills `into` with the bytes from `position`, as far as there are any, and returns the filled part. */
+export async function readFully(handle: FileHandle, position: number, into: Uint8Array): Promise<Uint8Array> {
+  for (let filled = 0; filled < into.length; ) {
+    const { bytesRead } = await handle.read(into, filled, into.length - filled, position + filled);
+    if (bytesRead === 0) return into.subarray(0, filled);
+    filled += bytesRead;
   }
-}
-
-/** For less, a thread costs more than the read. */
-const LONG_READ_BYTES = 256 * 1024;
-
-function readNext(descriptor: number, buffer: Buffer): number | Promise<number> {
-  if (buffer.length < LONG_READ_BYTES) return readSync(descriptor, buffer, 0, buffer.length, null);
-  return new Promise((resolve, reject) => {
-    read(descriptor, buffer, 0, buffer.length, null, (error, count) => (error ? reject(error) : resolve(count)));
-  });
+  return into;
 }
 
 const MAX_NAME = 80;
@@ -182,7 +160,7 @@ export function irregularFileError(name: string): AppError {
 }
 
 export interface PathStatus {
-  readonly kind: 'file' | 'directory' | 'other';
+  readonly kind: FileKind;
   readonly mode: number;
   readonly isOurs: boolean;
   readonly isWritable: boolean;
@@ -194,7 +172,7 @@ export function readPathStatus(path: string): PathStatus | undefined {
   try {
     const status = statSync(path);
     return {
-      kind: toPathKind(status),
+      kind: toFileKind(status),
       mode: process.platform === 'win32' ? 0 : status.mode & 0o777,
       isOurs: isOurs(status.uid),
       isWritable: isWritable(path),
@@ -214,11 +192,6 @@ export function listPaths(directory: string): readonly string[] {
   } catch {
     return [];
   }
-}
-
-function toPathKind(status: Stats): PathStatus['kind'] {
-  if (status.isFile()) return 'file';
-  return status.isDirectory() ? 'directory' : 'other';
 }
 
 export function isWritable(path: string): boolean {
@@ -250,7 +223,7 @@ export interface FileText {
 export async function readFileState(path: string, uid = process.getuid?.()): Promise<FileState> {
   let handle: FileHandle | undefined;
   try {
-    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    handle = await open(path, READ_FLAGS);
     const status = await handle.stat({ bigint: true });
     if (!status.isFile()) return { kind: 'unreadable', why: 'it is not a regular file' };
     if (status.size > MAX_STATE_BYTES) return { kind: 'unreadable', why: 'it is larger than 1 MB' };

@@ -1,10 +1,8 @@
-import { appendFileSync, constants } from 'node:fs';
-import { appendFile, open, readdir, readFile, stat, unlink } from 'node:fs/promises';
+import { appendFileSync } from 'node:fs';
+import { appendFile, open, readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readTextFile } from './read.ts';
 import { makePrivateDirectory } from './write.ts';
-
-/** Reading a FIFO in place of a file gives nothing instead of blocking. */
-const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 export interface RecordDirectory {
   names(): Promise<readonly string[]>;
@@ -38,15 +36,7 @@ export function recordDirectory(directory: string): RecordDirectory {
   };
   return {
     names: () => readdir(directory).catch(() => []),
-    async read(name, maxBytes) {
-      const file = join(directory, name);
-      try {
-        if (maxBytes !== undefined && (await stat(file)).size > maxBytes) return undefined;
-        return await readFile(file, { encoding: 'utf8', flag: FLAGS });
-      } catch {
-        return undefined;
-      }
-    },
+    read: (name, maxBytes) => readTextFile(join(directory, name), maxBytes).catch(() => undefined),
     async status(name) {
       const found = await stat(join(directory, name)).catch(() => undefined);
       return found && { size: found.size, changedAt: found.mtimeMs };

@@ -2,8 +2,10 @@ import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/promises';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
-import { type DirectoryHandle, movedError } from './directory-handle.ts';
-import { toVersion } from './read.ts';
+import type { DirectoryHandle } from './directory-handle.ts';
+import { movedError } from './directory-sync.ts';
+import { READ_FLAGS_NO_LINK } from './path.ts';
+import { readFully, toVersion } from './read.ts';
 import { writeBeside } from './write.ts';
 
 export interface OpenedFile {
@@ -19,9 +21,6 @@ export interface OpenedFile {
   close(): Promise<void>;
 }
 
-const READ_FLAGS =
-  constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0) | (constants.O_NOCTTY ?? 0);
-
 /**
  * Opens a regular file of a directory. Never blocks on a FIFO or device, never follows a link. Undefined if missing.
  * Throws AppError `usage` if it is not a regular file, `movedError` and system errors.
@@ -29,7 +28,7 @@ const READ_FLAGS =
 export async function openRegularFile(directory: DirectoryHandle, name: string): Promise<OpenedFile | undefined> {
   let handle: FileHandle | undefined;
   try {
-    handle = await open(directory.at(name), READ_FLAGS);
+    handle = await open(directory.at(name), READ_FLAGS_NO_LINK);
     const status = await handle.stat({ bigint: true });
     await directory.verify();
     if (status.isDirectory()) throw new AppError('usage', 'it is a directory', { hint: 'Name a file in it.' });
@@ -57,16 +56,7 @@ function toOpenedFile(handle: FileHandle, status: BigIntStats): OpenedFile {
     version: toVersion(status),
     identity: `${status.dev}.${status.ino}`,
     modifiedMs: Number(status.mtimeMs),
-    read: async (position, length) => {
-      const buffer = Buffer.allocUnsafe(length);
-      let filled = 0;
-      while (filled < length) {
-        const { bytesRead } = await handle.read(buffer, filled, length - filled, position + filled);
-        if (bytesRead === 0) break;
-        filled += bytesRead;
-      }
-      return buffer.subarray(0, filled);
-    },
+    read: (position, length) => readFully(handle, position, Buffer.allocUnsafe(length)),
     close: () => handle.close(),
   };
 }
@@ -90,7 +80,7 @@ export async function writeAtomicIn(
   const former = old === undefined ? undefined : await openFormer(directory, name, old.version);
   if (former === 'changed') return 'changed';
   try {
-    return await replaceWith(directory, name, { bytes, mode, former, old });
+    return await replaceWith(directory, name, { bytes, mode, old }, former);
   } catch (thrown) {
     if (thrown !== OWNER_ERROR || old === undefined) throw thrown;
     return await overwrite(directory, name, bytes, old.version);
@@ -104,7 +94,7 @@ async function openFormer(directory: DirectoryHandle, name: string, version: str
   await directory.verify();
   let handle: FileHandle | undefined;
   try {
-    handle = await open(directory.at(name), READ_FLAGS);
+    handle = await open(directory.at(name), READ_FLAGS_NO_LINK);
     if (toVersion(await handle.stat({ bigint: true })) === version) return handle;
   } catch (thrown) {
     await handle?.close();
@@ -118,12 +108,8 @@ async function openFormer(directory: DirectoryHandle, name: string, version: str
 async function replaceWith(
   directory: DirectoryHandle,
   name: string,
-  {
-    bytes,
-    old,
-    mode,
-    former,
-  }: Omit<Replacement, 'mode'> & { readonly mode: number | undefined; readonly former: FileHandle | undefined },
+  { bytes, old, mode }: Replacement,
+  former: FileHandle | undefined,
 ): Promise<'written' | 'changed'> {
   const prepare = former === undefined ? undefined : (handle: FileHandle) => copyOwner(handle, former);
   await directory.verify();
@@ -229,17 +215,10 @@ const FILE_ERRORS: Readonly<Record<string, readonly [what: string, hint: string]
   EROFS: ['the file system is read-only', 'Nothing was changed.'],
 };
 
-export function fingerprint(bytes: Uint8Array): string {
-  return process.getBuiltinModule('node:crypto').createHash('sha256').update(bytes).digest('hex');
-}
-
 /** An AppError `usage` that begins with the file's name. Anything that is not a system error is returned unchanged. */
 export function toFileError(thrown: unknown, name: string): unknown {
   if (thrown instanceof AppError) {
-    return new AppError('usage', `${name}: ${thrown.message}`, {
-      cause: thrown,
-      hint: thrown.hint,
-    });
+    return new AppError('usage', `${name}: ${thrown.message}`, { cause: thrown, hint: thrown.hint });
   }
   if (errorCode(thrown) === '') return thrown;
   const [what, hint] = FILE_ERRORS[errorCode(thrown)] ?? [

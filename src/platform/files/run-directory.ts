@@ -3,7 +3,8 @@ import { readdir, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DAY_MS } from '../../core/text/format.ts';
 import { randomId } from '../runtime/random-id.ts';
-import { makePrivateDirectory, tryCreateExclusive } from './write.ts';
+import { makePrivateDirectory } from './write.ts';
+import { tryCreateExclusive } from './write-sync.ts';
 
 /** For texts that are too long for an answer. Private to the user. */
 interface OutputStore {
@@ -23,7 +24,7 @@ export function createOutputStore(parent: string, now: () => number): OutputStor
         const path = join(await opened, `${paths.size + 1}.txt`);
         // Reserved before the write: concurrent calls must not share a name.
         paths.add(path);
-        return (await tryCreateExclusive(path, text)) === 'created' ? path : undefined;
+        return tryCreateExclusive(path, text) === 'created' ? path : undefined;
       } catch {
         return undefined;
       }

@@ -1,9 +1,9 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { tryParseJson } from '../../core/json.ts';
 import { errorCode } from '../runtime/system.ts';
-import { isOurs } from './path.ts';
+import { isOurs, READ_FLAGS } from './path.ts';
 
 const MAX_BYTES = 10_000_000;
 
@@ -16,7 +16,7 @@ export function readSmallFile(path: string): string | undefined {
   try {
     // Most of these files do not exist, and an exception for each would cost more than reading them.
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    descriptor = openSync(path, READ_FLAGS);
     const status = fstatSync(descriptor);
     if (!status.isFile()) throw unreadableError(path, 'it is not a regular file');
     if (status.size > MAX_BYTES) throw unreadableError(path, 'it is larger than 10 MB');

@@ -1,11 +1,11 @@
 import type { Hash } from 'node:crypto';
-import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import type { LocalFile } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import type { UploadSource } from '../../core/files.ts';
-import { irregularFileError, readError } from './read.ts';
+import { READ_FLAGS, READ_FLAGS_NO_LINK } from './path.ts';
+import { irregularFileError, readError, readFully } from './read.ts';
 
 /** A file on disk that is read piece by piece. */
 export interface FileSource extends UploadSource {
@@ -39,10 +39,9 @@ export async function openFileSource(path: string, options: SourceOptions): Prom
   const { name, signal, links = 'follow', check, known } = options;
   let handle: FileHandle | undefined;
   try {
-    const noFollow = links === 'never' ? (constants.O_NOFOLLOW ?? 0) : 0;
-    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | noFollow);
+    handle = await open(path, links === 'never' ? READ_FLAGS_NO_LINK : READ_FLAGS);
     const version = await readStatus(handle, name);
-    check?.(version.size, await readInto(handle, 0, Buffer.allocUnsafe(Math.min(HEAD_BYTES, version.size))));
+    check?.(version.size, await readFully(handle, 0, Buffer.allocUnsafe(Math.min(HEAD_BYTES, version.size))));
     const isKnown = known?.bytes === version.size && known.modifiedAt === version.modifiedAt;
     const sha256 = isKnown ? known.sha256 : await hashFile(handle, version, options);
     return createSource(handle, { ...version, name, sha256, url: pathToFileURL(path).href });
@@ -63,7 +62,7 @@ async function hashFile(handle: FileHandle, version: Version, { name, signal }: 
   const hash = createHash();
   for (let offset = 0; offset < size; ) {
     signal.throwIfAborted();
-    const piece = await readInto(handle, offset, buffer.subarray(0, size - offset));
+    const piece = await readFully(handle, offset, buffer.subarray(0, size - offset));
     if (piece.length === 0) throw changedError(name);
     hash.update(piece);
     offset += piece.length;
@@ -85,7 +84,9 @@ function createSource(
     url,
     modifiedAt,
     async read(offset, into) {
-      const piece = await readFully(handle, offset, into, name);
+      const piece = await readFully(handle, offset, into).catch((thrown: unknown) => {
+        throw readError(thrown, name);
+      });
       await throwIfChanged(handle, name, { size, modifiedAt });
       if (piece.length < Math.min(into.length, size - offset)) throw changedError(name);
       if (sent !== undefined && offset > sent.bytes) sent = undefined;
@@ -113,25 +114,6 @@ async function readStatus(handle: FileHandle, name: string): Promise<Version> {
 async function throwIfChanged(handle: FileHandle, name: string, { size, modifiedAt }: Version): Promise<void> {
   const now = await readStatus(handle, name);
   if (now.size !== size || now.modifiedAt !== modifiedAt) throw changedError(name);
-}
-
-async function readInto(handle: FileHandle, offset: number, into: Uint8Array): Promise<Uint8Array> {
-  const { bytesRead } = await handle.read(into, 0, into.length, offset);
-  return into.subarray(0, bytesRead);
-}
-
-async function readFully(handle: FileHandle, offset: number, into: Uint8Array, name: string): Promise<Uint8Array> {
-  try {
-    let filled = 0;
-    while (filled < into.length) {
-      const { length } = await readInto(handle, offset + filled, into.subarray(filled));
-      if (length === 0) break;
-      filled += length;
-    }
-    return into.subarray(0, filled);
-  } catch (thrown) {
-    throw readError(thrown, name);
-  }
 }
 
 /**

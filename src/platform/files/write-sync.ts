@@ -35,11 +35,8 @@ export function writeAtomicSync(path: string, text: string): void {
   }
 }
 
-/**
- * Creates a small private file, and its directory; `exists`: something has that name, and is left alone. Synchronous: a
- * lock is a few bytes, and a thread for them costs more. Never throws.
- */
-export function tryCreateExclusiveSync(path: string, text: string): 'created' | 'exists' | 'failed' {
+/** Creates a private file, and its directory; `exists`: something has that name, and is left alone. Never throws. */
+export function tryCreateExclusive(path: string, text: string): 'created' | 'exists' | 'failed' {
   let descriptor: number;
   try {
     descriptor = openExclusive(path);

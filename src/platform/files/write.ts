@@ -61,16 +61,6 @@ export async function createExclusive(
   }
 }
 
-/** Like `createExclusive` for a private file; also creates its directory. Never throws. */
-export async function tryCreateExclusive(path: string, text: string): Promise<'created' | 'exists' | 'failed'> {
-  try {
-    await makePrivateDirectory(dirname(path));
-    return await createExclusive(path, text, { mode: 0o600, isSynced: false });
-  } catch {
-    return 'failed';
-  }
-}
-
 /**
  * Writes a temporary file beside `path`, which `place` then gives that name, by a rename or a link. Throws system errors
  * and what `place` throws; nothing is left of the temporary file either way.

@@ -1,10 +1,15 @@
 import { join } from 'node:path';
-import type { HandleMode } from '../../platform/files/directory-handle.ts';
-import { type Entry, type OpenDirectory, openDirectorySync, readEntries } from '../../platform/files/directory-sync.ts';
+import {
+  type Entry,
+  type HandleMode,
+  type OpenDirectory,
+  openDirectorySync,
+  readEntries,
+} from '../../platform/files/directory-sync.ts';
 import type { Pace } from '../../platform/runtime/pace.ts';
 import { type IgnoreRules, readRulesWithin } from './ignore.ts';
 
-export interface WalkedDirectory extends OpenDirectory {
+export interface WalkedDirectory extends Pick<OpenDirectory, 'address' | 'close'> {
   /** Below the start, with slashes; empty for the start itself. */
   readonly below: string;
   readonly files: readonly string[];

@@ -3,8 +3,8 @@ import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { isCount, isObject, tryParseJson } from '../../core/json.ts';
 import { plural } from '../../core/text/format.ts';
-import { fingerprint } from '../../platform/files/regular-file.ts';
 import { removeEmptyDirectory } from '../../platform/files/write.ts';
+import { sha256 } from '../../platform/runtime/native.ts';
 import { type JournalFiles, journalFiles } from './journal-store.ts';
 import { type Journal, MAX_FILE_BYTES, type Workspace } from './workspace.ts';
 
@@ -47,7 +47,7 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
           files.withLock(async (isLocked) => {
             const before = bytes === undefined ? null : await files.put(bytes);
             count += 1;
-            const made = { run, roots, time: clock.now(), path, mode, missing, before, after: fingerprint(after) };
+            const made = { run, roots, time: clock.now(), path, mode, missing, before, after: sha256(after) };
             await files.append(JSON.stringify({ v: 1, id: `${run}.${count}`, ...made }));
             // A failed prune must not prevent this change; the next run prunes again.
             if (isLocked && count === 1) await pruneRuns(files, { nowMs: clock.now(), maxBytes }).catch(() => {});
@@ -157,7 +157,7 @@ async function readFingerprint(path: string, workspace: Workspace): Promise<stri
   if (secret !== undefined) workspace.permit(secret);
   const { file } = await workspace.open(path);
   try {
-    return fingerprint(await file.read(0, Math.min(file.size, MAX_FILE_BYTES) + 1));
+    return sha256(await file.read(0, Math.min(file.size, MAX_FILE_BYTES) + 1));
   } finally {
     await file.close();
   }

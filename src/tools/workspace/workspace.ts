@@ -4,17 +4,12 @@ import type { Draft } from '../../core/tool.ts';
 import {
   type DirectoryHandle,
   detectHandleMode,
-  type HandleMode,
   openChildDirectory,
   openDirectoryHandle,
 } from '../../platform/files/directory-handle.ts';
-import {
-  fingerprint,
-  type OpenedFile,
-  openRegularFile,
-  removeFileIn,
-  writeAtomicIn,
-} from '../../platform/files/regular-file.ts';
+import type { HandleMode } from '../../platform/files/directory-sync.ts';
+import { type OpenedFile, openRegularFile, removeFileIn, writeAtomicIn } from '../../platform/files/regular-file.ts';
+import { sha256 } from '../../platform/runtime/native.ts';
 import { errorCode } from '../../platform/runtime/system.ts';
 import { createFence, type Fence, type FenceOptions, type Place, withFileName } from './fence.ts';
 import { breakLongLines } from './line-window.ts';
@@ -159,7 +154,7 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
       };
     },
     remember: (place, bytes, shown) => {
-      const print = fingerprint(bytes);
+      const print = sha256(bytes);
       state.seen.set(place.path, addShown(state.seen.get(place.path), print, shown));
     },
     current: async (path, extent, draft) => {
@@ -246,7 +241,7 @@ async function readCurrent(state: WorkspaceState, path: string, extent: Extent):
   const old = await readContent(state, place);
   const seen = state.seen.get(place.path);
   if (seen === undefined) throw unreadError(place, 'it exists and was not read in this run');
-  if (seen.print !== fingerprint(old.bytes)) throw unreadError(place, 'it was changed since it was read');
+  if (seen.print !== sha256(old.bytes)) throw unreadError(place, 'it was changed since it was read');
   if (extent === 'whole' && !seen.isWhole) throw partlyReadError(place);
   if ((old.mode & 0o6000) !== 0) throw privilegedError(place);
   return { place, old };
@@ -277,14 +272,14 @@ async function writeChange(
   });
   // An edit reveals nothing new of the file, and moves its lines.
   const isWhole = old === undefined || state.seen.get(place.path)?.isWhole === true;
-  state.seen.set(place.path, { print: fingerprint(bytes), lines: 0, isWhole });
+  state.seen.set(place.path, { print: sha256(bytes), lines: 0, isWhole });
   return { cutLinks: (old?.names ?? 1) - 1 };
 }
 
 async function restoreFile(state: WorkspaceState, path: string, { bytes, mode, expected }: Restoration): Promise<void> {
   const place = await state.fence.place(path, 'write');
   const now = place.missing > 0 ? undefined : await readContent(state, place);
-  if ((now && fingerprint(now.bytes)) !== expected) throw changedSinceError(place);
+  if ((now && sha256(now.bytes)) !== expected) throw changedSinceError(place);
   await changeInParent(state, place, (directory, name) => {
     if (bytes !== undefined) return writeAtomicIn(directory, name, { bytes, old: now, mode });
     return removeFileIn(directory, name, now?.version);

@@ -14,13 +14,8 @@ import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryPath } from '../../../src/platform/files/path.ts';
 import { readFileState } from '../../../src/platform/files/read.ts';
-import {
-  quarantine,
-  removeFiles,
-  removeTemporaries,
-  tryCreateExclusive,
-  writeAtomic,
-} from '../../../src/platform/files/write.ts';
+import { quarantine, removeFiles, removeTemporaries, writeAtomic } from '../../../src/platform/files/write.ts';
+import { tryCreateExclusive } from '../../../src/platform/files/write-sync.ts';
 import { fifo, isWindows, posixTest } from '../../support/posix.ts';
 import { temporary } from '../../support/temporary.ts';
 
@@ -114,10 +109,10 @@ test('a file of another user is read, and never replaced', async () => {
 test('a file is created once', async () => {
   const root = temporary();
   const path = join(root, 'below', 'marker');
-  expect([await tryCreateExclusive(path, 'x'), await tryCreateExclusive(path, 'y')]).toEqual(['created', 'exists']);
+  expect([tryCreateExclusive(path, 'x'), tryCreateExclusive(path, 'y')]).toEqual(['created', 'exists']);
   expect(readFileSync(path, 'utf8')).toBe('x');
   if (!isWindows) expect(statSync(join(root, 'below')).mode & 0o777).toBe(0o700);
-  expect(await tryCreateExclusive(join(path, 'z'), '')).toBe('failed');
+  expect(tryCreateExclusive(join(path, 'z'), '')).toBe('failed');
 });
 
 test('a broken file is quarantined with a time stamp, and files are removed by name', async () => {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import type { Clock } from '../../../src/core/io.ts';
-import { fingerprint } from '../../../src/platform/files/regular-file.ts';
+import { sha256 } from '../../../src/platform/runtime/native.ts';
 import { undoAll, undoStore } from '../../../src/tools/workspace/journal.ts';
 import { isLong } from '../../support/fuzz.ts';
 import { placeAt, put, snapshot, temporary } from '../place.ts';
@@ -98,7 +98,7 @@ test('a line that gmn could not have written is no change, and none is undone ou
   const directory = join(temporary({ 'undo/blobs/a': '' }), 'undo');
   const store = undoStore(directory, CLOCK);
   const before = snapshot(others);
-  const [old = '', now = ''] = ['old\n', 'now\n'].map((text) => fingerprint(Buffer.from(text)));
+  const [old = '', now = ''] = ['old\n', 'now\n'].map((text) => sha256(Buffer.from(text)));
   writeFileSync(join(directory, 'blobs', old), 'old\n');
   const whole = {
     run: 'r',

@@ -19,7 +19,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import { UNTRUSTED } from '../../../src/core/tool.ts';
 import { detectHandleMode } from '../../../src/platform/files/directory-handle.ts';
-import { fingerprint } from '../../../src/platform/files/regular-file.ts';
+import { sha256 } from '../../../src/platform/runtime/native.ts';
 import { openWorkspace } from '../../../src/tools/workspace/workspace.ts';
 import { NO_JOURNAL, place, placeAt, put, temporary } from '../place.ts';
 
@@ -122,7 +122,7 @@ rootTest('a file keeps its owner and its group', async () => {
   await here.output('read_file', { path: 'a.txt' });
   await here.output('edit_file', { path: 'a.txt', old_string: 'old', new_string: 'new' });
   expect(statSync(path)).toMatchObject({ uid: 1234, gid: 5678, mode: 0o100640 });
-  const print = fingerprint(readFileSync(path));
+  const print = sha256(readFileSync(path));
   await here.workspace.restore(path, { bytes: Buffer.from('old\n'), mode: 0o640, expected: print });
   expect(readFileSync(path, 'utf8')).toBe('old\n');
   expect(statSync(path)).toMatchObject({ uid: 1234, gid: 5678, mode: 0o100640 });

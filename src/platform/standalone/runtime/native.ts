@@ -9,11 +9,11 @@ import type {
 } from '../../runtime/native.ts';
 
 declare const Bun: {
-  readonly CryptoHasher: { hash(algorithm: 'sha256', text: string, encoding: 'hex'): string };
+  readonly CryptoHasher: { hash(algorithm: 'sha256', data: string | Uint8Array, encoding: 'hex'): string };
 };
 
 /** Same contract as on Node, without the crypto module. */
-export const sha256: typeof sha256Node = (text) => Bun.CryptoHasher.hash('sha256', text, 'hex');
+export const sha256: typeof sha256Node = (data) => Bun.CryptoHasher.hash('sha256', data, 'hex');
 
 /** A no-op: Bun does not use V8. */
 export const keepHeapSmall: typeof keepHeapSmallNode = () => {};
