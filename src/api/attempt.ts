@@ -4,7 +4,6 @@ import type { AdmittedRequest, CountedCall, ModelRequest, Reply, ReplyEvent, Spe
 import type { Deadline } from '../platform/runtime/clock.ts';
 import { parseServedTier, type ReplyReader } from './reply.ts';
 
-/** One request of a call, from before it is sent until its response has ended. */
 export interface Attempt {
   readonly request: ModelRequest;
   readonly admitted: AdmittedRequest | undefined;

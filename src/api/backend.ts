@@ -10,10 +10,7 @@ export interface Backend {
   readonly credential: CredentialKind;
   readonly authHint: string;
   readonly canRefresh: boolean;
-  /**
-   * Builds the HTTP request. May fetch a credential; with `refresh` it must fetch a fresh one. Throws AppError: `usage`
-   * for a request that cannot be sent, `auth` if there is no credential.
-   */
+  /** With `refresh` it must fetch a fresh credential. Throws AppError `usage` or `auth`. */
   prepare(request: ModelRequest, options: HeaderOptions): Promise<HttpRequest>;
   /** The same request for display: carries no credential and contacts no server. */
   preview(request: ModelRequest): Promise<HttpRequest>;
@@ -21,10 +18,7 @@ export interface Backend {
   unwrap(event: unknown): unknown;
   /** Every secret sent so far, to be redacted wherever text from the server is quoted. */
   readonly secrets: ReadonlySet<string>;
-  /**
-   * Checks whether cached data, or a field of gmn's own, caused the error response. True if `prepare` now builds a different
-   * request, which may succeed. Called at most once per call, for a status outside 2xx.
-   */
+  /** True if `prepare` now builds a different request, which may succeed. Called at most once per call, outside 2xx. */
   repair?(refused: ErrorResponse, signal: AbortSignal): Promise<boolean>;
   /** The hint for a model that does not exist here. Absent: the general hint. */
   notFoundHint?(model: string): string | undefined;
@@ -50,10 +44,7 @@ interface BackendTraits extends Pick<Backend, 'name' | 'repair' | 'notFoundHint'
   readonly unwrap?: Backend['unwrap'];
 }
 
-/**
- * Makes a backend with JSON bodies and the credential in headers only. Events have no envelope unless `unwrap` is
- * given.
- */
+/** JSON bodies, the credential in headers only. Events have no envelope unless `unwrap` is given. */
 export function createBackend({ identity, userAgent, draft, ...traits }: BackendTraits): Backend {
   const toHttpRequest = ({ url, body, headers }: Draft, credential: Readonly<Record<string, string>>): HttpRequest => ({
     method: 'POST',
@@ -61,10 +52,7 @@ export function createBackend({ identity, userAgent, draft, ...traits }: Backend
     headers: { 'content-type': 'application/json', 'user-agent': userAgent, ...headers, ...credential },
     body: JSON.stringify(body),
   });
-  /**
-   * The credential headers each request was last sent with: with several in flight, the rejected token need not be the
-   * newest.
-   */
+  /** What each request was last sent with: with several in flight, the rejected token need not be the newest. */
   const lastHeaders = new WeakMap<ModelRequest, Readonly<Record<string, string>>>();
   return {
     unwrap: (event) => event,
@@ -98,19 +86,13 @@ export function endpointUrl(base: URL, path: string): URL {
   return new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}/${path}`);
 }
 
-/**
- * A model id as a URL path: `models/<id>`, or `tunedModels/<id>` if the id says so itself. Throws AppError `usage` for
- * an id that would lead to another path.
- */
+/** `models/<id>`, or `tunedModels/<id>`. Throws AppError `usage` for an id that would lead to another path. */
 export function modelPath(model: string): string {
   const [, collection = 'models', id = ''] = /^(?:(models|tunedModels)\/)?(.*)$/s.exec(model) ?? [];
   return `${collection}/${encodeURIComponent(parseModelId(id, model))}`;
 }
 
-/**
- * Checks that `id` is safe in a URL path. Throws AppError `usage`, quoting the `model` it was taken from, if it is
- * not.
- */
+/** Safe in a URL path. Throws AppError `usage`, quoting the `model` it was taken from. */
 export function parseModelId(id: string, model: string): string {
   if (/^[\w@-][\w.@:-]*$/.test(id) && !id.includes('..')) return id;
   throw new AppError('usage', `"${model.slice(0, 100)}" is not a model id`, {
@@ -164,10 +146,7 @@ export function createIdentity(credential: Credential, carrier: AuthScheme, quot
   };
 }
 
-/**
- * A pasted line break would make the header invalid, and the error of the HTTP client does not say which value is at
- * fault.
- */
+/** A pasted line break would make the header invalid, and the HTTP client does not say which value is at fault. */
 function checkHeader(value: string, credential: Credential): void {
   if (/^[\x20-\x7e]*$/.test(value)) return;
   throw serverError('auth', `${credential.source} contains characters that cannot be sent`, {

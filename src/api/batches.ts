@@ -147,7 +147,6 @@ export function formatBatchLine(key: string, request: ModelRequest, fields: obje
 }
 
 interface ResultContext {
-  /** The requested model. */
   readonly model: string;
   readonly identity: Pick<Identity, 'kind' | 'authHint' | 'secrets'>;
 }

@@ -200,10 +200,7 @@ interface Recovery {
   next(): Call;
 }
 
-/**
- * What to do after a failure: call another model, continue from the last token, or start again. What was shown is never
- * requested a second time.
- */
+/** Another model, the last token, or the start. What was shown is never requested a second time. */
 async function recover(call: Call, failure: AppError, options: ModelOptions): Promise<Recovery> {
   const { request, signal } = call;
   const { model } = request;
@@ -294,10 +291,7 @@ async function nextAlternative(
   return next && (await import('./fallback.ts')).isOverloaded(failure) ? next : undefined;
 }
 
-/**
- * The 2xx response to one attempt. Throws the classified error for any other, unless the backend can repair its
- * request.
- */
+/** Throws the classified error for any other response, unless the backend can repair its request. */
 async function sendAttempt(call: Call, attempt: Attempt, options: ModelOptions): Promise<HttpResponse> {
   const { backend } = options;
   const response = await sendCall(call, attempt, options);

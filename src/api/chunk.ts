@@ -26,10 +26,7 @@ export interface Chunk {
 
 const NO_PARTS: readonly Part[] = [];
 
-/**
- * Parses one event. Skips unreadable fields that do not carry the answer. Throws AppError `api` if text or calls may
- * be hidden in the malformed part.
- */
+/** Skips unreadable fields that do not carry the answer. Throws AppError `api` if text or calls may be hidden there. */
 export function parseChunk(value: unknown): Chunk {
   if (!isObject(value)) throw malformedReplyError('not an object');
   if (value.error !== undefined && value.error !== null) {
@@ -55,10 +52,7 @@ export function parseChunk(value: unknown): Chunk {
 const FINISH_REASONS: readonly string[] = ['', 'STOP', 'MAX_TOKENS', 'SAFETY', 'RECITATION', 'OTHER'];
 const BLOCK_REASONS: readonly string[] = ['', 'SAFETY', 'OTHER', 'BLOCKLIST', 'PROHIBITED_CONTENT'];
 
-/**
- * Gateways that write out every field have `FINISH_REASON_UNSPECIFIED` in every chunk but the last. Others ask for numbers in place of
- * names, as some of Google's own libraries do.
- */
+/** Some gateways write `FINISH_REASON_UNSPECIFIED` into every chunk but the last; others ask for numbers. */
 function toReason(value: unknown, names: readonly string[]): string | undefined {
   const reason = toNonEmptyString(typeof value === 'number' ? (names[value] ?? `reason ${value}`) : value);
   return reason?.endsWith('_UNSPECIFIED') ? undefined : reason;

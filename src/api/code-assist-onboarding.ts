@@ -19,10 +19,7 @@ interface OnboardingOptions {
   readonly project?: string;
 }
 
-/**
- * Finds project and tier of the account; onboards it if it is new. Throws AppError: `auth` if Google does not serve
- * the account, `api` if it is not eligible, has no project, or the server fails.
- */
+/** Onboards a new account. Throws AppError `auth` if Google does not serve it, `api` if it is not eligible. */
 export async function ensureOnboarded(options: OnboardingOptions, signal: AbortSignal): Promise<Onboarding> {
   const account = await loadCodeAssist(options, signal);
   const { secrets } = options.caller.identity;

@@ -56,7 +56,6 @@ interface QuotaBucket {
   readonly amount?: string;
   /** From 0 to 1. */
   readonly fraction?: number;
-  /** Milliseconds since the epoch. */
   readonly resetsAt?: number;
 }
 

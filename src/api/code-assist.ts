@@ -152,10 +152,7 @@ export interface Onboarding {
   readonly tier: string;
 }
 
-/**
- * The project named in the environment. Throws AppError `config` if it is not a valid project, or is a project number,
- * which Code Assist does not accept.
- */
+/** Throws AppError `config` if it is no valid project, or a project number, which Code Assist does not accept. */
 export function parseProject(env: Env): string | undefined {
   const name = env.GOOGLE_CLOUD_PROJECT ? 'GOOGLE_CLOUD_PROJECT' : 'GOOGLE_CLOUD_PROJECT_ID';
   const project = env[name];
@@ -183,7 +180,6 @@ interface OnboardingOwner {
 }
 
 interface CacheEntry extends Onboarding {
-  /** Milliseconds since the epoch. */
   readonly time: number;
 }
 

@@ -32,9 +32,7 @@ export type CredentialKind = 'key' | 'account';
 interface FailureCase extends FailedCall {
   readonly error: GoogleError;
   readonly detail: string;
-  /**
-   * `toOneLine` after redaction of the caller's secrets. The order matters: a truncated secret would not be recognized.
-   */
+  /** `toOneLine` after redaction: a truncated secret would not be recognized. */
   readonly quote: (text: string, max?: number) => string;
 }
 
@@ -159,10 +157,7 @@ function enableHint({ error, quote }: FailureCase): string {
     : 'Enable the API in the Google Cloud console.';
 }
 
-/**
- * No status or reason marks this error; only the message names the field.
- * https://ai.google.dev/gemini-api/docs/thought-signatures
- */
+/** Only the message names the field. https://ai.google.dev/gemini-api/docs/thought-signatures */
 const SIGNATURE = /thought[_ ]?signature/i;
 /** "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)." */
 const LENGTH = /\btokens?\b.{0,60}\bexceeds?\b|\bexceeds?\b.{0,60}\btokens?\b/i;
@@ -215,9 +210,7 @@ function findRequestError(failed: FailureCase): AppError | undefined {
 const ENDPOINT_HINT =
   'Check the address: GOOGLE_GEMINI_BASE_URL, CODE_ASSIST_ENDPOINT or GOOGLE_VERTEX_BASE_URL if set, and GOOGLE_CLOUD_LOCATION on Vertex AI.';
 
-/**
- * Any web server answers 404: it concerns the model only with Google's `NOT_FOUND` or a message that names the model.
- */
+/** Any web server answers 404: it concerns the model only with Google's `NOT_FOUND`, or if it names the model. */
 function notFoundError(failed: FailureCase): AppError {
   const { model, asks = 'this call', error, notFoundHint } = failed;
   if (model === undefined) return refusalError(failed, `the server does not offer ${asks}`, { hint: ENDPOINT_HINT });

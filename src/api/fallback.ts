@@ -5,10 +5,7 @@ import type { BuiltInModel } from '../models/table.ts';
 
 export interface Substitute {
   readonly to: string;
-  /**
-   * Its own sampling settings, plus the answer format of the request. Throws AppError `usage` if it does not support
-   * that.
-   */
+  /** Plus the answer format of the request. Throws AppError `usage` if it does not support that. */
   readonly generationConfig: (asked: JsonObject) => JsonObject;
   readonly remember?: () => Promise<void>;
 }

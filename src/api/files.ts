@@ -24,10 +24,7 @@ import { nextRetry, pauseBeforeRetry, toFinalFailure } from './retry.ts';
 export interface FilesClient {
   /** The address of the API. With the account, it identifies the owner of the files. */
   readonly endpoint: string;
-  /**
-   * Uploads the content in pieces, and resumes after a lost connection. Uses the name of `toOwnName`, unless the service refuses
-   * it. The file may still be `PROCESSING`.
-   */
+  /** In pieces, resumed after a lost connection; named by `toOwnName` if possible. May still be `PROCESSING`. */
   upload(source: UploadSource, options: UploadOptions): Promise<RemoteFile>;
   /** Undefined if there is no such file, or it belongs to another account. */
   get(name: string, signal: AbortSignal): Promise<RemoteFile | undefined>;
@@ -70,7 +67,7 @@ const MIN_PROGRESS_BYTES = 64 * 1024;
 /** How often an upload is resumed after lost connections without progress. */
 const MAX_RESUMPTIONS = 3;
 
-/** How often an upload is started again because the service has forgotten it. */
+/** The service has forgotten it. */
 const MAX_RESTARTS = 3;
 
 const MAX_ANSWER_BYTES = 1024 * 1024;

@@ -24,10 +24,7 @@ export interface GoogleError {
 
 const MAX_NESTING = 10;
 
-/**
- * Parses an error body however it is wrapped: in a list, in a string, in other text, in its own `message`. Undefined
- * if it holds no error object. Never throws.
- */
+/** However it is wrapped: in a list, a string, other text, its own `message`. Never throws. */
 export function tryParseGoogleError(body: unknown, depth = 0): GoogleError | undefined {
   const value = typeof body === 'string' ? parseLoosely(body) : body;
   const outer: unknown = Array.isArray(value) ? value[0] : value;
@@ -101,10 +98,7 @@ interface AccountProblem {
 
 const KEY_HINT = 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey)';
 
-/**
- * The AppError `auth` for an account that Google knows but does not serve, with a hint; undefined if `reasons` name no
- * such case. Signing in again never helps here, so no hint advises it.
- */
+/** For an account that Google knows but does not serve. Signing in again never helps, so no hint advises it. */
 export function findAccountError(reasons: readonly string[], problem: AccountProblem): AppError | undefined {
   const has = (reason: string): boolean => reasons.includes(reason);
   if (has('UNSUPPORTED_CLIENT')) {

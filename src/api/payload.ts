@@ -18,10 +18,7 @@ export function readPayloads(response: HttpResponse, options: SseOptions): Async
   return type === 'text/event-stream' || type === '' ? readEvents(body) : readOther(response, type, readEvents);
 }
 
-/**
- * The JSON values: one, or those of a list. Parsed on demand, so that a batch is not in memory twice. Throws AppError
- * `api`.
- */
+/** One, or those of a list. Parsed on demand, so that a batch is not in memory twice. Throws AppError `api`. */
 export function parsePayload(payload: Payload): readonly unknown[] {
   const value = typeof payload === 'string' ? parseData(payload) : payload.value;
   return Array.isArray(value) ? value : [value];

@@ -68,10 +68,7 @@ export interface JsonCall {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Sends one request for one JSON object. On a 401 it refreshes the credential and tries once more. Throws AppError
- * `auth` or `api`, with `retry` where the same call may succeed later.
- */
+/** On a 401 it refreshes the credential and tries once more. Throws AppError `auth` or `api`. */
 export async function callJson(caller: QueryContext, call: JsonCall, signal: AbortSignal): Promise<Fields> {
   const type: HttpRequest['headers'] = call.body === undefined ? {} : { 'content-type': 'application/json' };
   const request: HttpRequest = {
@@ -85,7 +82,6 @@ export async function callJson(caller: QueryContext, call: JsonCall, signal: Abo
   return readResponse(await sendAuthorized(caller, request, signal), caller.identity, call);
 }
 
-/** Adds the credential to a request. On a 401 it refreshes it and tries once more. */
 export async function sendAuthorized(
   { identity, send, userAgent }: QueryContext,
   request: HttpRequest,
@@ -126,7 +122,6 @@ export function replaceNotFound(reasons: readonly string[], status: number): Fie
   return status === 404 || (status === 403 && reasons.length === 0) ? NOT_FOUND : undefined;
 }
 
-/** The error for a response outside 2xx, whose body is `text`. */
 export async function responseError(
   { status, headers }: HttpResponse,
   text: string,

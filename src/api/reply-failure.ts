@@ -13,10 +13,7 @@ export interface SeenReply {
 
 const NO_SECRETS: ReadonlySet<string> = new Set();
 
-/**
- * The AppError `api` that says why a reply is not an answer, with `secrets` redacted; with `retry` where another
- * attempt may succeed.
- */
+/** Why a reply is not an answer, with `secrets` redacted. */
 export function replyError(seen: SeenReply, secrets: ReadonlySet<string> = NO_SECRETS): AppError {
   const { finishReason, calls } = seen;
   if (finishReason === undefined) return unfinishedError(seen);

@@ -19,10 +19,7 @@ export interface ReplyReader {
   resume(): void;
   /** What the server has counted on this connection; undefined if nothing. */
   counted(): CountedCall | undefined;
-  /**
-   * Called after the last chunk: the remaining events, and the reply. Throws AppError `api` if it is not a valid
-   * answer.
-   */
+  /** After the last chunk. Throws AppError `api` if it is not a valid answer. */
   finish(): Promise<{ readonly events: readonly ReplyEvent[]; readonly reply: Reply }>;
 }
 
@@ -35,10 +32,7 @@ export interface ReplyOptions {
   readonly limits?: ReplyLimits;
 }
 
-/**
- * A reader for one reply; `asked` is the requested model. Deltas are well-formed text even if a chunk splits a
- * character.
- */
+/** `asked` is the requested model. Deltas are well-formed text even if a chunk splits a character. */
 export function replyReader(asked: string, { ids, keeper, secrets, limits }: ReplyOptions = {}): ReplyReader {
   const meter = replyMeter(limits);
   let excess: AppError | undefined;
@@ -370,10 +364,7 @@ export function createContentCollector(limit: number): ContentCollector {
 
 type PlainPart = Extract<Part, { text: string }>;
 
-/**
- * Media and signatures do not count here: `ReplyLimits.other` applies to them. The signature of a picture alone may be
- * longer than any answer.
- */
+/** Without media and signatures, which may be longer than any answer: `ReplyLimits.other` applies to them. */
 function measurePart(part: Part): number {
   if ('text' in part && typeof part.text === 'string') return part.text.length;
   const { thoughtSignature: _, ...unsigned } = part as { readonly thoughtSignature?: string };

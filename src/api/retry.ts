@@ -41,10 +41,7 @@ export function nextRetry(failure: AppError, done: number, options: RetryOptions
   return fitsDeadline(delayMs, options) ? { delayMs, number: done + 1, of } : undefined;
 }
 
-/**
- * The failure to report when there is no further retry: if the server's delay did not fit the deadline, the hint says
- * so.
- */
+/** If the server's delay did not fit the deadline, the hint says so. */
 export function toFinalFailure(failure: AppError, options: RetryOptions): AppError {
   const afterMs = failure.retry?.afterMs ?? 0;
   if (afterMs === 0 || fitsDeadline(afterMs, options)) return failure;

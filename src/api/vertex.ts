@@ -60,10 +60,7 @@ function toHost(location: string): string {
   return `https://${location}-aiplatform.googleapis.com`;
 }
 
-/**
- * The URL path of a model: Google's unless it names another publisher, `publishers/<name>/models/<id>`. Throws
- * AppError `usage` for an id that would lead to another path.
- */
+/** Google's unless it names another publisher. Throws AppError `usage` for an id that would lead to another path. */
 export function vertexModelPath({ site }: Pick<VertexEndpoint, 'site'>, model: string): string {
   const [, named, id = ''] = /^(?:publishers\/([a-z\d-]+)\/models\/|models\/)?(.*)$/s.exec(model) ?? [];
   // `@` separates model and version and may stay; a colon would start the method name.

@@ -32,10 +32,7 @@ interface AdcOptions {
   readonly document?: KeyDocument;
 }
 
-/**
- * Google's application default credentials: a key file, gcloud's file, or the metadata server. Throws AppError `auth`
- * or `config` for a file that cannot be used.
- */
+/** A key file, gcloud's file, or the metadata server. Throws AppError `auth` or `config` for an unusable file. */
 export async function createAdcChoice(options: AdcOptions): Promise<CredentialChoice> {
   const { type, env, document } = options;
   const file = document ?? (await readKeyFile(env));

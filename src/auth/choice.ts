@@ -20,10 +20,7 @@ export interface CredentialChoice {
   readonly credential: Credential;
   readonly carrier: 'key' | 'bearer';
   readonly notices: readonly string[];
-  /**
-   * Throws AppError `auth` if it is certain, without a request, that the credential will not work. Absent if that
-   * cannot be known.
-   */
+  /** Throws AppError `auth` if it is certain, without a request, that the credential will not work. */
   readonly check?: () => Promise<void>;
   readonly token?: { readonly expiresAt?: number; readonly canRefresh: boolean };
 }
@@ -51,7 +48,7 @@ function findKeyKind(key: string): KeyKind | undefined {
   return key.startsWith('AQ.') ? 'auth' : undefined;
 }
 
-/** Throws AppError `auth` if the key has characters that a header cannot carry. */
+/** Throws AppError `auth` if a header cannot carry it. */
 export function createKeyChoice({ type, key: text, source, env }: Key): CredentialChoice {
   const key = text.trim();
   if (!/^[\x21-\x7e]*$/.test(key)) {

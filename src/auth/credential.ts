@@ -34,10 +34,7 @@ export async function chooseCredential(input: ChoiceInput): Promise<CredentialCh
   return chooseSource(input, wanted);
 }
 
-/**
- * The type that the flag, the settings or the environment ask for, in this order. Throws AppError `auth` for an unknown
- * type, `usage` for an empty flag.
- */
+/** By the flag, the settings, the environment. Throws AppError `auth`, `usage` for an empty flag. */
 export function findRequestedType(flag: string | undefined, settings: Settings): RequestedType | undefined {
   const { env, authType, enforcedAuthType } = settings;
   if (flag !== undefined) return parseType(flag, '--auth');
@@ -52,7 +49,6 @@ export function findRequestedType(flag: string | undefined, settings: Settings):
   return byDefault ? parseType(byDefault, 'GEMINI_DEFAULT_AUTH_TYPE') : undefined;
 }
 
-/** Variables that are often set for other programs, or by the system. */
 const AMBIENT_VARIABLES: readonly string[] = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'CLOUD_SHELL'];
 
 function inferType(env: Env): RequestedType | undefined {

@@ -9,10 +9,7 @@ export interface KeyDocument {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Where gcloud keeps application default credentials.
- * https://cloud.google.com/docs/authentication/application-default-credentials#personal
- */
+/** https://cloud.google.com/docs/authentication/application-default-credentials#personal */
 export function findGcloudPath(env: Env): string | undefined {
   const directory =
     env.CLOUDSDK_CONFIG ||

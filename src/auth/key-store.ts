@@ -28,10 +28,7 @@ interface KeyStore {
   remove(): Promise<boolean>;
 }
 
-/**
- * `home` is gmn's directory. A small file there says where the key is, so that the keyring is opened only if it has the
- * key.
- */
+/** A small file in `home` says where the key is, so that the keyring is opened only if it has the key. */
 export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 'uid'>, clock: Clock): KeyStore {
   const path = join(home, 'key.json');
   const keyring = () => {

@@ -26,10 +26,7 @@ export function withUserAgent(send: SendHttp, userAgent: string): SendHttp {
   return (request, signal) => send({ ...request, headers: { 'user-agent': userAgent, ...request.headers } }, signal);
 }
 
-/**
- * gmn's own transport in the form of `fetch`: no redirect is followed; proxies and timeouts are as for every other
- * request. Why: docs/dev/decisions/0004-token-refresh.md
- */
+/** No redirect is followed; proxies and timeouts as everywhere. Why: docs/dev/decisions/0004-token-refresh.md */
 function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions): typeof fetch {
   const exchange = async (request: HttpRequest): Promise<SeenResponse & { readonly type: string }> => {
     const response = await send(request, signal());

@@ -16,20 +16,14 @@ const DEADLINE_MS = 10_000;
 const PAUSES_MS = [250, 1000];
 
 interface MetadataOptions {
-  /**
-   * The real environment. `GCE_METADATA_IP`, `GCE_METADATA_HOST` and `METADATA_SERVER_DETECTION` mean the same as for
-   * Google's library.
-   */
+  /** The real one. `GCE_METADATA_IP`, `GCE_METADATA_HOST`, `METADATA_SERVER_DETECTION`: as in Google's library. */
   readonly env: Env;
   readonly send: SendHttp;
   readonly clock: Clock;
   readonly scopes: readonly string[];
 }
 
-/**
- * Gets the access token of the cloud machine that gmn runs on, cached until five minutes before it expires. Undefined if there
- * is no metadata server, or it has no token. Rejects only with the signal's reason.
- */
+/** Cached until five minutes before it expires; undefined without a server. Rejects only with the signal's reason. */
 export function metadataTokenSource(options: MetadataOptions): (signal: AbortSignal) => Promise<string | undefined> {
   const { env, clock } = options;
   let kept: MetadataToken | undefined;

@@ -122,10 +122,7 @@ interface InstalledPackage {
   readonly version: string;
 }
 
-/**
- * Finds an npm package by its command on PATH, else in npm's global root. Reads directories and package.json files
- * only, runs nothing. Never throws.
- */
+/** By its command on PATH, else in npm's global root. Runs nothing. Never throws. */
 async function findInstalledPackage(name: string, command: string, env: Env): Promise<InstalledPackage | undefined> {
   for (const directory of (env.PATH ?? env.Path ?? '').split(delimiter).filter(Boolean)) {
     for (const file of [command, `${command}.cmd`]) {

@@ -16,7 +16,6 @@ export function geminiFile({ env, homes }: HomeContext, file: string): KnownFile
   return { path, name: env.GEMINI_CLI_HOME ? path : `~/.gemini/${file}` };
 }
 
-/** Where our own key is kept. */
 export function nameKeyPlace({ env, homes }: HomeContext, place: 'file' | 'keyring'): string {
   if (place === 'keyring') return "the system's keyring";
   return env.GMN_HOME ? join(homes().gmn, 'key.json') : '~/.gmn/key.json';

@@ -188,10 +188,7 @@ export function oauthFile(path: string, name: string, { clock, uid }: OauthFileO
   };
 }
 
-/**
- * The object in `oauth_creds.json`; undefined if there is no such file. Throws AppError `auth` if it cannot be read, or
- * is still empty or damaged after a second.
- */
+/** Throws AppError `auth` if it cannot be read, or is still empty or damaged after a second. */
 function readOauthDocument(
   path: string,
   options: { readonly name: string; readonly clock: Clock; readonly signal: AbortSignal },

@@ -20,9 +20,7 @@ import {
 } from './official-secrets.ts';
 import { chooseSignIn } from './sign-in.ts';
 
-/**
- * Tries every source but a key in the environment. Throws AppError `auth` if there is none, or not the requested one.
- */
+/** Throws AppError `auth` if there is none, or not the requested one. */
 export async function chooseSource(input: ChoiceInput, wanted: RequestedType | undefined): Promise<CredentialChoice> {
   const choice = await findCredential({ ...input, send: withUserAgent(input.send, `gmn/${input.version}`) }, wanted);
   const { type, source } = choice.credential;

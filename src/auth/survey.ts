@@ -26,10 +26,7 @@ export interface Survey {
   readonly rows: readonly SourceRow[];
 }
 
-/**
- * Which credential a run would use, and what else there is. `open` does what a run does before its first request.
- * Writes nothing, sends nothing; AppErrors `auth` and `config` become part of the result.
- */
+/** `open` does what a run does before its first request. Writes and sends nothing; AppErrors are results. */
 export async function surveyCredentials(
   input: ChoiceInput,
   open: (choice: CredentialChoice) => Promise<unknown> = async () => {},

@@ -6,7 +6,6 @@ import { makePrivateDirectory, quarantine, writeAtomic } from '../platform/files
 import { sha256 } from '../platform/runtime/native.ts';
 import { type GrantedToken, isToken, type StoredToken, toExpiry } from './token.ts';
 
-/** One private file per refresh token of the sign-in. */
 export interface TokenCache {
   /** Undefined if there is none, or it is damaged or not ours. Never throws. */
   read(refreshToken: string): Promise<CachedToken | undefined>;

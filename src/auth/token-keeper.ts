@@ -28,17 +28,11 @@ export interface KeeperOptions {
 interface TokenKeeper {
   /** An access token valid for at least five minutes. Throws AppError `auth`. */
   bearer(signal: AbortSignal): Promise<string>;
-  /**
-   * Call after the API rejected the token `refused` (default: the last one given); the next `bearer` gives another.
-   * Throws AppError `auth` if there is none.
-   */
+  /** After the API rejected `refused` (default: the last token). Throws AppError `auth` if there is no other. */
   refresh(signal: AbortSignal, refused?: string): Promise<void>;
 }
 
-/**
- * Refreshes one sign-in: processes that find it expired at the same time make one request between them. The official
- * store is written only when the refresh token was replaced.
- */
+/** Processes that find it expired make one request in all. The official store gets only a new refresh token. */
 export function tokenKeeper(options: KeeperOptions): TokenKeeper {
   let current: UsableToken | undefined;
   const rejected = new Set<string>();
@@ -107,10 +101,7 @@ async function obtainToken(search: Search, stored: StoredToken): Promise<UsableT
   }
 }
 
-/**
- * The caller holds the lock, or gave up waiting for it. Each attempt re-reads store and cache: another program may have
- * refreshed meanwhile, and a one-time refresh token would then be dead.
- */
+/** Each attempt reads store and cache again: another program may have used up a one-time refresh token. */
 async function refresh(search: Search): Promise<UsableToken> {
   const { store, cache, clock, trace, signal } = search;
   let failures = 0;

@@ -42,10 +42,7 @@ export function tryParseOauthFile(value: unknown, now: number): StoredToken | un
   };
 }
 
-/**
- * Parses a password of the Keychain or of the encrypted file, `{"token":{"accessToken",…}}`; undefined if it is not
- * one.
- */
+/** `{"token":{"accessToken",…}}`, as the Keychain and the encrypted file have it. */
 export function tryParsePassword(password: string, now: number): StoredToken | undefined {
   const value = tryParseJson(password);
   if (!isObject(value) || !isObject(value.token)) return undefined;
@@ -91,10 +88,7 @@ function toToken(value: unknown): string | undefined {
 /** gmn writes to it only when the refresh token was replaced. */
 export interface TokenStore {
   readonly source: string;
-  /**
-   * Undefined if there is no sign-in. Waits up to a second for a file that is being rewritten. Throws AppError `auth`
-   * if it stays unreadable.
-   */
+  /** Waits up to a second for a file that is being rewritten. Throws AppError `auth` if it stays unreadable. */
   read(signal: AbortSignal): Promise<StoredToken | undefined>;
   /** One cheap read; undefined if the content is not known right now. Never throws. */
   peek(): Promise<StoredToken | undefined>;
@@ -110,10 +104,7 @@ const PAUSE_MS = 10;
 /** On a busy machine a second may pass between two reads. */
 const MIN_READS = 50;
 
-/**
- * Calls `look` until its result is not `broken`. The official CLI truncates its file before writing, so a broken file
- * is most likely complete in a moment. Throws AppError `auth` after a second.
- */
+/** The official CLI truncates its file before writing, so a broken one is most likely complete in a moment. */
 export async function waitUntilComplete<T>(
   read: () => Promise<T | 'broken'>,
   options: { readonly path: string; readonly clock: Clock; readonly signal: AbortSignal },

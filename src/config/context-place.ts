@@ -33,10 +33,7 @@ export const MAX_CONTEXT_NAMES = 100;
 /** Later ones win. */
 const DEFAULT_NAMES: readonly string[] = ['AGENTS.md', 'GEMINI.md'];
 
-/**
- * The existing context files: the user's own, then the project's from its root (where `.git` is) down to the working
- * directory. Reads no content.
- */
+/** The user's own, then the project's from its root (where `.git` is) down to the working directory. */
 export function findContextFiles({ cwd, homes, settings }: ContextOptions): readonly ContextFile[] {
   const folders = listProjectFolders(cwd);
   const find = (directory: string, top: string, scope: ContextFile['scope']): readonly ContextFile[] => {
@@ -63,10 +60,7 @@ export function hasContext(options: ContextOptions): boolean {
   );
 }
 
-/**
- * Joins `--system` (else the agent prompt, or `GEMINI_SYSTEM_MD` in its place), the context files and
- * `--append-system-prompt`, in this order. Undefined if all are empty.
- */
+/** `--system` (else the agent prompt, or `GEMINI_SYSTEM_MD` in its place), context files, `--append-system-prompt`. */
 export function joinSystemInstruction(
   { system, memory }: Pick<Context, 'system' | 'memory'>,
   flags: { readonly system?: string; readonly append?: string },
@@ -90,10 +84,7 @@ export function listProjectFolders(cwd: string): readonly string[] {
   }
 }
 
-/**
- * The names of context files in a place. What the settings of the working directory say counts there and below
- * (`isInFolder`), and finds no file anywhere else.
- */
+/** What the working directory's settings say counts there and below (`isInFolder`), and finds no file elsewhere. */
 export function listContextNames(
   { document, ownDocument }: Pick<Settings, 'document' | 'ownDocument'>,
   isInFolder: boolean,

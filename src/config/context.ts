@@ -152,17 +152,13 @@ const MAX_IMPORTS = 1000;
 interface ContextLimits {
   readonly fileBytes: number;
   readonly fileSize: string;
-  /** In characters, of all files that one reader reads. */
   readonly totalLength: number;
 }
 
 const LIMITS: ContextLimits = { fileBytes: 1_000_000, fileSize: '1 MB', totalLength: 2_000_000 };
 
 interface ContextReader {
-  /**
-   * The text of a file with its `@imports` expanded; undefined, with a notice, if it cannot be read. The user's own
-   * file may be a link to anywhere; its imports may not.
-   */
+  /** With its `@imports`; undefined, with a notice, if unreadable. The user's own file may be a link to anywhere. */
   read(place: Pick<ContextFile, 'file' | 'root' | 'scope'>): Promise<string | undefined>;
   /** What was read so far, and imports that could not be. */
   readonly sources: readonly string[];

@@ -33,10 +33,7 @@ export async function findServerNotices({ file, text }: SettingsText): Promise<r
   return [`${file}: an MCP server cannot be named "__proto__", not used`];
 }
 
-/**
- * Expands variables; secret ones stay as they are in the command line of a server. `text` is the source of the
- * document: it is copied only if that can contain a variable.
- */
+/** Secret ones stay as they are in the command line of a server. `text` is the source of the document. */
 export async function expandDocument(document: JsonObject, text: string, env: Env): Promise<JsonObject> {
   // `\u0024` is a dollar sign, too.
   if (!text.includes('$') && !text.includes('\\u0024')) return document;

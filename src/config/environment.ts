@@ -15,10 +15,7 @@ export function listEnvFiles({ gemini, gmn }: Homes): readonly string[] {
   return [`${gemini}/.env`, `${gmn}/.env`];
 }
 
-/**
- * Adds variables of the user's `.env` files that the real environment does not set. Endpoints, proxies and the like are
- * not taken from files; a notice says so. Throws AppError `config` if a file cannot be read.
- */
+/** Endpoints, proxies and the like are not taken from files; a notice says so. Throws AppError `config`. */
 export async function readEnvironment(real: Env, homes: Homes): Promise<Environment> {
   let added: Readonly<Record<string, string>> = {};
   const notices: string[] = real.NODE_TLS_REJECT_UNAUTHORIZED === '0' ? [CERTIFICATES_CHECKED] : [];

@@ -123,10 +123,7 @@ export function findStrayKeys(document: JsonObject): readonly StrayKey[] {
   return findStraysBelow(document, []);
 }
 
-/**
- * Keys of the official CLI that affect what a run does or may do, and that gmn does not read. Its other keys are about
- * its own screen and maintenance.
- */
+/** Keys of the official CLI that affect what a run does or may do. Its others are about its screen and maintenance. */
 const UNREAD_KEYS: readonly string[] = [
   'model.maxSessionTurns',
   'model.summarizeToolOutput',

@@ -12,10 +12,7 @@ export function resolveHomes(env: Env, userHome: () => string): Homes {
 export const NO_HOME_NOTICE =
   'there is no home directory: no settings are read and nothing is saved; set HOME, or GMN_HOME and GEMINI_CLI_HOME';
 
-/**
- * Does not throw: with a key in the environment, a run works without a home directory. Nothing can be saved in
- * `nowhere`.
- */
+/** Does not throw: with a key in the environment, a run works without a home. Nothing can be saved in `nowhere`. */
 export function resolveHomesIfAny(env: Env, userHome: () => string, nowhere: string): Homes {
   try {
     return resolveHomes(env, userHome);

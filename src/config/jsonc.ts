@@ -2,9 +2,7 @@ import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseEr
 import { AppError } from '../core/error.ts';
 import { MAX_DEPTH, nestingError } from '../core/json.ts';
 
-/**
- * Parses JSON with comments and trailing commas. Throws AppError `config` with `file:line:column` of the first error.
- */
+/** Comments and trailing commas are allowed. Throws AppError `config` with `file:line:column` of the first error. */
 export function parseJsonc(text: string, file: string): unknown {
   checkNesting(text, file);
   const errors: ParseError[] = [];

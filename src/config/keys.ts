@@ -14,7 +14,6 @@ interface Kinds {
   readonly age: string;
   /** A whole number from 1. */
   readonly count: number;
-  /** What models cost, by their name. */
   readonly prices: PriceOverrides;
   /** A number from 0 to 1. */
   readonly share: number;

@@ -17,10 +17,7 @@ export interface Layers {
   readonly notices: readonly string[];
 }
 
-/**
- * Throws AppError `config`, with `file:line:column`, if a settings file of the user or the machine is broken. A broken
- * one of the workspace is skipped with a notice.
- */
+/** Throws AppError `config`, with `file:line:column`; a broken file of the workspace is skipped with a notice. */
 export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promise<Layers> {
   const homes = app.homes();
   const { env, notices } = await readEnvironment(app.env, homes);
@@ -44,7 +41,6 @@ export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promi
   };
 }
 
-/** The value of a key that is never merged, without the cost of merging all documents. */
 export function readTopmost<Key extends PlainKey>(layers: readonly Layer[], key: Key): SettingValue<Key> | undefined {
   for (const { document } of layers.toReversed()) {
     const value = readSetting(document, key);

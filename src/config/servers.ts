@@ -55,9 +55,7 @@ function omitKey(object: JsonObject, key: string): JsonObject {
 /** The official CLI's extensions have variables of their own. */
 const EXTENSION = 'gemini-extension.json';
 
-/**
- * Keys for the servers: of the official CLI and most others, VS Code's `mcp.json`, VS Code's settings, Zed's settings.
- */
+/** Of the official CLI and most others, VS Code's `mcp.json`, VS Code's settings, Zed's settings. */
 const SERVER_KEYS: readonly (readonly string[])[] = [
   ['mcpServers'],
   ['servers'],
@@ -98,9 +96,7 @@ export function findServers(document: JsonObject): JsonObject | undefined {
   return Object.fromEntries(Object.entries(servers).map(([name, entry]) => [name, normalizeServer(entry ?? null)]));
 }
 
-/**
- * VS Code writes `${env:NAME}` for `${NAME}`; older settings of Zed have the program and its arguments in one object.
- */
+/** VS Code writes `${env:NAME}` for `${NAME}`; older settings of Zed have program and arguments in one object. */
 function normalizeServer(value: JsonValue): JsonValue {
   const entry = renameVariables(value);
   if (!isObject(entry) || !isObject(entry.command)) return entry;

@@ -6,10 +6,7 @@ import { readSetting } from './keys.ts';
 import { type Layer, mergeDocuments } from './layer.ts';
 import { readLayers, readTopmost } from './layers.ts';
 
-/**
- * The effective settings of the user, the machine, a trusted working directory and the environment; frozen. `document`
- * keeps keys that gmn does not know. Throws AppError `config`, with file and position, if a file is broken.
- */
+/** Frozen. `document` keeps keys that gmn does not know. Throws AppError `config`, with file and position. */
 export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promise<Settings> {
   const { layers, env, notices } = await readLayers(app);
   const model = readTopmost(layers, 'model.name');

@@ -30,10 +30,7 @@ export function readTrustRecords(homes: Homes): TrustRecords {
   return readTrustFile(trustFilePath(homes.gmn));
 }
 
-/**
- * Decides by the environment, then the setting, then the rule for the nearest folder, with gmn's rules over the
- * official CLI's. A folder without a rule is not trusted. Throws AppError `config` if the official list is broken.
- */
+/** By the environment, the setting, then the rule for the nearest folder, gmn's before the official CLI's. */
 export function decideTrust({ env, cwd, homes, isEnabled, records }: TrustContext): TrustDecision {
   if (env.GEMINI_RESTRICTED_MODE === 'true') return { isTrusted: false, why: 'GEMINI_RESTRICTED_MODE is true' };
   const override = env.GEMINI_CLI_TRUST_WORKSPACE;
@@ -70,10 +67,7 @@ export function findNearestRule(rules: readonly TrustRule[], path: string): Trus
 
 const LEVELS = ['TRUST_FOLDER', 'TRUST_PARENT', 'DO_NOT_TRUST'];
 
-/**
- * Rules of the official CLI; empty without a file. Distrust comes last, so that it wins. Throws AppError `config` if
- * the file cannot be read or is not a valid list.
- */
+/** Distrust comes last, so that it wins. Throws AppError `config` if the file is not a valid list. */
 export function readTrustedFolders(file: string): readonly TrustRule[] {
   const text = readSmallFile(file);
   if (text === undefined || text.trim() === '') return [];
@@ -112,10 +106,7 @@ export function readTrustFile(file: string): TrustRecords {
   return text === undefined ? new Map() : parseTrustRecords(text, file);
 }
 
-/**
- * Changes the file under a lock, so that changes of other processes are not lost. A broken file is left alone. Throws
- * AppError `config`.
- */
+/** Under a lock: no change of another process is lost. A broken file is left alone. Throws AppError `config`. */
 export async function changeTrustFile(
   file: string,
   { clock, signal }: Pick<App, 'clock' | 'signal'>,
@@ -149,7 +140,6 @@ function parseTrustText(text: string, file: string): unknown {
 
 function parseTrustRecord(value: unknown, path: string, file: string): TrustRecord {
   const servers = isObject(value) ? value.servers : undefined;
-  // A relative path would depend on the current folder.
   const isPath = isAbsolute(path) && normalize(path) === path;
   if (!isPath || !isObject(value) || typeof value.time !== 'string' || !isObject(servers)) {
     throw trustFileError(file, `the entry for ${JSON.stringify(path)} is not valid`);

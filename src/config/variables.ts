@@ -97,10 +97,7 @@ function stripComment(text: string): string {
 
 const VARIABLE = /\$(?:(\w+)|\{([^{}:]+)(?::-([^}]*))?\})/g;
 
-/**
- * Expands `$NAME`, `${NAME}` and `${NAME:-default}`, not recursively. A variable that is not set and has no default
- * stays as written.
- */
+/** `$NAME`, `${NAME}`, `${NAME:-default}`, not recursively. What is not set and has no default stays as written. */
 export function expandVariables(text: string, env: Env): string {
   return substitute(text, env, () => false);
 }

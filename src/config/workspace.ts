@@ -23,10 +23,7 @@ interface WorkspaceLayer {
   readonly notices: readonly string[];
 }
 
-/**
- * Reads the settings of the working directory. They count only if the folder is trusted, and its servers only if
- * unchanged since `gmn trust`. Everything skipped is in a notice. Never throws.
- */
+/** Only of a trusted folder, and servers only if unchanged since `gmn trust`; else a notice. Never throws. */
 export async function readWorkspace(input: WorkspaceInput): Promise<WorkspaceLayer> {
   const { file, homes, cwd } = input;
   // In the home directory this is the user's own file; the official CLI sees it the same way.

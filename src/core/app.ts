@@ -20,9 +20,7 @@ export interface ServerSetting {
   readonly name: string;
   /** As written, with variables expanded; not validated yet. */
   readonly definition: JsonValue;
-  /**
-   * Whose settings define it; `flag` is the file given with `--mcp-config`. A workspace server never carries `trust`.
-   */
+  /** `flag` is the file given with `--mcp-config`. A workspace server never carries `trust`. */
   readonly scope: 'system' | 'user' | 'workspace' | 'flag';
   readonly file: string;
 }
@@ -49,7 +47,6 @@ export interface Settings {
   readonly document?: JsonObject;
   /** The same without what the folder sets, for what is not the folder's. */
   readonly ownDocument?: JsonObject;
-  /** In file order. */
   readonly servers?: readonly ServerSetting[];
   /** `mcp.serverCommand`: the server named `mcp`, whose definition is a command line. */
   readonly serverCommand?: ServerSetting;
@@ -76,10 +73,7 @@ export interface App {
   /** Called when the run is over: a write that is still blocked after a short grace period fails with `reason`. */
   readonly expireWrites: (reason: AppError) => void;
   readonly send: SendHttp;
-  /**
-   * Opens a connection for the next request of `send` to this origin, unless there is one. Call it while gmn waits for something else.
-   * Never fails.
-   */
+  /** Opens a connection for the next request there. Call it while gmn waits for something else. Never fails. */
   readonly preconnect: (url: URL) => void;
   readonly httpTimers: HttpTimers;
   /** Throws AppError `config` if there is no home directory. */

@@ -6,10 +6,7 @@ interface Running<Value> {
   waiting: number;
 }
 
-/**
- * Lets several callers share one run of `work` per key. A caller whose signal aborts stops waiting and leaves the others alone; the work is
- * aborted with its last caller.
- */
+/** Callers share one run of `work` per key. One that aborts leaves the others alone; the last one aborts the work. */
 export function shareWork<Key, Value>(work: (key: Key, signal: AbortSignal) => Promise<Value>): Share<Key, Value> {
   const all = new Map<Key, Running<Value>>();
   const start = (key: Key): Running<Value> => {
@@ -45,10 +42,7 @@ async function waitUntilSettled(result: Promise<unknown>): Promise<void> {
   await result.catch(() => {});
 }
 
-/**
- * Resolves or rejects with `work`, or rejects with the signal's reason if that comes first; `work` itself keeps
- * running.
- */
+/** `work` itself keeps running. */
 export function raceWithAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);
@@ -70,7 +64,7 @@ export function waitForAbort(signal: AbortSignal): Promise<void> {
 
 export type Serial = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-/** Runs one piece of work after the other, in the order of the calls. One that fails does so for its caller only. */
+/** A piece of work that fails does so for its caller only. */
 export function createSerial(): Serial {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -82,7 +76,7 @@ export function createSerial(): Serial {
 
 /** Runs at most so many pieces of work at once, the others in the order in which they came. */
 export interface Limit {
-  /** Resolves with the function that gives the place back. Throws as `run` does. */
+  /** Resolves with the function that gives the place back. */
   acquire(place?: Place): Promise<() => void>;
   /**
    * Starts the work before it returns, if there is room. Throws `overloadError` at once if too many are waiting; rejects

@@ -5,9 +5,7 @@ import type { Usage, UsageDetails } from './usage.ts';
 /** `unknown`: a state that this version does not know; the job is polled again. */
 export type BatchState = 'pending' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'expired' | 'unknown';
 
-/** A batch of requests that the service works on. */
 export interface BatchJob {
-  /** `batches/<id>` */
   readonly name: string;
   /** Untrusted text. */
   readonly displayName: string;
@@ -37,10 +35,7 @@ interface BatchCreation {
 
 /** The jobs of the Batch API. Every method throws AppError `auth` or `api`. */
 export interface BatchesClient {
-  /**
-   * Creates a job from an uploaded file. Never retried, because that could create two jobs. After an error the job may exist
-   * anyway, see `isRefused`.
-   */
+  /** Never retried, because that could create two jobs. After an error the job may exist anyway, see `isRefused`. */
   create(batch: BatchCreation, signal: AbortSignal): Promise<BatchJob>;
   /** Undefined if there is no such job. */
   get(name: string, signal: AbortSignal): Promise<BatchJob | undefined>;
@@ -54,7 +49,6 @@ export interface BatchesClient {
   parseResult(line: string | Readonly<Record<string, unknown>>, model: string): Promise<BatchResult | undefined>;
 }
 
-/** A whole answer, as it comes from a batch. */
 export interface BatchReply {
   readonly text: string;
   readonly model: string;
@@ -63,7 +57,6 @@ export interface BatchReply {
   readonly finishReason: string;
 }
 
-/** One line of the results. */
 export interface BatchResult {
   readonly key: string;
   /** An AppError `api` if there is no answer; with `retry` if another attempt may help. */

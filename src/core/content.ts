@@ -40,13 +40,12 @@ export interface FilePart extends ModelPart {
 }
 
 export interface LocalFile {
-  /** Its name in messages, on one line. */
   readonly name: string;
   readonly path: string;
   readonly bytes: number;
   /** Hexadecimal. */
   readonly sha256: string;
-  /** When it was last written, in milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   readonly modifiedAt: number;
 }
 
@@ -93,7 +92,6 @@ export function isPrompt({ role, parts }: StoredContent): boolean {
   return role === 'user' && !parts.some((part) => 'functionResponse' in part);
 }
 
-/** Whether a person wrote it. */
 export function beginsTurn(content: StoredContent): boolean {
   return isPrompt(content) && content.isFollowUp !== true;
 }

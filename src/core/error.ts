@@ -24,13 +24,8 @@ export interface RetryAdvice {
   readonly atMost?: number;
 }
 
-/**
- * What the server rejects: thought signatures of another backend, an unknown model, too long an input, or a request
- * without tools.
- */
 type Objection = 'signature' | 'model' | 'length' | 'tools';
 
-/** The quota that a server says is exceeded. */
 export interface QuotaFault {
   /** `minute`: waiting helps. `day`: it resets after this run. `plan`: the plan does not include it. */
   readonly per: 'minute' | 'day' | 'plan';
@@ -38,7 +33,7 @@ export interface QuotaFault {
   readonly of?: 'tokens';
   /** How many in a minute, if the server says so. */
   readonly limit?: number;
-  /** When it resets, as a sentence. */
+  /** As a sentence. */
   readonly resets?: string;
   /** How long to wait, if that is longer than a single request would. */
   readonly waitMs?: number;
@@ -47,7 +42,7 @@ export interface QuotaFault {
 /** What only errors of one fault carry. A fault that is not here carries nothing of its own. */
 interface FaultDetails {
   readonly api: {
-    /** The HTTP status of the response; absent if none came. */
+    /** Absent if no response came. */
     readonly status?: number;
     readonly isTimeout?: boolean;
     readonly objection?: Objection;
@@ -135,10 +130,7 @@ class FaultError<F extends Fault> extends Error {
   }
 }
 
-/**
- * The only error type shown to users: `message` says what went wrong, `hint` what to do next. Once `error.fault` is
- * compared with a fault, the compiler knows the `error.details` of that fault.
- */
+/** The only error type shown to users. `error.details` is known once `error.fault` is compared with a fault. */
 export type AppError<F extends Fault = Fault> = { [One in Fault]: FaultError<One> }[F];
 
 /** The class; TypeScript does not see that its instances are the members of the union. */

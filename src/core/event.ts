@@ -3,20 +3,11 @@ import type { JsonObject } from './json.ts';
 import type { CommandExit, ToolResult } from './tool.ts';
 import type { Usage } from './usage.ts';
 
-/**
- * Everything a run reports. Renderers, the chat loop and jobs all consume this one union. A delta never repeats earlier
- * text.
- */
+/** Everything a run reports, to renderers, the chat loop and jobs. A delta never repeats earlier text. */
 export type TurnEvent =
-  /**
-   * What the run is waiting for, in a few words; holds until the next event. `calls` are the ids of the tool calls that
-   * have started to run, if it is waiting for these.
-   */
+  /** Holds until the next event. `calls` are the tool calls that have started to run, if it is waiting for these. */
   | { readonly type: 'wait'; readonly what: string; readonly calls?: readonly string[] }
-  /**
-   * The server accepted the request for `model`. `sessionId` is present if the run will be saved; with `isResumable`
-   * the session can be resumed from now on, even if this process is killed.
-   */
+  /** `sessionId`: the run will be saved; `isResumable`: it can be resumed even if this process is killed now. */
   | { readonly type: 'begin'; readonly model: string; readonly sessionId?: string; readonly isResumable?: boolean }
   /** Well-formed text, as the server split it: a character is never split across two deltas. */
   | { readonly type: 'text'; readonly delta: string }
@@ -98,20 +89,17 @@ export type PageStep = Extract<ServiceStep, { kind: 'page' }>;
 
 export interface AnswerFile {
   readonly mimeType: string;
-  /** In base64. */
   readonly data: string;
   /** Where it was saved; absent if it was not. */
   readonly saved?: SavedFile;
 }
 
 export interface SavedFile {
-  /** Absolute. */
   readonly path: string;
-  /** Its name in messages. */
   readonly name: string;
   readonly mimeType: string;
   readonly bytes: number;
-  /** It is the file that the user named for the answer. */
+  /** The user named it for the answer. */
   readonly isNamed?: true;
 }
 

@@ -3,11 +3,9 @@ import { AppError } from './error.ts';
 import { isObject, toJsonObject } from './json.ts';
 import { formatSize } from './text/format.ts';
 
-/** A file that the service keeps, for two days. */
+/** Kept for two days. */
 export interface RemoteFile {
-  /** `files/<id>` */
   readonly name: string;
-  /** Its address in requests. */
   readonly uri: string;
   readonly mimeType: string;
   /** `PROCESSING`, `ACTIVE` or `FAILED`; untrusted text. */
@@ -25,17 +23,13 @@ export interface RemoteFile {
   readonly problem?: string;
 }
 
-/** A content to upload. The caller that opened it closes it. */
+/** The caller that opened it closes it. */
 export interface UploadSource {
-  /** Its name in messages, on one line. */
   readonly name: string;
   readonly bytes: number;
   /** Hexadecimal. */
   readonly sha256: string;
-  /**
-   * Fills `into` with the bytes from `offset` on; returns the filled part. Throws AppError `usage` if the content no longer matches
-   * `bytes` and `sha256`.
-   */
+  /** Fills `into` from `offset` on. Throws AppError `usage` if the content no longer matches `bytes` and `sha256`. */
   read(offset: number, into: Uint8Array): Promise<Uint8Array>;
   /** Called before the first read, if that may fail or take long. Throws AppError `usage`. */
   open?(signal: AbortSignal): Promise<void>;
@@ -44,7 +38,6 @@ export interface UploadSource {
 /** The most that the service takes in one file. https://ai.google.dev/gemini-api/docs/files */
 export const MAX_FILE_BYTES = 2 * 1024 ** 3;
 
-/** How long the service keeps a file. */
 export const RETENTION = '48 hours';
 
 export function fileTooLargeError(name: string, bytes: number): AppError {
@@ -55,9 +48,7 @@ export function fileTooLargeError(name: string, bytes: number): AppError {
 
 /** What a backend does with files, beside those that a request contains. */
 export interface FileSupport {
-  /** Whether it keeps uploaded files. */
   readonly hasUploads: boolean;
-  /** Whether it reads `gs://` addresses. */
   readonly hasBuckets: boolean;
   /** What to do about a file that is too large, if it keeps no files. */
   readonly hint: string;

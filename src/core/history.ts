@@ -5,7 +5,7 @@ import type { Usage } from './usage.ts';
 export type TurnRecord =
   | { readonly kind: 'prompt'; readonly content: StoredContent }
   | (ModelRecord & { readonly kind: 'call' })
-  /** The result of one call: one `functionResponse`, plus any media. */
+  /** One `functionResponse`, plus any media. */
   | { readonly kind: 'answer'; readonly content: StoredContent }
   | (ModelRecord & {
       readonly kind: 'reply';
@@ -21,10 +21,7 @@ interface ModelRecord {
   readonly pages?: readonly PageStep[];
 }
 
-/**
- * What of the conversation is sent in a shorter form from now on, to make room in the model's window. The contents stay
- * as they are; indices count them.
- */
+/** What is sent in a shorter form from now on, to make room. The contents stay as they are; indices count them. */
 export interface Compaction {
   readonly outputs: readonly ShortenedOutput[];
   readonly summary?: ConversationSummary;
@@ -58,17 +55,11 @@ export interface History {
   compact?(compaction: Compaction): Promise<void>;
   /** Writes a text to a file that lasts as long as the conversation; undefined if that fails. Absent: it has no files. */
   keepOutput?(text: string): Promise<string | undefined>;
-  /**
-   * How many characters of a reply without calls to keep; 0 keeps none, and the reply is never held in memory as a
-   * whole. A longer reply is dropped, and `dropReply` is called instead of `append`.
-   */
+  /** Of a reply without calls, in characters. A longer one is dropped: `dropReply` is called instead of `append`. */
   readonly replyLimit: number;
   /** Resolves when the record is as durable as the history makes it. Never throws. */
   append(record: TurnRecord): Promise<void>;
   dropReply?(): void;
-  /**
-   * Receives each piece of text as it arrives, so that an unfinished reply survives a crash. The record of the reply
-   * replaces all of these. Never throws.
-   */
+  /** So that an unfinished reply survives a crash; the record of the reply replaces all of these. Never throws. */
   appendDelta?(delta: string): Promise<void>;
 }

@@ -14,10 +14,7 @@ export interface Out {
   readonly hasLinks?: boolean;
   /** Calls `listener` after the window was resized, until the returned function is called. */
   onResize?(listener: () => void): () => void;
-  /**
-   * Calls `leave` before the program is suspended (Ctrl+Z), and `enter` when it goes on and the screen may show
-   * anything, until the returned function is called.
-   */
+  /** `leave` is called before a suspension (Ctrl+Z), `enter` after it, when the screen may show anything. */
   onSuspend?(leave: () => void, enter: () => void): () => void;
   /** The spinners and live rows drawn here now. Absent: none is ever drawn, or they need not be hidden. */
   readonly spinners?: Set<Spinner>;
@@ -40,7 +37,6 @@ export const NEVER_REDRAWN = {
 } as const;
 
 export interface Spinner {
-  /** Erases it, and draws nothing until `show`. */
   hide(): Promise<void> | undefined;
   show(): void;
   /** Shows `text` beside what is awaited. Untrusted text. */
@@ -61,7 +57,6 @@ export type Env = Readonly<Record<string, string | undefined>>;
 export const SAID_MS = 10_000;
 
 export interface Clock {
-  /** Milliseconds since the epoch. */
   now(): number;
   /** Resolves after `ms`; rejects with the signal's reason if that comes first. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;

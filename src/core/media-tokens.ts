@@ -57,7 +57,6 @@ export function estimateRequestTokens(
   return parts.reduce((sum, part) => sum + estimatePartTokens(part, sizes), declared);
 }
 
-/** `sizes`: the bytes of uploaded files, by their address. */
 export function estimatePartTokens(part: Part, sizes: ReadonlyMap<string, number> = new Map()): number {
   if ('text' in part && typeof part.text === 'string') return estimateTokens(part.text);
   if ('inlineData' in part && isObject(part.inlineData)) {

@@ -9,19 +9,13 @@ export interface ModelRequest {
   readonly contents: readonly Content[];
   readonly systemInstruction?: Content;
   readonly generationConfig: JsonObject;
-  /**
-   * As the API takes them: `{ functionDeclarations: […] }`, `{ googleSearch: {} }`. With declarations, a reply may
-   * consist of calls.
-   */
+  /** As the API takes them. With `functionDeclarations`, a reply may consist of calls. */
   readonly tools?: readonly JsonObject[];
   /** As the API takes them: `{ category, threshold }`. Absent: the service's defaults. */
   readonly safetySettings?: readonly JsonObject[];
   readonly toolConfig?: JsonObject;
   readonly serviceTier?: ServiceTier;
-  /**
-   * Up to how many characters of text to keep in `Reply.content`. A longer reply without calls comes without it. Absent
-   * or 0: no reply is held in memory as a whole.
-   */
+  /** How many characters of text to keep in `Reply.content`; a longer reply without calls has none. Absent: 0. */
   readonly keepLimit?: number;
   /** From an earlier answer to the same request: the service continues where that answer ended. */
   readonly continuationToken?: string;
@@ -50,12 +44,8 @@ export interface Reply {
   readonly citations?: readonly JsonObject[];
   /** Pictures, charts and sounds, in their order. */
   readonly files?: readonly AnswerFile[];
-  /** The pages that the service read. */
   readonly pages?: readonly PageStep[];
-  /**
-   * The tier that served it, as the service says, else the one asked for. Absent if that is the standard tier and none was
-   * asked for.
-   */
+  /** As the service says, else the one asked for. Absent if that is the standard tier and none was asked for. */
   readonly serviceTier?: string;
 }
 
@@ -64,22 +54,15 @@ export type CountedCall = Pick<Reply, 'model' | 'usage' | 'details' | 'serviceTi
 
 /** What may be spent: every request that costs tokens is admitted before it is sent. */
 export interface SpendingLimit {
-  /**
-   * Reserves the most that the request can cost, and waits while requests in flight have reserved what it needs. Throws
-   * AppError `limit` if what is left does not buy a useful answer; the signal's reason.
-   */
+  /** Waits while others have reserved what it needs. Throws AppError `limit` if what is left buys no useful answer. */
   admit(request: ModelRequest, signal: AbortSignal): Promise<AdmittedRequest>;
 }
 
 export interface AdmittedRequest {
-  /** The request, with no more output than can be paid for. */
   readonly request: ModelRequest;
   /** Says that the answer had to be shorter, if it ends at its token limit. */
   readonly notice?: string;
-  /**
-   * Replaces the reservation by what the request cost. Called once, when it has ended. `mayCost`: without a count, whether the
-   * service may have read the prompt.
-   */
+  /** Called once, when it has ended. `mayCost`: without a count, whether the service may have read the prompt. */
   settle(counted: CountedCall | undefined, mayCost: boolean): void;
 }
 
@@ -91,10 +74,7 @@ export interface ReplyCall extends ToolCall {
 }
 
 export interface Model {
-  /**
-   * Streams one reply. Throws AppError on failure; deltas already yielded stay valid. `onCall` gets what was counted for each
-   * request that this took, also for one that failed.
-   */
+  /** Throws AppError; deltas already yielded stay valid. `onCall` gets the counts of each request, failed or not. */
   stream(
     request: ModelRequest,
     signal: AbortSignal,

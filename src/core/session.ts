@@ -1,10 +1,7 @@
 import type { StoredContent } from './content.ts';
 import type { Compaction, History, TurnRecord } from './history.ts';
 
-/**
- * Who holds the conversation: a person in a chat, a one-shot, or another agent through `gmn mcp serve`. A session that
- * was used in several ways has the one nearest to the person.
- */
+/** Who holds the conversation. A session that was used in several ways has the one nearest to the person. */
 export type SessionSource = 'chat' | 'prompt' | 'mcp';
 
 export const SOURCE_LABELS = { chat: 'chat', prompt: 'one-shot', mcp: 'served' } as const satisfies Record<
@@ -73,10 +70,7 @@ export interface Session extends History {
   rewind(turns: number): Promise<void>;
   /** Removes the last prompt, which got no answer, from `contents`; it is `unanswered` until the next one. */
   retractPrompt(): Promise<void>;
-  /**
-   * The file keeps the old contents. Give records only to a session without a file: it is then written at once or not
-   * at all, while a crash could cut off what replaces the records of an existing file.
-   */
+  /** Give records only to a session without a file: a crash could cut off what replaces those of an existing one. */
   replace(records: readonly TurnRecord[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -99,16 +93,12 @@ export interface SessionStore {
    * otherwise one of the person's. Throws AppError `usage` if there is none, or more than one.
    */
   find(reference: string): Promise<SessionSummary>;
-  /**
-   * The newest session started in this directory that the caller may resume. Throws AppError `usage` if there is none.
-   */
+  /** Started in this directory, and the caller may resume it. Throws AppError `usage` if there is none. */
   newestIn(cwd: string): Promise<SessionSummary>;
   read(summary: SessionSummary): Promise<SavedSession>;
   /** The file is created with the first record. */
   create(beginning: NewSession): Promise<Session>;
-  /**
-   * Continues a session. If another process has it open, continues a copy with a new id instead, and a notice says so.
-   */
+  /** If another process has it open, a copy with a new id is continued instead, and a notice says so. */
   resume(summary: SessionSummary, cwd: string): Promise<Session>;
   /** Continues a copy of the session under a new id. Throws AppError `usage` if the name is taken. */
   fork(summary: SessionSummary, beginning: Pick<NewSession, 'cwd' | 'name'>): Promise<Session>;

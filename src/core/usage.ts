@@ -30,19 +30,16 @@ export const DETAIL_KEYS = [
 /** Which of the tokens are text, audio, pictures or video, as the server sent it. Not checked. */
 export type UsageDetails = { readonly [Key in (typeof DETAIL_KEYS)[number]]?: readonly ModalityCount[] };
 
-/** One model call with all that its price depends on. */
 export interface BilledCall {
-  /** As the server names it. */
   readonly model: string;
   readonly usage: Usage & UsageDetails;
-  /** When it ended, in milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   readonly at: number;
   /** `demo` is the offline model, which costs nothing. */
   readonly backend: string;
   /** The length of its prompt, if `usage` is that of several calls added up. */
   readonly promptTokens?: number;
   readonly serviceTier?: string;
-  /** Whether it was made through the Batch API, which costs less. */
   readonly isBatch?: boolean;
 }
 

@@ -25,10 +25,7 @@ export const DEFAULT_NAME = 'default';
 /** Safe in a URL path. */
 const MODEL_NAME = /^[A-Za-z0-9][\w.@:-]*(?:\/[A-Za-z0-9][\w.@:-]*)*$/;
 
-/**
- * The model that a name means on a backend; the default without a name. Resolves aliases; an unknown name passes with a
- * notice. Throws AppError `usage` if it cannot be the name of a model.
- */
+/** Resolves aliases; an unknown name passes with a notice. Throws AppError `usage` if it can be no model's. */
 export function resolveModel(name: string | undefined, { backend, source }: ChoiceContext): ModelChoice {
   if (name === undefined) return defaultChoice(DEFAULT_MODEL);
   const wanted = name.startsWith('models/') ? name.slice('models/'.length) : name;
@@ -87,7 +84,7 @@ interface DefaultOwner {
   readonly account: string;
 }
 
-/** The cached fallback for a default model that is gone, at most 30 days old. Never throws. */
+/** At most 30 days old. Never throws. */
 export function readCachedDefault(
   { homes, clock }: Pick<App, 'homes' | 'clock'>,
   owner: DefaultOwner,
@@ -98,7 +95,7 @@ export function readCachedDefault(
   return entry !== undefined && isRecent(entry.time, clock.now(), CACHE_MS) ? entry.model : undefined;
 }
 
-/** Caches `model` for 30 days as this account's default. Does nothing if it cannot be written. */
+/** For 30 days. Does nothing if it cannot be written. */
 export async function cacheDefault(
   { homes, clock }: Pick<App, 'homes' | 'clock'>,
   owner: DefaultOwner,

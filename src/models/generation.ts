@@ -55,10 +55,7 @@ export function createGenerationConfig(model: string, sampling: Sampling, preset
   };
 }
 
-/**
- * A notice about sampling flags that the model is known to ignore; they are sent all the same. None for `-latest` names
- * and for models that make pictures or speech: what these read is not known.
- */
+/** They are sent all the same. None for `-latest` names and models that make pictures or speech: that is not known. */
 export function findIgnoredSampling(model: string, { temperature, topP, topK }: Sampling): readonly string[] {
   const given = Object.entries({ '--temperature': temperature, '--top-p': topP, '--top-k': topK })
     .filter(([, value]) => value !== undefined)
@@ -80,9 +77,7 @@ function checkSampling({ temperature, topP, topK, maxOutputTokens, seed, stop }:
   if (stop !== undefined) checkStop(stop);
 }
 
-/**
- * Thinking of the settings, unless a flag sets it. Drops `includeThoughts`: only `--show-thoughts` asks for thoughts.
- */
+/** Unless a flag sets it. Drops `includeThoughts`: only `--show-thoughts` asks for thoughts. */
 function toPresetThinking(usual: JsonValue | undefined, { thinkingLevel, thinkingBudget }: Sampling): JsonObject {
   if (!isObject(usual) || thinkingLevel !== undefined || thinkingBudget !== undefined) return {};
   const { includeThoughts: _, ...rest } = usual as JsonObject;

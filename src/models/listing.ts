@@ -22,7 +22,6 @@ export interface ModelListing {
   readonly source: string;
   /** `Credential.account`: another key may be in the same place later. */
   readonly account: string;
-  /** Milliseconds since the epoch. */
   readonly time: number;
   readonly models: readonly ListedModel[];
 }
@@ -49,7 +48,7 @@ export function readListing({ homes, clock }: Pick<App, 'homes' | 'clock'>): Mod
   return listing !== undefined && isRecent(listing.time, clock.now(), WEEK_MS) ? listing : undefined;
 }
 
-/** The window, in tokens, of a model that the table does not have; undefined if there is no recent listing. */
+/** In tokens; undefined if there is no recent listing. */
 export function findListedWindow(
   app: Pick<App, 'homes' | 'clock'>,
   owner: ListingOwner,

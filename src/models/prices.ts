@@ -32,13 +32,12 @@ interface PriceStep extends Rates {
 /** Prices of the settings, by model; a name that ends in `*` is a prefix. */
 export type PriceOverrides = Readonly<Record<string, Price>>;
 
-/** The token counts of one model call, with their modalities, as in the `usageMetadata` of a reply. */
 export interface BilledUsage extends Usage, UsageDetails {}
 
 interface PriceContext {
   /** As the server or the user names it, with or without `models/` and the like. */
   readonly model: string;
-  /** When the call was made, in milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   readonly at: number;
   /** The Gemini API by default. */
   readonly backend?: Backend;
@@ -156,7 +155,7 @@ export function sumCosts(calls: readonly BilledCall[], overrides?: PriceOverride
   return Math.round(sum * 1e9) / 1e9;
 }
 
-/** How many tokens of output `dollars` pay for after a prompt of that length; undefined without a price, Infinity if free. */
+/** Undefined without a price, Infinity if free. */
 export function countAffordableTokens(
   dollars: number,
   { promptTokens = 0, ...context }: CostContext,
@@ -240,7 +239,6 @@ function sumModalities(lists: readonly (readonly ModalityCount[] | undefined)[],
   return sum;
 }
 
-/** The input that did not come from the cache. */
 function sumInput(inputModalities: Modalities, cachedModalities: Modalities, prompt: number, cached: number) {
   const audio = Math.max(0, inputModalities.audio - cachedModalities.audio);
   const image = Math.max(0, inputModalities.image - cachedModalities.image);

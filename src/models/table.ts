@@ -31,9 +31,7 @@ export interface ModelFacts {
   readonly outputLimit?: number;
   /** Input, thoughts and output share `inputLimit`. */
   readonly sharesWindow?: true;
-  /** Minutes may pass before the first token. */
   readonly isSlow?: true;
-  /** Reads Office and OpenDocument files. */
   readonly readsOffice?: true;
   readonly sees: boolean;
   readonly tiers?: readonly Tier[];
@@ -252,7 +250,6 @@ export function isSlowModel(id: string): boolean {
   return facts === undefined ? /^gemini-[4-9]/.test(id) : facts.isSlow === true;
 }
 
-/** The default of `gmn image`. */
 export const IMAGE_BUILT_IN: BuiltInModel = {
   id: 'gemini-3.1-flash-image',
   fallbacks: onEveryBackend('gemini-3.1-flash-lite-image'),

@@ -81,10 +81,7 @@ function createExitActions(): App['onExit'] {
   }
 }
 
-/**
- * Node checks process.env on every connection, so the variable that disables certificate checks is removed there; the
- * returned copy still has it.
- */
+/** Node looks at process.env on every connection, so this variable is removed there; the copy still has it. */
 function dropTlsOverride(env: Env): Env {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return env;
   const kept = { ...env };

@@ -15,7 +15,6 @@ export interface Machine {
   readonly keyringModule: () => string | undefined;
 }
 
-/** Never throws. */
 export function detectMachine(): Machine {
   return {
     platform: process.platform,
@@ -36,10 +35,7 @@ function readUsername(): string {
   }
 }
 
-/**
- * Native code cannot be bundled, so the library is looked up where npm installed it: near the started program. It runs
- * in a separate Node process, which a standalone executable does not have.
- */
+/** Near the started program: native code cannot be bundled. A separate Node runs it: the executable has none. */
 function findKeyringModule(): string | undefined {
   if (isStandalone()) return undefined;
   try {
@@ -60,7 +56,6 @@ export interface Runtime {
   readonly program: string | undefined;
 }
 
-/** Never throws. */
 export function detectRuntime(): Runtime {
   const { versions, platform, arch, argv, execPath } = process;
   const isAlone = isStandalone();
@@ -85,7 +80,6 @@ let cachedHome: string | undefined;
 
 function findSystemHome(): string | undefined {
   try {
-    // Constant for the process; a server asks with every call.
     cachedHome ??= readSystemUser().homedir;
     return cachedHome;
   } catch {

@@ -44,9 +44,7 @@ export interface FileSummary {
   readonly last: ReadRecord | undefined;
 }
 
-/**
- * Reads only the two ends of the file. Undefined if it is not a session: neither the header nor any record can be read.
- */
+/** Reads only its two ends. Undefined if neither the header nor any record can be read. */
 export function readFileSummary({ id, file }: SessionPath): FileSummary | undefined {
   const ends = readEnds(file, tryParseRecord);
   const header = ends === undefined ? undefined : recoverHeader(file, ends.first);
@@ -71,10 +69,7 @@ export function readFileSummary({ id, file }: SessionPath): FileSummary | undefi
   return { summary, version: header.v, last };
 }
 
-/**
- * Sessions of a directory, the most recently written first. Omits sessions without a name in which every turn was
- * rewound.
- */
+/** The newest first. Omits sessions without a name in which every turn was rewound. */
 export function listSessions(directory: string): readonly SessionSummary[] {
   const all = readFileSummaries(directory).map(({ summary }) => summary);
   return all.filter((summary) => canResume(summary) || summary.name !== undefined);
@@ -98,10 +93,7 @@ const COARSE_TIME_MS = 2000;
 /** Other file systems use the time of the system's last tick. */
 const TICK_MS = 20;
 
-/**
- * The newest session that `isWanted`. A file is written after its records are made, so files older than the newest one
- * found need not be opened; unless the clocks disagree about that one.
- */
+/** A file is written after its records are made, so older files need not be opened, unless the clocks disagree. */
 function findNewest(directory: string, isWanted: (session: SessionSummary) => boolean): SessionSummary | undefined {
   const files = listSessionPaths(directory)
     .map((place) => ({ place, writtenAt: toLatestWrite(readModifiedTime(place.file) ?? 0) }))
@@ -153,10 +145,7 @@ export function findSession(directory: string, reference: string, asker: Session
   throw new AppError('usage', `there is no session "${sanitize(wanted)}"`, LIST);
 }
 
-/**
- * Which sessions `last` may mean: in a chat only chats; at the command line also one-shots; for an agent also what
- * other agents delegated, if there is an answer in it.
- */
+/** In a chat only chats; at the command line also one-shots; for an agent also what others delegated. */
 function createResumableCheck(asker: SessionSource): (session: SessionSummary) => boolean {
   const sources: readonly SessionSource[] =
     asker === 'chat' ? ['chat'] : asker === 'prompt' ? ['chat', 'prompt'] : ['chat', 'prompt', 'mcp'];
@@ -282,10 +271,7 @@ function findNameProblem(name: string): string | undefined {
 
 /** Reserves a name for one session, even before the name is written to a file. */
 export interface NameReservation {
-  /**
-   * Reserves the name, releases an earlier one, and returns it normalized. Throws AppError `usage` if it is taken or
-   * not allowed.
-   */
+  /** Releases an earlier one; returns it normalized. Throws AppError `usage` if it is taken or not allowed. */
   reserve(name: string, id: string): Promise<string>;
   /** Never throws. A name that is in the session file stays taken. */
   release(): Promise<void>;

@@ -30,10 +30,7 @@ export interface LoadedSession {
   readonly notices: readonly string[];
 }
 
-/**
- * Reads a session without changing it. Damaged lines, the header included, are skipped and counted. Throws AppError
- * `usage` if it is not a session, was written by a newer gmn, or cannot be read.
- */
+/** Damaged lines are skipped and counted. Throws AppError `usage` if it is no session, newer, or unreadable. */
 export async function loadSession(file: string, blobs: BlobStore): Promise<LoadedSession> {
   let header: RecoveredHeader | undefined;
   let damaged = 0;
@@ -178,7 +175,6 @@ export function toTurnRecord(content: StoredContent, model: string): TurnRecord 
 
 export interface Turns<Item extends TurnRecord> {
   readonly items: readonly Item[];
-  /** Those of the items. */
   readonly contents: readonly StoredContent[];
   readonly compactions: readonly Compaction[];
   readonly count: number;

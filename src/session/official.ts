@@ -17,10 +17,7 @@ export interface OfficialSession {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Parses a session file of the official CLI: the current format (one record per line, later ones win) or the older one
- * (a single object). Undefined if it is not a session, belongs to a sub-agent, or has no prompt.
- */
+/** One record per line, later ones win; or the older format. Undefined without a prompt, or for a sub-agent's. */
 export function tryParseOfficial(text: string): OfficialSession | undefined {
   const whole = tryParseJson(text);
   const { meta, messages } =

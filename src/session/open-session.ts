@@ -39,7 +39,6 @@ export function createSession(given: SessionOptions): LocalSession {
   const { turns: history, setup: choice, toLine, toLines, ...log } = createRecordLog(clock, earlier, options.by);
   const runInOrder = createSerial();
   const partial = createPartialBuffer(clock);
-  /** Whether there is no file yet. */
   const isBlank = (): boolean => earlier === undefined && !writer.hasBegun;
   const put = (lines: readonly FileRecord[], durability = options.durability): Promise<void> => {
     partial.restart();

@@ -202,10 +202,7 @@ export interface RecoveredHeader extends Header {
   readonly isDamaged: boolean;
 }
 
-/**
- * The header of a session file, with the id of the file name. If the line is damaged, recovers what it can from it and
- * from the file name. Undefined if the file name is not that of a session.
- */
+/** With the id of the file name, from which a damaged line is recovered, too. Undefined if that is no session's. */
 export function recoverHeader(file: string, first: string): RecoveredHeader | undefined {
   const id = findSessionId(basename(file));
   if (id === undefined) return undefined;

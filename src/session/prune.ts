@@ -125,10 +125,7 @@ async function pruneBlobs({ directory, blobs, signal }: BlobScope, now: number):
   await blobs.prune((print) => !wanted.has(print), now - GRACE_MS);
 }
 
-/**
- * Removes a session file and the blobs that only it uses, unless they were written again later. Throws what `removal`
- * throws. If other sessions cannot be read, the blobs stay for the next prune.
- */
+/** Unless the blobs were written again later. If other sessions cannot be read, they stay for the next prune. */
 async function removeWithMedia(
   file: string,
   removal: () => Promise<void>,

@@ -4,7 +4,7 @@ import type { SessionSetup, SessionSource } from '../core/session.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import { errorCode, errorReason } from '../platform/runtime/system.ts';
 
-/** The version of the file format that is written; see docs/sessions.md. */
+/** See docs/sessions.md. */
 export const VERSION = 1;
 
 export interface Header {

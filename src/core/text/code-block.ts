@@ -1,8 +1,5 @@
 import { joinLines } from './trim.ts';
-/**
- * The contents of the fenced code blocks of a Markdown text, in order, each ending with a newline. An unclosed block
- * extends to the end of the text.
- */
+/** In order, each ending with a newline. An unclosed block extends to the end of the text. */
 export function extractCodeBlocks(text: string): readonly string[] {
   const blocks: string[] = [];
   let open: { readonly fence: string; readonly indent: number; lines: string[] } | undefined;

@@ -2,10 +2,7 @@ export type Decoded =
   | { readonly isText: true; readonly text: string }
   | { readonly isText: false; readonly reason: 'nul' | 'utf8' | 'utf16'; readonly offset: number };
 
-/**
- * Decodes strict UTF-8, or UTF-16 with a byte order mark. The mark is dropped. Bytes that contain NUL are not text.
- * Never throws.
- */
+/** Strict UTF-8, or UTF-16 with a byte order mark, which is dropped. Bytes with a NUL are no text. Never throws. */
 export function decodeText(bytes: Uint8Array): Decoded {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer[0] === 0xff && buffer[1] === 0xfe) return decodeUtf16(buffer);

@@ -28,9 +28,7 @@ export function tryParseDuration(text: string): number | undefined {
   return text === '' ? undefined : total;
 }
 
-/**
- * The duration in an environment variable, in milliseconds; `fallbackMs` if unset. Throws AppError `config` if invalid.
- */
+/** In milliseconds. Throws AppError `config` if invalid. */
 export function parseEnvDuration(env: Env, name: string, fallbackMs: number): number {
   const text = env[name];
   if (text === undefined || text === '') return fallbackMs;

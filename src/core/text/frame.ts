@@ -68,10 +68,7 @@ export function eraseFrame({ rows, caret }: Frame): string {
   return start + (hasMore ? `${ERASE_RIGHT}\u001b[1C${ERASE_BELOW}\r` : ERASE_BELOW);
 }
 
-/**
- * The frame after the window's width changed, as `eraseFrame` needs it: terminals that rewrap break the rows that no
- * longer fit.
- */
+/** After the width changed, as `eraseFrame` needs it: terminals that rewrap break the rows that no longer fit. */
 export function rewrapFrame({ rows, caret }: Frame, columns: number): Frame {
   const above = rows.slice(0, caret.row).reduce((sum, row) => sum + measureWrapped(row, columns).row + 1, 0);
   const within = measureWrapped(rows[caret.row] ?? [], columns, caret.column);

@@ -27,9 +27,7 @@ export interface GlobPattern {
   readonly depth: number;
   /** The steps that matching takes, at most, for each character of a path. */
   readonly cost: number;
-  /**
-   * Takes a path relative to the start, with slashes. Time is at most pattern length × path length, per alternative.
-   */
+  /** Relative to the start, with slashes. Time is at most pattern length × path length, per alternative. */
   matches(path: string): boolean;
 }
 

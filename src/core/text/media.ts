@@ -34,10 +34,7 @@ const RIFF_TYPES: Readonly<Record<string, string>> = { WEBP: 'image/webp', WAVE:
 const HEAD_BYTES = 1024;
 const PDF_TAIL_BYTES = 2048;
 
-/**
- * The media type of these bytes as the Gemini API names it, judged by content; undefined if the API does not accept it.
- * `name` only decides what the bytes leave open. Text is never taken for media. Never throws.
- */
+/** By content; undefined if the API does not take it. `name` decides what the bytes leave open. Text is no media. */
 export function sniffMedia(bytes: Uint8Array, name = ''): string | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const head = buffer.toString('latin1', 0, HEAD_BYTES);

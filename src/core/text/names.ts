@@ -51,10 +51,7 @@ export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }
 
-/**
- * Whether a word of the text may be a credential, plain or in base64: a long word with a digit, or a longer one with
- * letters of both cases. Takes linear time.
- */
+/** A long word with a digit, or a longer one with letters of both cases; plain or in base64. Linear time. */
 export function mayHoldCredential(text: string): boolean {
   // Cut at a length no credential has: a match as long as a picture in base64 would overflow the stack.
   for (const [word] of text.matchAll(/[!-~]{10,4096}/g)) {
@@ -70,9 +67,7 @@ export function shortenId(id: string): string {
 /** Compiled on use, since few runs need it. */
 const EMOJI = '(\\p{RGI_Emoji})';
 
-/**
- * Splits a text so that every second piece is an emoji. An emoji's invisible joiners belong to it and need no escaping.
- */
+/** Every second piece is an emoji. Its invisible joiners belong to it and need no escaping. */
 export function splitEmoji(text: string): readonly string[] {
   return text.split(new RegExp(EMOJI, 'v'));
 }

@@ -29,10 +29,7 @@ const MAIN_ENTRIES: readonly (readonly [entry: string, ending: string])[] = [
   ['xl/workbook.xml', '.xlsx'],
 ];
 
-/**
- * The media type of an Office or OpenDocument file, from its whole content or its beginning; undefined for anything else. The name
- * decides between formats that begin alike. Text is never taken for one. Never throws.
- */
+/** From the content or its beginning. The name decides between formats that begin alike. Text is never one. */
 export function sniffOffice(bytes: Uint8Array, name: string): string | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const ending = extname(name).toLowerCase();
@@ -59,7 +56,6 @@ function sniffEntries(buffer: Buffer): string | undefined {
   return ZIP_TYPES[ending];
 }
 
-/** By the ending of a name alone. */
 export function findOfficeType(name: string): string | undefined {
   return BY_ENDING[extname(name).toLowerCase()];
 }

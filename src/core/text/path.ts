@@ -1,9 +1,6 @@
 import { isAbsolute, relative, sep } from 'node:path';
 
-/**
- * Whether `path` is `folder` or below it, by name alone: `/a/b` does not contain `/a/bc`. Both must be absolute and
- * free of links; nothing contains a relative path.
- */
+/** By name alone: `/a/b` does not contain `/a/bc`. Both must be absolute and free of links. */
 export function contains(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return isAbsolute(path) && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);

@@ -1,9 +1,6 @@
 const STEP = /\\(?:[a-zA-Z0-9]|([\s\S]))|\[(?:[^\]\\]|\\[\s\S])*\]|\{\d*,?\d*\}|[\s\S]/g;
 
-/**
- * The longest text that every match contains, so that most files can be skipped without decoding them; empty if there
- * is none. Letters with special case mappings are not part of it.
- */
+/** The longest text that every match contains; empty if there is none. No letters with special case mappings. */
 export function findRequiredLiteral(source: string, isCaseless: boolean): string {
   // These escapes take more characters than STEP matches.
   if (/\\[xucpk\d]/i.test(source)) return '';

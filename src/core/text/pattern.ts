@@ -3,7 +3,6 @@ export interface StepLimit {
   left: number;
 }
 
-/** Thrown when a limit of steps is reached. */
 export class StepLimitError extends Error {
   override readonly name = 'StepLimitError';
 }

@@ -21,10 +21,7 @@ const STATE =
 /** Work trees that other agents create in their own directories; working there is intended. */
 const WORK_TREES = /([\\/])\.(?:claude|codex|cursor|gemini)[\\/]worktrees(?=[\\/])/gi;
 
-/**
- * Normalizes a name as the most lenient file system would: no case, no compatibility forms, no invisible characters, no
- * trailing dots and spaces, no stream after a colon.
- */
+/** As the most lenient file system: no case, compatibility forms, invisible characters, trailing dots, streams. */
 export function foldName(name: string): string {
   // A fast path, since walks check many names.
   if (/^[\w-]*(?:\.[\w-]+)*$/.test(name)) return name.toLowerCase();
@@ -65,10 +62,7 @@ function isListed(name: string): boolean {
   return NAMES.has(name) || SECRET_PATTERNS.some((pattern) => pattern.test(name));
 }
 
-/**
- * Whether a file is likely to hold keys or passwords, judged by its name and its directories. Such a file is sent to a
- * model only if a person approves that very file. `above` is the directory the path is relative to.
- */
+/** By its name and directories, `above` included. Sent to a model only if a person approves that very file. */
 export function isSensitivePath(path: string, above = ''): boolean {
   const steps = [...splitSteps(above), ...splitSteps(path)];
   return (
@@ -96,18 +90,12 @@ export function splitAtRoot(root: string, path: string): RootedPath {
   return { tail: join(basename(root), relative(root, path)), above };
 }
 
-/**
- * Whether the path holds credentials or sessions of gmn or of the official CLI. No tool may read these, even with
- * approval.
- */
+/** No tool may read these, even with approval. */
 export function isStatePath(path: string): boolean {
   return STATE.test(`/${splitSteps(path).join('/')}/`);
 }
 
-/**
- * The directories of credentials and sessions, at their current and their default places. `users` are the person's home
- * directories; `homes` is undefined if there is none.
- */
+/** At their current and their default places. `users` are the person's home directories. */
 export function listStateDirectories(homes: Homes | undefined, users: readonly string[]): readonly string[] {
   return [
     ...(homes === undefined ? [] : [homes.gmn, homes.gemini]),
@@ -138,10 +126,7 @@ function listTextForms(secrets: Iterable<string>): readonly string[] {
   return [...forms].filter(({ length }) => length >= MIN_LENGTH).sort((a, b) => b.length - a.length);
 }
 
-/**
- * Replaces these secrets in all strings, field names and attachments of a value that is about to be sent. Returns the
- * same object if it has none. A long value is searched in slices, with a pause between them. Never throws.
- */
+/** In all strings, field names and attachments, in slices with pauses. The same object if it has none. */
 export async function redactIn<Value>(
   value: Value,
   secrets: ReadonlySet<string>,
@@ -262,10 +247,7 @@ function escapeForHtml(json: string): string {
   return json.replace(/[<>&=']/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 }
 
-/**
- * The base64 of the secret, and the part of it that appears in the base64 of any text that contains it, for each of the
- * three alignments.
- */
+/** Its base64, and the part that appears in the base64 of any text that contains it, for each of three alignments. */
 function listBase64Forms(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   const whole = bytes.toString('base64');

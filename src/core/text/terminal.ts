@@ -138,7 +138,6 @@ function isLineEnd(code: number): boolean {
   return code === NEWLINE || code === RETURN;
 }
 
-/** CAN and SUB end any sequence. */
 function isCancel(code: number): boolean {
   return code === 0x18 || code === 0x1a;
 }

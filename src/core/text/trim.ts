@@ -1,7 +1,4 @@
-/**
- * Removes these characters from the end, in linear time. A pattern like `/[.,]+$/` takes quadratic time on text that
- * has long runs of them.
- */
+/** In linear time: a pattern like `/[.,]+$/` takes quadratic time on text that has long runs of them. */
 export function trimTrailing(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1;
@@ -19,7 +16,6 @@ export function findLastWord(text: string): string {
   return text.slice(start);
 }
 
-/** The pattern must be global. */
 export function countMatches(text: string, pattern: RegExp): number {
   let count = 0;
   for (const _ of text.matchAll(pattern)) count += 1;

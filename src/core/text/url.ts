@@ -1,9 +1,6 @@
 import { AppError } from '../error.ts';
 
-/**
- * Parses an address that credentials may be sent to: https, or plain http on this machine. `source` names the setting
- * in the error. Throws AppError `config` for everything else, without quoting the rest of the address.
- */
+/** For credentials: https, or http on this machine. Throws AppError `config`, without quoting the rest. */
 export function checkEndpoint(url: string, source: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined) throw endpointError(source, 'is not a URL');
@@ -13,10 +10,7 @@ export function checkEndpoint(url: string, source: string): URL {
   throw endpointError(source, `must use https (http only on this machine), not ${parsed.protocol}//${parsed.host}`);
 }
 
-/**
- * Whether a host, as `URL` spells it, can only mean this machine. Strict: a resolver may send `*.localhost` and
- * `localhost.` elsewhere.
- */
+/** Strict: a resolver may send `*.localhost` and `localhost.` elsewhere. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }

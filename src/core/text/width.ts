@@ -85,10 +85,7 @@ function* splitPieces(text: string): Generator<string> {
 
 const INDENT = 4;
 
-/**
- * Wraps lines at words; continued lines are indented to the column they belong to. A single word that is too wide is
- * not broken.
- */
+/** At words; continued lines are indented to the column they belong to. A word that is too wide is not broken. */
 export function wrapText(text: string, columns: number): string {
   return text
     .split('\n')
@@ -120,7 +117,6 @@ function findColumnStart(line: string, columns: number): number {
   return indent ?? INDENT;
 }
 
-/** Cuts a text to so many columns of a terminal. */
 export function truncateEnd(text: string, columns: number): string {
   return measureWidth(text) <= columns ? text : `${takeGraphemes(splitGraphemes(text), columns - 1).join('')}…`;
 }

@@ -1,4 +1,3 @@
-/** A piece of a removed or added line, and whether it differs from the other line. */
 export interface WordRun {
   readonly text: string;
   readonly isChanged: boolean;
@@ -7,7 +6,7 @@ export interface WordRun {
 /** Lines with a smaller share of common characters are not compared word by word. */
 const MIN_COMMON = 0.3;
 
-/** The runs of a removed or added line; undefined if it has too little in common with the other. */
+/** Undefined if it has too little in common with the other. */
 export function findChangedWords(line: string, other: string): readonly WordRun[] | undefined {
   const words = splitTokens(line);
   const isCommon = findCommon(words, splitTokens(other));
@@ -28,7 +27,7 @@ function splitTokens(text: string): readonly string[] {
 
 const MAX_PAIRS = 40_000;
 
-/** For each word, whether it is in the longest common subsequence; undefined if the lines are too long. */
+/** Whether it is in the longest common subsequence; undefined if the lines are too long. */
 function findCommon(words: readonly string[], others: readonly string[]): readonly boolean[] | undefined {
   if (words.length * others.length > MAX_PAIRS) return undefined;
   const width = others.length + 1;

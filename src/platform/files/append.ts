@@ -39,10 +39,7 @@ export interface AppendFile {
   close(): Promise<void>;
 }
 
-/**
- * Creates a private file from these pieces, each of them whole lines. It appears under its name when complete and
- * replaces any file of that name. Throws system errors and what `pieces` throws; nothing is left then.
- */
+/** Each piece is whole lines. The private file appears when complete. Nothing is left after an error. */
 export async function createAppendFile(
   path: string,
   pieces: Iterable<string> | AsyncIterable<string>,
@@ -65,10 +62,7 @@ export async function createAppendFile(
 
 interface OpenOptions {
   readonly now: number;
-  /**
-   * Where the last whole line ended when the file was read. If it ends elsewhere now, another process has written to
-   * it.
-   */
+  /** Where the last whole line ended when the file was read; if that differs now, another process has written to it. */
   readonly end?: number;
   /** Both cut off an incomplete last line; `keep`, the default, copies it to `<path>.torn-<time>` first. */
   readonly torn?: 'keep' | 'drop';
@@ -96,10 +90,7 @@ export async function openAppendFile(path: string, options: OpenOptions): Promis
   }
 }
 
-/**
- * Synchronous but for the sync to disk: each step takes less than a round trip to the thread pool, and an answer waits for
- * it. `unsynced`: the directory whose entry for the file is not on disk yet.
- */
+/** Synchronous but for the sync: an answer waits for it. `unsynced`: the directory whose entry is not on disk yet. */
 function toAppendFile(opened: number, start: number, unsynced?: string): AppendFile {
   /** -1 once it is closed: the system may give the number to another file. */
   let descriptor = opened;
@@ -200,17 +191,13 @@ export async function readLines(path: string): Promise<readonly string[]> {
   return splitNonEmptyLines((await readTextFile(path, MAX_BYTES).catch(() => undefined)) ?? '');
 }
 
-/**
- * Appends a line with one write, so that concurrent writers do not mix; the file is private. Never throws; it may fail.
- */
+/** Appends a line with one write, so that concurrent writers do not mix. Never throws; it may fail. */
 export async function appendLine(path: string, line: string): Promise<void> {
   try {
     await makePrivateDirectory(dirname(path));
     // If the file was replaced meanwhile, the line is written to the new one, too.
     while ((await appendOnce(path, line, { isSynced: false })) === 'replaced');
-  } catch {
-    // Best effort.
-  }
+  } catch {}
 }
 
 /** Appends a line to a private file; it is on disk when this resolves. Throws system errors. */

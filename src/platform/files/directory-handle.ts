@@ -17,7 +17,6 @@ export interface DirectoryHandle {
 let detectedMode: HandleMode | undefined;
 
 export function detectHandleMode(): HandleMode {
-  // Constant for the process; a server asks with every call.
   detectedMode ??= process.platform === 'linux' && canReadDescriptors() ? 'descriptor' : 'path';
   return detectedMode;
 }
@@ -32,7 +31,6 @@ function canReadDescriptors(): boolean {
   }
 }
 
-/** Opens a directory by its real path. Throws `movedError` if something else was opened, and system errors. */
 export async function openDirectoryHandle(path: string, mode: HandleMode, at = path): Promise<DirectoryHandle> {
   const { address, verify, close } = openDirectorySync(path, mode, at);
   return {
@@ -44,7 +42,7 @@ export async function openDirectoryHandle(path: string, mode: HandleMode, at = p
   };
 }
 
-/** Opens a directory inside another, creating it if missing. Throws `movedError` for a link. */
+/** Creates it if it is missing. Throws `movedError` for a link. */
 export async function openChildDirectory(
   parent: DirectoryHandle,
   name: string,
@@ -72,7 +70,6 @@ export function locate(path: string): LocatedPath | undefined {
   let fault: unknown;
   for (let current = path; ; current = dirname(current)) {
     try {
-      // lstat first: a missing path then costs no exception.
       const status = lstatSync(current, { throwIfNoEntry: false });
       if (status !== undefined) return { real: realpathSync.native(current), rest, fault };
     } catch (thrown) {

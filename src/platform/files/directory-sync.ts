@@ -13,10 +13,7 @@ import type { Pace } from '../runtime/pace.ts';
 import { errorCode } from '../runtime/system.ts';
 import { type FileKind, findFileKind, READ_FLAGS_NO_LINK, toFileKind } from './path.ts';
 
-/**
- * How a directory is pinned: by descriptor where the system exposes descriptors as paths, else by checking the path
- * again.
- */
+/** Pinned by descriptor where the system exposes descriptors as paths, else by checking the path again. */
 export type HandleMode = 'descriptor' | 'path';
 
 export interface Entry {

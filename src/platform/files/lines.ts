@@ -16,10 +16,7 @@ interface LineBatch {
   readonly end: number;
 }
 
-/**
- * Reads the lines before `end` in order, in large batches, never the whole file at once. Throws system errors, and an Error for
- * a line that is no text.
- */
+/** In large batches, never the whole file at once. Throws system errors, and an Error for a line that is no text. */
 export async function* readLineBatches(path: string, end = Number.POSITIVE_INFINITY): AsyncGenerator<LineBatch> {
   const descriptor = openSync(path, READ_FLAGS_NO_LINK);
   try {
@@ -61,10 +58,7 @@ interface FileEnds<Last> {
   readonly last: Last | undefined;
 }
 
-/**
- * Reads the ends of a file and no more than needed. Synchronous: ten times faster for thousands of files in a row.
- * Undefined if it is not a regular file or cannot be read. Never blocks on a FIFO.
- */
+/** Synchronous: ten times faster for thousands of files. Undefined if it is not a regular file or cannot be read. */
 export function readEnds<Last>(path: string, accept: (line: string) => Last | undefined): FileEnds<Last> | undefined {
   let descriptor: number | undefined;
   try {
@@ -114,7 +108,6 @@ function findLastLine<Last>(
   }
 }
 
-/** Empty if the directory is missing or cannot be read. */
 export function tryListFileNames(directory: string): readonly string[] {
   try {
     return listFileNames(directory);

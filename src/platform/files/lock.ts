@@ -118,10 +118,7 @@ async function isAbandoned(breaking: string): Promise<boolean> {
   return since !== undefined && Math.abs(Date.now() - since) >= STALE_MS;
 }
 
-/**
- * Several processes may find an abandoned `.breaking` file; the rename lets one of them win. If it turns out to belong
- * to a live process, it is put back.
- */
+/** Several processes may find it; the rename lets one of them win. If it belongs to a live process, it is put back. */
 async function removeAbandoned(breaking: string): Promise<void> {
   const away = `${breaking}.${process.pid}`;
   try {
@@ -141,13 +138,11 @@ async function isStale(path: string, now: number, takesFrom: 'idle' | 'gone'): P
   // The owner may have released the lock and exited meanwhile; then another process has it.
   if (state === 'gone') return readOwner(path)?.nonce === owner?.nonce;
   if (takesFrom === 'idle') return ageMs >= STALE_MS || (state === 'stopped' && ageMs >= STOPPED_MS);
-  // A lock without an owner is from a process that died while writing it; for one on another machine only its age
-  // counts.
+  // One without an owner is from a process that died while writing it; on another machine only the age counts.
   if (owner === undefined || state === 'elsewhere') return ageMs >= STALE_MS;
   return state === 'unknown' && ageMs >= UNKNOWN_OWNER_MS;
 }
 
-/** Synchronous: it is a few bytes, and a server reads one with every release. */
 function readOwner(path: string): Owner | undefined {
   let descriptor: number | undefined;
   try {

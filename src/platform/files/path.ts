@@ -19,7 +19,6 @@ export function realPath(path: string): string | undefined {
   }
 }
 
-/** Follows links. Never throws. */
 export function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();
@@ -75,7 +74,6 @@ export function isOurs(owner: number | bigint, uid = process.getuid?.()): boolea
  */
 export function makeDirectories(path: string): void {
   try {
-    // Checked first: a server calls this with every request, and an exception costs more.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
     mkdirSync(path, { mode: 0o700 });
   } catch (thrown) {

@@ -7,10 +7,7 @@ export interface RegularFile {
   read(buffer: Uint8Array, offset: number, length: number, position: number): number;
 }
 
-/**
- * Undefined if it is not a regular file. Never follows a link, never blocks on a FIFO or device. Synchronous: for thousands of
- * files in a row, or between two lines of a child's output. Throws system errors.
- */
+/** Undefined if it is not a regular file. Never follows a link, never blocks. Throws system errors. */
 export function withRegularFile<T>(path: string, use: (file: RegularFile) => T): T | undefined {
   const descriptor = openSync(path, READ_FLAGS_NO_LINK);
   try {
@@ -24,7 +21,6 @@ export function withRegularFile<T>(path: string, use: (file: RegularFile) => T):
 
 /** Empty if there is no regular file, undefined if it is larger than `maxBytes`. Throws system errors. */
 export function readRegularText(path: string, maxBytes: number): string | undefined {
-  // Most of these files do not exist, and an exception for each would cost more than reading one.
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return '';
   const readText = ({ size, read }: RegularFile): { readonly text: string | undefined } => {
     if (size > maxBytes) return { text: undefined };
@@ -34,7 +30,6 @@ export function readRegularText(path: string, maxBytes: number): string | undefi
   return (withRegularFile(path, readText) ?? { text: '' }).text;
 }
 
-/** Never throws. */
 export function readHead(path: string, length: number): Uint8Array | undefined {
   try {
     return withRegularFile(path, ({ read }) => {

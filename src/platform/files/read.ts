@@ -38,10 +38,7 @@ export async function inspectPath(path: string, name = path): Promise<FoundPath 
   }
 }
 
-/**
- * The bytes of a regular file. Never blocks on a FIFO or device, never reads more than `maxBytes`. Throws AppError
- * `usage`.
- */
+/** Regular files only, never more than `maxBytes`; does not block on a FIFO. Throws AppError `usage`. */
 export async function readBytes(path: string, options: ReadOptions): Promise<Uint8Array> {
   const { name = path, maxBytes, tooLarge, links } = options;
   let handle: FileHandle | undefined;
@@ -216,10 +213,7 @@ export interface FileText {
   readonly version: string;
 }
 
-/**
- * The contents and state of a small file; `isOurs` if it belongs to `uid`. Follows links. Never throws or blocks on a
- * FIFO.
- */
+/** The state of a small file; `isOurs` if it belongs to `uid`. Follows links. Never throws or blocks on a FIFO. */
 export async function readFileState(path: string, uid = process.getuid?.()): Promise<FileState> {
   let handle: FileHandle | undefined;
   try {

@@ -7,14 +7,10 @@ import { isOurs, READ_FLAGS } from './path.ts';
 
 const MAX_BYTES = 10_000_000;
 
-/**
- * The text of a small settings or state file; undefined if missing. Synchronous, as the request waits for it. Never
- * blocks on a FIFO. Throws AppError `config` if it exists and cannot be read.
- */
+/** Undefined if missing. Never blocks on a FIFO. Throws AppError `config` if it exists and cannot be read. */
 export function readSmallFile(path: string): string | undefined {
   let descriptor: number | undefined;
   try {
-    // Most of these files do not exist, and an exception for each would cost more than reading them.
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
     descriptor = openSync(path, READ_FLAGS);
     const status = fstatSync(descriptor);
@@ -38,10 +34,7 @@ function unreadableError(path: string, why: string, cause?: unknown): AppError {
   });
 }
 
-/**
- * Reads a cache file of ours; undefined if it is missing, belongs to another user, or `parse` rejects it. Synchronous,
- * as the request waits for it. Never throws.
- */
+/** Undefined if it is missing, belongs to another user, or `parse` rejects it. Never throws. */
 export function readCache<Value>(path: string, parse: (value: unknown) => Value | undefined): Value | undefined {
   try {
     const status = statSync(path, { throwIfNoEntry: false });
@@ -68,10 +61,7 @@ export function isRecent(time: number, now: number, withinMs: number): boolean {
   return time <= now && now - time < withinMs;
 }
 
-/**
- * Why a system-wide file must not be trusted: someone other than its `owners` could have written it. Undefined if it can be
- * trusted, and always on Windows, where ownership works differently. Never throws.
- */
+/** Why a system-wide file must not be trusted: others could have written it. Undefined on Windows. Never throws. */
 export function findDistrust(path: string, owners: 'root' | 'root or me'): string | undefined {
   if (process.getuid === undefined) return undefined;
   const allowed = owners === 'root' ? [0] : [0, process.getuid()];

@@ -7,17 +7,14 @@ import type { UploadSource } from '../../core/files.ts';
 import { READ_FLAGS, READ_FLAGS_NO_LINK } from './path.ts';
 import { irregularFileError, readError, readFully } from './read.ts';
 
-/** A file on disk that is read piece by piece. */
 export interface FileSource extends UploadSource {
-  /** Its path as a `file:` address. */
   readonly url: string;
-  /** When it was last written, in milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   readonly modifiedAt: number;
   close(): Promise<void>;
 }
 
 interface SourceOptions {
-  /** Its name in messages. */
   readonly name: string;
   readonly signal: AbortSignal;
   /** `never` rejects a path whose last segment is a link. */
@@ -31,10 +28,7 @@ interface SourceOptions {
 const HASH_BYTES = 1024 * 1024;
 const HEAD_BYTES = 1024 * 1024;
 
-/**
- * Opens a regular file and reads it once for its hash. It stays open: a file that takes its place is not read. Throws
- * AppError `usage`.
- */
+/** Reads it once for its hash, and stays open: a file that takes its place is not read. Throws AppError `usage`. */
 export async function openFileSource(path: string, options: SourceOptions): Promise<FileSource> {
   const { name, signal, links = 'follow', check, known } = options;
   let handle: FileHandle | undefined;
@@ -116,10 +110,7 @@ async function throwIfChanged(handle: FileHandle, name: string, { size, modified
   if (now.size !== size || now.modifiedAt !== modifiedAt) throw changedError(name);
 }
 
-/**
- * The file that a conversation names, opened only when it must be uploaded. `open` throws AppError `usage` if it is missing or
- * has changed.
- */
+/** Opened only when it must be uploaded. `open` throws AppError `usage` if the file is missing or has changed. */
 export function createLocalSource(local: LocalFile): UploadSource & Pick<FileSource, 'close'> {
   const { name, path, bytes, sha256 } = local;
   let source: FileSource | undefined;

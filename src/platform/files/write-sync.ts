@@ -13,10 +13,7 @@ import { dirname } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
 import { makeDirectories, temporaryPath } from './path.ts';
 
-/**
- * Writes a private file atomically, creating its directory if needed. Synchronous, as it runs between the answer and
- * the exit. Throws system errors; nothing is left then.
- */
+/** Also creates its directory. Synchronous: it runs between the answer and the exit. Nothing is left after an error. */
 export function writeAtomicSync(path: string, text: string): void {
   const bytes = Buffer.from(text);
   const temporary = temporaryPath(path);
@@ -87,7 +84,6 @@ const APPEND =
   (constants.O_NOFOLLOW ?? 0) |
   (constants.O_NONBLOCK ?? 0);
 
-/** Never throws. */
 export function tryRenameSync(from: string, to: string): void {
   try {
     renameSync(from, to);
@@ -96,7 +92,6 @@ export function tryRenameSync(from: string, to: string): void {
   }
 }
 
-/** Never throws. */
 export function tryRemoveSync(path: string): void {
   try {
     unlinkSync(path);
@@ -115,7 +110,6 @@ function openExclusive(path: string): number {
   }
 }
 
-/** In milliseconds since the epoch. Never throws. */
 export function readModifiedTime(path: string): number | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })?.mtimeMs;

@@ -61,10 +61,7 @@ export async function createExclusive(
   }
 }
 
-/**
- * Writes a temporary file beside `path`, which `place` then gives that name, by a rename or a link. Throws system errors
- * and what `place` throws; nothing is left of the temporary file either way.
- */
+/** `place` gives the temporary file its name, by a rename or a link. Nothing is left of it either way. */
 export async function writeBeside<T>(
   path: string,
   data: Data,
@@ -157,7 +154,6 @@ export async function moveFile(from: string, to: string): Promise<void> {
   }
 }
 
-/** Removes a file if there is one. Throws system errors. */
 export async function removeFile(path: string): Promise<void> {
   await unlink(path).catch(ignoreAbsent);
 }
@@ -168,10 +164,7 @@ export async function quarantine(path: string, now: number): Promise<void> {
   await rename(path, `${path}.corrupt-${stamp}`).catch(() => {});
 }
 
-/**
- * Deletes the regular files of a directory whose names are `wanted`; returns how many. Throws AppError `config` if one
- * cannot be removed, or belongs to another user than `uid` and was left alone.
- */
+/** Returns how many. Throws AppError `config` if one cannot be removed, or is another user's and was left alone. */
 export async function removeFiles(
   directory: string | DirectoryHandle,
   wanted: (name: string) => boolean,
@@ -233,7 +226,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** False if it is not empty or not a directory. Never throws. */
+/** False if it is not empty. */
 export async function removeEmptyDirectory(path: string): Promise<boolean> {
   return rmdir(path).then(
     () => true,

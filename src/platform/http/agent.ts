@@ -42,10 +42,7 @@ function createLookup(addresses: readonly Address[]): LookupFunction {
 export interface Connections {
   readonly kept: Agent;
   readonly single: Agent;
-  /**
-   * Opens a connection for the next request to this place, unless there is one. One that was idle too long is reopened a few
-   * times. It does not keep the process alive.
-   */
+  /** Opens a connection for the next request, unless there is one. It does not keep the process alive. */
   openAhead(place: Place): void;
   /** Whether there is an open connection to this place; the server may just have closed it, or sent something. */
   hasOpen(place: Place): boolean;
@@ -220,7 +217,6 @@ function createEarlySockets(): EarlySockets {
   };
 }
 
-/** Keeps the newest sessions only. */
 function keepSession(sessions: Map<string, Buffer>, name: string, session: Buffer): void {
   sessions.delete(name);
   sessions.set(name, session);

@@ -32,10 +32,7 @@ export function startTimeLimit(ms: number, action: () => void): () => void {
   return ms > 0 ? startTimer(ms, action) : () => {};
 }
 
-/**
- * A body that loses nothing when the connection is cut (a stream would drop its buffer), buffers about 192 KB, and counts as
- * idle only while its reader waits.
- */
+/** Loses nothing when the connection is cut, as a stream would. It is idle only while its reader waits. */
 export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
   let chunks: Uint8Array[] = [];
   let size = 0;

@@ -40,10 +40,7 @@ interface Transport {
   destroy(): void;
 }
 
-/**
- * Handles timeouts, abort and body of one exchange. Every failure becomes an AppError `api`; an abort rejects with the
- * signal's reason.
- */
+/** Every failure becomes an AppError `api`; an abort rejects with the signal's reason. */
 export function openExchange(context: RequestContext, transport: Transport): Exchange {
   const { request, timers } = context;
   const { promise: answer, resolve, reject } = withResolvers<HttpResponse>();

@@ -38,10 +38,7 @@ export function resolveHost(host: string): Promise<readonly Address[]> {
   return lookup(host, { all: true, verbatim: true });
 }
 
-/**
- * The addresses of a URL's host. Node does not resolve a host that is an address, so that very address is checked. Throws
- * AppError `api` if there are none, and the signal's reason.
- */
+/** A host that is an address is not resolved: that very address is checked. Throws AppError `api`. */
 export async function resolveAddresses(
   url: URL,
   resolve: (host: string) => Promise<readonly Address[]>,

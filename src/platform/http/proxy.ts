@@ -8,10 +8,7 @@ import { formatBasicAuth, proxyError, toPeer, toProxyPeer } from './failure.ts';
 const NO_TIMERS = { headersTimeout: 0, bodyTimeout: 0 };
 const NO_CONNECT_TIMER = { timeout: 0 };
 
-/**
- * Sends one request through an http(s) proxy: https through a tunnel, http as a request to the proxy. Errors of the
- * proxy itself say so, and never show its credentials.
- */
+/** https through a tunnel, http as a request to the proxy. Its errors never show its credentials. */
 export async function sendThroughProxy(context: RequestContext, proxy: URL): Promise<HttpResponse> {
   const { request } = context;
   let isThrough = false;

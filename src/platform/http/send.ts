@@ -99,10 +99,7 @@ export function findProxy(url: URL, env: Env): URL | undefined {
   return parseProxy(name, env[name]?.trim() ?? '');
 }
 
-/**
- * Names that a proxy would resolve to its own machine. Wider than `isLoopback`, which decides where credentials may go
- * in plain text.
- */
+/** Names that a proxy would resolve to its own machine. Wider than `isLoopback`, which is about credentials. */
 function isLocal(hostname: string): boolean {
   const host = hostname.replace(/\.$/, '');
   return isLoopback(host) || host.endsWith('.localhost');

@@ -60,9 +60,7 @@ interface ListenOptions {
   readonly stream?: (head: RequestHead) => StreamHandler | undefined;
 }
 
-/**
- * Serves plain http on 127.0.0.1 only; port 0 picks a free one. Throws AppError `usage` if the port is not available.
- */
+/** Plain http on 127.0.0.1 only; port 0 picks a free one. Throws AppError `usage` if the port is not available. */
 export async function listen(options: ListenOptions): Promise<HttpServer> {
   const server = createServer((incoming, outgoing) => {
     serve(incoming, outgoing, options).catch(() => outgoing.destroy());

@@ -20,15 +20,11 @@ export interface BackgroundOutput extends CapturedText {
 export interface BackgroundCommands {
   /** Returns the id of the command. Throws AppError `usage` if it cannot be started, or too many are running. */
   start(command: ShellCommand): Promise<number>;
-  /**
-   * What a command printed since it was last read. Waits up to `waitMs` for new output, or for its end. Undefined if there is
-   * no such command. Throws the signal's reason.
-   */
+  /** Since it was last read. Waits up to `waitMs` for output or the end. Undefined if there is no such command. */
   read(id: number, waitMs: number, signal: AbortSignal): Promise<BackgroundOutput | undefined>;
   /** Ends a command and all it has started, see `stopProcessTree`; returns its last output. */
   stop(id: number): Promise<BackgroundOutput | undefined>;
   ids(): readonly number[];
-  /** Ends all commands; none can be started after that. */
   close(): Promise<void>;
 }
 

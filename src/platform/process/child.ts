@@ -43,10 +43,7 @@ const HEAD_CHARS = 8 * 1024;
 const GRACE_MS = 300;
 const LINGER_MS = 200;
 
-/**
- * Starts a program in a process group of its own, without a shell. The group ends with this process, however that ends. If
- * the program cannot be started, `ended` has a `failure`.
- */
+/** In a process group of its own, which ends with this process, however that ends. No shell. */
 export function startProgram(start: ProgramStart): Program {
   // The user decides about the environment here, so it has no marker, and only the process group is stopped.
   const marker = randomUUID();

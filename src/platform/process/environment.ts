@@ -62,19 +62,13 @@ export function shellEnvironment(env: Env, shell: Shell, platform: string = proc
   };
 }
 
-/**
- * For a program that the user configured, such as an MCP server: a few harmless variables of ours plus `own`, which the
- * user wrote for it. None of our keys or tokens is passed on.
- */
+/** For a program that the user configured, as an MCP server: harmless variables, and `own`, written for it. */
 export function programEnvironment(env: Env, own: Readonly<Record<string, string>>): Record<string, string> {
   const picked = pickVariables(env, PASSED_TO_PROGRAMS, process.platform);
   return { ...picked, ...toPathVariable(listAbsoluteDirectories(env)), ...own };
 }
 
-/**
- * For a program that gmn starts for its own purposes, see `findHelper`: as above, what such programs need of the desktop,
- * and the PATH that it was found on.
- */
+/** For a program that gmn starts for itself: also what it needs of the desktop, and the PATH it was found on. */
 export function helperEnvironment(env: Env, roots: readonly string[]): Record<string, string> {
   const picked = pickVariables(env, PASSED_TO_HELPERS, process.platform);
   const searched = process.platform === 'win32' ? FROM_PATH_ONLY : {};

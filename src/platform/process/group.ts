@@ -10,7 +10,6 @@ export interface FoundProcess {
 }
 
 export interface ProcessTree {
-  /** The program's pid, which is also the group's id. */
   readonly leader: number;
   /** A text found in the environment of every process of the tree (unless one drops it), and of no other. */
   readonly marker: string;
@@ -61,7 +60,6 @@ export function killProcessTree(tree: ProcessTree): void {
 }
 
 export interface Watchdog {
-  /** To be called as soon as the tree has a leader. */
   follow(leader: number): void;
   release(): void;
 }

@@ -13,15 +13,11 @@ export interface ProcessIdentity {
 let self: ProcessIdentity | undefined;
 
 export function identifySelf(): ProcessIdentity {
-  // Constant for the process; a server locks with every call.
   self ??= { pid: process.pid, host: hostname(), began: readProcessState(process.pid)?.began ?? '' };
   return self;
 }
 
-/**
- * Whether a process still runs. `elsewhere`: only its own machine could tell; `unknown`: the pid exists, but may be
- * another process by now. Never throws.
- */
+/** `elsewhere`: only its own machine could tell; `unknown`: the pid may be another process's. Never throws. */
 export function checkProcess(identity: ProcessIdentity): 'here' | 'stopped' | 'gone' | 'elsewhere' | 'unknown' {
   if (identity.host !== hostname()) return 'elsewhere';
   try {
@@ -58,10 +54,7 @@ function readProcessState(pid: number): { began: string; isStopped: boolean; isD
 
 const POLL_MS = 1000;
 
-/**
- * A signal that aborts with `parent`, or soon after the parent process is gone: even if something else still holds our
- * stdin open, nobody is left to answer. Does not keep the process alive.
- */
+/** Also aborts soon after the parent process is gone: nobody is left to answer, even if stdin stays open. */
 export function abortWithParent(parent: AbortSignal): AbortSignal {
   const starter = process.ppid;
   const orphaned = new AbortController();

@@ -61,10 +61,7 @@ interface HelperRun {
   readonly limitMs: number;
 }
 
-/**
- * Runs a helper and returns its output and exit code. It gets none of our keys, and no variable that loads code into it
- * (`NODE_OPTIONS`). Never throws.
- */
+/** It gets none of our keys, and no variable that loads code into it (`NODE_OPTIONS`). Never throws. */
 function runHelper({ program, args, input, limitMs }: HelperRun) {
   return new Promise<{ readonly code: number | 'timeout' | 'failed'; readonly output: string }>((resolve) => {
     const child = spawn(program, args, {
@@ -124,10 +121,7 @@ interface SealedBox {
   seal(text: string): string;
 }
 
-/**
- * AES-256-GCM with a key that scrypt derives from `password` and `salt`, in the format of the official CLI's encrypted
- * file.
- */
+/** AES-256-GCM, the key derived by scrypt: the format of the official CLI's encrypted file. */
 export function sealedBox(password: string, salt: string): SealedBox {
   let key: Buffer | undefined;
   const deriveKey = (): Buffer => (key ??= scryptSync(password, salt, 32));

@@ -23,10 +23,7 @@ export function findHelper(name: string, env: Env, roots: readonly string[]): st
     .find((file) => file !== undefined && !isInWorkspace(file, workspaces));
 }
 
-/**
- * The absolute directories of PATH outside `roots`, the workspace: a project must not be able to put a program of its
- * own in place of the system's. Never empty on POSIX, where an empty PATH would mean the current directory.
- */
+/** PATH without `roots`: no project may replace a program. Never empty on POSIX, where that means the cwd. */
 export function listHelperDirectories(env: Env, roots: readonly string[]): readonly string[] {
   const workspaces = listWorkspaces(env, roots);
   const found = listAbsoluteDirectories(env).filter((directory) => !isInWorkspace(directory, workspaces));

@@ -16,10 +16,7 @@ interface CommandWithInput {
   readonly env: Env;
 }
 
-/**
- * Runs a command of the user with a text as its stdin, as `feedProgram` does. Throws AppError `usage` if it cannot be
- * started.
- */
+/** Throws AppError `usage` if it cannot be started. */
 export async function feedCommand(
   { shell, command, input, cwd, env }: CommandWithInput,
   signal: AbortSignal,
@@ -48,10 +45,7 @@ interface ProgramWithInput {
   readonly env: Env;
 }
 
-/**
- * Runs a program with a text as its stdin; its output goes to our stderr, so that stdout stays ours. Resolves with the
- * exit code, 1 if a signal ended it. Throws the signal's reason, and the system's error if it cannot be started.
- */
+/** Its output goes to our stderr. Resolves with the exit code, 1 after a signal. Throws system errors. */
 export function feedProgram(
   { program, args, isVerbatim, input, cwd, env }: ProgramWithInput,
   signal: AbortSignal,
@@ -75,10 +69,7 @@ export function feedProgram(
   });
 }
 
-/**
- * Opens a page in the user's browser: the program in `BROWSER`, else the system's. False if none can be started, or
- * `NO_BROWSER` is set. No shell sees the URL; pass only https or loopback URLs.
- */
+/** `BROWSER`, else the system's; false if none starts. No shell sees the URL: pass https or loopback only. */
 export function openBrowser(url: string, env: Env, platform: string = process.platform): Promise<boolean> {
   const [name = '', ...args] = env.BROWSER ? [env.BROWSER] : findSystemBrowser(platform, env);
   const cwd = process.cwd();
@@ -122,10 +113,7 @@ interface OutputEnd {
   readonly hasPrinted: boolean;
 }
 
-/**
- * Runs a program that only reads, to its end or until `take` has enough. Throws the signal's reason at once and kills the
- * process.
- */
+/** To its end, or until `take` has enough. Throws the signal's reason at once and kills the process. */
 export function readOutput({ program, args, cwd, maxMs, take }: OutputRun, signal: AbortSignal): Promise<OutputEnd> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

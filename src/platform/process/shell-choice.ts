@@ -16,10 +16,7 @@ export interface Shell {
 /** Shells that understand what models write; fish does not. */
 const POSIX_SHELLS = new Set(['sh', 'bash', 'dash', 'ash', 'zsh', 'ksh', 'mksh']);
 
-/**
- * The shell for commands: `wanted` (`--shell`), else the user's own if known, else the system's. Throws AppError `usage` if
- * `wanted` is no program; a name alone is looked up as helpers are, see `findHelper`.
- */
+/** `wanted` (`--shell`), else the user's own if known, else the system's. Throws AppError `usage`. */
 export function chooseShell(wanted: string | undefined, env: Env, platform: string = process.platform): Shell {
   const chosen = wanted === undefined ? undefined : requireShell(wanted, env);
   if (platform === 'win32') return windowsShell(chosen ?? findCommandInterpreter(env));

@@ -97,11 +97,9 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
 export interface StartedShell {
   readonly child: ChildProcess;
   readonly tree: ProcessTree;
-  /** To be released when the command has ended. */
   readonly watchdog: Watchdog;
 }
 
-/** Starts a command in a process group of its own. Throws AppError `usage` if it cannot be started. */
 export function startShell({ shell, command, cwd, env }: ShellCommand): Promise<StartedShell> {
   const marker = randomUUID();
   const watchdog = startWatchdog(marker);

@@ -11,10 +11,7 @@ const PROGRAMS = {
   taskkill: 'System32\\taskkill.exe',
 } as const;
 
-/**
- * The full path of one of Windows' own programs. A bare name would be looked up in the current directory first, where a
- * project could have put another program.
- */
+/** A bare name would be looked up in the current directory first, where a project could have put another program. */
 export function windowsProgram(name: keyof typeof PROGRAMS, env: Env): string {
   const root = findVariable(env, 'SystemRoot') ?? findVariable(env, 'windir');
   return win32.join(root !== undefined && win32.isAbsolute(root) ? root : 'C:\\Windows', PROGRAMS[name]);

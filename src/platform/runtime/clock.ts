@@ -6,10 +6,7 @@ import { createAbortable, onAbort } from './abort.ts';
 const MAX_TIMER_MS = 2 ** 31 - 1;
 /** A timer this late means that the process was stopped or busy. */
 const LATE_MS = 20;
-/**
- * After a late timer, I/O gets as much time as the timer was late, within these bounds: some of it needs other threads
- * or one more request.
- */
+/** After a late timer, I/O gets as much time as it was late, within these bounds: some of it needs one more request. */
 const CATCH_UP_MS = { least: 100, most: 1000 };
 
 /**
@@ -65,7 +62,7 @@ export const systemClock: Clock = {
     }),
 };
 
-/** Calls `action` every `ms` until the returned function is called. Does not keep the process alive. */
+/** Does not keep the process alive. */
 export function callEvery(ms: number, action: () => void): () => void {
   const timer = setInterval(action, ms).unref();
   return () => clearInterval(timer);

@@ -87,16 +87,12 @@ export function openCodeCache({ dist, pack, version }: { dist: string; pack: str
       if (directory === undefined || fresh.size === 0) return;
       try {
         writeCodeCache(directory, dist, fresh);
-      } catch {
-        // Without a cache the next start is a little slower.
-      }
+      } catch {}
     },
   };
 }
 
-/**
- * The directory of the code cache, and whether it would be used; undefined if there is no home directory. Never throws.
- */
+/** Undefined if there is no home directory. Never throws. */
 export function readCodeCacheState(
   version: string,
 ): { readonly directory: string; readonly isUsable: boolean } | undefined {

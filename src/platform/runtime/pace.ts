@@ -3,9 +3,8 @@ import { yieldToEvents } from './clock.ts';
 /** Keeps long work in small steps, so that timers and keys are answered in between, and ends it in time. */
 export interface Pace {
   count(): void;
-  /** To be asked at every step. */
   isDue(): boolean;
-  /** Lets the event loop run. Throws the signal's reason. */
+  /** Throws the signal's reason. */
   yieldToLoop(): Promise<void>;
   findStopReason(): string | undefined;
 }

@@ -13,7 +13,6 @@ const FAULT_BY_SIGNAL = {
  */
 const GRACE_MS = 100;
 
-/** How long a run may wind down after an uncaught exception. */
 const WIND_DOWN_MS = 2000;
 
 /**
@@ -65,10 +64,7 @@ function abortOnCrash(controller: Abortable): void {
   });
 }
 
-/**
- * Node restores the terminal modes at exit, and crashes if the terminal is gone. Call this when that may be the case:
- * at exit it closes the descriptors that have lost their terminal, which Node then skips.
- */
+/** At exit, Node crashes if the terminal is gone. Closes the descriptors that have lost it: Node skips these. */
 export function closeLostTerminal(): void {
   process.once('exit', () => {
     const { closeSync, fstatSync } = process.getBuiltinModule('node:fs');

@@ -10,10 +10,7 @@ export function errorReason(thrown: unknown): string {
 /** Where Bun puts the files inside an executable; on Windows, on a virtual drive. */
 const INSIDE = /^(?:\/\$bunfs\/|B:[\\/]~BUN[\\/])/;
 
-/**
- * Whether the runtime and gmn are one executable file. Such a process has no script on disk, and running `execPath`
- * with Node's flags would start gmn, not Node.
- */
+/** Such a process has no script on disk, and running `execPath` with Node's flags would start gmn, not Node. */
 export function isStandalone({ argv, execPath }: Pick<NodeJS.Process, 'argv' | 'execPath'> = process): boolean {
   const [, script] = argv;
   return script === undefined || script === execPath || INSIDE.test(script);

@@ -1,9 +1,6 @@
 import { outputStream } from './output-stream.ts';
 
-/**
- * Writes bytes to stdout, for a run that writes nothing else there. Resolves when they are written or have failed; the `flush`
- * at the end of the run reports the failure. Rejects with the signal's reason if that comes first.
- */
+/** For a run that writes nothing else to stdout. A failure is reported by the `flush` at the end of the run. */
 export function writeBinary(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
   const stream = outputStream(1);
   return new Promise((resolve, reject) => {

@@ -12,10 +12,7 @@ export interface OutputStream {
   readonly rows: number;
 }
 
-/**
- * The stream for a descriptor that is a file; undefined for any other. On a full disk, the streams of Node and Bun treat a
- * partial write as a complete one.
- */
+/** Undefined if it is no file. On a full disk, the streams of Node and Bun treat a partial write as a complete one. */
 export function findFileOutput(descriptor: 1 | 2): OutputStream | undefined {
   if (!isFile(descriptor)) return undefined;
   outputs[descriptor] ??= createFileOutput(descriptor);
@@ -43,7 +40,6 @@ function createFileOutput(descriptor: 1 | 2): OutputStream {
     on(_, listener) {
       listeners.push(listener);
     },
-    // It is never full.
     once: () => {},
     writableLength: 0,
     writableNeedDrain: false,

@@ -13,13 +13,12 @@ export interface TerminalInput {
    * are restored. Calling it again changes nothing.
    */
   start(listener: TerminalListener, options: { readonly isPlain: boolean }): void;
-  /** Restores the terminal modes. Later input is left for other readers. */
   stop(): void;
   /** Enables reports of keys such as Shift+Enter, until `stop`; only for terminals that said they support it. */
   reportAllKeys(): void;
-  /** Suspends the program (Ctrl-Z); false on Windows. */
+  /** False on Windows. */
   suspend(): boolean;
-  /** Lets the user edit a text in their editor, which has the terminal meanwhile; undefined if that failed. */
+  /** The editor has the terminal meanwhile; undefined if that failed. */
   edit(text: string, env: Env, signal: AbortSignal): Promise<string | undefined>;
   after(ms: number, action: () => void): () => void;
 }
@@ -34,10 +33,7 @@ interface TerminalListener {
   onEnd(): void;
 }
 
-/**
- * https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h2-Bracketed-Paste-Mode, and the query for kitty's keyboard
- * protocol.
- */
+/** https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h2-Bracketed-Paste-Mode */
 const MARK_PASTES = '\u001b[?2004h';
 const ASK_KITTY = '\u001b[?u';
 const UNMARK_PASTES = '\u001b[?2004l';
@@ -95,9 +91,7 @@ interface Modes {
   readonly unmarks: () => string;
 }
 
-/**
- * Uses a stream of its own, destroyed at the end: a merely paused one would still take a chunk from the next reader.
- */
+/** A stream of its own, destroyed at the end: a merely paused one would still take a chunk from the next reader. */
 function takeTerminal(listener: TerminalListener, { marks, unmarks }: Modes): TakenTerminal {
   const stream = ttyStream(0);
   const { stderr } = process;

@@ -12,9 +12,6 @@ const GRACE_MS = 200;
 /** The most that is batched into one write: the size of a Linux pipe. */
 const MAX_BATCH_LENGTH = 65_536;
 
-/**
- * The process's stdout and stderr. `flush` resolves when everything has been written, and rejects if it could not be.
- */
 export interface ProcessIo extends Io {
   flush(): Promise<void>;
   expireWrites(reason: AppError): void;
@@ -125,7 +122,6 @@ interface PendingWrites {
   waitFor(start: (done: () => void) => void): Promise<void>;
 }
 
-/** Promises of writes that wait for a stream that may never drain. */
 function pendingWrites(): PendingWrites {
   let failure: AppError | undefined;
   const waiting = new Set<(error: AppError) => void>();
@@ -149,10 +145,7 @@ function pendingWrites(): PendingWrites {
   };
 }
 
-/**
- * Gives a blocked queue a short grace period, then fails it; what is left after another one does not keep the process
- * alive.
- */
+/** After a grace period it fails; what is left after another one does not keep the process alive. */
 function expireQueue(isQueued: () => boolean, giveUp: () => void, exitCode: number): void {
   callAfter(GRACE_MS, () => {
     if (!isQueued()) return;
@@ -193,10 +186,7 @@ function batchWrites(write: (text: string) => void): WriteBatcher {
   };
 }
 
-/**
- * Ignores write failures: a message that cannot be shown is no reason to fail a run that has its answer. Calls `before`
- * first, to keep the order where stdout and stderr go to one place.
- */
+/** A message that cannot be shown fails no run. `before` keeps the order where stdout and stderr go to one place. */
 function ignoreFailures(err: ProcessOut, before: () => void): ProcessOut {
   const ignore = (): void => {};
   const write = (chunk: string): Promise<void> => {
@@ -221,7 +211,6 @@ function writeError(error: NodeJS.ErrnoException, isTerminal: boolean): AppError
 }
 
 export function isInteractive(): boolean {
-  // Rarely needed, so loaded on demand.
   const { isatty } = process.getBuiltinModule('node:tty');
   return isatty(0) && isatty(2);
 }
@@ -240,10 +229,7 @@ function canStyle(choice: ColorChoice, env: Env, isTerminal: boolean): boolean {
   return isTerminal && env.TERM !== 'dumb';
 }
 
-/**
- * Whether the terminal is known to show OSC 8 as hyperlinks; others may print the sequence. FORCE_HYPERLINK, which other
- * programs use, too, overrides that.
- */
+/** Terminals known to show OSC 8; others may print the sequence. FORCE_HYPERLINK overrides that. */
 function showsLinks(env: Env): boolean {
   if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0';
   if (env.TERM === 'dumb' || env.TERM?.startsWith('screen')) return false;

@@ -7,13 +7,9 @@ import type { ByteStream } from './input-stream.ts';
 export type StdinKind = 'none' | 'file' | 'pipe' | 'socket' | 'directory';
 
 export interface Stdin {
-  /** Calls fstat only; never throws. */
   kind(): StdinKind;
   isTerminal(): Promise<boolean>;
-  /**
-   * The bytes to the end. Leaving the iteration, or aborting, releases the descriptor, so that the process can exit;
-   * after an abort the pending step throws the signal's reason. Throws AppError `usage` if it cannot be read.
-   */
+  /** Leaving the iteration, or aborting, releases the descriptor: the process can exit. Throws AppError `usage`. */
   read(signal: AbortSignal): AsyncIterableIterator<Uint8Array, void>;
 }
 

@@ -4,10 +4,7 @@ export interface Suspension {
   end(): void;
 }
 
-/**
- * Until `end`, a suspension calls `onSuspend` first, and a resume calls `onResume`. Where nobody could resume us, as
- * without a shell, the system does not suspend, and both are called one after the other. Several may be open.
- */
+/** Until `end`. Where nobody could resume us, the system does not suspend, and both are called. Several may be open. */
 export function handleSuspension(onSuspend: () => void, onResume: () => void): Suspension {
   if (process.platform === 'win32') return { start: () => false, end: () => {} };
   let isAway = false;

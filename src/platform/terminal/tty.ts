@@ -16,7 +16,7 @@ export interface Tty {
   key(keys: Keys, show: () => Promise<void>, signal: AbortSignal): Promise<string>;
   /** A line of text with line editing, after `prompt`. `INTERRUPT` as above. */
   line(prompt: string, signal: AbortSignal): Promise<string>;
-  /** Lets the user edit a text in their editor, which has the terminal meanwhile; undefined if the editor failed. */
+  /** The editor has the terminal meanwhile; undefined if it failed. */
   edit(text: string, name: string, env: Env, signal: AbortSignal): Promise<string | undefined>;
   /** Shows a text in the pager named by `PAGER`; false if there is none, or it failed. */
   page(text: string, env: Env, signal: AbortSignal): Promise<boolean>;
@@ -157,7 +157,6 @@ function waitForQuiet(keyboard: Keyboard, listen: (listener: (chunk: string) => 
   });
 }
 
-/** Never blocks. */
 function readTyped({ descriptor }: Keyboard): string {
   if (process.platform === 'win32') return '';
   const buffer = Buffer.alloc(4096);

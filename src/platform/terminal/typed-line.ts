@@ -1,10 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { TtyStream } from './input-stream.ts';
 
-/**
- * Reads one line with line editing, shown on stderr; empty at Ctrl+D, undefined at Ctrl+C, an abort or the terminal's
- * end.
- */
+/** Shown on stderr; empty at Ctrl+D, undefined at Ctrl+C, an abort or the terminal's end. */
 export function readTypedLine(
   { input, prompt }: { readonly input: TtyStream; readonly prompt: string },
   signal: AbortSignal,

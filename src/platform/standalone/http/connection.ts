@@ -25,10 +25,7 @@ export interface Connection {
   pause(): void;
   resume(): void;
   close(): void;
-  /**
-   * Starts TLS; the certificate must be for this name or address. Everything from now on goes to these events, `open`
-   * first.
-   */
+  /** Starts TLS for this name or address. Everything from now on goes to these events, `open` first. */
   secure(name: string, events: ConnectionEvents): void;
 }
 

@@ -7,10 +7,7 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Message framing is set here; callers must not override it. */
 const FRAMING_HEADERS: readonly string[] = ['connection', 'content-length', 'transfer-encoding'];
 
-/**
- * Encodes a request for a connection that is closed afterwards; `target` is the request target. Framing headers of the
- * caller are dropped. Throws TypeError for a header with invalid characters (header injection).
- */
+/** For a connection that is closed afterwards. Throws TypeError for a header with invalid characters. */
 export function encodeRequest(
   { method, url, headers, body }: HttpRequest,
   target = `${url.pathname}${url.search}`,

@@ -30,10 +30,7 @@ export const startThread: typeof startThreadNode = (file, workerData) => {
   return new Worker(LOADER, { eval: true, workerData: data, env: {}, stdin: false, stdout: true, stderr: true });
 };
 
-/**
- * Bun cannot end a thread inside a regular expression until the match is over; such a thread is left behind and
- * counted.
- */
+/** A thread inside a regular expression cannot be ended until the match is over; it is left behind and counted. */
 export const endThread: typeof endThreadNode = async (thread) => {
   const ended = thread.terminate().then(() => true);
   const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), GRACE_MS));

@@ -8,10 +8,7 @@ declare const Bun: {
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
-/**
- * Same contract as on Node. Bun's `ReadStream` is used for the modes only: its pending read cannot be cancelled and
- * would swallow a key meant for the next reader.
- */
+/** Bun's `ReadStream` is used for the modes only: its pending read would swallow a key meant for the next reader. */
 export const ttyStream: typeof ttyStreamNode = (descriptor) => {
   const modes = new ReadStream(descriptor);
   let reader: Reader | undefined;

@@ -6,10 +6,7 @@ declare const Bun: {
   file(descriptor: number): { writer(): FileSink };
 };
 
-/**
- * https://bun.com/docs/runtime/file-io#incremental-writing-with-filesink: returns a promise if the system takes no more
- * for now.
- */
+/** A promise if the system takes no more: https://bun.com/docs/runtime/file-io#incremental-writing-with-filesink */
 interface FileSink {
   write(chunk: string | Uint8Array): number | Promise<number>;
   flush(): number | Promise<number>;
@@ -86,10 +83,7 @@ function openSink(descriptor: 1 | 2): OutputStream {
   };
 }
 
-/**
- * Bun's own stream, which knows the window size; undefined, and not loaded, without a terminal. Code that draws on the
- * terminal writes to that stream, so its errors are handled here, too.
- */
+/** Bun's own stream, for the window size. Code that draws writes to it, so its errors are handled here, too. */
 function lazyTerminal(
   descriptor: 1 | 2,
   onError: (error: NodeJS.ErrnoException) => void,
