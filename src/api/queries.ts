@@ -10,10 +10,6 @@ import { readPrefix } from './payload.ts';
 import type { RetryPause } from './retry.ts';
 import { type VertexEndpoint, vertexModelPath, vertexUrl } from './vertex.ts';
 
-interface AccountStatus {
-  readonly lines: readonly string[];
-}
-
 interface EmbedBatch {
   readonly model: string;
   readonly texts: readonly string[];
@@ -34,7 +30,7 @@ export interface Queries {
   listModels(signal: AbortSignal): Promise<readonly ListedModel[]>;
   /** The embeddings of texts, in their order. Throws AppError `usage` if the backend has none. */
   embed(batch: EmbedBatch, signal: AbortSignal): Promise<Embeddings>;
-  checkAccount(signal: AbortSignal): Promise<AccountStatus>;
+  checkAccount(signal: AbortSignal): Promise<{ readonly lines: readonly string[] }>;
 }
 
 const MAX_BYTES = 16 * 1024 * 1024;

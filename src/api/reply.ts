@@ -136,21 +136,13 @@ async function createReplyNotices(seen: SeenReply): Promise<readonly ReplyEvent[
   return messages.map((message) => ({ type: 'notice', message }));
 }
 
-interface ExtraParts {
-  /** Takes a file, or a step of the service's own tools; false if the part is neither. */
-  take(part: Part, events: ReplyEvent[]): boolean;
-  addPages(pages: readonly PageStep[]): void;
-  isAnswer(): boolean;
-  pageEvents(): readonly ReplyEvent[];
-  fields(): Pick<Reply, 'files' | 'pages'>;
-}
-
-function createExtraParts(): ExtraParts {
+function createExtraParts() {
   const files: AnswerFile[] = [];
   const pages = new Map<string, PageStep>();
   let hasSteps = false;
   return {
-    take(part, events) {
+    /** A file, or a step of the service's own tools; false if the part is neither. */
+    take(part: Part, events: ReplyEvent[]): boolean {
       if ('inlineData' in part && isInlineData(part.inlineData)) {
         const { mimeType, data } = part.inlineData;
         // Drafts of a picture come as thoughts.
@@ -163,12 +155,12 @@ function createExtraParts(): ExtraParts {
       events.push({ type: 'service', step });
       return true;
     },
-    addPages(list) {
+    addPages(list: readonly PageStep[]) {
       // Later chunks may repeat the list.
       for (const page of list) pages.set(page.url, page);
     },
     isAnswer: () => files.length > 0 || hasSteps,
-    pageEvents: () => [...pages.values()].map((step) => ({ type: 'service', step })),
+    pageEvents: (): readonly ReplyEvent[] => [...pages.values()].map((step) => ({ type: 'service', step })),
     fields: () => ({
       files: files.length > 0 ? joinSamples(files) : undefined,
       pages: pages.size > 0 ? [...pages.values()] : undefined,
@@ -223,16 +215,11 @@ function countKinds(part: Part, kinds: Map<string, number>): void {
   }
 }
 
-interface TextJoiner {
-  push(text: string): string;
-  flush(): string;
-}
-
 /** Holds back a lone surrogate until its other half arrives; one that stays alone becomes U+FFFD. */
-function createJoiner(): TextJoiner {
+function createJoiner() {
   let held = '';
   return {
-    push(text) {
+    push(text: string): string {
       if (text === '') return '';
       const joined = held === '' ? text : held + text;
       const last = joined.charCodeAt(joined.length - 1);
@@ -255,13 +242,7 @@ interface ReplyLimits {
 const MB = 1024 * 1024;
 const LIMITS: ReplyLimits = { text: 256 * MB, other: 64 * MB, nesting: 100 };
 
-interface ReplyMeter {
-  /** Counts the part; the AppError `limit` if it exceeds a limit. */
-  part(part: Part): AppError | undefined;
-  value(value: unknown): AppError | undefined;
-}
-
-export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
+export function replyMeter(limits: ReplyLimits = LIMITS) {
   let text = 0;
   let other = 0;
   const value = (added: unknown): AppError | undefined => {
@@ -273,7 +254,8 @@ export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
       : undefined;
   };
   return {
-    part(part) {
+    /** The AppError `limit` if it exceeds a limit. */
+    part(part: Part): AppError | undefined {
       if (!('text' in part) || typeof part.text !== 'string') return value(part);
       text += Buffer.byteLength(part.text);
       if (text > limits.text) return limitError(`the answer is longer than ${formatMegabytes(limits.text)}`);
@@ -382,17 +364,7 @@ function hasMoreThanText(part: Part): boolean {
   return false;
 }
 
-interface UsageCounter {
-  /** Within a connection, the latest counts are the totals. What is left out beside a prompt and a total is zero. */
-  take(metadata: Readonly<Record<string, unknown>>): void;
-  /** The reply continues on another connection, whose counts are added. */
-  resume(): void;
-  fields(): Pick<Reply, 'usage' | 'promptTokens' | 'details' | 'serviceTier'>;
-  /** The counts of this connection alone; undefined if there are none. */
-  latest(): Omit<CountedCall, 'model'> | undefined;
-}
-
-function createUsageCounter(): UsageCounter {
+function createUsageCounter() {
   let before: Usage = NO_USAGE;
   let promptTokens: number | undefined;
   let usage: MutableUsage = {};
@@ -400,7 +372,8 @@ function createUsageCounter(): UsageCounter {
   let details: MutableDetails = {};
   let serviceTier: string | undefined;
   return {
-    take(metadata) {
+    /** Within a connection, the latest counts are the totals. What is left out beside a prompt and a total is zero. */
+    take(metadata: Readonly<Record<string, unknown>>) {
       if (isCount(metadata.promptTokenCount) && isCount(metadata.totalTokenCount)) {
         usage = {};
         details = {};
@@ -409,6 +382,7 @@ function createUsageCounter(): UsageCounter {
       updateDetails(details, metadata);
       serviceTier = parseServedTier(metadata.serviceTier ?? metadata.trafficType) ?? serviceTier;
     },
+    /** The reply continues on another connection, whose counts are added. */
     resume() {
       promptTokens ??= usage.promptTokenCount;
       before = addUsage(before, usage);
@@ -422,6 +396,7 @@ function createUsageCounter(): UsageCounter {
       details: findOtherModalities(joinDetails(detailsBefore, details)),
       serviceTier,
     }),
+    /** The counts of this connection alone; undefined if there are none. */
     latest: () =>
       Object.keys(usage).length === 0
         ? undefined

@@ -65,12 +65,7 @@ async function readCachedPair(path: string, clock: Clock): Promise<ClientPair | 
   return now?.version === pair.version ? { id: pair.id, secret: pair.secret } : undefined;
 }
 
-interface CachedPair extends ClientPair {
-  readonly directory: string;
-  readonly version: string;
-}
-
-function tryParseCachedPair(value: unknown): CachedPair | undefined {
+function tryParseCachedPair(value: unknown) {
   if (!isObject(value) || value.version !== 1 || !isObject(value.found_in)) return undefined;
   const { client_id: id, client_secret: secret } = value;
   const { directory, version } = value.found_in;

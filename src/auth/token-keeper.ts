@@ -25,15 +25,8 @@ export interface KeeperOptions {
   readonly notify: (message: string) => void;
 }
 
-interface TokenKeeper {
-  /** An access token valid for at least five minutes. Throws AppError `auth`. */
-  bearer(signal: AbortSignal): Promise<string>;
-  /** After the API rejected `refused` (default: the last token). Throws AppError `auth` if there is no other. */
-  refresh(signal: AbortSignal, refused?: string): Promise<void>;
-}
-
 /** Processes that find it expired make one request in all. The official store gets only a new refresh token. */
-export function tokenKeeper(options: KeeperOptions): TokenKeeper {
+export function tokenKeeper(options: KeeperOptions) {
   let current: UsableToken | undefined;
   const rejected = new Set<string>();
   let rejections = 0;
@@ -61,8 +54,10 @@ export function tokenKeeper(options: KeeperOptions): TokenKeeper {
       ? current.accessToken
       : fetchToken(signal);
   return {
+    /** An access token valid for at least five minutes. Throws AppError `auth`. */
     bearer,
-    refresh: async (signal, refused = current?.accessToken) => {
+    /** After the API rejected `refused`, by default the last token. Throws AppError `auth` if there is no other. */
+    refresh: async (signal: AbortSignal, refused = current?.accessToken): Promise<void> => {
       if (refused !== undefined && !rejected.has(refused)) {
         rejected.add(refused);
         rejections += 1;

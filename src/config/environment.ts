@@ -2,11 +2,6 @@ import type { Homes } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
 
-interface Environment {
-  readonly env: Env;
-  readonly notices: readonly string[];
-}
-
 const CERTIFICATES_CHECKED =
   'NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored: certificates are always checked. To trust more of them, use NODE_EXTRA_CA_CERTS';
 
@@ -16,7 +11,7 @@ export function listEnvFiles({ gemini, gmn }: Homes): readonly string[] {
 }
 
 /** Endpoints, proxies and the like are not taken from files; a notice says so. Throws AppError `config`. */
-export async function readEnvironment(real: Env, homes: Homes): Promise<Environment> {
+export async function readEnvironment(real: Env, homes: Homes) {
   let added: Readonly<Record<string, string>> = {};
   const notices: string[] = real.NODE_TLS_REJECT_UNAUTHORIZED === '0' ? [CERTIFICATES_CHECKED] : [];
   for (const file of listEnvFiles(homes)) {

@@ -229,11 +229,6 @@ export type PlainKey = {
 
 export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]['kind']];
 
-interface TypeMismatch {
-  readonly path: readonly string[];
-  readonly expected: string;
-}
-
 export const EXPECTED: Readonly<Record<SettingKind, string>> = {
   string: 'a string',
   boolean: 'true or false',
@@ -287,7 +282,7 @@ export function findValue(document: JsonObject, path: readonly string[]): JsonVa
   return value;
 }
 
-export function findTypeMismatch(document: JsonObject): TypeMismatch | undefined {
+export function findTypeMismatch(document: JsonObject) {
   for (const [path, kind] of PATHS) {
     let value: JsonValue | undefined = document;
     for (const [depth, key] of path.entries()) {

@@ -1,14 +1,8 @@
 import { isObject, tryParseJson } from '../core/json.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
 
-interface ServerEnablement {
-  readonly file: string;
-  isDisabled(server: string): boolean;
-  readonly notices: readonly string[];
-}
-
 /** Never throws: a broken list disables nothing, and a notice says so. */
-export function readServerEnablement(geminiHome: string): ServerEnablement {
+export function readServerEnablement(geminiHome: string) {
   const file = `${geminiHome}/mcp-server-enablement.json`;
   const isOff = (entries: unknown, server: string): boolean => {
     const key = toEnablementKey(server);
@@ -19,7 +13,7 @@ export function readServerEnablement(geminiHome: string): ServerEnablement {
     const text = readSmallFile(file);
     const entries = text === undefined || text.trim() === '' ? {} : tryParseJson(text);
     const notices = isObject(entries) ? [] : [`${file} is not used: it is not a JSON object`];
-    return { file, isDisabled: (server) => isOff(entries, server), notices };
+    return { file, isDisabled: (server: string) => isOff(entries, server), notices };
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     return { file, isDisabled: () => false, notices: [`${file} is not used: ${why}`] };

@@ -1,11 +1,6 @@
 import type { Env } from '../core/io.ts';
 import { isSecretKey } from './secrets.ts';
 
-interface EnvFile {
-  readonly variables: ReadonlyMap<string, string>;
-  readonly faultyLines: readonly number[];
-}
-
 /** Where requests go, through which proxy, and what is trusted: set by the real environment only. */
 const NEVER_FROM_FILE = new Set([
   'CODE_ASSIST_ENDPOINT',
@@ -48,7 +43,7 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '
  * quotes know `\n`, `\r`, `\t`, `\"` and `\\`. Nothing is interpolated. The last of several assignments wins. Never
  * throws.
  */
-export function parseEnvFile(text: string): EnvFile {
+export function parseEnvFile(text: string) {
   const variables = new Map<string, string>();
   const faultyLines: number[] = [];
   let rest = text.startsWith('\uFEFF') ? text.slice(1) : text;

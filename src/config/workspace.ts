@@ -68,14 +68,8 @@ function formatPending(file: string, names: readonly string[]): string {
   return `${file}: MCP server${names.length > 1 ? 's' : ''} ${list} new or changed, not used. To review and approve, run: gmn trust`;
 }
 
-interface Divided {
-  readonly permitted: JsonObject;
-  readonly refused: JsonObject;
-  readonly refusedKeys: readonly string[];
-}
-
 /** Keys that gmn does not read are kept, since nothing depends on them. */
-function divideDocument(document: JsonObject): Divided {
+function divideDocument(document: JsonObject) {
   const refusedKeys = listSettingKeys().filter(
     (key) => findFolderRefusal(key) !== undefined && findValue(document, key.split('.')) !== undefined,
   );

@@ -18,13 +18,6 @@ import {
 /** A longer answer is not saved, so that memory use stays bounded. */
 const REPLY_LIMIT = 2_000_000;
 
-interface OneShotHistory extends History {
-  readonly id: string;
-  keepSetup(setup: SessionSetup): void;
-  /** Saves nothing if the model did not answer. */
-  save(): Promise<SaveResult>;
-}
-
 export interface SaveResult {
   readonly sessionId?: string;
   readonly notices: readonly string[];
@@ -77,7 +70,7 @@ export function createRunRecords(
 }
 
 /** The file is written in one write, so it is complete or absent. */
-export function createOneShotHistory(place: OneShotOptions): OneShotHistory {
+export function createOneShotHistory(place: OneShotOptions) {
   const run = createRunRecords(place.clock, { contents: [], compactions: [] });
   let setup: SessionSetup = {};
   return {
@@ -86,10 +79,11 @@ export function createOneShotHistory(place: OneShotOptions): OneShotHistory {
     replyLimit: run.replyLimit,
     append: run.append,
     dropReply: run.dropReply,
-    keepSetup(chosen) {
+    keepSetup(chosen: SessionSetup) {
       setup = chosen;
     },
-    async save() {
+    /** Saves nothing if the model did not answer. */
+    async save(): Promise<SaveResult> {
       if (run.loss !== undefined) return { notices: [run.loss] };
       if (!run.isAnswered) return NOT_SAVED;
       try {

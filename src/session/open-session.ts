@@ -228,20 +228,13 @@ function toCompactRecord({ summary, outputs }: Compaction, length: number): Comp
   };
 }
 
-interface PartialBuffer {
-  /** All text not yet written, if it is time to write it. */
-  takeIfDue(delta: string): string | undefined;
-  markWritten(text: string): void;
-  /** Discards the text: the final record of the reply contains it. */
-  restart(): void;
-}
-
-function createPartialBuffer({ now }: Clock): PartialBuffer {
+function createPartialBuffer({ now }: Clock) {
   let text = '';
   let fresh = 0;
   let since = now();
   return {
-    takeIfDue(delta) {
+    /** All text not yet written, if it is time to write it. */
+    takeIfDue(delta: string): string | undefined {
       text += delta;
       fresh += delta.length;
       if (fresh < PARTIAL_LENGTH && now() - since < PARTIAL_MS) return undefined;
@@ -249,9 +242,10 @@ function createPartialBuffer({ now }: Clock): PartialBuffer {
       since = now();
       return text;
     },
-    markWritten(written) {
+    markWritten(written: string) {
       text = text.slice(written.length);
     },
+    /** The final record of the reply contains the text. */
     restart() {
       text = '';
       fresh = 0;

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { loadOnce } from '../core/async.ts';
 import type { Clock } from '../core/io.ts';
 import type { NewSession, SessionSource, SessionStore, SessionSummary } from '../core/session.ts';
 import { shortenId } from '../core/text/names.ts';
-import type { BlobStore } from '../platform/files/blobs.ts';
+import { createBlobStore } from '../platform/files/blobs.ts';
 import { acquireLock, type Lock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
@@ -53,7 +52,7 @@ export function sessionStore(options: StoreOptions): LocalStore {
     newId: options.newId ?? randomId,
     by: options.by ?? 'prompt',
     directory,
-    blobs: createLazyBlobStore(join(options.home, 'blobs')),
+    blobs: createBlobStore(join(options.home, 'blobs')),
     lock: (id, maxWaitMs = 0) => acquireSessionLock(join(directory, `${id}.lock`), options.clock, maxWaitMs),
   };
   return {
@@ -70,20 +69,6 @@ export function sessionStore(options: StoreOptions): LocalStore {
     rename: (summary, name) => renameSession(store, summary, name),
     remove: (summary) => removeSession(store, summary),
     prune: (before, signal) => pruneSessions(store, before, signal),
-  };
-}
-
-/** The module is loaded with the first large attachment: few sessions have one. */
-function createLazyBlobStore(directory: string): BlobStore {
-  const blobs = loadOnce(async () => (await import('../platform/files/blobs.ts')).createBlobStore(directory));
-  return {
-    path: (print) => join(realPath(directory) ?? directory, print),
-    put: async (bytes) => (await blobs()).put(bytes),
-    get: async (print) => (await blobs()).get(print),
-    prune: async (isUnwanted, before) => (await blobs()).prune(isUnwanted, before),
-    isEmpty: async () => (await blobs()).isEmpty(),
-    sizes: async () => (await blobs()).sizes(),
-    remove: async (print) => (await blobs()).remove(print),
   };
 }
 

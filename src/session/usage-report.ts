@@ -72,23 +72,16 @@ function isTime(value: unknown): value is number {
   return isNonNegative(value) && value <= 8.64e15;
 }
 
-interface UsageTable {
-  add(record: UsageRecord): void;
-  /** Days in order, other groups with the most expensive first. */
-  rows(): readonly UsageRow[];
-  /** Undefined if there was no run. */
-  total(): UsageRow | undefined;
-}
-
-export function createUsageTable(by: UsageGrouping, sumCosts: SumCosts): UsageTable {
+export function createUsageTable(by: UsageGrouping, sumCosts: SumCosts) {
   const groups = new Map<string, UsageRow>();
   let total: UsageRow | undefined;
   return {
-    add(record) {
+    add(record: UsageRecord) {
       for (const [name, calls] of splitRecord(record, by))
         groups.set(name, addRun(groups.get(name), name, calls, sumCosts));
       total = addRun(total, 'total', record.calls, sumCosts);
     },
+    /** Days in order, other groups with the most expensive first. */
     rows: () => [...groups.values()].sort(by === 'day' ? compareNames : compareCosts),
     total: () => total,
   };

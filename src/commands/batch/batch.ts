@@ -88,7 +88,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
       early.forEach(line.notify);
       countTotal(options, source, stop.signal).then(stats.setTotal, () => {});
       const stopListening = onAbort(app.signal, () =>
-        windDown(app.signal, stop.abort, opened?.isRemote ? undefined : line),
+        windDown(app.signal, (reason) => stop.abort(reason), opened?.isRemote ? undefined : line),
       );
       const begunAt = app.clock.now();
       let counts: RunCounts | undefined;

@@ -42,11 +42,6 @@ type IsHere = (text: Uint32Array, place: number) => boolean;
 
 export type CharacterSet = (code: number) => boolean;
 
-interface Parsed {
-  readonly node: Node;
-  readonly sets: readonly CharacterSet[];
-}
-
 const TOKEN = new RegExp(
   [
     /\(\?<?[=!]|\(\?:|\(\?<[^>]*>|\(|\)|\|/,
@@ -62,7 +57,7 @@ const TOKEN = new RegExp(
 );
 
 /** Throws SyntaxError. The checks that JavaScript makes itself are left to it, and so is what belongs to a set of characters. */
-export function parseSource(source: string, flags: string): Parsed {
+export function parseSource(source: string, flags: string) {
   const own = flags.replace(/[gy]/g, '');
   new RegExp(source, own);
   const tokens = source.match(TOKEN) ?? [];

@@ -27,13 +27,6 @@ function formatEscape(code: number): string {
   return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
 }
 
-interface TerminalFilter {
-  /** What may be shown of the next chunk. The result does not depend on how the text is split into chunks. */
-  filter(chunk: string): string;
-  /** Ends an unfinished sequence, so that the next text is not taken for the rest of it. Nothing is ever held back. */
-  flush(): string;
-}
-
 type State = 'ground' | 'return' | 'escape' | 'intermediate' | 'control' | 'string';
 
 /** C0 except tab and newline, DEL, C1, and the bidi overrides. */
@@ -54,7 +47,7 @@ const CSI = 0x9b;
  * bidi overrides; a lone carriage return becomes a newline. A sequence without an end is closed by the end of its line,
  * or after MAX_SEQUENCE characters. The output holds no control characters except newline and tab.
  */
-export function terminalFilter(): TerminalFilter {
+export function terminalFilter() {
   let state: State = 'ground';
   let length = 0;
 
@@ -98,7 +91,8 @@ export function terminalFilter(): TerminalFilter {
   };
 
   return {
-    filter(chunk) {
+    /** What may be shown of the next chunk. The result does not depend on how the text is split into chunks. */
+    filter(chunk: string): string {
       if (state === 'ground' && !SUSPECT.test(chunk)) return chunk;
       let shown = '';
       for (let index = 0; index < chunk.length; index += 1) {

@@ -14,11 +14,8 @@ export interface DirectoryHandle {
   close(): Promise<void>;
 }
 
-let detectedMode: HandleMode | undefined;
-
 export function detectHandleMode(): HandleMode {
-  detectedMode ??= process.platform === 'linux' && canReadDescriptors() ? 'descriptor' : 'path';
-  return detectedMode;
+  return process.platform === 'linux' && canReadDescriptors() ? 'descriptor' : 'path';
 }
 
 function canReadDescriptors(): boolean {
@@ -32,13 +29,13 @@ function canReadDescriptors(): boolean {
 }
 
 export async function openDirectoryHandle(path: string, mode: HandleMode, at = path): Promise<DirectoryHandle> {
-  const { address, verify, close } = openDirectorySync(path, mode, at);
+  const directory = openDirectorySync(path, mode, at);
   return {
     path,
     // Not `join`: without the last separator, the address of a descriptor is a link.
-    at: (name) => `${address}${sep}${name}`,
-    verify: async () => verify(),
-    close: async () => close(),
+    at: (name) => `${directory.address}${sep}${name}`,
+    verify: async () => directory.verify(),
+    close: async () => directory.close(),
   };
 }
 

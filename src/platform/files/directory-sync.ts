@@ -39,18 +39,28 @@ export function movedError(): Error {
  * `movedError` if something else was opened, also for a link, and system errors.
  */
 export function openDirectorySync(path: string, mode: HandleMode, at = path): OpenDirectory {
-  const descriptor = openDescriptor(at);
+  /** -1 once it is closed: the system may give the number to another file. */
+  let descriptor = openDescriptor(at);
   const verifyPath = (): void => {
     if (!isSameDirectory(descriptor, path)) throw movedError();
   };
+  const directory = {
+    get address() {
+      return mode === 'descriptor' ? `/proc/self/fd/${descriptor}` : path;
+    },
+    verify: mode === 'path' ? verifyPath : () => {},
+    close() {
+      if (descriptor >= 0) closeSync(descriptor);
+      descriptor = -1;
+    },
+  };
   try {
-    const address = mode === 'descriptor' ? `/proc/self/fd/${descriptor}` : path;
-    if (mode === 'path') verifyPath();
     // The kernel's own path of what was opened.
-    else if (readlinkSync(address) !== path) throw movedError();
-    return { address, verify: mode === 'path' ? verifyPath : () => {}, close: () => closeSync(descriptor) };
+    if (mode === 'descriptor' && readlinkSync(directory.address) !== path) throw movedError();
+    directory.verify();
+    return directory;
   } catch (thrown) {
-    closeSync(descriptor);
+    directory.close();
     throw thrown;
   }
 }

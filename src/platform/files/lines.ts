@@ -52,14 +52,8 @@ function splitBatch(rest: readonly Buffer[], chunk: Buffer): readonly string[] {
   return bytes.toString('utf8').split('\n');
 }
 
-interface FileEnds<Last> {
-  readonly size: number;
-  readonly first: string;
-  readonly last: Last | undefined;
-}
-
 /** Synchronous: ten times faster for thousands of files. Undefined if it is not a regular file or cannot be read. */
-export function readEnds<Last>(path: string, accept: (line: string) => Last | undefined): FileEnds<Last> | undefined {
+export function readEnds<Last>(path: string, accept: (line: string) => Last | undefined) {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, READ_FLAGS_NO_LINK);

@@ -1,4 +1,15 @@
-import { accessSync, type BigIntStats, constants, readdirSync, realpathSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  type BigIntStats,
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../core/error.ts';
@@ -41,22 +52,22 @@ export async function inspectPath(path: string, name = path): Promise<FoundPath 
 /** Regular files only, never more than `maxBytes`; does not block on a FIFO. Throws AppError `usage`. */
 export async function readBytes(path: string, options: ReadOptions): Promise<Uint8Array> {
   const { name = path, maxBytes, tooLarge, links } = options;
-  let handle: FileHandle | undefined;
+  let fd: number | undefined;
   try {
-    handle = await open(path, links === 'never' ? READ_FLAGS_NO_LINK : READ_FLAGS);
-    const status = await handle.stat();
+    fd = openSync(path, links === 'never' ? READ_FLAGS_NO_LINK : READ_FLAGS);
+    const status = fstatSync(fd);
     if (status.isDirectory()) throw directoryError(name);
     if (!status.isFile()) throw irregularFileError(name);
     if (status.size > maxBytes) throw tooLarge(status.size);
     // Not by its size: a file may grow meanwhile, and those under /proc claim to be empty.
-    const stream = handle.createReadStream({ end: maxBytes, highWaterMark: CHUNK_BYTES, autoClose: false });
+    const stream = createReadStream('', { fd, end: maxBytes, highWaterMark: CHUNK_BYTES, autoClose: false });
     const bytes = Buffer.concat(await stream.toArray());
     if (bytes.length > maxBytes) throw tooLarge(bytes.length);
     return bytes;
   } catch (thrown) {
     throw thrown instanceof AppError ? thrown : readError(thrown, name);
   } finally {
-    await handle?.close();
+    if (fd !== undefined) closeSync(fd);
   }
 }
 

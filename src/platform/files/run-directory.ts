@@ -6,19 +6,13 @@ import { randomId } from '../runtime/random-id.ts';
 import { makePrivateDirectory } from './write.ts';
 import { tryCreateExclusive } from './write-sync.ts';
 
-/** For texts that are too long for an answer. Private to the user. */
-interface OutputStore {
-  /** Saves a text until the process ends and returns its path, free of links; undefined on failure. */
-  save(text: string): Promise<string | undefined>;
-  has(path: string): boolean;
-}
-
-/** Uses a new directory under `parent`. Removes what killed runs left there, after a day. */
-export function createOutputStore(parent: string, now: () => number): OutputStore {
+/** For texts that are too long for an answer, under `parent`. What killed runs left there is removed after a day. */
+export function createOutputStore(parent: string, now: () => number) {
   const paths = new Set<string>();
   let opened: Promise<string> | undefined;
   return {
-    save: async (text) => {
+    /** Until the process ends; returns its path, free of links. */
+    save: async (text: string): Promise<string | undefined> => {
       try {
         opened ??= openRunDirectory(parent, now());
         const path = join(await opened, `${paths.size + 1}.txt`);
@@ -29,7 +23,7 @@ export function createOutputStore(parent: string, now: () => number): OutputStor
         return undefined;
       }
     },
-    has: (path) => paths.has(path),
+    has: (path: string) => paths.has(path),
   };
 }
 

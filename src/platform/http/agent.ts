@@ -174,15 +174,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   };
 }
 
-interface EarlySockets {
-  /** Holds a socket, by the name of its place, until it is taken or closed. `onExpired`: it was idle for too long. */
-  add(name: string, socket: Socket, onExpired: () => void): void;
-  find(name: string): Socket | undefined;
-  take(name: string): Socket | undefined;
-  close(): void;
-}
-
-function createEarlySockets(): EarlySockets {
+function createEarlySockets() {
   const held = new Map<string, { readonly socket: Socket; readonly expire: () => void }>();
   const find = (name: string): Socket | undefined => {
     const socket = held.get(name)?.socket;
@@ -190,7 +182,8 @@ function createEarlySockets(): EarlySockets {
     return socket?.destroyed || socket?.readableEnded || socket?.readableLength ? undefined : socket;
   };
   return {
-    add(name, socket, onExpired) {
+    /** Until it is taken or closed. `onExpired`: it was idle for too long. */
+    add(name: string, socket: Socket, onExpired: () => void) {
       const expire = (): void => {
         socket.destroy();
         onExpired();
@@ -205,7 +198,7 @@ function createEarlySockets(): EarlySockets {
       socket.on('data', destroySocket);
     },
     find,
-    take(name) {
+    take(name: string): Socket | undefined {
       const entry = held.get(name);
       if (entry === undefined || find(name) === undefined) return undefined;
       held.delete(name);

@@ -1,5 +1,4 @@
 import type { AppError } from '../../core/error.ts';
-import type { HttpBody } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 
 /** How much may wait for the reader. */
@@ -9,16 +8,6 @@ interface BodySource {
   pause(): void;
   resume(): void;
   destroy(): void;
-}
-
-interface BodyFeed {
-  readonly body: HttpBody;
-  push(chunk: Uint8Array): void;
-  end(): void;
-  /** Ends the body with an error, after what has already arrived; only the first `fail` or `end` counts. */
-  fail(error: unknown): void;
-  /** Like `fail`, but drops what has not been read yet. */
-  abort(reason: unknown): void;
 }
 
 interface IdleLimit {
@@ -33,7 +22,7 @@ export function startTimeLimit(ms: number, action: () => void): () => void {
 }
 
 /** Loses nothing when the connection is cut, as a stream would. It is idle only while its reader waits. */
-export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
+export function bodyFeed(source: BodySource, idle?: IdleLimit) {
   let chunks: Uint8Array[] = [];
   let size = 0;
   let outcome: { readonly error?: unknown } | undefined;
@@ -89,7 +78,7 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
 
   return {
     body: { [Symbol.asyncIterator]: () => ({ next, return: leaveEarly }) },
-    push(chunk) {
+    push(chunk: Uint8Array) {
       if (outcome !== undefined || chunk.length === 0) return;
       chunks.push(chunk);
       size += chunk.length;
@@ -97,8 +86,10 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
       wakeReader();
     },
     end: () => settle({}),
-    fail: (error) => settle({ error }),
-    abort(reason) {
+    /** After what has already arrived; only the first `fail` or `end` counts. */
+    fail: (error: unknown) => settle({ error }),
+    /** Like `fail`, but drops what has not been read yet. */
+    abort(reason: unknown) {
       chunks = [];
       size = 0;
       stop({ error: reason });

@@ -12,16 +12,7 @@ import {
 import { openExchange, type RequestContext, SLICE_BYTES, toBytes } from './exchange.ts';
 import { toPeer } from './failure.ts';
 
-interface DirectClient {
-  send(context: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse>;
-  preconnect(url: URL): void;
-  close(): void;
-}
-
-export function openDirectClient({
-  clock = systemClock,
-  maxIdleMs = 60_000,
-}: Partial<ConnectionOptions> = {}): DirectClient {
+export function openDirectClient({ clock = systemClock, maxIdleMs = 60_000 }: Partial<ConnectionOptions> = {}) {
   const opened = new Map<string, Connections>();
   const chooseConnections = ({ protocol }: URL): Connections => {
     const connections = opened.get(protocol) ?? openConnections(protocol === 'https:', { clock, maxIdleMs });
@@ -29,7 +20,7 @@ export function openDirectClient({
     return connections;
   };
   return {
-    async send(context, addresses) {
+    async send(context: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse> {
       const { request, signal } = context;
       const connections = chooseConnections(request.url);
       const place = toPlace(request.url, addresses);
@@ -41,7 +32,7 @@ export function openDirectClient({
       }
       return sendOn(connections, context, place);
     },
-    preconnect: (url) => chooseConnections(url).openAhead(toPlace(url, undefined)),
+    preconnect: (url: URL) => chooseConnections(url).openAhead(toPlace(url, undefined)),
     close() {
       for (const connections of opened.values()) connections.close();
     },

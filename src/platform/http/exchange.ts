@@ -43,7 +43,12 @@ interface Transport {
 /** Every failure becomes an AppError `api`; an abort rejects with the signal's reason. */
 export function openExchange(context: RequestContext, transport: Transport): Exchange {
   const { request, timers } = context;
-  const { promise: answer, resolve, reject } = withResolvers<HttpResponse>();
+  let resolve: (response: HttpResponse) => void = () => {};
+  let reject: (reason: unknown) => void = () => {};
+  const answer = new Promise<HttpResponse>((onResponse, onReason) => {
+    resolve = onResponse;
+    reject = onReason;
+  });
   let phase: Phase = 'connect';
   let isSent = false;
   let received = 0;
@@ -111,23 +116,17 @@ export function openExchange(context: RequestContext, transport: Transport): Exc
   };
 }
 
-interface Watch {
-  /** Replaces the previous limit; `0` is none. */
-  limit(ms: number, expire: () => void): void;
-  end(receivedBytes: number): void;
-  isOver(): boolean;
-}
-
-function openWatch({ signal, onClose }: RequestContext, stop: (reason: unknown) => void): Watch {
+function openWatch({ signal, onClose }: RequestContext, stop: (reason: unknown) => void) {
   let stopTimer = (): void => {};
   let isOver = false;
   const unfollow = onAbort(signal, () => stop(signal.reason));
   return {
-    limit(ms, expire) {
+    /** Replaces the previous limit; `0` is none. */
+    limit(ms: number, expire: () => void) {
       stopTimer();
       stopTimer = startTimeLimit(ms, expire);
     },
-    end(receivedBytes) {
+    end(receivedBytes: number) {
       if (isOver) return;
       isOver = true;
       stopTimer();
@@ -144,20 +143,6 @@ function joinHeaderValues(
   const single: Record<string, string | undefined> = {};
   for (const [name, value] of Object.entries(headers)) single[name] = Array.isArray(value) ? value.join(', ') : value;
   return single;
-}
-
-function withResolvers<T>(): {
-  readonly promise: Promise<T>;
-  readonly resolve: (value: T) => void;
-  readonly reject: (reason: unknown) => void;
-} {
-  let resolve: (value: T) => void = () => {};
-  let reject: (reason: unknown) => void = () => {};
-  const promise = new Promise<T>((onValue, onReason) => {
-    resolve = onValue;
-    reject = onReason;
-  });
-  return { promise, resolve, reject };
 }
 
 /** A longer upload is written in slices of this size, so that its progress restarts the timeout. */

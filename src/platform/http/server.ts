@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { AppError } from '../../core/error.ts';
 
@@ -152,24 +153,12 @@ function createReply(outgoing: ServerResponse, signal: AbortSignal): ServedReply
     },
     async write(chunk) {
       signal.throwIfAborted();
-      if (!outgoing.write(chunk)) await waitForDrain(outgoing, signal);
+      if (outgoing.write(chunk)) return;
+      await once(outgoing, 'drain', { signal }).catch(() => {
+        throw signal.reason;
+      });
     },
     end: () => outgoing.end(),
     cut: () => outgoing.socket?.destroySoon(),
   };
-}
-
-function waitForDrain(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      outgoing.off('drain', onDrain);
-      reject(signal.reason);
-    };
-    const onDrain = () => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    };
-    outgoing.once('drain', onDrain);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
 }

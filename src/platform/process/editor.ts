@@ -94,17 +94,10 @@ function runProgram({ program, file, env, terminal }: RunOptions, signal: AbortS
       stdio: process.platform === 'win32' ? 'inherit' : [descriptor, descriptor, descriptor],
       env: given,
       windowsVerbatimArguments: start.isVerbatim,
+      signal,
     });
-    const stop = (): void => {
-      child.kill();
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    child.once('error', () => resolve(null));
-    child.once('close', (code) => {
-      signal.removeEventListener('abort', stop);
-      resolve(code);
-    });
+    child.once('error', () => (signal.aborted ? reject(signal.reason) : resolve(null)));
+    child.once('close', resolve);
   }).finally(() => closeSync(descriptor));
 }
 

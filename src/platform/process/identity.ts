@@ -10,11 +10,8 @@ export interface ProcessIdentity {
   readonly began: string;
 }
 
-let self: ProcessIdentity | undefined;
-
 export function identifySelf(): ProcessIdentity {
-  self ??= { pid: process.pid, host: hostname(), began: readProcessState(process.pid)?.began ?? '' };
-  return self;
+  return { pid: process.pid, host: hostname(), began: readProcessState(process.pid)?.began ?? '' };
 }
 
 /** `elsewhere`: only its own machine could tell; `unknown`: the pid may be another process's. Never throws. */

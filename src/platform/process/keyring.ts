@@ -33,17 +33,12 @@ type KeyringResult =
   | { readonly kind: 'unavailable'; readonly why: 'failed' | 'timeout' };
 
 /** The operating system's keyring, through the optional library. No method throws. */
-interface Keyring {
-  get(entry: KeyringEntry, limitMs: number): Promise<KeyringResult>;
-  set(entry: KeyringEntry, secret: string, limitMs: number): Promise<KeyringResult>;
-  delete(entry: KeyringEntry, limitMs: number): Promise<KeyringResult>;
-}
-
-export function createKeyring(module: string): Keyring {
+export function createKeyring(module: string) {
   return {
-    get: (entry, limitMs) => ask({ module, action: 'get', ...entry }, limitMs),
-    set: (entry, secret, limitMs) => ask({ module, action: 'set', ...entry, secret }, limitMs),
-    delete: (entry, limitMs) => ask({ module, action: 'delete', ...entry }, limitMs),
+    get: (entry: KeyringEntry, limitMs: number) => ask({ module, action: 'get', ...entry }, limitMs),
+    set: (entry: KeyringEntry, secret: string, limitMs: number) =>
+      ask({ module, action: 'set', ...entry, secret }, limitMs),
+    delete: (entry: KeyringEntry, limitMs: number) => ask({ module, action: 'delete', ...entry }, limitMs),
   };
 }
 
@@ -115,31 +110,26 @@ function decodePassword(password: string): string {
 const CIPHER = 'aes-256-gcm';
 const TAG_BYTES = 16;
 
-interface SealedBox {
-  /** Opens `iv:tag:ciphertext`. `foreign`: another machine or user sealed it. `broken`: not in that format. */
-  open(sealed: string): { readonly kind: 'opened'; readonly text: string } | { readonly kind: 'foreign' | 'broken' };
-  seal(text: string): string;
-}
-
 /** AES-256-GCM, the key derived by scrypt: the format of the official CLI's encrypted file. */
-export function sealedBox(password: string, salt: string): SealedBox {
+export function sealedBox(password: string, salt: string) {
   let key: Buffer | undefined;
   const deriveKey = (): Buffer => (key ??= scryptSync(password, salt, 32));
   return {
-    open(sealed) {
+    /** Opens `iv:tag:ciphertext`. `foreign`: another machine or user sealed it. `broken`: not in that format. */
+    open(sealed: string) {
       const [, iv, tag, content] =
         /^([0-9a-f]{24}|[0-9a-f]{32}):([0-9a-f]{32}):((?:[0-9a-f]{2})+)$/i.exec(sealed.trim()) ?? [];
-      if (iv === undefined || tag === undefined || content === undefined) return { kind: 'broken' };
+      if (iv === undefined || tag === undefined || content === undefined) return { kind: 'broken' } as const;
       const decipher = createDecipheriv(CIPHER, deriveKey(), Buffer.from(iv, 'hex'), { authTagLength: TAG_BYTES });
       decipher.setAuthTag(Buffer.from(tag, 'hex'));
       try {
         const text = Buffer.concat([decipher.update(Buffer.from(content, 'hex')), decipher.final()]).toString('utf8');
-        return { kind: 'opened', text };
+        return { kind: 'opened', text } as const;
       } catch {
-        return { kind: 'foreign' };
+        return { kind: 'foreign' } as const;
       }
     },
-    seal(text) {
+    seal(text: string): string {
       const iv = randomBytes(12);
       const cipher = createCipheriv(CIPHER, deriveKey(), iv, { authTagLength: TAG_BYTES });
       const content = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);

@@ -116,27 +116,24 @@ interface OutputEnd {
 /** To its end, or until `take` has enough. Throws the signal's reason at once and kills the process. */
 export function readOutput({ program, args, cwd, maxMs, take }: OutputRun, signal: AbortSignal): Promise<OutputEnd> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
+    signal.throwIfAborted();
     let stopped: OutputEnd['stopped'];
     let rest: Buffer = Buffer.alloc(0);
     let hasPrinted = false;
     // An empty environment: some variables change what a program prints.
-    const child = spawn(program, args, { cwd, env: {}, stdio: ['ignore', 'pipe', 'ignore'], windowsHide: true });
+    const child = spawn(program, args, {
+      ...{ cwd, env: {}, stdio: ['ignore', 'pipe', 'ignore'], windowsHide: true, signal, killSignal: 'SIGKILL' },
+    });
     const stop = (why: OutputEnd['stopped']): void => {
       stopped ??= why;
       child.kill('SIGKILL');
     };
     const timer = setTimeout(() => stop('time'), maxMs);
-    const onAbort = (): void => {
-      child.kill('SIGKILL');
-      finish();
-      reject(signal.reason);
-    };
-    const finish = (): void => {
+    const finish = (code: number | null): void => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
+      if (signal.aborted) reject(signal.reason);
+      else resolve({ stopped, code: code ?? undefined, hasPrinted });
     };
-    signal.addEventListener('abort', onAbort, { once: true });
     child.stdout.on('data', (chunk: Buffer) => {
       if (stopped !== undefined) return;
       hasPrinted = true;
@@ -144,13 +141,7 @@ export function readOutput({ program, args, cwd, maxMs, take }: OutputRun, signa
       if (left === undefined) stop('enough');
       else rest = left;
     });
-    child.on('error', () => {
-      finish();
-      resolve({ stopped, code: undefined, hasPrinted });
-    });
-    child.on('close', (code) => {
-      finish();
-      resolve({ stopped, code: code ?? undefined, hasPrinted });
-    });
+    child.on('error', () => finish(null));
+    child.on('close', finish);
   });
 }

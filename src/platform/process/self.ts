@@ -24,17 +24,13 @@ export interface SelfResult {
 /** Rejects with the signal's reason if that comes first. */
 export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
+    signal.throwIfAborted();
     const args = isStandalone() ? run.args : [process.argv[1] ?? '', ...run.args];
     const output = run.isAttached ? 'inherit' : 'pipe';
     const input = run.isAttached && run.input === undefined ? 'inherit' : 'pipe';
     const stdio = [input, output, output] as const;
-    const child = spawn(process.execPath, args, { cwd: run.cwd, env: run.env, windowsHide: true, stdio: [...stdio] });
-    const stop = (): void => {
-      child.kill();
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', stop, { once: true });
+    const options = { cwd: run.cwd, env: run.env, windowsHide: true, stdio: [...stdio], signal };
+    const child = spawn(process.execPath, args, options);
     let stdout = '';
     let stderr = '';
     child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
@@ -43,23 +39,15 @@ export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> 
     child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
       stderr += chunk;
     });
-    child.on('error', reject);
-    child.on('close', (code) => {
-      signal.removeEventListener('abort', stop);
-      resolve({ stdout, stderr, exitCode: code ?? 1 });
-    });
+    child.on('error', (error) => reject(signal.aborted ? signal.reason : error));
+    child.on('close', (code) => resolve({ stdout, stderr, exitCode: code ?? 1 }));
     // It may exit without reading.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(run.input ?? '');
   });
 }
 
-interface Scratch {
-  readonly path: string;
-  remove(): Promise<void>;
-}
-
-export async function createScratchDirectory(files: Readonly<Record<string, string>>): Promise<Scratch> {
+export async function createScratchDirectory(files: Readonly<Record<string, string>>) {
   const path = await mkdtemp(join(tmpdir(), 'gmn-tour-')).catch((cause: unknown) => {
     const hint = 'Check the free space and the permissions there, or name another place with TMPDIR.';
     throw new AppError('config', `cannot create a directory in ${tmpdir()}`, { hint, cause });

@@ -221,13 +221,8 @@ function waitForExit(
   });
 }
 
-interface CappedText {
-  add(text: string): void;
-  read(): CapturedText;
-}
-
 /** Keeps about half of `maxChars` at either end, never half a character. Holds at most twice that in memory. */
-export function cappedText(maxChars: number): CappedText {
+export function cappedText(maxChars: number) {
   const half = Math.floor(maxChars / 2);
   let head = '';
   let recent: string[] = [];
@@ -239,7 +234,7 @@ export function cappedText(maxChars: number): CappedText {
     recentLength = end.length;
   };
   return {
-    add(text) {
+    add(text: string) {
       total += text.length;
       const room = half - head.length;
       if (room > 0) head += text.slice(0, room);
@@ -249,7 +244,7 @@ export function cappedText(maxChars: number): CappedText {
       recentLength += rest.length;
       if (recentLength > 2 * half) squeeze();
     },
-    read() {
+    read(): CapturedText {
       squeeze();
       const tail = recent.join('');
       const omitted = total - head.length - tail.length;

@@ -86,7 +86,7 @@ export function createDeadline(parent: AbortSignal, ms: number, reason: (ms: num
   }
   const controller = createAbortable();
   // Twenty MCP servers may listen on one signal; that is not a leak.
-  setMaxListeners(0, parent, controller.signal);
+  setMaxListeners(0, parent);
   let stopTimer = (): void => {};
   let startedMs = 0;
   let wholeMs = ms;

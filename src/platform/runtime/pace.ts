@@ -10,9 +10,6 @@ export interface Pace {
 }
 
 const STEP_MS = 10;
-/** Reading the clock costs more than most steps, so it is not read for each of them, unless these take so long. */
-const MANY_STEPS = 8;
-const LONG_MS = 1;
 
 interface PaceLimits {
   readonly maxEntries: number;
@@ -23,29 +20,18 @@ export function startPace({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal
   const began = performance.now();
   let stepBegan = began;
   let entries = 0;
-  let unasked = 0;
-  let lastAsked = began;
-  let every = MANY_STEPS;
   return {
     count: () => {
       entries += 1;
     },
-    isDue: () => {
-      unasked += 1;
-      if (unasked < every) return false;
-      unasked = 0;
-      const now = performance.now();
-      every = now - lastAsked > LONG_MS ? 1 : MANY_STEPS;
-      lastAsked = now;
-      return now - stepBegan > STEP_MS;
-    },
+    isDue: () => performance.now() - stepBegan > STEP_MS,
     yieldToLoop: async () => {
       await yieldToEvents(signal);
       stepBegan = performance.now();
     },
     findStopReason: () => {
       if (entries >= maxEntries) return `after ${maxEntries} entries`;
-      return lastAsked - began > maxMs ? `after ${maxMs / 1000} seconds` : undefined;
+      return performance.now() - began > maxMs ? `after ${maxMs / 1000} seconds` : undefined;
     },
   };
 }

@@ -1,5 +1,5 @@
 import { AppError, FAULTS, type Fault } from '../../core/error.ts';
-import { type Abortable, createAbortable } from './abort.ts';
+import { createAbortable } from './abort.ts';
 
 const FAULT_BY_SIGNAL = {
   SIGINT: 'interrupted',
@@ -47,7 +47,7 @@ function skipLookups(exitCode: number): void {
   process.kill(process.pid, 'SIGINT');
 }
 
-function abortOnCrash(controller: Abortable): void {
+function abortOnCrash(controller: AbortController): void {
   const [boot] = process.listeners('uncaughtException');
   const crash = (thrown: Error): void => {
     boot?.(thrown, 'uncaughtException');

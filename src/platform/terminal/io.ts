@@ -115,27 +115,21 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
   };
 }
 
-interface PendingWrites {
-  readonly failure: AppError | undefined;
-  /** Rejects all waiting and future writes; the first reason stays. */
-  fail(error: AppError): void;
-  waitFor(start: (done: () => void) => void): Promise<void>;
-}
-
-function pendingWrites(): PendingWrites {
+function pendingWrites() {
   let failure: AppError | undefined;
   const waiting = new Set<(error: AppError) => void>();
   return {
     get failure() {
       return failure;
     },
-    fail(error) {
+    /** Rejects all waiting and future writes; the first reason stays. */
+    fail(error: AppError) {
       failure ??= error;
       for (const reject of waiting) reject(failure);
       waiting.clear();
     },
-    waitFor: (start) =>
-      new Promise((resolve, reject) => {
+    waitFor: (start: (done: () => void) => void) =>
+      new Promise<void>((resolve, reject) => {
         waiting.add(reject);
         start(() => {
           waiting.delete(reject);
@@ -155,13 +149,8 @@ function expireQueue(isQueued: () => boolean, giveUp: () => void, exitCode: numb
   });
 }
 
-interface WriteBatcher {
-  add(chunk: string): void;
-  release(): void;
-}
-
 /** Writes the text of each event loop turn together at its end: a fast answer costs one write per batch, not per word. */
-function batchWrites(write: (text: string) => void): WriteBatcher {
+function batchWrites(write: (text: string) => void) {
   let pending = '';
   let isGathering = false;
   const release = (): void => {
@@ -175,7 +164,7 @@ function batchWrites(write: (text: string) => void): WriteBatcher {
   };
   return {
     release,
-    add(chunk) {
+    add(chunk: string) {
       if (chunk === '') return;
       if (pending.length + chunk.length > MAX_BATCH_LENGTH) release();
       pending += chunk;

@@ -37,18 +37,3 @@ test.for(makers)('%s: who comes after the abort is not called', ([, make]) => {
   controller.abort('again');
   expect(controller.signal.reason).toBe('reason');
 });
-
-test('one who throws keeps nobody else from being called', () => {
-  const controller = createAbortable();
-  const calls: string[] = [];
-  onAbort(controller.signal, () => {
-    throw new Error('first');
-  });
-  onAbort(controller.signal, () => {
-    calls.push('second');
-    throw new Error('second');
-  });
-  onAbort(controller.signal, () => calls.push('third'));
-  expect(() => controller.abort('reason')).toThrow('first');
-  expect([calls, controller.signal.reason]).toEqual([['second', 'third'], 'reason']);
-});

@@ -103,12 +103,6 @@ interface ResponseEvents {
   fail(error: unknown): void;
 }
 
-interface ResponseReader {
-  push(chunk: Buffer): Buffer;
-  /** The connection was closed; `error` is undefined if that was regular. */
-  closed(error: unknown): void;
-}
-
 const CR = 0x0d;
 const LF = 0x0a;
 const NOTHING = Buffer.alloc(0);
@@ -127,7 +121,7 @@ interface Flow {
  * Reads one HTTP/1.1 response, in whatever pieces it comes (https://www.rfc-editor.org/rfc/rfc9112). Skips interim
  * responses (1xx). `isTunnel`: a response to CONNECT, which has no body after a 2xx.
  */
-export function responseReader(events: ResponseEvents, { isTunnel = false } = {}): ResponseReader {
+export function responseReader(events: ResponseEvents, { isTunnel = false } = {}) {
   let isOver = false;
   let endsWithLine = false;
   const flow: Flow = {
@@ -158,7 +152,7 @@ export function responseReader(events: ResponseEvents, { isTunnel = false } = {}
   };
   let step = headStep(begin);
   return {
-    push(chunk) {
+    push(chunk: Buffer): Buffer {
       let rest = chunk;
       try {
         while (rest.length > 0 && !isOver) rest = step(rest);
@@ -167,7 +161,8 @@ export function responseReader(events: ResponseEvents, { isTunnel = false } = {}
       }
       return rest;
     },
-    closed(error) {
+    /** `error` is undefined if the connection was closed regularly. */
+    closed(error: unknown) {
       if (isOver) return;
       if (endsWithLine && error === undefined) flow.finish();
       else fail(error);
