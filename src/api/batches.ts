@@ -13,6 +13,7 @@ import {
   NOT_FOUND,
   type QueryContext,
   type RetryOptions,
+  readPages,
   replaceNotFound,
   withRetries,
 } from './queries.ts';
@@ -25,8 +26,6 @@ interface BatchesContext extends QueryContext, RetryOptions {
 
 const ASKS = 'batches';
 const PAGE_SIZE = 100;
-/** Guards against a server that never stops sending page tokens. */
-const MAX_PAGES = 1000;
 
 /** https://ai.google.dev/api/batch-api */
 export function createBatchesClient(context: BatchesContext): BatchesClient {
@@ -48,13 +47,10 @@ export function createBatchesClient(context: BatchesContext): BatchesClient {
       return answer === NOT_FOUND ? undefined : parseBatchJob(answer);
     },
     async *list(signal) {
-      let page = '';
-      for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-        const url = geminiApiUrl(place, `batches?pageSize=${PAGE_SIZE}${page}`);
-        const { operations, batches, nextPageToken } = await ask({ url }, signal);
+      const fetchPage = (page: string): Promise<Fields> =>
+        ask({ url: geminiApiUrl(place, `batches?pageSize=${PAGE_SIZE}${page}`) }, signal);
+      for await (const { operations, batches } of readPages(fetchPage)) {
         yield* filterObjects(operations ?? batches).flatMap(tryParseJob);
-        if (typeof nextPageToken !== 'string' || nextPageToken === '') return;
-        page = `&pageToken=${encodeURIComponent(nextPageToken)}`;
       }
     },
     cancel: (name, signal) => change({ url: geminiApiUrl(place, `${toBatchPath(name)}:cancel`), body: {} }, signal),

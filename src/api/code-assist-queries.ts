@@ -33,7 +33,11 @@ export function codeAssistQueries({ place, caller, onboardings, clock }: CodeAss
       const answer = await callJson(caller, { url: codeAssistUrl(place, ':countTokens'), body, model }, signal);
       return parseCount({ totalTokens: 0, ...answer });
     },
-    embed: refuseEmbedding,
+    embed: async () => {
+      throw new AppError('usage', 'Code Assist has no embeddings', {
+        hint: 'Use an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.',
+      });
+    },
     async listModels(signal) {
       const { project } = await onboardings.current(signal);
       const ids = new Set((await fetchQuota(project, signal)).map(({ model }) => model));
@@ -81,10 +85,4 @@ function formatBucket({ model, unit, amount, fraction, resetsAt }: QuotaBucket, 
   const count = amount === undefined ? [] : [`${amount}${name}`];
   const reset = resetsAt === undefined || resetsAt <= now ? [] : [`resets in ${formatDuration(resetsAt - now)}`];
   return `${model}: ${[...percent, ...count, ...reset].join(', ') || 'quota unknown'}`;
-}
-
-async function refuseEmbedding(): Promise<never> {
-  throw new AppError('usage', 'Code Assist has no embeddings', {
-    hint: 'Use an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.',
-  });
 }

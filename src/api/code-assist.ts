@@ -81,7 +81,7 @@ export function codeAssist(options: CodeAssistOptions): Backend {
       url: codeAssistUrl(place, ':streamGenerateContent?alt=sse'),
       body: wrapRequest(request, await findProject(signal), options.sessionId),
     }),
-    unwrap: unwrapEvent,
+    unwrap: (event) => (isObject(event) && isObject(event.response) ? event.response : event),
     repair: async (refused, signal) =>
       (await isProjectStale(refused, onboardings.findCached()?.project)) && onboardings.refresh(signal),
     notFoundHint,
@@ -96,10 +96,6 @@ function wrapRequest(request: ModelRequest, project: string | undefined, session
     user_prompt_id: sessionId,
     request: { ...toRequestBody(request), session_id: sessionId },
   };
-}
-
-function unwrapEvent(event: unknown): unknown {
-  return isObject(event) && isObject(event.response) ? event.response : event;
 }
 
 /** Reasons that concern the account itself: another project would not help. */

@@ -13,6 +13,7 @@ import {
   NOT_FOUND,
   type QueryContext,
   type RetryOptions,
+  readPages,
   replaceNotFound,
   responseError,
   sendAuthorized,
@@ -72,8 +73,6 @@ const MAX_RESTARTS = 3;
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const PAGE_SIZE = 100;
-/** Guards against a server that never stops sending page tokens. */
-const MAX_PAGES = 1000;
 /** The longest delay between two polls of a file that is being processed, in retry delays. */
 const MAX_POLL_DELAYS = 5;
 
@@ -95,13 +94,12 @@ export function createFilesClient(context: FilesContext): FilesClient {
 
   const list = async (signal: AbortSignal): Promise<readonly RemoteFile[]> => {
     const found = new Map<string, RemoteFile>();
-    let page = '';
-    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const pages = readPages((page) => {
       const url = geminiApiUrl(place, `files?pageSize=${PAGE_SIZE}${page}`);
-      const { files, nextPageToken } = await retry(() => callJson(context, { url, asks: 'files' }, signal), signal);
+      return retry(() => callJson(context, { url, asks: 'files' }, signal), signal);
+    });
+    for await (const { files } of pages) {
       for (const file of filterObjects(files).flatMap(tryParseFile)) found.set(file.name, file);
-      if (typeof nextPageToken !== 'string' || nextPageToken === '') break;
-      page = `&pageToken=${encodeURIComponent(nextPageToken)}`;
     }
     return [...found.values()];
   };

@@ -152,15 +152,17 @@ export async function withRetries<Value>(
 
 const PAGE_SIZE = 1000;
 /** Guards against a server that never stops sending page tokens. */
-const MAX_PAGES = 100;
+const MAX_PAGES = 1000;
 
 export function geminiApiQueries(place: GeminiApiEndpoint, caller: QueryContext): Queries {
   const listModels = (signal: AbortSignal): Promise<readonly ListedModel[]> =>
-    listAllPages(async (pageToken) => {
-      const page = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
-      const url = geminiApiUrl(place, `models?pageSize=${PAGE_SIZE}${page}`);
-      return callJson(caller, { url, asks: 'a list of models' }, signal);
-    }, 'models');
+    listModelPages(
+      readPages((page) => {
+        const url = geminiApiUrl(place, `models?pageSize=${PAGE_SIZE}${page}`);
+        return callJson(caller, { url, asks: 'a list of models' }, signal);
+      }),
+      'models',
+    );
   return {
     listModels,
     async countTokens(request, signal) {
@@ -230,17 +232,22 @@ function noEmbeddingError(): AppError {
   return serverError('api', 'the server sent no embedding', { hint: 'Try again.' });
 }
 
-async function listAllPages(
-  fetchPage: (pageToken: string | undefined) => Promise<Fields>,
-  key: string,
-): Promise<readonly ListedModel[]> {
-  const found = new Map<string, ListedModel>();
-  let pageToken: string | undefined;
+/** The pages of a list. `fetchPage` gets what to add to the query of its address. */
+export async function* readPages(fetchPage: (page: string) => Promise<Fields>): AsyncGenerator<Fields, void> {
+  let page = '';
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-    const { [key]: models, nextPageToken } = await fetchPage(pageToken);
+    const fields = await fetchPage(page);
+    yield fields;
+    const { nextPageToken } = fields;
+    if (typeof nextPageToken !== 'string' || nextPageToken === '') return;
+    page = `&pageToken=${encodeURIComponent(nextPageToken)}`;
+  }
+}
+
+async function listModelPages(pages: AsyncIterable<Fields>, key: string): Promise<readonly ListedModel[]> {
+  const found = new Map<string, ListedModel>();
+  for await (const { [key]: models } of pages) {
     for (const model of Array.isArray(models) ? models.flatMap(parseListedModel) : []) found.set(model.id, model);
-    if (typeof nextPageToken !== 'string' || nextPageToken === '') break;
-    pageToken = nextPageToken;
   }
   return [...found.values()];
 }
@@ -264,21 +271,16 @@ function parseListedModel(value: unknown): readonly ListedModel[] {
 
 const VERTEX_PAGE_SIZE = 100;
 
-/** As Google's own SDK decides it: the first Gemini model and those before it are behind `predict`. */
-function usesEmbedContent(model: string): boolean {
-  return /gemini|maas/.test(model) && !/\bgemini-embedding-001$/.test(model);
-}
-
 export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Queries {
   const { site } = place;
   // A publisher's list belongs to no project, so a header must name the project to charge.
   const headers = site && { 'x-goog-user-project': site.project };
   const listModels = async (signal: AbortSignal): Promise<readonly ListedModel[]> => {
-    const models = await listAllPages(async (pageToken) => {
-      const page = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
+    const pages = readPages((page) => {
       const url = vertexUrl(place, `publishers/google/models?pageSize=${VERTEX_PAGE_SIZE}${page}`);
       return callJson(caller, { url, headers, asks: 'a list of models' }, signal);
-    }, 'publisherModels');
+    });
+    const models = await listModelPages(pages, 'publisherModels');
     // Google also publishes models that do not answer in text, and the list does not mark them.
     return models.filter(({ id }) => /^gem(?:ini|ma)-(?!embedding)/.test(id));
   };
@@ -287,7 +289,8 @@ export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Quer
     { model, taskType, dimensions: outputDimensionality }: Omit<EmbedBatch, 'texts'>,
     signal: AbortSignal,
   ): Promise<Embeddings> => {
-    const isContent = usesEmbedContent(model);
+    // As Google's own SDK decides it: the first Gemini model and those before it are behind `predict`.
+    const isContent = /gemini|maas/.test(model) && !/\bgemini-embedding-001$/.test(model);
     const url = vertexUrl(place, `${vertexModelPath(place, model)}:${isContent ? 'embedContent' : 'predict'}`);
     const body = isContent
       ? {

@@ -82,10 +82,8 @@ export function vertex(place: VertexEndpoint, identity: Identity): Backend {
       body: toRequestBody(request),
       headers: request.serviceTier === undefined ? undefined : { [TIER_HEADER]: request.serviceTier },
     }),
-    notFoundHint: site && (() => locationHint(site)),
+    notFoundHint:
+      site &&
+      (() => `It may not be served in ${site.location}: choose another with -m, or set GOOGLE_CLOUD_LOCATION=global`),
   });
-}
-
-function locationHint({ location }: VertexProject): string {
-  return `It may not be served in ${location}: choose another with -m, or set GOOGLE_CLOUD_LOCATION=global`;
 }

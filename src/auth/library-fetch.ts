@@ -46,7 +46,8 @@ function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions
       throw thrown;
     });
     onAnswer?.({ status, text });
-    return new Response(hasNoBody(status) ? null : text, { status, headers: { 'content-type': type } });
+    const hasBody = ![204, 205, 304].includes(status);
+    return new Response(hasBody ? text : null, { status, headers: { 'content-type': type } });
   };
 }
 
@@ -59,8 +60,4 @@ export async function readBodyText(body: AsyncIterable<Uint8Array>): Promise<str
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
-}
-
-function hasNoBody(status: number): boolean {
-  return status === 204 || status === 205 || status === 304;
 }

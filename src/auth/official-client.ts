@@ -158,13 +158,9 @@ async function* readScripts(directory: string, folders: readonly string[]): Asyn
 async function readScriptText(path: string, encoding: BufferEncoding): Promise<string> {
   const bytes = await readBytes(path, {
     maxBytes: MAX_FILE_BYTES,
-    tooLarge: (size) => scriptTooLargeError(path, size),
+    tooLarge: (size) => new AppError('usage', `${path} is too large: ${size} bytes`, { hint: 'It is not read.' }),
   });
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(encoding);
-}
-
-function scriptTooLargeError(path: string, bytes: number): AppError {
-  return new AppError('usage', `${path} is too large: ${bytes} bytes`, { hint: 'It is not read.' });
 }
 
 async function* listScripts(directory: string, depth: number): AsyncGenerator<string, void> {

@@ -208,7 +208,7 @@ function readOauthDocument(
 
 function replaceTokens(file: FileText, used: string, granted: GrantedToken): string | undefined {
   const value = tryParseJson(file.text);
-  if (!isObject(value) || readRefreshToken(value) !== used) return undefined;
+  if (!isObject(value) || tryParseOauthFile(value, 0)?.refreshToken !== used) return undefined;
   const changed = {
     ...value,
     ...granted.rest,
@@ -217,9 +217,4 @@ function replaceTokens(file: FileText, used: string, granted: GrantedToken): str
     expiry_date: granted.expiresAt,
   };
   return `${JSON.stringify(changed, null, 2)}${file.text.endsWith('\n') ? '\n' : ''}`;
-}
-
-function readRefreshToken(value: Readonly<Record<string, unknown>>): string | undefined {
-  const token: StoredToken | undefined = tryParseOauthFile(value, 0);
-  return token?.refreshToken;
 }

@@ -38,7 +38,13 @@ export async function surveyCredentials(
     const error = await findFailure(open(choice));
     const used = usedRow(input, choice, email);
     const first: SourceRow =
-      error === undefined ? used : { ...used, state: 'unusable', lines: formatErrorLines(error) };
+      error === undefined
+        ? used
+        : {
+            ...used,
+            state: 'unusable',
+            lines: [error.message, ...(error.hint === undefined ? [] : [`→ ${error.hint}`])],
+          };
     const isSignIn = choice.credential.type === 'oauth-personal' && email !== undefined;
     const rest = others.filter((row) => row.name !== ROW_NAMES[choice.credential.type] && !isSameSource(row, choice));
     return {
@@ -65,10 +71,6 @@ async function findFailure(work: Promise<unknown>): Promise<AppError | undefined
 function toExpectedError(thrown: unknown): AppError {
   if (thrown instanceof AppError && (thrown.fault === 'auth' || thrown.fault === 'config')) return thrown;
   throw thrown;
-}
-
-function formatErrorLines({ message, hint }: AppError): readonly string[] {
-  return [message, ...(hint === undefined ? [] : [`→ ${hint}`])];
 }
 
 const ROW_NAMES = {

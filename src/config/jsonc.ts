@@ -9,11 +9,10 @@ export function parseJsonc(text: string, file: string): unknown {
   const root = parseTree(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first === undefined) return root === undefined ? {} : parseNode(root);
-  throw new AppError(
-    'config',
-    `${file}:${formatPosition(text, first.offset)}: ${formatErrorCode(printParseErrorCode(first.error))}`,
-    { hint: 'Fix the file: it must be JSON; comments are allowed.' },
-  );
+  const what = printParseErrorCode(first.error).replace(/([a-z])([A-Z])/g, '$1 $2');
+  throw new AppError('config', `${file}:${formatPosition(text, first.offset)}: ${what.toLowerCase()}`, {
+    hint: 'Fix the file: it must be JSON; comments are allowed.',
+  });
 }
 
 /** `line:column` of the first of these paths that exists in the text; `1:1` if none does. */
@@ -50,8 +49,4 @@ function checkNesting(text: string, file: string): void {
     else if (bracket === ']' || bracket === '}') depth -= 1;
     if (depth > MAX_DEPTH) throw nestingError(file);
   }
-}
-
-function formatErrorCode(code: string): string {
-  return code.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
 }

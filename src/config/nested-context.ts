@@ -47,7 +47,9 @@ export async function readNestedContext(
   const names = listContextNames(options.settings, contains(cwd, directory));
   const found = listFolders(root, directory)
     .filter((folder) => !above.includes(folder))
-    .flatMap((folder) => findFilesIn(folder, names).map((file) => ({ file, folder, name: toName(cwd, file) })))
+    .flatMap((folder) =>
+      findFilesIn(folder, names).map((file) => ({ file, folder, name: toSlashes(relative(cwd, file)) })),
+    )
     .filter(({ name }) => !isSent(name));
   if (found.length === 0) return NONE;
   const decide = createTrustCheck(options);
@@ -69,8 +71,4 @@ function listFolders(root: string, directory: string): readonly string[] {
   const end = steps.findIndex((step) => SKIPPED.includes(step));
   const wanted = end === -1 ? steps : steps.slice(0, end);
   return [root, ...wanted.map((_, index) => join(root, ...wanted.slice(0, index + 1)))];
-}
-
-function toName(cwd: string, file: string): string {
-  return toSlashes(relative(cwd, file));
 }

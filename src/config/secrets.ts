@@ -1,4 +1,4 @@
-import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { isList, isObject, type JsonValue } from '../core/json.ts';
 import { redact } from '../core/text/secrets.ts';
 
 const HIDDEN = '‹hidden›';
@@ -13,12 +13,8 @@ export function hideSecrets(value: JsonValue, path: readonly string[] = []): Jso
   if (typeof value === 'string') return value !== '' && isSecretSetting(path) ? HIDDEN : redact(value, HIDDEN);
   if (isList(value)) return value.map((item, index) => hideAfterFlag(value[index - 1]) ?? hideSecrets(item, path));
   if (!isObject(value)) return value;
-  return hideSecretValues(value, path);
-}
-
-function hideSecretValues(object: JsonObject, path: readonly string[]): JsonObject {
   return Object.fromEntries(
-    Object.entries(object).map(([key, item]) => [key, hideSecrets(item ?? null, [...path, key])]),
+    Object.entries(value).map(([key, item]) => [key, hideSecrets(item ?? null, [...path, key])]),
   );
 }
 

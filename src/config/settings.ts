@@ -1,6 +1,6 @@
 import { type App, OUTPUT_FORMATS, type ServerSetting, type Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { isObject, type JsonObject } from '../core/json.ts';
+import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { readSetting } from './keys.ts';
 import { type Layer, mergeDocuments } from './layer.ts';
@@ -52,7 +52,7 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
     maxAttempts,
     store,
     outputFormat: format.chosen,
-    modelConfigs: hasModelConfigs ? readModelConfigs(document()) : undefined,
+    modelConfigs: hasModelConfigs ? toJsonObject(document().modelConfigs) : undefined,
   });
 }
 
@@ -65,10 +65,6 @@ function readOutputFormat(layers: readonly Layer[]): {
   const chosen = OUTPUT_FORMATS.find((format) => format === value);
   if (chosen !== undefined) return { chosen, notices: [] };
   return { notices: [`output.format cannot be "${sanitize(value)}": it is ${OUTPUT_FORMATS.join(', ')}`] };
-}
-
-function readModelConfigs({ modelConfigs }: JsonObject): JsonObject {
-  return isObject(modelConfigs) ? (modelConfigs as JsonObject) : {};
 }
 
 function once<Value extends object>(make: () => Value): () => Value {

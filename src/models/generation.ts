@@ -48,7 +48,7 @@ export function createGenerationConfig(model: string, sampling: Sampling, preset
   return {
     ...defaults,
     ...rest,
-    ...parseOptionFlags(sampling.option ?? []),
+    ...Object.fromEntries((sampling.option ?? []).map(parseOption)),
     ...given,
     ...(imageConfig === undefined ? {} : { imageConfig }),
     ...(Object.keys(thinkingConfig).length === 0 ? {} : { thinkingConfig }),
@@ -106,10 +106,6 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ['responseSchema', '--output-schema'],
   ['responseJsonSchema', '--output-schema'],
 ]);
-
-function parseOptionFlags(options: readonly string[]): JsonObject {
-  return Object.fromEntries(options.map(parseOption));
-}
 
 function parseOption(option: string): readonly [string, JsonValue] {
   const [, key = '', text = ''] = /^([A-Za-z]\w*)=(.*)$/s.exec(option) ?? [];

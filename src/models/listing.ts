@@ -7,7 +7,6 @@ import {
   ALIASES,
   BACKENDS,
   type Backend,
-  type BudgetRange,
   canThink,
   type ListedModel,
   MODELS,
@@ -241,10 +240,6 @@ export function toModelsDocument(lines: readonly ModelLine[], standard: string):
 
 function formatThinking({ levels, budget, ...line }: ModelLine): string {
   if (levels) return levels.join(' ');
-  if (budget) return formatBudget(budget);
+  if (budget) return `budget ${budget.canBeOff ? '0, ' : ''}${formatCount(budget.min)}–${formatCount(budget.max)}`;
   return line.thinks ? 'yes' : '';
-}
-
-function formatBudget({ min, max, canBeOff }: BudgetRange): string {
-  return `budget ${canBeOff ? '0, ' : ''}${formatCount(min)}–${formatCount(max)}`;
 }

@@ -133,7 +133,7 @@ export function findSession(directory: string, reference: string, asker: Session
   const isNewest = wanted === 'last' || wanted === 'latest';
   const found = isNewest
     ? list.find(createResumableCheck(asker))
-    : (findByNumber(list, wanted) ?? findByName(list, wanted));
+    : ((isListNumber(wanted) ? list[Number(wanted) - 1] : undefined) ?? findByName(list, wanted));
   if (found !== undefined) return found;
   if (byId.length > 1) {
     const some = byId.slice(0, 5).map(({ id }) => id);
@@ -181,10 +181,6 @@ export function requireNewestSession(directory: string, cwd: string, asker: Sess
 function findByIdPrefix(directory: string, prefix: string): readonly SessionSummary[] {
   const places = listSessionPaths(directory).filter(({ id }) => id.toLowerCase().startsWith(prefix));
   return places.flatMap((place) => readFileSummary(place)?.summary ?? []);
-}
-
-function findByNumber(list: readonly SessionSummary[], text: string): SessionSummary | undefined {
-  return isListNumber(text) ? list[Number(text) - 1] : undefined;
 }
 
 function isListNumber(text: string): boolean {

@@ -1,6 +1,6 @@
 import type { Part, StoredContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
-import { filterObjects, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
+import { filterObjects, isObject, toJsonObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
 import type { SavedRecord } from '../core/session.ts';
 import type { Usage } from '../core/usage.ts';
 import { deriveTitle } from './record.ts';
@@ -102,7 +102,7 @@ function toModelRecords(message: Fields, answered: Set<string>): readonly TurnRe
   const parts: readonly Part[] = [
     ...filterObjects(message.thoughts).map((thought) => ({ text: formatThought(thought), thought: true })),
     ...readParts(message.content),
-    ...calls.flatMap(readCallPart),
+    ...calls.flatMap(({ id, name, args }) => toParts({ functionCall: { id, name, args: toJsonObject(args) } })),
   ];
   if (parts.length === 0) return [];
   const content: StoredContent = { role: 'model', parts };
@@ -117,10 +117,6 @@ function toModelRecords(message: Fields, answered: Set<string>): readonly TurnRe
 
 function formatThought({ subject, description }: Fields): string {
   return [subject, description].filter((text) => typeof text === 'string' && text !== '').join('\n');
-}
-
-function readCallPart({ id, name, args }: Fields): readonly Part[] {
-  return toParts({ functionCall: { id, name, args: isObject(args) ? args : {} } });
 }
 
 function toResultParts({ id, name, result }: Fields): readonly Part[] {

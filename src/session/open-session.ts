@@ -3,7 +3,7 @@ import { createSerial } from '../core/async.ts';
 import { beginsTurn, type StoredContent } from '../core/content.ts';
 import type { Compaction, TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
-import type { SavedRecord, Session, SessionSetup, SessionSource, SessionStart } from '../core/session.ts';
+import type { SavedRecord, Session, SessionSetup, SessionSource } from '../core/session.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import type { NameReservation } from './find.ts';
 import { createTurns, type LoadedSession, type Turns } from './load.ts';
@@ -142,11 +142,11 @@ function trackSetup(known: SessionSetup): SetupTracker {
 const TEXTS = ['model', 'system', 'systemText', 'appendText'] as const satisfies readonly (keyof SessionSetup)[];
 
 function isSameSetup(one: SessionSetup, other: SessionSetup): boolean {
-  return TEXTS.every((key) => one[key] === other[key]) && isSameStart(one.start, other.start);
-}
-
-function isSameStart(one: SessionStart | undefined, other: SessionStart | undefined): boolean {
-  return one?.date === other?.date && one?.branch === other?.branch;
+  return (
+    TEXTS.every((key) => one[key] === other[key]) &&
+    one.start?.date === other.start?.date &&
+    one.start?.branch === other.start?.branch
+  );
 }
 
 interface RecordLog {

@@ -98,7 +98,7 @@ function measureRow(row: Row): number {
 
 /** How many leading pieces need not be written again; 0 if the rest would begin inside a style. */
 function countUnchanged(old: Row, row: Row): number {
-  const differs = row.findIndex((piece, index) => !isSamePiece(piece, old[index]));
+  const differs = row.findIndex(({ text, width }, index) => text !== old[index]?.text || width !== old[index].width);
   const same = differs === -1 ? row.length : differs;
   const style = row.slice(0, same).findLast(({ width }) => width === 0);
   return style === undefined || style.text === '\u001b[0m'
@@ -106,10 +106,6 @@ function countUnchanged(old: Row, row: Row): number {
     : same === row.length && same === old.length
       ? same
       : 0;
-}
-
-function isSamePiece(piece: Piece, other: Piece | undefined): boolean {
-  return piece.text === other?.text && piece.width === other.width;
 }
 
 /** Only CR leaves the edge of a full row in the same way on all terminals, and only LF adds a row at the bottom. */

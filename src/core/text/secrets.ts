@@ -225,17 +225,13 @@ function listEncodings(secret: string): readonly string[] {
   return [
     secret,
     url,
-    url.replace(/%[\dA-F]{2}/g, toLower),
+    url.replace(/%[\dA-F]{2}/g, (code) => code.toLowerCase()),
     url.toLowerCase(),
     json,
     escapeJson(json),
     escapeForHtml(json),
     ...listBase64Forms(secret),
   ];
-}
-
-function toLower(text: string): string {
-  return text.toLowerCase();
 }
 
 function escapeJson(text: string): string {

@@ -42,7 +42,7 @@ export function openCodeCache({ dist, pack, version }: { dist: string; pack: str
     const cachedData = isUsable ? tryRead(join(directory, `${file}.cache`)) : undefined;
     const text = preloaded.get(file) ?? read(file);
     preloaded.delete(file);
-    const source = isPack(file) ? text : `(function(exports,require,module,__dirname){${text}\n})`;
+    const source = file.startsWith('pack-') ? text : `(function(exports,require,module,__dirname){${text}\n})`;
     const script = new Script(source, { filename: join(dist, file), ...(cachedData ? { cachedData } : {}) });
     if (cachedData === undefined || script.cachedDataRejected) fresh.set(file, script);
     const runChunk: ChunkFunction = script.runInThisContext();
@@ -174,8 +174,4 @@ interface Pack {
 
 function asPack(value: unknown): Pack {
   return value as Pack;
-}
-
-function isPack(file: string): boolean {
-  return file.startsWith('pack-');
 }

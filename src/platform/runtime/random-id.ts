@@ -8,7 +8,7 @@ let pool: Buffer = Buffer.alloc(0);
 /** A random UUID. Reads /dev/urandom where it exists, as loading the crypto module costs start-up time. */
 export function randomId(): string {
   if (pool.length < ID_BYTES) pool = randomBytes(POOL_BYTES) ?? pool;
-  if (pool.length < ID_BYTES) return fallbackId();
+  if (pool.length < ID_BYTES) return process.getBuiltinModule('node:crypto').randomUUID();
   const bytes = pool.subarray(0, ID_BYTES);
   pool = pool.subarray(ID_BYTES);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
@@ -28,10 +28,6 @@ function randomBytes(count: number): Buffer | undefined {
   } catch {
     return undefined;
   }
-}
-
-function fallbackId(): string {
-  return process.getBuiltinModule('node:crypto').randomUUID();
 }
 
 /** 256 random bits, safe in a header. */

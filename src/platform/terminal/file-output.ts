@@ -27,7 +27,8 @@ function createFileOutput(descriptor: 1 | 2): OutputStream {
   return {
     write(chunk, done = () => {}) {
       try {
-        writeFully(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+        const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+        for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
         done();
       } catch (thrown) {
         // `writeSync` throws nothing else.
@@ -47,10 +48,6 @@ function createFileOutput(descriptor: 1 | 2): OutputStream {
     columns: 0,
     rows: 0,
   };
-}
-
-function writeFully(descriptor: number, bytes: Uint8Array): void {
-  for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
 }
 
 function isFile(descriptor: number): boolean {
