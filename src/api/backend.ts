@@ -20,7 +20,6 @@ export interface Backend {
   readonly secrets: ReadonlySet<string>;
   /** True if `prepare` now builds a different request, which may succeed. Called at most once per call, outside 2xx. */
   repair?(refused: ErrorResponse, signal: AbortSignal): Promise<boolean>;
-  /** The hint for a model that does not exist here. Absent: the general hint. */
   notFoundHint?(model: string): string | undefined;
 }
 

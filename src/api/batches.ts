@@ -32,7 +32,6 @@ export function createBatchesClient(context: BatchesContext): BatchesClient {
   const { place } = context;
   const ask = (call: Omit<JsonCall, 'asks'>, signal: AbortSignal): Promise<Fields> =>
     withRetries(() => callJson(context, { asks: ASKS, ...call }, signal), context, signal);
-  /** False if there is no such job. */
   const change = async (call: Omit<JsonCall, 'asks' | 'instead'>, signal: AbortSignal): Promise<boolean> =>
     (await ask({ ...call, instead: replaceNotFound }, signal)) !== NOT_FOUND;
   return {
@@ -64,7 +63,6 @@ export function createBatchesClient(context: BatchesContext): BatchesClient {
 
 const NAME = /^batches\/[\w-]{1,100}$/;
 
-/** Throws AppError `usage` for what would lead to another path. */
 function toBatchPath(name: string): string {
   if (NAME.test(name)) return name;
   throw new AppError('usage', `"${name.slice(0, 100)}" is not the name of a batch`);
@@ -161,7 +159,6 @@ async function parseResult(value: Fields, context: ResultContext): Promise<Batch
   return { key, reply, counted };
 }
 
-/** Throws AppError `api`. */
 async function parseReply(
   { response, error }: Fields,
   reader: ReplyReader,

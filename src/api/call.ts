@@ -196,7 +196,6 @@ function createCall(asked: ModelRequest, signal: AbortSignal, substitute?: Subst
 
 interface Recovery {
   readonly events: readonly ReplyEvent[];
-  /** The call to make. Throws AppError if there is none. */
   next(): Call;
 }
 

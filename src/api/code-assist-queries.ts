@@ -55,10 +55,8 @@ export function codeAssistQueries({ place, caller, onboardings, clock }: CodeAss
 
 interface QuotaBucket {
   readonly model: string;
-  /** For example `REQUESTS`. */
   readonly unit?: string;
   readonly amount?: string;
-  /** From 0 to 1. */
   readonly fraction?: number;
   readonly resetsAt?: number;
 }

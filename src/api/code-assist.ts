@@ -20,7 +20,6 @@ import {
 } from './backend.ts';
 
 export interface Onboardings {
-  /** Throws AppError as `ensureOnboarded` does. */
   current(signal: AbortSignal): Promise<Onboarding>;
   findCached(): Onboarding | undefined;
   /** Always requests it. Throws AppError as `ensureOnboarded` does. */

@@ -14,7 +14,6 @@ import { MAX_SERVER_DELAY_MS } from './retry.ts';
 export interface FailedCall {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The start of the body is enough. */
   readonly body: string;
   readonly model?: string;
   /** What a call without a model was for, as in `the server does not offer …`. */

@@ -27,12 +27,10 @@ export interface FilesClient {
   readonly endpoint: string;
   /** In pieces, resumed after a lost connection; named by `toOwnName` if possible. May still be `PROCESSING`. */
   upload(source: UploadSource, options: UploadOptions): Promise<RemoteFile>;
-  /** Undefined if there is no such file, or it belongs to another account. */
   get(name: string, signal: AbortSignal): Promise<RemoteFile | undefined>;
   /** Polls until the file can be used. Throws AppError `api` if the service could not process it. */
   waitUntilActive(file: RemoteFile, signal: AbortSignal): Promise<RemoteFile>;
   list(signal: AbortSignal): Promise<readonly RemoteFile[]>;
-  /** False if there was no such file. */
   delete(name: string, signal: AbortSignal): Promise<boolean>;
   /** The content as it arrives. Does not resume after a lost connection, which is an error. */
   download(name: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void>;
@@ -42,7 +40,6 @@ interface UploadOptions {
   readonly mimeType: string;
   readonly displayName?: string;
   readonly signal: AbortSignal;
-  /** Called with the number of bytes sent so far, of the whole content. */
   readonly onProgress?: (bytes: number) => void;
   /** Where an earlier upload of this content by this account can be resumed; see `onAddress`. */
   readonly address?: string;
@@ -379,7 +376,6 @@ async function readState(response: HttpResponse, sent: number | undefined, isLas
   });
 }
 
-/** The file of an upload whose last response did not name it. */
 async function findFinished(
   source: UploadSource,
   { signal, isEnough = () => true }: UploadOptions,
@@ -414,7 +410,6 @@ async function toError(response: HttpResponse, { identity }: QueryContext): Prom
   return responseError(response, text, { identity, asks: 'uploads' });
 }
 
-/** Throws AppError `usage` for what would lead to another path. */
 function toFilePath(name: string): string {
   const [, id] = /^(?:files\/)?([a-z\d][a-z\d-]{0,99})$/i.exec(name) ?? [];
   if (id !== undefined) return `files/${id}`;
@@ -434,7 +429,6 @@ function parseFile(fields: Fields): RemoteFile {
   throw serverError('api', 'the server did not describe the file', { hint: 'Try again.' });
 }
 
-/** One at most. */
 function tryParseFile(fields: Fields): readonly RemoteFile[] {
   const { name, uri, mimeType, state = 'ACTIVE', sizeBytes, sha256Hash, displayName, error } = fields;
   if (typeof name !== 'string' || !/^files\/[\w-]{1,100}$/.test(name) || typeof uri !== 'string') return [];

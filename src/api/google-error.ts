@@ -8,12 +8,10 @@ type Fields = Readonly<Record<string, unknown>>;
 /** A parsed Google error body. https://google.aip.dev/193 */
 export interface GoogleError {
   readonly code?: number;
-  /** For example `RESOURCE_EXHAUSTED`. */
   readonly status?: string;
   readonly message: string;
   /** `ErrorInfo.reason` of every detail that has one. */
   readonly reasons: readonly string[];
-  /** `ErrorInfo.metadata`, merged. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly quotaIds: readonly string[];
   /** `QuotaFailure.violations[].quotaValue` by quota id, where it is a number. */

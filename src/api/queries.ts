@@ -28,7 +28,6 @@ export interface Embeddings {
 export interface Queries {
   countTokens(request: ModelRequest, signal: AbortSignal): Promise<number>;
   listModels(signal: AbortSignal): Promise<readonly ListedModel[]>;
-  /** The embeddings of texts, in their order. Throws AppError `usage` if the backend has none. */
   embed(batch: EmbedBatch, signal: AbortSignal): Promise<Embeddings>;
   checkAccount(signal: AbortSignal): Promise<{ readonly lines: readonly string[] }>;
 }
@@ -49,7 +48,6 @@ export interface RetryOptions extends RetryPause {
 
 export interface JsonCall {
   readonly url: URL;
-  /** By default GET, or POST with a body. */
   readonly method?: HttpRequest['method'];
   readonly body?: object;
   readonly model?: string;
@@ -152,7 +150,7 @@ export async function withRetries<Value>(
 
 const PAGE_SIZE = 1000;
 /** Guards against a server that never stops sending page tokens. */
-const MAX_PAGES = 1000;
+const MAX_MODEL_PAGES = 100;
 
 export function geminiApiQueries(place: GeminiApiEndpoint, caller: QueryContext): Queries {
   const listModels = (signal: AbortSignal): Promise<readonly ListedModel[]> =>
@@ -160,7 +158,7 @@ export function geminiApiQueries(place: GeminiApiEndpoint, caller: QueryContext)
       readPages((page) => {
         const url = geminiApiUrl(place, `models?pageSize=${PAGE_SIZE}${page}`);
         return callJson(caller, { url, asks: 'a list of models' }, signal);
-      }),
+      }, MAX_MODEL_PAGES),
       'models',
     );
   return {
@@ -233,9 +231,12 @@ function noEmbeddingError(): AppError {
 }
 
 /** The pages of a list. `fetchPage` gets what to add to the query of its address. */
-export async function* readPages(fetchPage: (page: string) => Promise<Fields>): AsyncGenerator<Fields, void> {
+export async function* readPages(
+  fetchPage: (page: string) => Promise<Fields>,
+  maxPages = 1000,
+): AsyncGenerator<Fields, void> {
   let page = '';
-  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+  for (let pages = 0; pages < maxPages; pages += 1) {
     const fields = await fetchPage(page);
     yield fields;
     const { nextPageToken } = fields;
@@ -279,7 +280,7 @@ export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Quer
     const pages = readPages((page) => {
       const url = vertexUrl(place, `publishers/google/models?pageSize=${VERTEX_PAGE_SIZE}${page}`);
       return callJson(caller, { url, headers, asks: 'a list of models' }, signal);
-    });
+    }, MAX_MODEL_PAGES);
     const models = await listModelPages(pages, 'publisherModels');
     // Google also publishes models that do not answer in text, and the list does not mark them.
     return models.filter(({ id }) => /^gem(?:ini|ma)-(?!embedding)/.test(id));

@@ -192,7 +192,6 @@ function isInlineData(value: unknown): value is MediaPart['inlineData'] {
   );
 }
 
-/** Undefined if the part is not from one of the service's own tools. */
 function toServiceStep(part: Part): ServiceStep | undefined {
   if ('executableCode' in part && isObject(part.executableCode)) {
     const { language, code } = part.executableCode;
@@ -303,7 +302,6 @@ function limitError(message: string): AppError {
 
 interface ContentCollector {
   add(part: Part): void;
-  /** Undefined if the reply exceeded the limit. */
   content(): Content | undefined;
 }
 

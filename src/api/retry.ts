@@ -10,7 +10,6 @@ export const MAX_SERVER_DELAY_MS = 60_000;
 interface RetryOptions {
   /** The first delay; it doubles with each retry. */
   readonly baseMs: number;
-  /** From 0 to 1. */
   readonly random: () => number;
   readonly atMost?: number;
   readonly now: () => number;
@@ -20,7 +19,6 @@ interface RetryOptions {
 
 export interface Retry {
   readonly delayMs: number;
-  /** From 1. */
   readonly number: number;
   readonly of: number;
 }

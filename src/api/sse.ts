@@ -5,7 +5,6 @@ import type { HttpBody, HttpResponse, Trace } from '../core/io.ts';
 const MAX_LINES = 1_000_000;
 
 export interface SseOptions {
-  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
   /** How long a stream may send only comments. The HTTP transport has its own timer for silence. */
   readonly contentIdleMs?: number;
@@ -66,7 +65,6 @@ function onlyCommentsError(): AppError {
 interface SseParser {
   push(chunk: Uint8Array): readonly string[];
   isInData(): boolean;
-  /** The events that the end of the stream completes. */
   end(): readonly string[];
 }
 
@@ -96,7 +94,6 @@ function createSseParser(maxEventBytes: number): SseParser {
 }
 
 interface LineSplitter {
-  /** The lines that this text completes. */
   push(text: string): readonly string[];
   /** The beginning of the line that is not complete. */
   rest(): string;

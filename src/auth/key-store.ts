@@ -19,7 +19,6 @@ interface StoredKey {
 
 /** Keeps the key of `gmn auth set-key` in the system keyring, or else in a private file. */
 interface KeyStore {
-  /** Undefined if none was stored. Throws AppError `auth` if the stored key cannot be read. */
   read(): Promise<StoredKey | undefined>;
   /** Does not read the key. Never throws. */
   place(): Promise<KeyPlace | undefined>;

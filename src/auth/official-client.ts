@@ -86,7 +86,6 @@ async function searchPackage(directory: string): Promise<ClientPair | undefined>
   return undefined;
 }
 
-/** The value of `NAME = "…"`. `indexOf` first, since most of the megabytes do not contain the name. */
 function findConstant(source: string, name: string): string | undefined {
   for (let at = source.indexOf(name); at !== -1; at = source.indexOf(name, at + 1)) {
     const value = /^\s*=\s*(["'])([\w.-]{10,200})\1/.exec(source.slice(at + name.length, at + name.length + 260))?.[2];
@@ -187,7 +186,6 @@ async function findPackageNear(directory: string, name: string): Promise<Install
   return (await at('node_modules')) ?? (await at('../lib/node_modules')) ?? (await at('..'));
 }
 
-/** What `npm root -g` most likely prints, without starting npm. */
 function listGlobalRoots(env: Env): readonly string[] {
   const executable = runtimePath();
   const prefixes = [env.npm_config_prefix, env.NPM_CONFIG_PREFIX, dirname(dirname(executable))];

@@ -23,7 +23,6 @@ const ANNOUNCE_AFTER_MS = 1000;
 
 interface SecretStore {
   readonly name: string;
-  /** Undefined if there is no such entry. Throws AppError `auth` if the store exists but cannot be read. */
   read(entry: KeyringEntry, signal: AbortSignal): Promise<string | undefined>;
   /** Replaces `before` by `after`; false if it cannot be written or no longer holds `before`. */
   replace(entry: KeyringEntry, before: string, after: string): Promise<boolean>;

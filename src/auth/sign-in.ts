@@ -38,7 +38,6 @@ const TERMS =
   "gmn uses the official Gemini CLI's Google sign-in. Google's terms for that sign-in apply, and Google may not allow " +
   'it for other programs; an API key (gmn auth set-key) is the way it supports. This note is shown once.';
 
-/** Undefined if nobody is signed in. Throws AppError `auth` if the sign-in cannot be used. */
 export async function chooseSignIn(input: ChoiceInput): Promise<CredentialChoice | undefined> {
   const { env } = input.settings;
   const given = env.GOOGLE_CLOUD_ACCESS_TOKEN?.trim();

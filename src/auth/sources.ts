@@ -113,7 +113,6 @@ const GUIDE = [
   '  gmn --demo "hello"            try gmn offline, no account needed',
 ].join('\n');
 
-/** Mentions a project's `.env` that has a key, since gmn does not read it. */
 async function noCredentialError(
   what: string,
   { cwd, homes }: ChoiceInput,

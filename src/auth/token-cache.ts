@@ -7,7 +7,6 @@ import { sha256 } from '../platform/runtime/native.ts';
 import { type GrantedToken, isToken, type StoredToken, toExpiry } from './token.ts';
 
 export interface TokenCache {
-  /** Undefined if there is none, or it is damaged or not ours. Never throws. */
   read(refreshToken: string): Promise<CachedToken | undefined>;
   /** Quarantines a damaged file first. Throws AppError `config` if it cannot be written. */
   write(refreshToken: string, granted: GrantedToken, account: string): Promise<void>;

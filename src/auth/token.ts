@@ -15,7 +15,6 @@ const SECONDS_BELOW = 100_000_000_000;
 export interface StoredToken {
   readonly accessToken?: string;
   readonly refreshToken?: string;
-  /** Milliseconds since the epoch; absent if unknown or implausible. */
   readonly expiresAt?: number;
   readonly subject?: string;
 }
@@ -31,7 +30,6 @@ export function isFresh(token: StoredToken, now: number): token is StoredToken &
   return token.accessToken !== undefined && token.expiresAt !== undefined && token.expiresAt > now + EXPIRY_MARGIN_MS;
 }
 
-/** Undefined if it is not an object. Invalid fields count as absent. */
 export function tryParseOauthFile(value: unknown, now: number): StoredToken | undefined {
   if (!isObject(value)) return undefined;
   return {
@@ -63,7 +61,6 @@ export function toExpiry(value: unknown, now: number): number | undefined {
   return ms > now + MAX_LIFETIME_MS ? undefined : ms;
 }
 
-/** False for anything that cannot go into a header. */
 export function isToken(value: unknown): value is string {
   return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
 }

@@ -10,7 +10,6 @@ export interface ContextOptions extends Pick<App, 'env' | 'cwd'> {
 }
 
 export interface ContextFile {
-  /** Links are not resolved. */
   readonly file: string;
   readonly directory: string;
   /** Imports must stay inside it. Without symbolic links. */
@@ -30,7 +29,6 @@ export interface Context {
 /** Names that the settings add; each is looked up in every folder. */
 export const MAX_CONTEXT_NAMES = 100;
 
-/** Later ones win. */
 const DEFAULT_NAMES: readonly string[] = ['AGENTS.md', 'GEMINI.md'];
 
 /** The user's own, then the project's from its root (where `.git` is) down to the working directory. */

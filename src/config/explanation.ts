@@ -23,9 +23,7 @@ interface LayerValue {
 
 interface Explanation {
   readonly key: string;
-  /** The effective value, secrets hidden; absent if no layer sets the key. */
   readonly value?: JsonValue;
-  /** The highest first. */
   readonly layers: readonly LayerValue[];
   /** What a folder sets in vain, with the reason. */
   readonly refused: readonly (LayerValue & { readonly why: string })[];
@@ -50,7 +48,6 @@ export function parseKey(text: string): readonly string[] {
   throw new AppError('usage', `"${text}" is not a key`, { hint: 'Example: gmn config explain model.name' });
 }
 
-/** Throws AppError `usage` if no layer sets the key and gmn does not read it. */
 export function explainKey(path: readonly string[], layers: readonly Layer[]): Explanation {
   const key = formatKeyPath(path);
   const merged = findValue(mergeDocuments(layers.map(({ document }) => document)), path);

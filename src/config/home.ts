@@ -3,7 +3,6 @@ import type { Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 
-/** Throws AppError `config` if there is no home directory. */
 export function resolveHomes(env: Env, userHome: () => string): Homes {
   const gemini = join(env.GEMINI_CLI_HOME || requireHome(env, userHome), '.gemini');
   return { gemini, gmn: env.GMN_HOME || join(requireHome(env, userHome), '.gmn') };

@@ -67,7 +67,6 @@ function isOnlyContent(text: string, { offset, length }: Node, child: Node): boo
   return `${before}${text.slice(child.offset + child.length, offset + length - 1)}`.trim() === '';
 }
 
-/** Comments stay. */
 function removeChild(text: string, children: readonly Node[], index: number): string {
   const child = children[index];
   const before = children[index - 1];

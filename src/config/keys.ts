@@ -12,10 +12,8 @@ interface Kinds {
   readonly oneOrMore: string | readonly string[];
   /** A duration or `never`; see `parseRetention` in session/prune.ts. */
   readonly age: string;
-  /** A whole number from 1. */
   readonly count: number;
   readonly prices: PriceOverrides;
-  /** A number from 0 to 1. */
   readonly share: number;
 }
 
@@ -322,7 +320,6 @@ function isPrice(value: JsonValue | undefined, isStep = false): boolean {
 
 const PLAIN = /^[^."\\\s]+$/;
 
-/** Splits `a.b."c.d"`; undefined if a part is empty or a quote is not closed. */
 export function tryParseKeyPath(text: string): readonly string[] | undefined {
   const parts: string[] = [];
   const part = /(?:"((?:[^"\\]|\\.)*)"|([^."]+))(\.|$)/y;

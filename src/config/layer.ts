@@ -7,7 +7,6 @@ export interface Layer {
   readonly source: string;
   readonly state: 'used' | 'absent' | 'ignored';
   readonly why?: string;
-  /** Empty unless the layer is used. */
   readonly document: JsonObject;
   /** What the file sets though a folder may not; only `gmn config explain` shows it. */
   readonly refused?: JsonObject;

@@ -10,7 +10,6 @@ import { NO_HOME_NOTICE } from './home.ts';
 import { type PlainKey, ROWS, readSetting, type SettingValue } from './keys.ts';
 import { absentLayer, ignoredLayer, type Layer, type LayerName, mergeDocuments, nestValue } from './layer.ts';
 
-/** Lowest first; flags are not among them. */
 export interface Layers {
   readonly layers: readonly Layer[];
   readonly env: Env;

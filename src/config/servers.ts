@@ -11,7 +11,6 @@ import { expandDocument, parseSettingsText } from './document.ts';
 import { findValue, readSetting } from './keys.ts';
 import { hideSecrets } from './secrets.ts';
 
-/** Variables are not expanded. */
 export interface WorkspaceServer {
   /** `mcp.serverCommand` for the server of that key. */
   readonly name: string;

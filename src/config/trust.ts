@@ -100,7 +100,6 @@ export function trustFilePath(gmnHome: string): string {
   return `${gmnHome}/trust.json`;
 }
 
-/** Folders trusted with `gmn trust`; empty without a file. Throws AppError `config` if the file is broken. */
 export function readTrustFile(file: string): TrustRecords {
   const text = readSmallFile(file);
   return text === undefined ? new Map() : parseTrustRecords(text, file);

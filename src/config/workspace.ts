@@ -81,7 +81,6 @@ function divideDocument(document: JsonObject) {
   };
 }
 
-/** Also omits an object that has nothing else in it. */
 function omitPath(document: JsonObject, [key = '', ...rest]: readonly string[]): JsonObject {
   const { [key]: value, ...others } = document;
   const inner = isObject(value) && rest.length > 0 ? omitPath(value as JsonObject, rest) : {};

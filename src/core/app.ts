@@ -67,7 +67,6 @@ export interface App {
   readonly random: () => number;
   /** Aborts on SIGINT, SIGTERM or SIGHUP, with an AppError as its reason. */
   readonly signal: AbortSignal;
-  /** Runs `action` if the process exits before the returned function is called. */
   readonly onExit: (action: () => void) => () => void;
   readonly trace: Trace;
   /** Called when the run is over: a write that is still blocked after a short grace period fails with `reason`. */
@@ -76,8 +75,6 @@ export interface App {
   /** Opens a connection for the next request there. Call it while gmn waits for something else. Never fails. */
   readonly preconnect: (url: URL) => void;
   readonly httpTimers: HttpTimers;
-  /** Throws AppError `config` if there is no home directory. */
   readonly homes: () => Homes;
-  /** Throws AppError `config` if a settings file is broken. */
   readonly settings: () => Promise<Settings>;
 }

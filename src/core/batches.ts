@@ -17,7 +17,6 @@ export interface BatchJob {
   readonly successful?: number;
   readonly failed?: number;
   readonly results?: BatchResults;
-  /** Why it failed. Untrusted text. */
   readonly problem?: string;
 }
 
@@ -37,13 +36,11 @@ interface BatchCreation {
 export interface BatchesClient {
   /** Never retried, because that could create two jobs. After an error the job may exist anyway, see `isRefused`. */
   create(batch: BatchCreation, signal: AbortSignal): Promise<BatchJob>;
-  /** Undefined if there is no such job. */
   get(name: string, signal: AbortSignal): Promise<BatchJob | undefined>;
   /** All jobs. New ones may be missing for half a minute. */
   list(signal: AbortSignal): AsyncGenerator<BatchJob, void>;
   /** False if there is no such job. Does nothing to one that has ended. */
   cancel(name: string, signal: AbortSignal): Promise<boolean>;
-  /** False if there is no such job. */
   delete(name: string, signal: AbortSignal): Promise<boolean>;
   /** Parses a line of results, or an inlined one. `model` is the requested one. Undefined if it has no key. */
   parseResult(line: string | Readonly<Record<string, unknown>>, model: string): Promise<BatchResult | undefined>;

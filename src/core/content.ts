@@ -43,7 +43,6 @@ export interface LocalFile {
   readonly name: string;
   readonly path: string;
   readonly bytes: number;
-  /** Hexadecimal. */
   readonly sha256: string;
   /** In milliseconds since the epoch. */
   readonly modifiedAt: number;

@@ -14,7 +14,7 @@ export type AuthScheme = 'key' | 'bearer';
 
 export type KeyKind = 'standard' | 'auth';
 
-/** Proves who is asking. Only `source` and `account` may be shown or stored. */
+/** Only `source` and `account` may be shown or stored. */
 export interface Credential {
   readonly type: AuthType;
   readonly source: string;

@@ -17,7 +17,6 @@ export const FAULTS = {
 
 export type Fault = keyof typeof FAULTS;
 
-/** When the same request may be sent again. `afterMs` is the delay the server asked for, if any. */
 export interface RetryAdvice {
   readonly afterMs?: number;
   /** Fewer attempts than usual, for errors that rarely go away by themselves. */
@@ -31,7 +30,6 @@ export interface QuotaFault {
   readonly per: 'minute' | 'day' | 'plan';
   /** Absent: requests. */
   readonly of?: 'tokens';
-  /** How many in a minute, if the server says so. */
   readonly limit?: number;
   /** As a sentence. */
   readonly resets?: string;
@@ -78,7 +76,6 @@ export type ErrorOptions<F extends Fault> = CommonOptions & Details<F>;
 class FaultError<F extends Fault> extends Error {
   override readonly name = 'AppError';
   readonly fault: F;
-  /** The next step, on one line: a sentence or a command. */
   readonly hint: string | undefined;
   /** Present only if sending the same request again may help. */
   readonly retry: RetryAdvice | undefined;

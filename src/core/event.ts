@@ -24,7 +24,6 @@ export type TurnEvent =
       readonly name: string;
       readonly args?: JsonObject;
       readonly outcome: ToolResult;
-      /** How long it ran; absent if it did not. */
       readonly elapsedMs?: number;
     }
   /** The command of `--verify` has run; `output` is the end of what it printed. It may be untrusted text. */
@@ -61,7 +60,6 @@ type Ending =
       /** The cost of all model calls of the run, in dollars. Absent if one is not known, or it was not asked for. */
       readonly cost?: number;
       readonly model: string;
-      /** Present only if the run is saved. */
       readonly sessionId?: string;
       /** The code block that the user asked for; the text is only its context. */
       readonly extracted?: string;
@@ -90,7 +88,6 @@ export type PageStep = Extract<ServiceStep, { kind: 'page' }>;
 export interface AnswerFile {
   readonly mimeType: string;
   readonly data: string;
-  /** Where it was saved; absent if it was not. */
   readonly saved?: SavedFile;
 }
 

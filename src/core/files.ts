@@ -12,7 +12,6 @@ export interface RemoteFile {
   readonly state: string;
   /** Absent if the service does not say. */
   readonly bytes?: number;
-  /** Hexadecimal. */
   readonly sha256?: string;
   /** Untrusted text. */
   readonly displayName?: string;
@@ -27,7 +26,6 @@ export interface RemoteFile {
 export interface UploadSource {
   readonly name: string;
   readonly bytes: number;
-  /** Hexadecimal. */
   readonly sha256: string;
   /** Fills `into` from `offset` on. Throws AppError `usage` if the content no longer matches `bytes` and `sha256`. */
   read(offset: number, into: Uint8Array): Promise<Uint8Array>;
@@ -46,7 +44,6 @@ export function fileTooLargeError(name: string, bytes: number): AppError {
   });
 }
 
-/** What a backend does with files, beside those that a request contains. */
 export interface FileSupport {
   readonly hasUploads: boolean;
   readonly hasBuckets: boolean;
@@ -57,9 +54,7 @@ export interface FileSupport {
 }
 
 export interface OfficeGap {
-  /** Does not read Office files. */
   readonly model: string;
-  /** A model that does. */
   readonly reader: string;
 }
 

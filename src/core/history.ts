@@ -17,7 +17,6 @@ interface ModelRecord {
   readonly content: StoredContent;
   readonly usage: Usage;
   readonly model: string;
-  /** The pages that the service read for it. */
   readonly pages?: readonly PageStep[];
 }
 
@@ -37,7 +36,6 @@ export interface ShortenedOutput {
   readonly path?: string;
 }
 
-/** A text in place of all contents before `end`. */
 export interface ConversationSummary {
   readonly text: string;
   readonly end: number;

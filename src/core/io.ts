@@ -5,14 +5,12 @@ export interface Out {
    */
   write(chunk: string): Promise<void>;
   readonly isTerminal: boolean;
-  /** Width in columns; 80 when it is not a terminal. */
   readonly columns: number;
   /** Height in rows. Absent: nothing can be drawn here, because the text does not go directly to the window. */
   readonly rows?: number;
   readonly isStyled: boolean;
   /** Whether it is a terminal that is known to show hyperlinks (OSC 8). */
   readonly hasLinks?: boolean;
-  /** Calls `listener` after the window was resized, until the returned function is called. */
   onResize?(listener: () => void): () => void;
   /** `leave` is called before a suspension (Ctrl+Z), `enter` after it, when the screen may show anything. */
   onSuspend?(leave: () => void, enter: () => void): () => void;
@@ -58,7 +56,6 @@ export const SAID_MS = 10_000;
 
 export interface Clock {
   now(): number;
-  /** Resolves after `ms`; rejects with the signal's reason if that comes first. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 

@@ -7,9 +7,7 @@ interface MediaKind {
   readonly type: RegExp;
   /** How many bytes of it are a token, at the least. */
   readonly bytesPerToken: number;
-  /** However small it is. */
   readonly least: number;
-  /** However large it is. */
   readonly most: number;
   /** For an address: only the service knows how large the file there is. */
   readonly unknown: number;

@@ -42,7 +42,6 @@ export interface Reply {
   readonly grounding?: JsonObject;
   /** Published texts that the answer repeats, as the API names them: `{ uri, title, license }`. */
   readonly citations?: readonly JsonObject[];
-  /** Pictures, charts and sounds, in their order. */
   readonly files?: readonly AnswerFile[];
   readonly pages?: readonly PageStep[];
   /** As the service says, else the one asked for. Absent if that is the standard tier and none was asked for. */

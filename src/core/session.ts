@@ -15,7 +15,6 @@ export interface SessionSummary {
   readonly name?: string;
   /** Untrusted text. */
   readonly title: string;
-  /** A real path; empty if unknown. */
   readonly cwd: string;
   readonly model?: string;
   /** In milliseconds since the epoch, like all times here. */
@@ -37,9 +36,7 @@ export interface SessionSetup {
   readonly system?: string;
   /** The text that replaces gmn's own instruction. */
   readonly systemText?: string;
-  /** The text that follows the instruction. */
   readonly appendText?: string;
-  /** Set by the first prompt with tools. */
   readonly start?: SessionStart;
 }
 
@@ -64,7 +61,6 @@ export interface Session extends History {
   readonly isSaved: boolean;
   /** Takes effect now; saved with the next prompt. */
   choose(setup: SessionSetup): void;
-  /** Throws AppError `usage` if another session has that name. */
   rename(name: string): Promise<void>;
   /** The file keeps them. */
   rewind(turns: number): Promise<void>;
@@ -96,7 +92,6 @@ export interface SessionStore {
   /** Started in this directory, and the caller may resume it. Throws AppError `usage` if there is none. */
   newestIn(cwd: string): Promise<SessionSummary>;
   read(summary: SessionSummary): Promise<SavedSession>;
-  /** The file is created with the first record. */
   create(beginning: NewSession): Promise<Session>;
   /** If another process has it open, a copy with a new id is continued instead, and a notice says so. */
   resume(summary: SessionSummary, cwd: string): Promise<Session>;
@@ -104,7 +99,6 @@ export interface SessionStore {
   fork(summary: SessionSummary, beginning: Pick<NewSession, 'cwd' | 'name'>): Promise<Session>;
   /** Throws AppError `usage` if another session has that name, and while the session is open elsewhere. */
   rename(summary: SessionSummary, name: string): Promise<void>;
-  /** Throws AppError `usage` while the session is open elsewhere. */
   remove(summary: SessionSummary): Promise<void>;
 }
 

@@ -83,7 +83,6 @@ export interface Todo {
 }
 
 export interface CommandExit {
-  /** Null if a signal ended it. */
   readonly code: number | null;
   readonly signal: string | null;
 }

@@ -14,7 +14,6 @@ type UsageKey = (typeof USAGE_KEYS)[number];
 
 export const NO_USAGE: Usage = {};
 
-/** As in the API's `…TokensDetails`. */
 export interface ModalityCount {
   readonly modality?: string;
   readonly tokenCount?: number;

@@ -14,11 +14,6 @@ interface ModelChoice {
   readonly isDefault: boolean;
 }
 
-interface ChoiceContext {
-  readonly backend: Backend;
-  readonly source?: string;
-}
-
 /** Means gmn's own default, whatever the settings say; a session that asked it keeps this name. */
 export const DEFAULT_NAME = 'default';
 
@@ -26,7 +21,10 @@ export const DEFAULT_NAME = 'default';
 const MODEL_NAME = /^[A-Za-z0-9][\w.@:-]*(?:\/[A-Za-z0-9][\w.@:-]*)*$/;
 
 /** Resolves aliases; an unknown name passes with a notice. Throws AppError `usage` if it can be no model's. */
-export function resolveModel(name: string | undefined, { backend, source }: ChoiceContext): ModelChoice {
+export function resolveModel(
+  name: string | undefined,
+  { backend, source }: { readonly backend: Backend; readonly source?: string },
+): ModelChoice {
   if (name === undefined) return defaultChoice(DEFAULT_MODEL);
   const wanted = name.startsWith('models/') ? name.slice('models/'.length) : name;
   if (wanted === DEFAULT_NAME) return defaultChoice(DEFAULT_MODEL);

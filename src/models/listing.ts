@@ -40,7 +40,6 @@ export function isListingFor(listing: ModelListing, { backend, account }: Listin
   return listing.backend === backend && listing.account === account;
 }
 
-/** Undefined if it is older than a week. Never throws. */
 export function readListing({ homes, clock }: Pick<App, 'homes' | 'clock'>): ModelListing | undefined {
   const file = listingPath(homes);
   const listing = file === undefined ? undefined : readCache(file, tryParseListing);

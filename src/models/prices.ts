@@ -39,7 +39,6 @@ interface PriceContext {
   readonly model: string;
   /** In milliseconds since the epoch. */
   readonly at: number;
-  /** The Gemini API by default. */
   readonly backend?: Backend;
   readonly overrides?: PriceOverrides;
 }
@@ -141,7 +140,6 @@ export function computeCost(usage: BilledUsage, context: CostContext): number | 
   return ((inputCost + outputCost) * factor + cachedCost * cachedFactor) / MILLION;
 }
 
-/** The cost of all calls in dollars; undefined if that of one is not known. */
 export function sumCosts(calls: readonly BilledCall[], overrides?: PriceOverrides): number | undefined {
   let sum = 0;
   for (const { usage, backend: name, ...call } of calls) {
@@ -151,7 +149,6 @@ export function sumCosts(calls: readonly BilledCall[], overrides?: PriceOverride
     if (cost === undefined) return undefined;
     sum += cost;
   }
-  // Rounds off errors of binary fractions.
   return Math.round(sum * 1e9) / 1e9;
 }
 

@@ -21,12 +21,10 @@ export interface ModelFacts {
   readonly backends: readonly Backend[];
   readonly thinks: boolean;
   readonly levels?: readonly ThinkingLevel[];
-  /** Absent if it has levels instead. */
   readonly budget?: BudgetRange;
   /** Absent if it ignores temperature, topP and topK, as newer models do. */
   readonly samples?: true;
   readonly makes?: 'images' | 'speech';
-  /** Tokens; absent if not known. */
   readonly inputLimit?: number;
   readonly outputLimit?: number;
   /** Input, thoughts and output share `inputLimit`. */
@@ -39,7 +37,6 @@ export interface ModelFacts {
 }
 
 export interface ListedModel {
-  /** Without a prefix like `models/`. */
   readonly id: string;
   readonly inputLimit?: number;
   readonly outputLimit?: number;
@@ -275,7 +272,6 @@ export function canMixTools(id: string): boolean {
   return !/^(?:gemini-[12]\b|gemma-)/.test(id);
 }
 
-/** Guesses from the family name if gmn does not know the model. */
 export function canThink(id: string): boolean {
   if (findOutputKind(id) === 'speech') return false;
   return (

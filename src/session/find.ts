@@ -25,7 +25,6 @@ function listSessionPaths(directory: string): readonly SessionPath[] {
   });
 }
 
-/** Throws AppError `config` if the directory exists but cannot be read. A missing directory is fine. */
 export function checkReadable(directory: string): void {
   try {
     listFileNames(directory);
@@ -164,7 +163,6 @@ function noSessionError(list: readonly SessionSummary[], asker: SessionSource): 
   });
 }
 
-/** The newest session that was begun in `cwd` and that `asker` may resume. Throws AppError `usage` if there is none. */
 export function requireNewestSession(directory: string, cwd: string, asker: SessionSource): SessionSummary {
   const isResumable = createResumableCheck(asker);
   const found = findNewest(directory, (session) => session.cwd === cwd && isResumable(session));

@@ -21,7 +21,6 @@ export interface LoadedSession {
   readonly header: Header;
   /** The turns that were not rewound. A reply cut off by a crash is there as far as it was written. */
   readonly turns: Turns<SavedRecord>;
-  /** Where the last complete line ends. */
   readonly bytes: number;
   readonly seq: number;
   readonly state: SessionState;

@@ -27,7 +27,6 @@ interface SessionOptions {
 }
 
 export interface LocalSession extends Session {
-  /** Adds records in one write. They may be older than now. */
   appendAll(records: readonly SavedRecord[]): Promise<void>;
   /** Sets the time of the last change to now, however old the records are. */
   touch(): Promise<void>;
@@ -153,7 +152,6 @@ interface RecordLog {
   readonly turns: Turns<TurnRecord>;
   toLine(entry: RecordBody): FileRecord;
   readonly setup: SetupTracker;
-  /** Adds the record to the conversation and returns the lines to write. A changed setup goes before a prompt. */
   toLines(record: SavedRecord): readonly FileRecord[];
   findUnanswered(): StoredContent | undefined;
   /** Undoes the last prompt and marks it unanswered; false if the conversation does not end with a prompt. */

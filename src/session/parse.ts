@@ -42,7 +42,6 @@ export interface ReadRecord extends FileRecord {
   readonly blobs: BlobReferences;
 }
 
-/** Undefined if the line is damaged or of an unknown kind. */
 export function tryParseRecord(text: string): ReadRecord | undefined {
   const value = tryParseJson(text);
   if (!isObject(value)) return undefined;

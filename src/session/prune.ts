@@ -14,7 +14,6 @@ import { tryParseHeader } from './parse.ts';
 import { encodeRecord, formatSaveError, VERSION } from './record.ts';
 import type { StoreContext } from './session-file.ts';
 
-/** Throws AppError `usage` if another session has the name, if the session is open, or if a newer gmn wrote it. */
 export async function renameSession(place: StoreContext, summary: SessionSummary, name: string): Promise<void> {
   const reservation = createReservation(place);
   const kept = await reservation.reserve(name, summary.id);
@@ -87,7 +86,6 @@ const LEFTOVER_AGE_MS = DAY_MS;
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
 
-/** Runs `work` under the session lock. Throws AppError `usage` if the session is open, `config` if the work fails. */
 async function withSessionLock(place: StoreContext, summary: SessionSummary, work: () => Promise<void>): Promise<void> {
   const lock = await place.lock(summary.id);
   try {

@@ -24,7 +24,6 @@ export interface SessionState {
   readonly turn: number;
   readonly name?: string;
   readonly model?: string;
-  /** Undefined if it is as in the header. */
   readonly by?: SessionSource;
   readonly unanswered?: true;
 }
@@ -67,7 +66,6 @@ export function listContents(entry: RecordBody): readonly StoredContent[] {
   return entry.kind === 'replace' ? entry.contents : [];
 }
 
-/** Ends with a newline. */
 export function formatHeader({ v, id, at, ...rest }: Header): string {
   return `${JSON.stringify({ v, type: 'session', id, t: new Date(at).toISOString(), ...rest })}\n`;
 }

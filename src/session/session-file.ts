@@ -156,14 +156,9 @@ function createHeader(
   };
 }
 
-interface CopySource {
-  readonly source: string;
-  readonly end: number;
-}
-
 /** A new header without a name, the lines of the source, then `text`. */
 async function* copyLines(
-  { source, end }: CopySource,
+  { source, end }: { readonly source: string; readonly end: number },
   changes: Partial<Header>,
   text: string,
 ): AsyncGenerator<string, void> {

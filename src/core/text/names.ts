@@ -27,7 +27,6 @@ export function measureEditDistance(left: string, right: string): number {
 /** In pairs of characters: about 20 ms. Candidates after that are not compared. */
 const MAX_PAIRS = 1_000_000;
 
-/** The candidates most similar to `name`, best first, at most three. */
 export function findNearestNames(name: string, candidates: readonly string[]): readonly string[] {
   const wanted = name.toLowerCase();
   const limit = Math.max(2, Math.ceil(wanted.length / 3));

@@ -11,7 +11,6 @@ interface PictureSize {
   readonly height: number;
 }
 
-/** The size in pixels of a PNG, GIF, WebP or JPEG; undefined for anything else, or if the bytes are cut off. */
 export function measurePicture(bytes: Uint8Array): PictureSize | undefined {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
@@ -23,7 +22,6 @@ export function measurePicture(bytes: Uint8Array): PictureSize | undefined {
     if (start.startsWith('RIFF') && start.startsWith('WEBP', 8)) return measureWebp(view);
     return start.startsWith('\xff\xd8') ? measureJpeg(view) : undefined;
   } catch (thrown) {
-    // Reading beyond the end.
     if (thrown instanceof RangeError) return undefined;
     throw thrown;
   }

@@ -79,7 +79,6 @@ export function isSensitiveEntry(path: string): boolean {
 }
 
 export interface RootedPath {
-  /** Begins with the name of the working directory. */
   readonly tail: string;
   readonly above: string;
 }
@@ -153,7 +152,6 @@ const SEARCH_LENGTH = 1000;
 interface Search {
   readonly texts: readonly string[];
   readonly bytes: readonly string[];
-  /** Characters until the next pause. */
   left: number;
 }
 
@@ -200,7 +198,6 @@ function* redactEntry(key: string, value: unknown, search: Search): Slices<unkno
   return data === media.data ? value : { ...media, data };
 }
 
-/** How secrets are found in bytes that are not text. */
 export function listByteForms(secrets: ReadonlySet<string>): readonly string[] {
   return [...new Set([...secrets].flatMap((secret) => [secret, escapeJson(secret)]))];
 }
@@ -287,7 +284,6 @@ const URL_PASSWORD = /(\b[a-z][a-z\d+.-]{0,20}:\/\/[^\s/?#:@"']{0,200}:)[^\s/?#"
 /** Compiled on first use, since most runs redact nothing. */
 let credentials: RegExp | undefined;
 
-/** Replaces everything that looks like a credential with `mark`. Never throws. */
 export function redact(text: string, mark: string): string {
   credentials ??= new RegExp(CREDENTIALS.map(({ source }) => source).join('|'), 'g');
   let result = text.replace(URL_PASSWORD, (_, before: string) => `${before}${mark}`).replace(credentials, () => mark);

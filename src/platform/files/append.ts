@@ -33,7 +33,6 @@ export interface AppendFile {
    * Throws system errors; the file is then as long as before.
    */
   append(text: string): Promise<'written' | 'overtaken'>;
-  /** Resolves when everything added is on disk (fsync). Throws system errors. */
   sync(): Promise<void>;
   readonly length: number;
   close(): Promise<void>;
@@ -70,7 +69,6 @@ interface OpenOptions {
   readonly createMode?: number;
 }
 
-/** Opens a file for appending, without an incomplete last line. Throws system errors, and if it is not a regular file. */
 export async function openAppendFile(path: string, options: OpenOptions): Promise<AppendFile> {
   const { now, end, torn = 'keep', createMode } = options;
   const isNew = createMode !== undefined && !pathExists(path);
@@ -80,7 +78,8 @@ export async function openAppendFile(path: string, options: OpenOptions): Promis
     if (!status.isFile()) throw new Error('it is not a regular file');
     const whole = findLastLineEnd(descriptor, status.size);
     if (whole < status.size && whole === (end ?? whole)) {
-      if (torn === 'keep') quarantineFragment(descriptor, { path, from: whole, to: status.size, now });
+      const stamp = new Date(now).toISOString().replace(/[-:.]/g, '');
+      if (torn === 'keep') quarantineFragment(descriptor, whole, status.size, `${path}.torn-${stamp}`);
       ftruncateSync(descriptor, whole);
     }
     return toAppendFile(descriptor, end ?? whole, isNew ? dirname(path) : undefined);
@@ -153,17 +152,9 @@ function findLastLineEnd(descriptor: number, size: number): number {
   return 0;
 }
 
-interface Fragment {
-  readonly path: string;
-  readonly from: number;
-  readonly to: number;
-  readonly now: number;
-}
-
 /** The copy is on disk when this returns, because the original is cut off then. */
-function quarantineFragment(descriptor: number, { path, from, to, now }: Fragment): void {
-  const stamp = new Date(now).toISOString().replace(/[-:.]/g, '');
-  const copy = openSync(`${path}.torn-${stamp}`, 'w', 0o600);
+function quarantineFragment(descriptor: number, from: number, to: number, path: string): void {
+  const copy = openSync(path, 'w', 0o600);
   try {
     for (let start = from; start < to; start += BLOCK) {
       writeFileSync(copy, readExactly(descriptor, start, Math.min(BLOCK, to - start)));

@@ -11,7 +11,6 @@ export interface BlobStore {
   /** Where the bytes with that fingerprint are, if they are stored; free of links. */
   path(print: string): string;
   put(bytes: Uint8Array): Promise<string>;
-  /** Undefined if missing or damaged. Never throws. */
   get(print: string): Promise<Buffer | undefined>;
   /** Removes what `isUnwanted` and was not stored since `before`; returns how many. Never throws. */
   prune(isUnwanted: (print: string) => boolean, before: number): Promise<number>;

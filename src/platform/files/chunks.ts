@@ -37,7 +37,6 @@ export async function* readChunks(path: string, name: string, signal?: AbortSign
 
 const LINE_FEED = 10;
 
-/** How many lines a file has; a last one without an end counts. Throws as `readChunks` does. */
 export async function countLines(path: string, signal: AbortSignal): Promise<number> {
   let count = 0;
   let last = LINE_FEED;

@@ -7,7 +7,7 @@ import { findFileKind, pathExists } from './path.ts';
 
 export interface DirectoryHandle {
   readonly path: string;
-  /** The path for a file in it. With mode `descriptor`, no rename or link can redirect it. */
+  /** With mode `descriptor`, no rename or link can redirect it. */
   at(name: string): string;
   /** Throws `movedError` if the path leads to another directory by now; never in mode `descriptor`. */
   verify(): Promise<void>;

@@ -23,7 +23,7 @@ export interface Lock {
   /** False if it could not be acquired (not writable, or timed out): continue with care. */
   readonly isHeld: boolean;
   readonly isTaken: boolean;
-  /** Never throws; a lock that another process has taken over is left alone. */
+  /** A lock that another process has taken over is left alone. */
   release(): Promise<void>;
 }
 

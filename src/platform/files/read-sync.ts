@@ -3,7 +3,6 @@ import { READ_FLAGS_NO_LINK } from './path.ts';
 
 export interface RegularFile {
   readonly size: number;
-  /** Returns how many bytes were read: fewer than `length` at the end of the file. */
   read(buffer: Uint8Array, offset: number, length: number, position: number): number;
 }
 
@@ -19,7 +18,6 @@ export function withRegularFile<T>(path: string, use: (file: RegularFile) => T):
   }
 }
 
-/** Empty if there is no regular file, undefined if it is larger than `maxBytes`. Throws system errors. */
 export function readRegularText(path: string, maxBytes: number): string | undefined {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return '';
   const readText = ({ size, read }: RegularFile): { readonly text: string | undefined } => {

@@ -191,7 +191,6 @@ export function readPathStatus(path: string): PathStatus | undefined {
   }
 }
 
-/** Sorted by name; empty if the directory cannot be read. Never throws. */
 export function listPaths(directory: string): readonly string[] {
   try {
     return readdirSync(directory)

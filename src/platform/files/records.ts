@@ -6,7 +6,6 @@ import { makePrivateDirectory } from './write.ts';
 
 export interface RecordDirectory {
   names(): Promise<readonly string[]>;
-  /** Undefined if missing, unreadable, or larger than `maxBytes`. */
   read(name: string, maxBytes?: number): Promise<string | undefined>;
   /** Undefined if missing. `changedAt` is in milliseconds since the epoch. */
   status(name: string): Promise<{ readonly size: number; readonly changedAt: number } | undefined>;
@@ -19,7 +18,6 @@ export interface RecordDirectory {
 
 /** Stays open, so that appending does not wait for Node's thread pool, which other work may fill. */
 export interface RecordFile {
-  /** Throws if it cannot be written; a part of `text` may be in the file then. */
   append(text: string): void;
   close(): Promise<void>;
 }

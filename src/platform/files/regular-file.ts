@@ -16,7 +16,6 @@ export interface OpenedFile {
   /** Device and inode: the same for the same file, whatever its contents. */
   readonly identity: string;
   readonly modifiedMs: number;
-  /** The bytes from `position`; fewer than `length` only at the end. */
   read(position: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }

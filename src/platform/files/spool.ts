@@ -6,17 +6,14 @@ import { join } from 'node:path';
 /** Private temporary files for data that does not fit in memory. */
 export interface Spool {
   create(): Promise<SpoolFile>;
-  /** Removes everything; also done when the process exits. */
   close(): void;
 }
 
 export interface SpoolFile {
   readonly path: string;
   readonly bytes: number;
-  /** Throws system errors. The file stays open until `finish`. */
   append(chunk: Uint8Array): Promise<void>;
   finish(): Promise<void>;
-  /** The SHA-256 of everything so far, as hexadecimal digits. */
   digest(): string;
   read(): AsyncGenerator<Uint8Array, void>;
   remove(): Promise<void>;

@@ -78,7 +78,7 @@ export async function writeBeside<T>(
   }
 }
 
-/** Replaces a private file atomically; it is on disk when this resolves. Throws system errors. */
+/** On disk when this resolves. Throws system errors. */
 export async function writeDurably(path: string, data: Data): Promise<void> {
   await writeBeside(path, data, { mode: 0o600 }, (temporary) => rename(temporary, path));
 }
@@ -86,7 +86,6 @@ export async function writeDurably(path: string, data: Data): Promise<void> {
 interface ReplaceOptions {
   readonly mode?: number;
   readonly uid?: number;
-  /** Only this version may be replaced; any if absent. */
   readonly expected?: string;
 }
 
@@ -129,7 +128,6 @@ function ownerError(path: string): AppError {
   });
 }
 
-/** Creates a private directory and its parents. An existing one is left as it is. Throws AppError `config`. */
 export async function makePrivateDirectory(path: string): Promise<void> {
   try {
     makeDirectories(path);
@@ -246,7 +244,6 @@ export async function touchFile(path: string, now: number): Promise<void> {
 }
 
 export interface OutputFile {
-  /** Writes all or nothing. Throws AppError `usage`. */
   write(content: string | Uint8Array): Promise<number>;
 }
 
@@ -265,7 +262,7 @@ export async function openOutputFile(name: string, cwd: string): Promise<OutputF
     if (before === undefined && !canReplace) await access(dirname(target), constants.W_OK);
     const isReplaced = (before === undefined || before.isFile()) && canReplace;
     const mode = isReplaced ? (before?.mode ?? 0o666) : undefined;
-    return { write: (content) => writeOutput({ target, name, content, mode }) };
+    return { write: (content) => writeOutput(target, Buffer.from(content), mode, name) };
   } catch (cause) {
     throw outputError(name, cause);
   }
@@ -276,15 +273,7 @@ function ignoreAbsent(thrown: unknown): undefined {
   throw thrown;
 }
 
-interface OutputWrite {
-  readonly target: string;
-  readonly name: string;
-  readonly content: string | Uint8Array;
-  readonly mode: number | undefined;
-}
-
-async function writeOutput({ target, name, content, mode }: OutputWrite): Promise<number> {
-  const bytes = Buffer.from(content);
+async function writeOutput(target: string, bytes: Buffer, mode: number | undefined, name: string): Promise<number> {
   try {
     // For a new file the umask applies, as with any other program.
     const options = { mode: mode === 0o666 ? undefined : mode && mode & 0o7777, isSynced: false };

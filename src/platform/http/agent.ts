@@ -9,7 +9,7 @@ export interface Address {
 
 /** Where a connection goes: part of the options of `http.request`, and the key by which agents find a kept connection. */
 export interface Place {
-  /** A name or an address. With TLS, what the certificate must be for. */
+  /** With TLS, what the certificate must be for. */
   readonly host: string;
   /** A string, because Node treats the number 0 as absent. */
   readonly port: string;
@@ -20,7 +20,7 @@ export interface Place {
   readonly pinned?: string;
 }
 
-/** Connects to one of `addresses` only, if they are given, whatever the host name resolves to. */
+/** To one of `addresses` only, if they are given, whatever the host name resolves to. */
 export function toPlace(url: URL, addresses: readonly Address[] | undefined): Place {
   const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');

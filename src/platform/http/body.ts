@@ -1,7 +1,6 @@
 import type { AppError } from '../../core/error.ts';
 import { startTimer } from '../runtime/clock.ts';
 
-/** How much may wait for the reader. */
 const HIGH_WATER_BYTES = 192 * 1024;
 
 interface BodySource {
@@ -40,7 +39,6 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit) {
     if (!isOver) source.destroy();
   }
 
-  /** All that has arrived. */
   function take(): Uint8Array {
     const taken = chunks;
     const isFull = size >= HIGH_WATER_BYTES;

@@ -39,7 +39,6 @@ export function openDirectClient({ clock = systemClock, maxIdleMs = 60_000 }: Pa
   };
 }
 
-/** One exchange. Sends a second request if the first failed because a kept connection was dead. */
 function sendOn(connections: Connections, context: RequestContext, place: Place): Promise<HttpResponse> {
   const { request } = context;
   const isRepeatable = mayRepeat(request);

@@ -13,7 +13,6 @@ export interface RequestContext {
   readonly timers: HttpTimers;
   readonly onHeaders?: (status: number) => void;
   readonly onSentAgain?: () => void;
-  /** Called once, when the exchange is over, with the number of bytes received. */
   readonly onClose?: (bytes: number) => void;
 }
 
@@ -148,7 +147,6 @@ function joinHeaderValues(
 /** A longer upload is written in slices of this size, so that its progress restarts the timeout. */
 export const SLICE_BYTES = 64 * 1024;
 
-/** Copies only a string. */
 export function toBytes(body: NonNullable<HttpRequest['body']>): Buffer {
   return typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
 }

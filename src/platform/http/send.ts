@@ -7,7 +7,6 @@ import type { RequestContext } from './exchange.ts';
 
 interface HttpOptions {
   readonly timers: HttpTimers;
-  /** Only the proxy variables are read. */
   readonly env: Env;
   readonly trace?: Trace;
   readonly clock: Pick<Clock, 'now'>;
@@ -35,7 +34,7 @@ export function createHttpClient({ timers, env, trace, clock, addresses }: HttpO
         request,
         signal,
         timers: request.timers === undefined ? timers : { ...timers, ...request.timers },
-        ...(trace && traceRequest(request, { proxy, trace, clock })),
+        ...(trace && traceRequest(request, { trace, clock }, proxy)),
       };
       const only = addresses === undefined ? undefined : await addresses(request.url, signal);
       return decompressResponse(await (proxy ? sendProxied(context, proxy) : direct.send(context, only)));
@@ -47,15 +46,10 @@ export function createHttpClient({ timers, env, trace, clock, addresses }: HttpO
   };
 }
 
-interface TraceContext {
-  readonly proxy: URL | undefined;
-  readonly trace: Trace;
-  readonly clock: Pick<Clock, 'now'>;
-}
-
 function traceRequest(
   { method, url, body, isSecret }: HttpRequest,
-  { proxy, trace, clock }: TraceContext,
+  { trace, clock }: { readonly trace: Trace; readonly clock: Pick<Clock, 'now'> },
+  proxy: URL | undefined,
 ): Partial<RequestContext> {
   const start = clock.now();
   const where = `${method} ${url.host}${isSecret ? '/…' : url.pathname}`;

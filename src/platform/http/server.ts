@@ -28,7 +28,6 @@ export interface ServedReply {
   /** Aborts once the client is gone or the server closes; also after a complete response. */
   readonly signal: AbortSignal;
   send(status: number, headers: Readonly<Record<string, string>>, body: string): void;
-  /** Sends status and headers now; the body follows through `write`. */
   begin(status: number, headers: Readonly<Record<string, string>>): void;
   /** Resolves when there is room for more; rejects with the signal's reason once the client is gone. */
   write(chunk: string | Uint8Array): Promise<void>;
@@ -55,7 +54,6 @@ interface ListenOptions {
   readonly handler: ServeHandler;
   /** Called before the body is read; returns a response to reject the request. */
   readonly admit?: (head: RequestHead) => ErrorResponse | undefined;
-  /** 64 MB by default. */
   readonly maxBodyBytes?: number;
   /** May take a request whose body is read as it arrives, however long it is. Undefined: `handler` gets it whole. */
   readonly stream?: (head: RequestHead) => StreamHandler | undefined;

@@ -18,18 +18,15 @@ export interface BackgroundOutput extends CapturedText {
 
 /** Commands that run while the model works. None outlives `close`, nor this process. */
 export interface BackgroundCommands {
-  /** Returns the id of the command. Throws AppError `usage` if it cannot be started, or too many are running. */
   start(command: ShellCommand): Promise<number>;
   /** Since it was last read. Waits up to `waitMs` for output or the end. Undefined if there is no such command. */
   read(id: number, waitMs: number, signal: AbortSignal): Promise<BackgroundOutput | undefined>;
-  /** Ends a command and all it has started, see `stopProcessTree`; returns its last output. */
   stop(id: number): Promise<BackgroundOutput | undefined>;
   ids(): readonly number[];
   close(): Promise<void>;
 }
 
 const MAX_COMMANDS = 8;
-/** Unread output of one command. */
 const MAX_CHARS = 1_000_000;
 /** After output, how long to wait for the rest of a line and for the exit. */
 const LINGER_MS = 100;

@@ -17,7 +17,6 @@ export function findClipboardWriter(env: Env, platform: string = process.platfor
   return env.DISPLAY ? ['xclip', '-selection', 'clipboard'] : undefined;
 }
 
-/** Copies a text with that program. Throws AppError `usage` if that fails, and the signal's reason. */
 export async function writeClipboard(
   text: string,
   [program, ...args]: Words,
@@ -55,7 +54,6 @@ const PROGRAM_MS = 5000;
 interface Reader {
   readonly holds: 'text' | 'picture';
   readonly command: Words;
-  /** Absent: the output is the content. */
   readonly decode?: (output: Uint8Array) => Uint8Array;
 }
 

@@ -44,7 +44,6 @@ interface PagerOptions {
 /** Shows a colon, as for a pipe, instead of the name of our temporary file. */
 const LESS_PROMPT = '-Ps?e(END):\\:.$';
 
-/** Shows a text in a pager until the user quits it; false if that failed. Throws the signal's reason. */
 export async function showInPager({ text, pager, env, terminal }: PagerOptions, signal: AbortSignal): Promise<boolean> {
   const colored = { ...env, LESS: env.LESS ?? `-R ${LESS_PROMPT}`, LV: env.LV ?? '-c' };
   return withFile({ text, name: 'all.txt' }, signal, async (file) => {

@@ -44,20 +44,13 @@ export function createKeyring(module: string) {
 
 async function ask(request: Readonly<Record<string, string>>, limitMs: number): Promise<KeyringResult> {
   const input = JSON.stringify(request);
-  const { code, output } = await runHelper({ program: process.execPath, args: ['-e', HELPER], input, limitMs });
+  const { code, output } = await runHelper(process.execPath, ['-e', HELPER], input, limitMs);
   if (code === 0) return toKeyringResult(output);
   return { kind: 'unavailable', why: code === 'timeout' ? 'timeout' : 'failed' };
 }
 
-interface HelperRun {
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly input: string;
-  readonly limitMs: number;
-}
-
 /** It gets none of our keys, and no variable that loads code into it (`NODE_OPTIONS`). Never throws. */
-function runHelper({ program, args, input, limitMs }: HelperRun) {
+function runHelper(program: string, args: readonly string[], input: string, limitMs: number) {
   return new Promise<{ readonly code: number | 'timeout' | 'failed'; readonly output: string }>((resolve) => {
     const child = spawn(program, args, {
       env: helperEnvironment(process.env, [process.cwd()]),
@@ -93,10 +86,9 @@ function toKeyringResult(output: string): KeyringResult {
 
 const NOT_FOUND = 44;
 
-/** Reads a generic password from the macOS Keychain with the system's own program. Never throws. */
 export async function readKeychain(program: string, entry: KeyringEntry, limitMs: number): Promise<KeyringResult> {
   const args = ['find-generic-password', '-s', entry.service, '-a', entry.account, '-w'];
-  const { code, output } = await runHelper({ program, args, input: '', limitMs });
+  const { code, output } = await runHelper(program, args, '', limitMs);
   if (code === 0) return { kind: 'secret', secret: decodePassword(output.replace(/\n$/, '')) };
   if (code === NOT_FOUND) return { kind: 'nothing' };
   return { kind: 'unavailable', why: code === 'timeout' ? 'timeout' : 'failed' };

@@ -54,7 +54,6 @@ function followLinks(path: string): string {
   }
 }
 
-/** The file that runs for a command that the user configured; undefined if there is none. Never throws. */
 export function findProgram(command: string, env: Env, cwd: string): string | undefined {
   if (hasSeparator(command)) return findFirstProgram([resolve(cwd, command)], env);
   return findFirstProgram(

@@ -21,7 +21,6 @@ export interface SelfResult {
   readonly exitCode: number;
 }
 
-/** Rejects with the signal's reason if that comes first. */
 export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();

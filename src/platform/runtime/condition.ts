@@ -1,9 +1,7 @@
 import { onAbort } from './abort.ts';
 
-/** Lets any number of callers wait until something has changed. */
 export interface Condition {
   notifyAll(): void;
-  /** Resolves with the next `notifyAll`. Rejects with the signal's reason. */
   wait(signal?: AbortSignal): Promise<void>;
 }
 

@@ -11,12 +11,8 @@ export interface Pace {
 
 const STEP_MS = 10;
 
-interface PaceLimits {
-  readonly maxEntries: number;
-  readonly maxMs: number;
-}
-
-export function startPace({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal): Pace {
+export function startPace(limits: { maxEntries: number; maxMs: number }, signal: AbortSignal): Pace {
+  const { maxEntries, maxMs } = limits;
   const began = performance.now();
   let stepBegan = began;
   let entries = 0;
@@ -36,7 +32,6 @@ export function startPace({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal
   };
 }
 
-/** Filters as many items as there is time for. Throws the signal's reason. */
 export async function filterPaced<T>(
   pace: Pace,
   items: readonly T[],

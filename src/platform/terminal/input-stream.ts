@@ -7,7 +7,6 @@ export interface TtyStream extends Readable {
   setRawMode(isRaw: boolean): unknown;
 }
 
-/** Throws if the descriptor is not a terminal. */
 export function ttyStream(descriptor: number): TtyStream {
   return new ReadStream(descriptor);
 }

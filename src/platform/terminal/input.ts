@@ -28,7 +28,6 @@ interface TerminalListener {
   onResize(): void;
   /** About to be suspended: other programs will write where the cursor is. */
   onSuspend(): void;
-  /** Resumed after a suspension: the screen may show anything. */
   onContinue(): void;
   onEnd(): void;
 }

@@ -6,7 +6,6 @@ import { outputStream } from './output-stream.ts';
 
 const DONE = Promise.resolve();
 
-/** How long blocked output may delay the exit. */
 const GRACE_MS = 200;
 
 /** The most that is batched into one write: the size of a Linux pipe. */

@@ -14,7 +14,6 @@ export interface Tty {
    * returned.
    */
   key(keys: Keys, show: () => Promise<void>, signal: AbortSignal): Promise<string>;
-  /** A line of text with line editing, after `prompt`. `INTERRUPT` as above. */
   line(prompt: string, signal: AbortSignal): Promise<string>;
   /** The editor has the terminal meanwhile; undefined if it failed. */
   edit(text: string, name: string, env: Env, signal: AbortSignal): Promise<string | undefined>;
@@ -137,7 +136,6 @@ function normalizeKey(chunk: string): string {
   return chunk.normalize('NFKC').toLowerCase();
 }
 
-/** Resolves true if Ctrl+C was typed meanwhile. */
 function waitForQuiet(keyboard: Keyboard, listen: (listener: (chunk: string) => void) => void): Promise<boolean> {
   return new Promise((resolve) => {
     const check = (): void => {

@@ -5,13 +5,11 @@ export interface ConnectionEvents {
   /** Ready for writing; with TLS, after the certificate was verified. */
   open(): void;
   data(chunk: Buffer): void;
-  /** There is room again after a partial write. */
   room(): void;
   closed(error: unknown): void;
 }
 
 export interface Target {
-  /** A name or an address. With TLS, what the certificate must be for. */
   readonly host: string;
   readonly port: number;
   readonly isTls: boolean;
