@@ -1,7 +1,7 @@
 import type { Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { PageStep } from '../core/event.ts';
-import { filterObjects, isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
+import { filterObjects, isObject, type JsonObject, toJsonObject, toNonEmptyString } from '../core/json.ts';
 
 /** One streamed GenerateContentResponse, first candidate only. */
 export interface Chunk {
@@ -42,7 +42,7 @@ export function parseChunk(value: unknown): Chunk {
     block: isObject(value.promptFeedback) ? findBlock(value.promptFeedback) : undefined,
     usageMetadata: isObject(value.usageMetadata) ? value.usageMetadata : undefined,
     continuationToken: tryParseToken(candidate?.continuationToken),
-    grounding: tryParseGrounding(candidate?.groundingMetadata),
+    grounding: isObject(candidate?.groundingMetadata) ? toJsonObject(candidate.groundingMetadata) : undefined,
     citations: isObject(candidate?.citationMetadata) ? parseCitations(candidate.citationMetadata) : undefined,
     pages: isObject(candidate?.urlContextMetadata) ? parsePages(candidate.urlContextMetadata.urlMetadata) : undefined,
   };
@@ -125,11 +125,6 @@ const MAX_TOKEN_LENGTH = 1_000_000;
 function tryParseToken(value: unknown): string | undefined {
   const token = toNonEmptyString(value);
   return token !== undefined && token.length <= MAX_TOKEN_LENGTH ? token : undefined;
-}
-
-function tryParseGrounding(value: unknown): JsonObject | undefined {
-  // The value comes from JSON.parse.
-  return isObject(value) ? (value as JsonObject) : undefined;
 }
 
 /** The Gemini API and Vertex AI name the list differently. */

@@ -231,7 +231,8 @@ function findTransientError(failed: FailureCase): AppError | undefined {
     const final = findQuotaError(failed);
     if (final) return final;
   }
-  const retry: RetryAdvice = toRetryAdvice(failed);
+  const named = error.retryMs ?? tryParseRetryMessage(error.message) ?? tryParseRetryHeader(failed.headers);
+  const retry: RetryAdvice = { afterMs: named ?? findMinuteDelay(error) };
   const isCapacity = error.reasons.some((reason) => CAPACITY.includes(reason));
   const what = isCapacity
     ? `no capacity${formatForModel(failed)} right now`
@@ -315,11 +316,6 @@ function formatReset({ error, headers, quote }: FailureCase, isDaily: boolean): 
   return `It resets at midnight Pacific time${wait}.`;
 }
 
-function toRetryAdvice({ error, headers }: FailureCase): RetryAdvice {
-  const named = error.retryMs ?? tryParseRetryMessage(error.message) ?? tryParseRetryHeader(headers);
-  return { afterMs: named ?? findMinuteDelay(error) };
-}
-
 function tryParseRetryMessage(message: string): number | undefined {
   return tryParseDelay(/\bretry in (\d[\d.]*(?:ms|s)|(?:\d+h)?(?:\d+m)?\d[\d.]*s)\b/i.exec(message)?.[1]);
 }
@@ -356,10 +352,7 @@ export function classifyStreamError(refusal: Omit<FailedCall, 'status' | 'header
   return classifyResponse({ ...refusal, headers: {}, status: code >= 400 && code <= 599 ? code : 500 });
 }
 
-/**
- * Milliseconds until the next midnight in California, when daily quotas reset. Off by up to an hour on the two days
- * when the clocks change there. https://ai.google.dev/gemini-api/docs/rate-limits
- */
+/** Off by up to an hour when the clocks change. https://ai.google.dev/gemini-api/docs/rate-limits */
 export function msUntilPacificMidnight(nowMs: number): number {
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'America/Los_Angeles', timeStyle: 'medium' });
   const [hours = 0, minutes = 0, seconds = 0] = clock.format(nowMs).split(':').map(Number);

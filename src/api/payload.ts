@@ -7,10 +7,7 @@ const MAX_JSON_BYTES = 64 * 1024 * 1024;
 /** The `data` of a server-sent event, or a value of a JSON document. */
 export type Payload = string | { readonly value: unknown };
 
-/**
- * What a streamed response holds, in batches as it arrives: server-sent events, or one JSON document whose list is
- * split. Throws AppError `api` if the connection is cut, the document does not parse, or the content has another type.
- */
+/** In batches as it arrives: events, or one JSON document whose list is split. Throws AppError `api`. */
 export function readPayloads(response: HttpResponse, options: SseOptions): AsyncIterable<readonly Payload[]> {
   const { body, headers, setIdleTimeout } = response;
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';

@@ -23,10 +23,7 @@ export interface Retry {
   readonly of: number;
 }
 
-/**
- * Whether and when to retry a failed call after `done` retries. Delays double with ±30 % jitter up to 60 s, and are at
- * least what the server asked for; no retry if that exceeds 60 s or the deadline.
- */
+/** Delays double with ±30 % jitter up to 60 s, and are at least what the server asked for, unless that is longer. */
 export function nextRetry(failure: AppError, done: number, options: RetryOptions): Retry | undefined {
   const { retry } = failure;
   if (retry === undefined) return undefined;

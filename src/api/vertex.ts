@@ -26,10 +26,7 @@ interface VertexProject {
   readonly location: string;
 }
 
-/**
- * Validates project and location for use in a URL. Throws AppError `config`, naming the variable, if one is missing or
- * invalid: the location becomes part of the host name that receives the token.
- */
+/** Throws AppError `config`, naming the variable: the location is part of the host name that gets the token. */
 export function parseVertexProject(project: string | undefined, location: string | undefined): VertexProject {
   if (!project) throw missingError('GOOGLE_CLOUD_PROJECT', 'your project’s id');
   if (!location) throw missingError('GOOGLE_CLOUD_LOCATION', 'a region such as us-central1, or global');

@@ -13,10 +13,7 @@ const TYPES: Readonly<Record<string, AuthType>> = {
   'cloud-shell': 'compute-default-credentials',
 } satisfies Record<(typeof AUTH_TYPES)[number], AuthType>;
 
-/**
- * The credential of this run, in the order of docs/auth-and-models.md. Code for anything but a key in the environment is loaded
- * only when needed. Throws AppError `auth`, with a hint, if there is no credential or the requested one does not work.
- */
+/** In the order of docs/auth-and-models.md. Only a key in the environment needs no further code. */
 export async function chooseCredential(input: ChoiceInput): Promise<CredentialChoice> {
   const wanted = findRequestedType(input.flag, input.settings);
   if (wanted !== undefined) checkEnforced(wanted, input.settings.enforcedAuthType);

@@ -27,10 +27,7 @@ const REQUIRED_FIELDS: Readonly<Record<string, readonly string[]>> = {
 
 export const IMPERSONATED = 'impersonated_service_account';
 
-/**
- * Checks a credential file before anything in it is used. Throws AppError `auth` for an unsupported type or a missing
- * field, `config`, naming the field, for an address that is not Google's.
- */
+/** Before anything in it is used. Throws AppError `auth`, or `config` for an address that is not Google's. */
 export function checkKeyDocument({ source, value }: KeyDocument): void {
   const type = value.type ?? 'service_account';
   const needed = typeof type === 'string' && Object.hasOwn(REQUIRED_FIELDS, type) ? REQUIRED_FIELDS[type] : undefined;

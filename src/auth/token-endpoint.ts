@@ -30,11 +30,7 @@ interface GrantRequest {
   readonly signal: AbortSignal;
 }
 
-/**
- * Exchanges a refresh token for an access token: one attempt of ten seconds, no redirect followed. Before a retry, the
- * caller checks that the token is still current. Throws AppError `config` for a forbidden address, and the signal's
- * reason; every other failure is a result.
- */
+/** One attempt of ten seconds, no redirect. Throws AppError `config` for a forbidden address only. */
 export async function requestGrant(request: GrantRequest): Promise<Grant> {
   const url = checkEndpoint(request.env.GMN_OAUTH_TOKEN_URL || TOKEN_URL, 'GMN_OAUTH_TOKEN_URL');
   const grant = await sendGrant(request, url);

@@ -89,10 +89,7 @@ export interface TokenStore {
   read(signal: AbortSignal): Promise<StoredToken | undefined>;
   /** One cheap read; undefined if the content is not known right now. Never throws. */
   peek(): Promise<StoredToken | undefined>;
-  /**
-   * Replaces the tokens if the store still has the refresh token `used`; keeps everything else. False, with nothing
-   * written, if it has another sign-in or is not ours to write. Throws AppError `config` if writing fails.
-   */
+  /** Only if the store still has the refresh token `used`, and is ours; else false. Throws AppError `config`. */
   rotate(used: string, granted: GrantedToken): Promise<boolean>;
 }
 

@@ -21,11 +21,7 @@ import {
 import { readSetting } from './keys.ts';
 import { decideTrust, readTrustRecords, type TrustDecision } from './trust.ts';
 
-/**
- * Reads the user's context files and those of trusted project folders; skipped files are in `notices`. `tools` are the
- * names of the offered tools. Throws AppError `config` if the file of `GEMINI_SYSTEM_MD` cannot be read, or if a list
- * of trusted folders is broken.
- */
+/** Of the user and of trusted folders; skipped files are in `notices`. Throws AppError `config`. */
 export async function readContext(options: ContextOptions, tools: readonly string[]): Promise<Context> {
   const reader = createContextReader();
   const decide = createTrustCheck(options);

@@ -9,11 +9,7 @@ import { isSecretSetting } from './secrets.ts';
 /** A value that is only a reference to a variable reveals nothing. */
 const VARIABLE = /^\$(?:\w+|\{\w+\})$/;
 
-/**
- * The value that words of a command line mean for a key: a list of several words or of one with commas, JSON where the
- * key takes an object, else the word itself. Throws AppError `usage` for a key that gmn does not read, a value of the
- * wrong type and a secret.
- */
+/** A list of several words or of one with commas, JSON for an object, else the word. Throws AppError `usage`. */
 export function parseSettingWords(path: readonly string[], words: readonly string[]): JsonValue {
   const key = formatKeyPath(path);
   const text = words.join(' ');

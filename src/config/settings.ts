@@ -9,14 +9,6 @@ import { readLayers, readTopmost } from './layers.ts';
 /** Frozen. `document` keeps keys that gmn does not know. Throws AppError `config`, with file and position. */
 export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promise<Settings> {
   const { layers, env, notices } = await readLayers(app);
-  const model = readTopmost(layers, 'model.name');
-  const authType = readTopmost(layers, 'security.auth.selectedType');
-  const enforcedAuthType = readTopmost(layers, 'security.auth.enforcedType');
-  const oauthClient = readOauthClient(layers);
-  const keepsOneShots = readTopmost(layers, 'sessions.oneShot');
-  const retention = readTopmost(layers, 'sessions.retention');
-  const maxAttempts = readTopmost(layers, 'general.maxAttempts');
-  const store = readTopmost(layers, 'request.store');
   // Merged on first use: a one-shot needs neither the document nor the servers.
   const document = once(() => deepFreeze(mergeDocuments(layers.map((layer) => layer.document))));
   const others = layers.filter(({ name, state }) => name !== 'workspace' || state !== 'used');
@@ -43,14 +35,14 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
     get serverCommand() {
       return findServerCommand(layers);
     },
-    model: model || undefined,
-    authType: authType || undefined,
-    enforcedAuthType: enforcedAuthType || undefined,
-    oauthClient,
-    keepsOneShots,
-    retention: retention || undefined,
-    maxAttempts,
-    store,
+    model: readTopmost(layers, 'model.name') || undefined,
+    authType: readTopmost(layers, 'security.auth.selectedType') || undefined,
+    enforcedAuthType: readTopmost(layers, 'security.auth.enforcedType') || undefined,
+    oauthClient: readOauthClient(layers),
+    keepsOneShots: readTopmost(layers, 'sessions.oneShot'),
+    retention: readTopmost(layers, 'sessions.retention') || undefined,
+    maxAttempts: readTopmost(layers, 'general.maxAttempts'),
+    store: readTopmost(layers, 'request.store'),
     outputFormat: format.chosen,
     modelConfigs: hasModelConfigs ? toJsonObject(document().modelConfigs) : undefined,
   });

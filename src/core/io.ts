@@ -1,8 +1,5 @@
 export interface Out {
-  /**
-   * Resolves when there is room for more: awaiting it is all the back-pressure a writer needs. Rejects with fault
-   * `pipe` once the reader is gone, and with `internal` on any other failure (a full disk).
-   */
+  /** Resolves when there is room for more. Rejects with fault `pipe` once the reader is gone, else with `internal`. */
   write(chunk: string): Promise<void>;
   readonly isTerminal: boolean;
   readonly columns: number;

@@ -83,11 +83,7 @@ export interface SavedSession {
 export interface SessionStore {
   /** The newest first. Omits files that are not sessions, and sessions with neither a name nor any turn. */
   list(): Promise<readonly SessionSummary[]>;
-  /**
-   * Finds the session that `reference` names: an id, the beginning of one, `last`, `latest`, a number of `list`, or a
-   * name. `last` means the newest session that the caller may resume: in a chat a chat, for another agent any session,
-   * otherwise one of the person's. Throws AppError `usage` if there is none, or more than one.
-   */
+  /** An id or its beginning, `last`, `latest`, a number of `list`, a name. Throws AppError `usage`. */
   find(reference: string): Promise<SessionSummary>;
   /** Started in this directory, and the caller may resume it. Throws AppError `usage` if there is none. */
   newestIn(cwd: string): Promise<SessionSummary>;

@@ -26,11 +26,7 @@ const MAX_INT32 = 2 ** 31 - 1;
 
 const MODALITIES = { images: ['TEXT', 'IMAGE'], speech: ['AUDIO'] } as const;
 
-/**
- * The `generationConfig` of a request: flags, else `preset` (the settings for the model), else the documented defaults.
- * An explicit 0 is kept. Throws AppError `usage` for a value out of range, for a thinking level or budget that the
- * model does not have, and for both together.
- */
+/** Flags, else `preset`, else the documented defaults. An explicit 0 is kept. Throws AppError `usage`. */
 export function createGenerationConfig(model: string, sampling: Sampling, preset: JsonObject = {}): JsonObject {
   checkSampling(sampling);
   const { temperature, topP, topK, maxOutputTokens, seed, stop, imageConfig } = sampling;

@@ -151,10 +151,7 @@ interface NamedModel {
   readonly about: string;
 }
 
-/**
- * Names for a chat, each once, the recommended first: the models of an account that answer in text, those that only its
- * service lists, and aliases. If the service listed its models for this account, others are omitted.
- */
+/** For a chat, the recommended first. If the service listed its models for this account, others are omitted. */
 export function listModelChoices(owner: ListingOwner, listing: ModelListing | undefined): readonly NamedModel[] {
   const { backend } = owner;
   const isOwn = listing !== undefined && isListingFor(listing, owner);

@@ -98,10 +98,7 @@ export function findPrice({ model, at, backend = 'gemini-api', overrides = {} }:
   return price?.input === undefined && backend !== 'gemini-api' ? undefined : price;
 }
 
-/**
- * What one model call cost, in dollars. Undefined if that is not known: no counts, a model or a tier without a price,
- * output of a model that has only a price for input, or cached tokens that could be of two kinds with different rates.
- */
+/** In dollars; undefined if it is not known, as without counts, or a price for the model, the tier or the output. */
 export function computeCost(usage: BilledUsage, context: CostContext): number | undefined {
   const price = findPrice(context);
   const factor = price && findFactor(price, context);

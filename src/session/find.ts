@@ -116,11 +116,7 @@ function toLatestWrite(modifiedAt: number): number {
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
 
-/**
- * Finds the session that `reference` names. Tried in this order: an id or at least its first 8 digits, `last` or
- * `latest`, a number of the list, a name, a shorter id prefix. `last` is the newest session that `asker` may resume.
- * Throws AppError `usage` if there is none or more than one, `config` if the sessions cannot be read.
- */
+/** An id or its first 8 digits, `last`, a number, a name, a shorter prefix. Throws AppError `usage`, `config`. */
 export function findSession(directory: string, reference: string, asker: SessionSource): SessionSummary {
   const wanted = reference.trim();
   const byId = /^\w[\w-]*$/.test(wanted) ? findByIdPrefix(directory, wanted.toLowerCase()) : [];

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { createSerial } from '../core/async.ts';
-import { beginsTurn, type StoredContent } from '../core/content.ts';
+import { beginsTurn } from '../core/content.ts';
 import type { Compaction, TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
 import type { SavedRecord, Session, SessionSetup, SessionSource } from '../core/session.ts';
@@ -35,7 +35,7 @@ export interface LocalSession extends Session {
 /** A session to append to. What cannot be written is reported and kept in memory. */
 export function createSession(given: SessionOptions): LocalSession {
   const { clock, file, earlier, writer, reservation, blobs, ...options } = given;
-  const { turns: history, setup: choice, toLine, toLines, ...log } = createRecordLog(clock, earlier, options.by);
+  const { turns: history, toLine, toLines, ...log } = createRecordLog(clock, earlier, options.by);
   const runInOrder = createSerial();
   const partial = createPartialBuffer(clock);
   const isBlank = (): boolean => earlier === undefined && !writer.hasBegun;
@@ -60,9 +60,9 @@ export function createSession(given: SessionOptions): LocalSession {
       return log.findUnanswered();
     },
     get setup() {
-      return choice.setup;
+      return log.findSetup();
     },
-    choose: choice.choose,
+    choose: log.choose,
     contents: history.contents,
     records: history.items,
     compactions: history.compactions,
@@ -113,31 +113,6 @@ export function createSession(given: SessionOptions): LocalSession {
   };
 }
 
-interface SetupTracker {
-  readonly setup: SessionSetup;
-  choose(setup: SessionSetup): void;
-  /** Records to write before the next prompt; empty if the file has the current setup. */
-  takeChanges(): readonly RecordBody[];
-}
-
-function trackSetup(known: SessionSetup): SetupTracker {
-  let written = known;
-  let setup = known;
-  return {
-    get setup() {
-      return setup;
-    },
-    choose(next) {
-      setup = next;
-    },
-    takeChanges() {
-      if (isSameSetup(setup, written)) return [];
-      written = setup;
-      return [{ kind: 'setup', chosen: setup }];
-    },
-  };
-}
-
 const TEXTS = ['model', 'system', 'systemText', 'appendText'] as const satisfies readonly (keyof SessionSetup)[];
 
 function isSameSetup(one: SessionSetup, other: SessionSetup): boolean {
@@ -148,22 +123,12 @@ function isSameSetup(one: SessionSetup, other: SessionSetup): boolean {
   );
 }
 
-interface RecordLog {
-  readonly turns: Turns<TurnRecord>;
-  toLine(entry: RecordBody): FileRecord;
-  readonly setup: SetupTracker;
-  toLines(record: SavedRecord): readonly FileRecord[];
-  findUnanswered(): StoredContent | undefined;
-  /** Undoes the last prompt and marks it unanswered; false if the conversation does not end with a prompt. */
-  retractPrompt(): boolean;
-  clear(): void;
-}
-
-function createRecordLog({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource): RecordLog {
+function createRecordLog({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource) {
   const history = toTurns(earlier?.turns);
   let model = earlier?.state.model;
   let seq = earlier?.seq ?? 0;
-  const choice = trackSetup(earlier?.setup ?? {});
+  let setup = earlier?.setup ?? {};
+  let writtenSetup = setup;
   let unanswered = earlier?.unanswered;
   const by = findNewSource(earlier, own);
   const toLine = (entry: RecordBody, at = now()): FileRecord => {
@@ -173,17 +138,24 @@ function createRecordLog({ now }: Clock, earlier: SessionOptions['earlier'], own
   };
   return {
     turns: history,
-    setup: choice,
+    findSetup: () => setup,
+    choose(next: SessionSetup) {
+      setup = next;
+    },
     toLine,
-    toLines({ at, ...record }) {
+    /** Adds the record to the conversation; a changed setup is written before a prompt. */
+    toLines({ at, ...record }: SavedRecord): readonly FileRecord[] {
       unanswered = undefined;
-      const news = record.kind === 'prompt' ? choice.takeChanges().map((entry) => toLine(entry, at)) : [];
+      const isNews = record.kind === 'prompt' && !isSameSetup(setup, writtenSetup);
+      const news = isNews ? [toLine({ kind: 'setup', chosen: setup }, at)] : [];
+      if (isNews) writtenSetup = setup;
       history.add(record);
       if ('model' in record && record.model !== '') model = record.model;
       return [...news, toLine(record, at)];
     },
     findUnanswered: () => unanswered,
-    retractPrompt() {
+    /** Undoes the last prompt and marks it unanswered; false if the conversation does not end with a prompt. */
+    retractPrompt(): boolean {
       const last = history.contents.at(-1);
       if (last === undefined || !beginsTurn(last)) return false;
       history.rewind(1);

@@ -31,10 +31,7 @@ export interface StoreContext {
   readonly report: (message: string) => void;
 }
 
-/**
- * Where a session file comes from. `lock` is the lock of the session id. A freshly generated id needs none until its
- * file is created, since nobody else can open it.
- */
+/** A freshly generated id needs no lock until its file is created, since nobody else can open it. */
 export type Origin = { readonly id: string; readonly name: string | undefined } & (
   | {
       readonly kind: 'new';

@@ -37,11 +37,7 @@ export interface LocalStore extends SessionStore {
   create(beginning: NewSession): Promise<LocalSession>;
   resume(summary: SessionSummary, cwd: string): Promise<LocalSession>;
   fork(summary: SessionSummary, beginning: Pick<NewSession, 'cwd' | 'name'>): Promise<LocalSession>;
-  /**
-   * Removes sessions without a name that were not written to since `before` (undefined: none) and are not open, blobs
-   * that no session uses any more, and leftovers of dead processes. Returns the removed sessions. Stops when the signal
-   * aborts. Never throws.
-   */
+  /** Those without a name that are not open, blobs that no session uses, leftovers. Never throws. */
   prune(before: number | undefined, signal: AbortSignal): Promise<readonly SessionSummary[]>;
 }
 
@@ -155,9 +151,7 @@ function openOrigin(
   });
 }
 
-/**
- * A session may be open for hours and keeps its lock while the process is stopped (Ctrl-Z): only dead owners lose it.
- */
+/** A session keeps its lock while the process is stopped (Ctrl-Z): only dead owners lose it. */
 async function acquireSessionLock(path: string, clock: Clock, maxWaitMs: number): Promise<Lock> {
   const { signal } = new AbortController();
   const lock = await acquireLock(path, { clock, signal, maxWaitMs, isDone: async () => false, takesFrom: 'gone' });

@@ -16,10 +16,7 @@ export interface UsageRecord {
 
 export const USAGE_FILE = 'usage.jsonl';
 
-/**
- * Adds a line to the usage log in one write, so that several processes can do it at the same time. The cost is computed when it
- * is shown, so no prices are loaded here. Never throws, because the answer does not depend on it.
- */
+/** In one write, so that several processes can do it at once. No prices are loaded here. Never throws. */
 export function appendUsage(home: string, record: UsageRecord): void {
   // Begins with the line feed, so that a line cut off by a full disk does not spoil the next one.
   if (record.calls.length > 0) tryAppendSync(join(home, USAGE_FILE), `\n${JSON.stringify(record)}`);

@@ -35,11 +35,7 @@ const MAX_LENGTH = 4096;
 const MAX_ALTERNATIVES = 100;
 const MAX_EXPANDED = 10_000;
 
-/**
- * Compiles a shell glob: `*`, `?`, `[a-z]`, `**` as a whole segment, braces. Names that begin with a dot are like
- * others unless `hidesDots`. Not a regular expression, so that no pattern is slow. Throws AppError `usage` if it has
- * too many alternatives.
- */
+/** No regular expression, so that no pattern is slow. Throws AppError `usage` if it has too many alternatives. */
 export function compileGlob(pattern: string, options: GlobOptions): GlobPattern {
   if (pattern.length > MAX_LENGTH) throw complexityError(`it is longer than ${MAX_LENGTH} characters`);
   const fold = options.isCaseSensitive ? (text: string) => text : (text: string) => text.toLowerCase();

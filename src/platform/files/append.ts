@@ -28,10 +28,7 @@ const BLOCK = 65_536;
 
 /** A file of lines that only grows, with this process as its only writer. */
 export interface AppendFile {
-  /**
-   * Adds whole lines, with one write if possible. `overtaken`: another process changed the file, and nothing was added.
-   * Throws system errors; the file is then as long as before.
-   */
+  /** Whole lines. `overtaken`: another process changed the file, and nothing was added. Nor after an error. */
   append(text: string): Promise<'written' | 'overtaken'>;
   sync(): Promise<void>;
   readonly length: number;

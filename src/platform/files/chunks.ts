@@ -7,11 +7,7 @@ import { readError } from './read.ts';
 const CHUNK_BYTES = 262_144;
 const PIPE_BYTES = 65_536;
 
-/**
- * The bytes of a file, a pipe or a device, in pieces, on demand. The consumer may keep the pieces. Skips what is appended to a
- * file while it is read, since the consumer may be the writer. Throws AppError `usage`, in which `name` is the file's name, and
- * the signal's reason.
- */
+/** Skips what is appended meanwhile, since the consumer may be the writer. Throws AppError `usage`, with `name`. */
 export async function* readChunks(path: string, name: string, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
   let file: FileHandle | undefined;
   try {

@@ -52,17 +52,11 @@ export async function openChildDirectory(
   return openDirectoryHandle(join(parent.path, name), mode, parent.at(name));
 }
 
-interface LocatedPath {
-  readonly real: string;
-  readonly rest: readonly string[];
-  readonly fault?: unknown;
-}
-
 /**
  * Resolves a path as far as it exists; undefined if it ends in a dangling link, or nothing of it exists. Errors are
  * returned, not thrown: callers must not reveal them for paths outside the workspace.
  */
-export function locate(path: string): LocatedPath | undefined {
+export function locate(path: string) {
   const rest: string[] = [];
   let fault: unknown;
   for (let current = path; ; current = dirname(current)) {

@@ -68,10 +68,7 @@ export function isOurs(owner: number | bigint, uid = process.getuid?.()): boolea
   return uid === undefined || Number(owner) === uid;
 }
 
-/**
- * Creates a private directory and its parents; an existing one is left as it is. One level at a time, as Node's
- * recursive mkdir never returns where nothing can be created (/proc). Throws system errors.
- */
+/** Private ones, one level at a time: Node's recursive mkdir never returns where nothing can be created (/proc). */
 export function makeDirectories(path: string): void {
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
@@ -95,10 +92,7 @@ function mkdirFails(path: string): boolean {
   }
 }
 
-/**
- * Where a file is written before it gets its name: a hidden file beside it, with a unique name. `isTemporary` recognizes
- * what a killed process leaves.
- */
+/** A hidden file beside it, with a unique name. `isTemporary` recognizes what a killed process leaves. */
 export function temporaryPath(path: string): string {
   // File names are limited to 255 bytes, and the suffix needs some of them.
   const stem = Buffer.from(basename(path))

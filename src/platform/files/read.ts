@@ -95,10 +95,7 @@ export async function readBytesIfAny(path: string, options: ReadOptions): Promis
   return (await inspectPath(path))?.kind === 'file' ? readBytes(path, options) : undefined;
 }
 
-/**
- * The text of a regular file; undefined if it is missing, or larger than `maxBytes`. Never blocks on a FIFO. Throws system
- * errors, and an Error if it is no regular file.
- */
+/** Undefined if it is missing, or larger than `maxBytes`. Never blocks on a FIFO. Throws system errors. */
 export async function readTextFile(path: string, maxBytes = Number.POSITIVE_INFINITY): Promise<string | undefined> {
   let handle: FileHandle | undefined;
   try {

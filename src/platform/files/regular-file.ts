@@ -20,10 +20,7 @@ export interface OpenedFile {
   close(): Promise<void>;
 }
 
-/**
- * Opens a regular file of a directory. Never blocks on a FIFO or device, never follows a link. Undefined if missing.
- * Throws AppError `usage` if it is not a regular file, `movedError` and system errors.
- */
+/** Never blocks, never follows a link. Undefined if missing. Throws AppError `usage`, `movedError`, system errors. */
 export async function openRegularFile(directory: DirectoryHandle, name: string): Promise<OpenedFile | undefined> {
   let handle: FileHandle | undefined;
   try {

@@ -6,11 +6,7 @@ import { resolveWritingTarget } from './writing-target.ts';
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 
-/**
- * Lines for `--debug`, each with the time since the start, to `file` or else to stderr. Replaces `secrets` and anything
- * that looks like a credential. Throws AppError `usage` if the file cannot be written; the trace itself never throws,
- * it stops.
- */
+/** Redacts `secrets` and what looks like a credential. Throws AppError `usage`; the trace itself never throws. */
 export function debugTrace(options: {
   readonly file: string | undefined;
   readonly clock: Clock;

@@ -247,11 +247,7 @@ export interface OutputFile {
   write(content: string | Uint8Array): Promise<number>;
 }
 
-/**
- * Checks whether the file can be written, and changes nothing. A file that exists is later replaced in one step and keeps its permissions;
- * a device or pipe is written to; links are followed as by `resolveWritingTarget`. Throws AppError `usage`; `name` is how the user named
- * it.
- */
+/** Checks it, and changes nothing. A file is later replaced in one step and keeps its mode. Throws AppError `usage`. */
 export async function openOutputFile(name: string, cwd: string): Promise<OutputFile> {
   try {
     const target = resolveWritingTarget(name, cwd);

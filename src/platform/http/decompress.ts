@@ -7,11 +7,7 @@ import { bodyFeed } from './body.ts';
 const MAX_BOMB_BYTES = 256 * 1024 * 1024;
 const MAX_RATIO = 100;
 
-/**
- * Decompresses a gzip, deflate or br body as it arrives. The body throws AppError `api` if the data is damaged or cut
- * short, and for a bomb: more than 256 MB from less than a hundredth of that. Throws AppError `api`, and closes the
- * body, for any other encoding.
- */
+/** Throws AppError `api` for damaged data, another encoding, a bomb: 256 MB from less than a hundredth of it. */
 export async function decompress(body: HttpBody, encoding: string): Promise<HttpBody> {
   const engine = createDecoder(encoding);
   if (engine === undefined) {

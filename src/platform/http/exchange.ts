@@ -16,20 +16,6 @@ export interface RequestContext {
   readonly onClose?: (bytes: number) => void;
 }
 
-/** Called by the transport in this order; nothing after the first `fail` or `end`. */
-interface Exchange {
-  readonly answer: Promise<HttpResponse>;
-  onConnected(): void;
-  /** The request is sent again on a new connection: restarts the connect timeout. */
-  onReconnecting(): void;
-  /** `bytes` of the body were sent: restarts the headers timeout. */
-  progress(bytes: number): void;
-  headers(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
-  data(chunk: Uint8Array): void;
-  end(): void;
-  fail(error: unknown): void;
-}
-
 interface Transport {
   /** For error messages: the proxy until a tunnel is open, then the server. */
   peer(phase: Phase): Peer;
@@ -39,8 +25,8 @@ interface Transport {
   destroy(): void;
 }
 
-/** Every failure becomes an AppError `api`; an abort rejects with the signal's reason. */
-export function openExchange(context: RequestContext, transport: Transport): Exchange {
+/** Its members are called in order, nothing after `fail` or `end`. Failures become AppErrors `api`. */
+export function openExchange(context: RequestContext, transport: Transport) {
   const { request, timers } = context;
   let resolve: (response: HttpResponse) => void = () => {};
   let reject: (reason: unknown) => void = () => {};
@@ -79,15 +65,17 @@ export function openExchange(context: RequestContext, transport: Transport): Exc
       if (!isSent) request.onSent?.();
       isSent = true;
     },
+    /** The request is sent again on a new connection. */
     onReconnecting() {
       phase = 'connect';
       watch.limit(timers.connectMs, onTimeout(timers.connectMs));
     },
-    progress(bytes) {
+    /** `bytes` of the body were sent. */
+    progress(bytes: number) {
       request.onProgress?.(bytes);
       if (phase === 'headers') watch.limit(timers.headersMs, onTimeout(timers.headersMs));
     },
-    headers(status, headers) {
+    headers(status: number, headers: Readonly<Record<string, string | string[] | undefined>>) {
       phase = 'body';
       watch.limit(0, () => {});
       context.onHeaders?.(status);
@@ -96,7 +84,7 @@ export function openExchange(context: RequestContext, transport: Transport): Exc
       };
       resolve({ status, headers: joinHeaderValues(headers), body: feed.body, setIdleTimeout });
     },
-    data(chunk) {
+    data(chunk: Uint8Array) {
       if (received < LONG_RESPONSE_BYTES && received + chunk.length >= LONG_RESPONSE_BYTES) keepHeapSmall();
       received += chunk.length;
       feed.push(chunk);
@@ -105,7 +93,7 @@ export function openExchange(context: RequestContext, transport: Transport): Exc
       watch.end(received);
       feed.end();
     },
-    fail(error) {
+    fail(error: unknown) {
       if (watch.isOver()) return;
       const failure = networkError(error, phase, transport.peer(phase));
       reject(failure);

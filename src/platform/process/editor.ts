@@ -18,10 +18,7 @@ interface EditOptions {
   readonly terminal: string;
 }
 
-/**
- * Lets the user edit a text. If the text had no final newline, one added by the editor is removed. Undefined if the
- * editor could not be started or failed. Throws the signal's reason.
- */
+/** A final newline that the editor added is removed. Undefined if the editor failed. Throws the signal's reason. */
 export async function editInEditor(
   { text, name, env, terminal }: EditOptions,
   signal: AbortSignal,

@@ -59,11 +59,7 @@ const LINGER_MS = 200;
 /** The limit while output keeps coming. */
 const MAX_LINGER_MS = 1000;
 
-/**
- * Runs one command to its end, in a process group of its own, without input and without a terminal. When it exits,
- * times out or is aborted, everything it has started is stopped, see `stopProcessTree`. Throws the signal's reason
- * after an abort, and AppError `usage` if it cannot be started.
- */
+/** In a process group of its own, without input. All it has started is stopped at its end. Throws AppError `usage`. */
 export async function runShell(run: ShellRun, signal: AbortSignal): Promise<ShellResult> {
   signal.throwIfAborted();
   const { child, tree, watchdog } = await startShell(run);

@@ -8,10 +8,7 @@ export function sha256(data: string | Uint8Array): string {
 /** The newest Node known to accept the flags; another might print a warning on stderr. */
 const NEWEST_KNOWN = 24;
 
-/**
- * For a batch, which may run for hours: collects garbage when there is a fifth of the heap more, where V8 would wait for several
- * times as much, and keeps the young generation at its size. Costs less than a tenth more CPU time.
- */
+/** For a batch, which may run for hours. Costs less than a tenth more CPU time. */
 export function keepHeapSmall(): void {
   if (Number.parseInt(process.versions.node, 10) > NEWEST_KNOWN) return;
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');

@@ -4,10 +4,7 @@ import { ttyStream } from './input-stream.ts';
 /** Bracketed-paste marks, and other keys that send a sequence. */
 const SEQUENCES = /\x1b\[[0-9;?]*[ -/]*[@-~]|\x1bO./g;
 
-/**
- * Asks for a secret on the terminal behind stdin, without echo. Resolves at Enter. Throws AppError `interrupted` at
- * Ctrl-C, `usage` at Ctrl-D, and the signal's reason.
- */
+/** Without echo, from the terminal behind stdin. Throws AppError `interrupted` at Ctrl-C, `usage` at Ctrl-D. */
 export function askSecret(question: string, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

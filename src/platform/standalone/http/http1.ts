@@ -117,10 +117,7 @@ interface Flow {
   finish(): void;
 }
 
-/**
- * Reads one HTTP/1.1 response, in whatever pieces it comes (https://www.rfc-editor.org/rfc/rfc9112). Skips interim
- * responses (1xx). `isTunnel`: a response to CONNECT, which has no body after a 2xx.
- */
+/** https://www.rfc-editor.org/rfc/rfc9112. `isTunnel`: a response to CONNECT, which has no body after a 2xx. */
 export function responseReader(events: ResponseEvents, { isTunnel = false } = {}) {
   let isOver = false;
   let endsWithLine = false;
