@@ -15,19 +15,23 @@ export function startPace(limits: { maxEntries: number; maxMs: number }, signal:
   const { maxEntries, maxMs } = limits;
   const began = performance.now();
   let stepBegan = began;
+  let lastAsked = began;
   let entries = 0;
   return {
     count: () => {
       entries += 1;
     },
-    isDue: () => performance.now() - stepBegan > STEP_MS,
+    isDue: () => {
+      lastAsked = performance.now();
+      return lastAsked - stepBegan > STEP_MS;
+    },
     yieldToLoop: async () => {
       await yieldToEvents(signal);
       stepBegan = performance.now();
     },
     findStopReason: () => {
       if (entries >= maxEntries) return `after ${maxEntries} entries`;
-      return performance.now() - began > maxMs ? `after ${maxMs / 1000} seconds` : undefined;
+      return lastAsked - began > maxMs ? `after ${maxMs / 1000} seconds` : undefined;
     },
   };
 }
