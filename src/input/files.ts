@@ -335,7 +335,7 @@ async function findMissingHint(value: string, cwd: string): Promise<string> {
   return close === undefined ? `Paths start at ${cwd}.` : `Did you mean ${toSlashes(join(directory, close))}?`;
 }
 
-export function findNearMiss(name: string, candidates: readonly string[]): string | undefined {
+function findNearMiss(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   const allowed = Math.max(1, Math.min(3, Math.floor(wanted.length / 3)));
   let best: string | undefined;

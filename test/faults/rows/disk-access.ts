@@ -201,7 +201,10 @@ export const DISK_ACCESS: readonly Fault[] = [
         expect: { code: 0, text: 'Hello.' },
       },
     ],
-    ['test/platform/files/lock.test.ts', 'where no lock can be written, work continues without one'],
+    [
+      'test/platform/files/lock.test.ts',
+      'where nothing can be written, nobody has the lock, and work goes on without one',
+    ],
   ),
   row(
     'D13',

@@ -62,7 +62,7 @@ export const DISK: readonly Fault[] = [
         check: (scene) => expect(readdirSync(copied(scene))).toEqual([]),
       },
     ],
-    ['test/auth/refresh.test.ts', 'a full disk costs the cache, not the answer, and leaves nothing half written'],
+    ['test/auth/crowd.test.ts', 'a full disk costs the cache, not the answer, and leaves nothing half written'],
   ),
   row('D3', 'ENOSPC on write_file', [
     {
