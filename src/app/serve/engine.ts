@@ -47,7 +47,6 @@ export function createEngine(options: EngineOptions): Engine {
   const sendPinned = createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers });
   return {
     sessions: sessions.store,
-    waitForSaves: sessions.waitForSaves,
     async startTurn(request) {
       checkDepth(app);
       const conversation = await sessions.open(request.storage, request.onSession);
@@ -119,7 +118,7 @@ async function* serveTurn(
     throw thrown;
   } finally {
     await run?.close();
-    conversation.close();
+    await conversation.close();
   }
 }
 

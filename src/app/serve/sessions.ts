@@ -1,48 +1,26 @@
 import type { App } from '../../core/app.ts';
-import { createSerial, type Locks } from '../../core/async.ts';
+import type { Locks } from '../../core/async.ts';
 import { isPrompt, type StoredContent } from '../../core/content.ts';
-import type { Compaction, History, TurnRecord } from '../../core/history.ts';
-import type { Session, SessionSetup, SessionStore } from '../../core/session.ts';
+import type { Compaction, History } from '../../core/history.ts';
+import type { Session, SessionSetup } from '../../core/session.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { createLazyRedaction } from '../../engine/agent.ts';
 import type { Conversation } from '../../engine/conversation.ts';
 import { mergeSetup, toKeptSetup } from '../../engine/kept-setup.ts';
-import type { TurnStorage } from '../../mcp/server/engine.ts';
-import { yieldToIo, yieldToRequest } from '../../platform/runtime/clock.ts';
+import type { TurnRequest, TurnStorage } from '../../mcp/server/engine.ts';
 import { NOT_SAVED } from '../../session/one-shot.ts';
 import type { LocalSession } from '../../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../../session/store.ts';
 
-export interface ServeSessions {
-  readonly store: SessionStore;
-  /**
-   * Locks the session until the history is closed. `onSession` gets the id whenever it changes; undefined if something
-   * could not be saved. Throws AppError.
-   */
-  open(storage: TurnStorage, onSession?: OnSession): Promise<ServedConversation>;
-  /** Resolves when everything in the background is done. */
-  waitForSaves(): Promise<void>;
-}
-
-type OnSession = (sessionId: string | undefined) => void;
-
 export interface ServedConversation extends Conversation {
   /** Of the session that it continues. */
   readonly setup: SessionSetup;
-  /** Runs in the background, so that the answer need not wait. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 type SessionStorage = Extract<TurnStorage, { kind: 'session' }>;
 
-export function openServeSessions(app: App, locks: Locks): ServeSessions {
-  const saves = new Set<Promise<void>>();
-  const saveLater = (work: () => Promise<void>): void => {
-    const save: Promise<void> = yieldToIo()
-      .then(work)
-      .finally(() => saves.delete(save));
-    saves.add(save);
-  };
+export function openServeSessions(app: App, locks: Locks) {
   const openServeStore = (report: (message: string) => void): LocalStore =>
     // The caller still has its prompt, so waiting for fsync would only delay the answer.
     sessionStore({ ...app, home: app.homes().gmn, report, by: 'mcp', durability: 'written' });
@@ -57,18 +35,19 @@ export function openServeSessions(app: App, locks: Locks): ServeSessions {
   };
   return {
     store: openServeStore((message) => app.trace(`session: ${message}`)),
-    waitForSaves: async () => void (await Promise.all(saves)),
-    async open(storage, onSession = () => {}) {
+    /**
+     * Locks the session until the conversation is closed. `onSession` gets the id whenever it changes; undefined if
+     * something could not be saved. Throws AppError.
+     */
+    async open(storage: TurnStorage, onSession: TurnRequest['onSession'] = () => {}): Promise<ServedConversation> {
       if (storage.kind === 'history')
-        return { history: storage.history, setup: {}, save: async () => NOT_SAVED, close() {} };
+        return { history: storage.history, setup: {}, save: async () => NOT_SAVED, close: async () => {} };
       const notices: string[] = [];
       const session = await openSession(storage, (message) => void notices.push(message));
-      const { id } = session;
       notices.push(...formatUnanswered(session.contents));
-      const unlock = locks.lock(id);
-      const close = (): void => saveLater(() => session.close().finally(unlock));
+      const unlock = locks.lock(session.id);
       let savedId = storage.earlier?.id;
-      const { history, waitForWrites } = sendBeforeWrite(session, () => {
+      const history = skipUnanswered(session, () => {
         const now = session.isSaved ? session.id : undefined;
         if (now !== savedId) onSession(now);
         savedId = now;
@@ -77,24 +56,15 @@ export function openServeSessions(app: App, locks: Locks): ServeSessions {
         history,
         setup: toKeptSetup(session, storage.earlier ?? {}),
         keepSetup: (asked) => session.choose(mergeSetup(session, asked)),
-        async save() {
-          await waitForWrites();
-          return { sessionId: savedId, notices: notices.splice(0) };
-        },
-        close,
+        save: async () => ({ sessionId: savedId, notices: notices.splice(0) }),
+        close: () => session.close().finally(unlock),
       };
     },
   };
 }
 
-/**
- * Sends the request before its prompt is written; the reply waits for the write. Earlier prompts without a reply are
- * not sent again, since the API might reject them every time.
- */
-function sendBeforeWrite(
-  session: Session,
-  onWritten: () => void,
-): { readonly history: History; waitForWrites(): Promise<void> } {
+/** Earlier prompts without a reply are not sent again, since the API might reject them every time. */
+function skipUnanswered(session: Session, onWritten: () => void): History {
   const begin = session.contents.length;
   const answered = [...session.contents.entries()].filter(
     ([index, content]) => !isPrompt(content) || !isPromptOrEnd(session.contents[index + 1]),
@@ -103,39 +73,19 @@ function sendBeforeWrite(
   const toSession = (index: number): number => answered[index]?.[0] ?? index - earlier.length + begin;
   const fromSession = (index: number): number =>
     index >= begin ? index - begin + earlier.length : answered.filter(([at]) => at < index).length;
-  const inOrder = createSerial();
-  const waitForWrites = (): Promise<void> => inOrder(async () => {});
-  let unwritten: readonly StoredContent[] = [];
-  const appendRecord = (record: TurnRecord): Promise<void> => {
-    unwritten = [];
-    return session.append(record).then(onWritten);
-  };
-  const history: History = {
+  return {
     get contents() {
-      return [...earlier, ...session.contents.slice(begin), ...unwritten];
+      return [...earlier, ...session.contents.slice(begin)];
     },
     get compactions() {
       return session.compactions.map((compaction) => moveCompaction(compaction, fromSession));
     },
-    compact: (compaction) => inOrder(() => session.compact(moveCompaction(compaction, toSession))),
+    compact: (compaction) => session.compact(moveCompaction(compaction, toSession)),
     keepOutput: session.keepOutput,
     replyLimit: session.replyLimit,
-    async append(record) {
-      const isPrompted = record.kind === 'prompt';
-      if (isPrompted) unwritten = [record.content];
-      const written = inOrder(async () => {
-        if (isPrompted) await yieldToRequest();
-        await appendRecord(record);
-      });
-      if (!isPrompted) await written;
-    },
-    async appendDelta(delta) {
-      // A delta may be written at once, and must follow its prompt.
-      if (unwritten.length > 0) await waitForWrites();
-      await session.appendDelta?.(delta);
-    },
+    append: (record) => session.append(record).then(onWritten),
+    appendDelta: session.appendDelta,
   };
-  return { history, waitForWrites };
 }
 
 /** The same for contents that have other indices. */

@@ -58,7 +58,6 @@ export interface Engine {
   /** Throws AppError if the turn cannot begin. The caller must hold the lock of the session it continues. */
   startTurn(request: TurnRequest): Promise<StartedTurn>;
   readonly sessions: SessionStore;
-  waitForSaves(): Promise<void>;
   /** Throws AppError `auth`, `api` or `config`. */
   countTokens(text: string, signal: AbortSignal): Promise<{ readonly model: string; readonly totalTokens: number }>;
   /** Throws AppError `auth`, `api`, `config`, or `usage` where the service has no embeddings. */

@@ -21,7 +21,6 @@ export interface Host {
   readonly tools: readonly ToolInfo[];
   /** Opened by the first call that needs it: settings and credentials must not delay a start. */
   readonly engine: () => Promise<Engine>;
-  readonly waitForSaves: () => Promise<void>;
   readonly clock: Clock;
   readonly roots: Roots;
   readonly allowed: { readonly write: boolean; readonly shell: boolean };

@@ -62,7 +62,6 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
       });
       return engine;
     },
-    waitForSaves: async () => (await engine?.catch(() => undefined))?.waitForSaves(),
     jobs: createJobs({
       ...options,
       isInside: roots.has,
@@ -89,10 +88,5 @@ const CLOSE_MS = 2000;
 
 /** Also ends requests and child processes; running jobs are saved as INTERRUPTED. Never throws. */
 export async function closeMcpService({ host }: Service): Promise<void> {
-  const ended = Promise.allSettled([host.jobs.close(), ...host.calls]).then(host.waitForSaves);
-  await settlesWithin(
-    ended.catch(() => {}),
-    CLOSE_MS,
-    host.clock,
-  );
+  await settlesWithin(Promise.allSettled([host.jobs.close(), ...host.calls]), CLOSE_MS, host.clock);
 }

@@ -30,8 +30,6 @@ export function requireReplySession(
  */
 async function requireSession(host: Host, reference: string): Promise<SessionSummary> {
   const { sessions } = await host.engine();
-  // The response that named the session may have been sent before its file was written.
-  await host.waitForSaves();
   const id = reference.trim().toLowerCase();
   const found = isUuid(id) ? sessions.find(id) : Promise.resolve(undefined);
   return requireVisible(host, found, `there is no session "${sanitize(reference.slice(0, 80))}" here`);
@@ -52,7 +50,6 @@ export async function resolveSession(host: Host, reference: string): Promise<Ses
   const name = reference.trim();
   if (!isPlainSessionName(name)) return { earlier: await requireSession(host, reference) };
   const { sessions } = await host.engine();
-  await host.waitForSaves();
   const found = (await sessions.list()).find((session) => session.name === name);
   if (found === undefined) return { name };
   if (isVisible(host, found) && found.source === 'mcp') return { earlier: found };
@@ -69,7 +66,6 @@ function isPlainSessionName(name: string): boolean {
 /** The session this server continued last, else the newest of the directory. Throws as `requireSession` does. */
 async function requireNewestForCaller(host: Host, cwd: string | undefined): Promise<SessionSummary> {
   const { sessions } = await host.engine();
-  await host.waitForSaves();
   const { sessionId } = host.latest;
   const directory = host.roots.requireDirectory(cwd) ?? host.startDirectory;
   const found = sessionId === undefined ? sessions.newestIn(directory) : sessions.find(sessionId);

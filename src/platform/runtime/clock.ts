@@ -150,12 +150,6 @@ export function yieldToIo(): Promise<void> {
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }
 
-/** Resolves after a request that is being made now has left: on a kept connection it waits for I/O first. */
-export async function yieldToRequest(): Promise<void> {
-  await yieldToIo();
-  await yieldToIo();
-}
-
 /** Calls `action` once after `ms`, unless the returned function is called first. Does not keep the process alive. */
 export function callAfter(ms: number, action: () => void): () => void {
   return startTimer(ms, action, { isIdle: true });

@@ -30,7 +30,7 @@ export async function serveFixture() {
     jobDirectory: () => join(scratch, 'jobs'),
     maxRunning: 1,
     maxQueued: 1,
-    openEngine: async () => ({ describeModels: () => ({ text: '', document: {} }), waitForSaves: async () => {} }),
+    openEngine: async () => ({ describeModels: () => ({ text: '', document: {} }) }),
   });
   const token = randomBytes(16).toString('hex');
   const server = await own.openHttpService(

@@ -1,4 +1,3 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -9,7 +8,7 @@ import type { HttpRequest } from '../../../src/core/io.ts';
 import { openDirectClient } from '../../../src/platform/http/direct.ts';
 import { createPinnedClient } from '../../../src/platform/http/pinned.ts';
 import { createHttpClient } from '../../../src/platform/http/send.ts';
-import { yieldToIo, yieldToRequest } from '../../../src/platform/runtime/clock.ts';
+import { yieldToIo } from '../../../src/platform/runtime/clock.ts';
 import { head, loopback, TIMERS as timers } from '../../api/loopback.ts';
 
 const SIGNAL = new AbortController().signal;
@@ -60,20 +59,6 @@ function connect(t: TestContext) {
   };
   return { ...client, ask, clock, lines };
 }
-
-test('a request on a kept connection leaves before work that yields to it', async (t) => {
-  const server = await counting(t);
-  const { ask } = connect(t);
-  await ask(server.url);
-  const order: string[] = [];
-  const note = (): void => void order.push('request');
-  subscribe('http.client.request.start', note);
-  t.onTestFinished(() => void unsubscribe('http.client.request.start', note));
-  const work = yieldToRequest().then(() => order.push('work'));
-  await Promise.all([ask(server.url), work]);
-  expect(order).toEqual(['request', 'work']);
-  expect(server.sockets).toHaveLength(1);
-});
 
 test('requests that may be repeated share a connection; others get one each, closed after them', async (t) => {
   const server = await counting(t);

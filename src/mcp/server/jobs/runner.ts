@@ -4,8 +4,7 @@ import type { Clock } from '../../../core/io.ts';
 import { callAfter } from '../../../platform/runtime/clock.ts';
 import { formatFailure, toErrorCode } from '../errors.ts';
 import { hasEnded, type JobRecord, type JobStatus, type JobView, toEndFields } from './job.ts';
-import { createOutputWriter } from './output.ts';
-import type { JobStore } from './store.ts';
+import type { JobStore, JobWriter } from './store.ts';
 
 export interface JobWork {
   readonly promptSha256: string;
@@ -58,10 +57,10 @@ interface JobEntry {
   readonly id: string;
   readonly work: JobWork;
   readonly controller: AbortController;
-  readonly output: ReturnType<typeof createOutputWriter<JobRecord>>;
+  readonly output: JobWriter;
   record: JobRecord;
   /** Writes the current record after the output so far; false if this or an earlier write failed. */
-  readonly save: (isAwaited?: boolean) => Promise<boolean>;
+  readonly save: () => Promise<boolean>;
   stoppedBy?: StopReason;
   startTimer: () => void;
   stopTimer: () => void;
@@ -159,7 +158,7 @@ async function runJob(entry: JobEntry, options: JobsOptions): Promise<void> {
 function finishJob(entry: JobEntry, { clock }: JobsOptions, changes: Partial<JobRecord>): void {
   entry.stopTimer();
   entry.record = { ...entry.record, ...changes, ...toEndFields(entry.record, clock.now()) };
-  void entry.save(true).then((isSaved) => {
+  void entry.save().then((isSaved) => {
     entry.onSaved(isSaved);
     entry.settle(toView(entry));
   });
@@ -188,10 +187,10 @@ function createEntry({ newId, store, clock }: JobsOptions, work: JobWork): JobEn
     prompt_sha256: work.promptSha256,
     timeout_ms: work.timeoutMs,
   };
-  const output = createOutputWriter(store.openWriter(id));
+  const output = store.openWriter(id);
   const ignore = (): void => {};
   const timer = { startTimer: ignore, stopTimer: ignore, onSaved: ignore };
-  const save = (isAwaited?: boolean): Promise<boolean> => output.save(entry.record, isAwaited);
+  const save = (): Promise<boolean> => output.save(entry.record);
   const entry: JobEntry = {
     id,
     work,

@@ -1,11 +1,10 @@
-import { createLimit } from '../../../core/async.ts';
+import { createLimit, createSerial } from '../../../core/async.ts';
 import type { Clock } from '../../../core/io.ts';
 import { tryParseJson } from '../../../core/json.ts';
 import { DAY_MS } from '../../../core/text/format.ts';
 import { isUuid } from '../../../core/text/names.ts';
 import type { RecordDirectory, RecordFile } from '../../../platform/files/records.ts';
 import { checkProcess, identifySelf } from '../../../platform/process/identity.ts';
-import { yieldToIo } from '../../../platform/runtime/clock.ts';
 import {
   compareNewestFirst,
   formatJobLine,
@@ -25,30 +24,14 @@ const MAX_RECORD_BYTES = 16_000_000;
 /** Well below the limit of open files, which is low on some systems. */
 const MAX_OPEN_FILES = 64;
 
-/** Shared by all servers of this user. Jobs outlive the process that ran them. */
-export interface JobStore {
-  save(record: JobRecord): Promise<void>;
-  openWriter(id: string): JobWriter;
-  /** Reports a job whose process died while running as failed with INTERRUPTED. */
-  find(id: string): Promise<JobView | undefined>;
-  /** Newest first. */
-  list(): Promise<readonly JobRecord[]>;
-  /** Removes ended jobs beyond the limits of age, number and size, and files that belong to no job. Never rejects. */
-  prune(): Promise<void>;
-}
-
-/** Its files stay open while the job runs. */
-interface JobWriter {
-  save(record: JobRecord): Promise<void>;
-  append(delta: string): Promise<void>;
-}
+export type JobStore = ReturnType<typeof createJobStore>;
 
 /**
- * Each job has two files: `<id>.jsonl` gets a line for each change of the record, and the last one counts; `<id>.txt`
+ * Shared by all servers of this user; jobs outlive the process that ran them. Each job has two files: `<id>.jsonl` gets a line for each change of the record, and the last one counts; `<id>.txt`
  * has the output. Lines are appended because replacing a file makes many systems flush to disk at once, while other
  * calls wait.
  */
-export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): JobStore {
+export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>) {
   const save = async (record: JobRecord): Promise<void> =>
     files.append(`${record.job_id}.jsonl`, formatJobLine(record, identifySelf()));
   /** A killed process writes no end; its last write is the best known time. */
@@ -83,13 +66,16 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
   };
   return {
     save,
+    /** Newest first. */
     list,
-    openWriter: (id) => createJobWriter(files, id, save),
-    async find(id) {
+    openWriter: (id: string) => createJobWriter(files, id, save),
+    /** Reports a job whose process died while running as failed with INTERRUPTED. */
+    async find(id: string): Promise<JobView | undefined> {
       const record = await load(id);
       return record && { record, output: (await files.read(`${id}.txt`)) ?? '' };
     },
-    async prune() {
+    /** Removes ended jobs beyond the limits of age, number and size, and files that belong to no job. Never rejects. */
+    async prune(): Promise<void> {
       let count = 0;
       let bytes = 0;
       const records = await list();
@@ -106,28 +92,46 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
   };
 }
 
-function createJobWriter(files: RecordDirectory, id: string, save: JobStore['save']): JobWriter {
+export type JobWriter = ReturnType<typeof createJobWriter>;
+
+/**
+ * Keeps the output of a running job in memory and, in the order of the calls, on disk. Its files stay open while the job
+ * runs. Nothing rejects: a full disk does not affect the output in memory.
+ */
+function createJobWriter(files: RecordDirectory, id: string, saveQueued: (record: JobRecord) => Promise<void>) {
   let recordFile: RecordFile | undefined;
   let outputFile: RecordFile | undefined;
+  let text = '';
+  let isWhole = true;
+  const inOrder = createSerial();
+  const attempt = (write: () => Promise<void>): Promise<void> =>
+    inOrder(() =>
+      write().catch(() => {
+        isWhole = false;
+      }),
+    );
+  const write = async (record: JobRecord): Promise<void> => {
+    // Queued jobs have no open file, since there may be any number of them.
+    if (record.status === 'running') recordFile ??= await files.open(`${id}.jsonl`);
+    if (recordFile === undefined) return saveQueued(record);
+    recordFile.append(formatJobLine(record, identifySelf()));
+  };
   return {
-    async save(record) {
-      // Queued jobs have no open file, since there may be any number of them.
-      const isRunning = record.status === 'running';
-      try {
-        if (isRunning) recordFile ??= await files.open(`${id}.jsonl`);
-        if (recordFile === undefined) await save(record);
-        else recordFile.append(formatJobLine(record, identifySelf()));
-        // Opened early, so that the first output need not wait for it.
-        if (isRunning) outputFile ??= await files.open(`${id}.txt`);
-      } finally {
-        // Somebody may wait for the answer.
-        if (hasEnded(record)) void yieldToIo().then(() => Promise.all([recordFile?.close(), outputFile?.close()]));
-      }
+    text: () => text,
+    add(delta: string): void {
+      text += delta;
+      void attempt(async () => {
+        outputFile ??= await files.open(`${id}.txt`);
+        outputFile.append(delta);
+      });
     },
-    async append(delta) {
-      outputFile ??= await files.open(`${id}.txt`);
-      outputFile.append(delta);
+    /** Writes the record after the output so far; false if this or an earlier write failed. */
+    async save(record: JobRecord): Promise<boolean> {
+      await attempt(() => write(record));
+      if (hasEnded(record)) await Promise.all([recordFile?.close(), outputFile?.close()]);
+      return isWhole;
     },
+    waitForWrites: (): Promise<void> => inOrder(async () => {}),
   };
 }
 

@@ -11,8 +11,11 @@ import { type RecordFile, recordDirectory } from '../../../../src/platform/files
 import { systemClock } from '../../../../src/platform/runtime/clock.ts';
 import { randomId } from '../../../../src/platform/runtime/random-id.ts';
 
-/** `heard` lists what was written: states and output. */
-function heardJobs(): { readonly jobs: Jobs; readonly heard: readonly string[] } {
+/** `heard` lists what was written: states and output. Nothing is written before `disk` is ready. */
+function heardJobs(disk: Promise<void> = Promise.resolve()): {
+  readonly jobs: Jobs;
+  readonly heard: readonly string[];
+} {
   const path = mkdtempSync(join(tmpdir(), 'gmn-jobs-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   const files = recordDirectory(path);
@@ -24,6 +27,7 @@ function heardJobs(): { readonly jobs: Jobs; readonly heard: readonly string[] }
     hear(name, text);
   };
   const open = async (name: string): Promise<RecordFile> => {
+    await disk;
     const file = await files.open(name);
     return {
       ...file,
@@ -58,7 +62,7 @@ test('a job is completed on disk only after all of its output, however soon it e
     }),
   );
   await job.ended;
-  expect(heard).toEqual(['said', 'completed']);
+  expect(heard).toEqual(['running', 'said', 'completed']);
 });
 
 test.each<[string, (jobs: Jobs, id: string) => Promise<unknown>]>([
@@ -67,11 +71,16 @@ test.each<[string, (jobs: Jobs, id: string) => Promise<unknown>]>([
   ['cancels', (jobs, id) => jobs.cancel(id)],
   ['lists', (jobs) => jobs.list()],
 ])('a caller who %s learns that a job is over once that is on disk', async (_, ask) => {
-  const { jobs, heard } = heardJobs();
+  let release = (): void => {};
+  const disk = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const { jobs, heard } = heardJobs(disk);
   const job = jobs.submit(work(async () => ({})));
   // The job has ended by now; its writes come later.
   await setImmediate();
-  expect(heard).toEqual([]);
-  await ask(jobs, job.id);
-  expect(heard).toEqual(['completed']);
+  const asked = ask(jobs, job.id);
+  release();
+  await asked;
+  expect(heard).toEqual(['running', 'completed']);
 });
