@@ -1,30 +1,26 @@
 import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject, type JsonValue, toJsonObject, tryParseJson } from '../core/json.ts';
-import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
+import type { RequestHead, ServedReply, ServedRequest } from '../platform/http/server.ts';
 import type { FaultBook } from './fault.ts';
 import { findOwner } from './file-store.ts';
 import type { DemoFiles } from './files.ts';
-import { errorResponse, invalidArgumentResponse, notFoundResponse, type Outcome } from './google-error.ts';
-import { findError, type ModelHandler } from './model-call.ts';
+import {
+  ApiError,
+  type ErrorResponse,
+  errorResponse,
+  invalidArgumentResponse,
+  notFoundResponse,
+  requireValid,
+} from './google-error.ts';
+import { checkServed, type ModelHandler } from './model-call.ts';
 import { parseBody, slicePage, toCamelKeys } from './request.ts';
-import { sendError, sendJson } from './send.ts';
+import { sendJson } from './send.ts';
 
 interface BatchOptions {
   readonly faults: FaultBook;
   readonly clock: Clock;
   readonly files: Pick<DemoFiles, 'create' | 'read'>;
   readonly answer: ModelHandler['answer'];
-}
-
-type BatchQuery = Pick<ServedRequest, 'headers' | 'query' | 'method' | 'path'>;
-
-/** Each owner sees only their own batches. */
-interface Batches {
-  create(model: string, request: ServedRequest, reply: ServedReply): Promise<void>;
-  get(id: string, request: BatchQuery): Promise<Outcome>;
-  list(id: string, request: BatchQuery): Promise<Outcome>;
-  cancel(id: string, request: BatchQuery): Promise<Outcome>;
-  delete(id: string, request: BatchQuery): Promise<Outcome>;
 }
 
 type State = 'PENDING' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'EXPIRED';
@@ -59,10 +55,10 @@ const DEFAULT_POLLS = 2;
 const TYPE = 'type.googleapis.com/google.ai.generativelanguage.v1main.';
 
 /**
- * The Batch API. Creating is not idempotent, as with the real service: two equal requests make two jobs. A job moves on
+ * The Batch API. Each owner sees only their own batches. Creating is not idempotent, as with the real service: two equal requests make two jobs. A job moves on
  * whenever it is looked at, or with the clock if `batch-time` says so.
  */
-export function createBatches(options: BatchOptions): Batches {
+export function createBatches(options: BatchOptions) {
   const { faults, clock } = options;
   const jobs = new Map<string, Job>();
   const takeAmount = (name: 'batch-polls' | 'batch-time' | 'batch-lag') => faults.take([name])?.amount;
@@ -98,25 +94,18 @@ export function createBatches(options: BatchOptions): Batches {
     else if (isOver) await complete(job);
     else job.state = 'RUNNING';
   };
-  const withJob = async (
-    id: string,
-    request: BatchQuery,
-    action: (job: Job) => Outcome | Promise<Outcome>,
-  ): Promise<Outcome> => {
+  const requireJob = (id: string, request: RequestHead): Job => {
     const job = jobs.get(`batches/${id}`);
-    return job?.owner !== findOwner(request)
-      ? { ok: false, error: notFoundResponse(`Batch batches/${id} is not found.`) }
-      : action(job);
+    if (job !== undefined && job.owner === findOwner(request)) return job;
+    throw new ApiError(notFoundResponse(`Batch batches/${id} is not found.`));
   };
   const show = (job: Job, withOutput = true): JsonObject => toOperation(job, { shape, now: clock.now(), withOutput });
 
   return {
-    async create(model, request, reply) {
-      const denied = findError({ backend: 'gemini', model, verb: 'generateContent' }, faults);
-      if (denied !== undefined) return sendError(reply, denied);
-      if (faults.take(['batch-full']) !== undefined) return sendError(reply, fullResponse(model));
+    async create(model: string, request: ServedRequest, reply: ServedReply): Promise<void> {
+      checkServed({ backend: 'gemini', model, verb: 'generateContent' }, faults);
+      if (faults.take(['batch-full']) !== undefined) throw new ApiError(fullResponse(model));
       const parsed = await parseCreation(request, options.files);
-      if ('status' in parsed) return sendError(reply, parsed);
       count += 1;
       const name = `batches/demo${String(count).padStart(8, '0')}`;
       const job: Job = { ...parsed, name, model, createdAt: clock.now(), state: 'PENDING', polls: 0, failed: 0 };
@@ -125,62 +114,56 @@ export function createBatches(options: BatchOptions): Batches {
       reply.begin(200, { 'content-type': 'application/json' });
       reply.cut();
     },
-    get: (id, request) =>
-      withJob(id, request, async (job) => {
-        await advance(job);
-        return { ok: true, body: show(job) };
-      }),
-    async list(_id, request) {
-      const { query } = request;
+    async get(id: string, request: RequestHead): Promise<JsonObject> {
+      const job = requireJob(id, request);
+      await advance(job);
+      return show(job);
+    },
+    list(request: RequestHead): JsonObject {
       const owner = findOwner(request);
       // The newest first, as people expect of a list of jobs.
       const isVisible = (job: Job): boolean => job.owner === owner && job.createdAt + lagMs <= clock.now();
       const visible = [...jobs.values()].filter(isVisible).reverse();
-      const { items, next } = slicePage(visible, query, { usual: 50, most: 1000 });
+      const { items, next } = slicePage(visible, request.query, { usual: 50, most: 1000 });
       const operations = items.map((job) => show(job, false));
-      return { ok: true, body: { ...(operations.length === 0 ? {} : { operations }), ...next } };
+      return { ...(operations.length === 0 ? {} : { operations }), ...next };
     },
-    cancel: (id, request) =>
-      withJob(id, request, (job) => {
-        if (job.endedAt === undefined) Object.assign(job, { state: 'CANCELLED', endedAt: clock.now() });
-        return { ok: true, body: {} };
-      }),
-    delete: (id, request) =>
-      withJob(id, request, (job) => {
-        jobs.delete(job.name);
-        return { ok: true, body: {} };
-      }),
+    cancel(id: string, request: RequestHead): JsonObject {
+      const job = requireJob(id, request);
+      if (job.endedAt === undefined) Object.assign(job, { state: 'CANCELLED', endedAt: clock.now() });
+      return {};
+    },
+    delete(id: string, request: RequestHead): JsonObject {
+      jobs.delete(requireJob(id, request).name);
+      return {};
+    },
   };
 }
 
 type Creation = Pick<Job, 'displayName' | 'owner' | 'fileName' | 'inlined' | 'count'>;
 
-async function parseCreation(
-  request: ServedRequest,
-  files: BatchOptions['files'],
-): Promise<Creation | ReturnType<typeof errorResponse>> {
-  const parsed = parseBody(request.body);
-  if (!parsed.ok) return invalidArgumentResponse(parsed.message);
+async function parseCreation(request: ServedRequest, files: BatchOptions['files']): Promise<Creation> {
+  const body = requireValid(parseBody(request.body));
   const owner = findOwner(request);
-  const batch = toCamelKeys(toJsonObject(toCamelKeys(parsed.value).batch));
+  const batch = toCamelKeys(toJsonObject(toCamelKeys(body).batch));
   const displayName = typeof batch.displayName === 'string' ? batch.displayName : '';
-  if (displayName === '') return invalidArgumentResponse('batch.display_name: must not be empty');
+  if (displayName === '') throw new ApiError(invalidArgumentResponse('batch.display_name: must not be empty'));
   const inputConfig = toCamelKeys(toJsonObject(batch.inputConfig));
   const { fileName } = inputConfig;
   if (typeof fileName === 'string') {
     const content = files.read(owner, fileName);
-    if (content === undefined) return notFoundResponse(`File ${fileName} is not found.`);
+    if (content === undefined) throw new ApiError(notFoundResponse(`File ${fileName} is not found.`));
     let count = 0;
     for await (const _row of readFileRows(content)) count += 1;
     return { displayName, owner, fileName, inlined: [], count };
   }
   const { requests } = toJsonObject(inputConfig.requests);
   if (!Array.isArray(requests) || requests.length === 0) {
-    return invalidArgumentResponse('batch.input_config: names neither a file nor requests');
+    throw new ApiError(invalidArgumentResponse('batch.input_config: names neither a file nor requests'));
   }
   const inlined = requests.map((item) => {
-    const { request: body, metadata } = toJsonObject(item);
-    return { key: undefined, metadata, request: toJsonObject(body) };
+    const { request: row, metadata } = toJsonObject(item);
+    return { key: undefined, metadata, request: toJsonObject(row) };
   });
   return { displayName, owner, fileName: undefined, inlined, count: inlined.length };
 }
@@ -202,7 +185,7 @@ function parseInputLine(line: string): Row {
   return { key: typeof key === 'string' ? key : undefined, metadata: undefined, request: toJsonObject(request) };
 }
 
-function fullResponse(model: string): ReturnType<typeof errorResponse> {
+function fullResponse(model: string): ErrorResponse {
   return errorResponse({
     code: 429,
     status: 'RESOURCE_EXHAUSTED',
@@ -263,14 +246,15 @@ async function* createResults(
   for await (const { key, metadata, request } of rows) {
     number += 1;
     if (number % missingEvery === 0) continue;
-    const outcome: Outcome =
-      number % errorEvery === 0 ? ROW_FAILURE : await answer({ model, owner, body: request, signal });
-    if (!outcome.ok) job.failed += 1;
-    yield {
-      key,
-      metadata,
-      ...(outcome.ok ? { response: outcome.body } : { error: toRowError(outcome.error.body) }),
-    };
+    try {
+      if (number % errorEvery === 0) throw new ApiError(ROW_FAILURE);
+      yield { key, metadata, response: await answer({ model, owner, body: request, signal }) };
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError)) throw thrown;
+      job.failed += 1;
+      const { code = 500, message = '' } = toJsonObject(thrown.response.body.error);
+      yield { key, metadata, error: { code, message } };
+    }
   }
 }
 
@@ -294,15 +278,7 @@ async function* reverse(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   yield Buffer.from(`${lines.reverse().join('\n')}\n`);
 }
 
-const ROW_FAILURE: Outcome = {
-  ok: false,
-  error: errorResponse({ code: 500, status: 'INTERNAL', message: 'The row could not be processed.' }),
-};
-
-function toRowError(body: JsonObject): JsonObject {
-  const { code = 500, message = '' } = toJsonObject(body.error);
-  return { code, message };
-}
+const ROW_FAILURE = errorResponse({ code: 500, status: 'INTERNAL', message: 'The row could not be processed.' });
 
 function toOperation(
   job: Job,

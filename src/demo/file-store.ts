@@ -4,8 +4,7 @@ import { DAY_MS } from '../core/text/format.ts';
 import type { Spool, SpoolFile } from '../platform/files/spool.ts';
 import type { RequestHead } from '../platform/http/server.ts';
 import type { FaultBook } from './fault.ts';
-import { type ErrorResponse, faultResponse } from './google-error.ts';
-import type { Backend } from './route.ts';
+import { type Backend, type ErrorResponse, faultResponse } from './google-error.ts';
 
 /** Whose files a request sees: those uploaded with the same credential. */
 export function findOwner({ headers, query }: RequestHead): string {

@@ -10,23 +10,23 @@ import {
   toResource,
   toState,
 } from './file-store.ts';
-import { type ErrorResponse, errorResponse } from './google-error.ts';
+import { ApiError, type ErrorResponse, errorResponse } from './google-error.ts';
 import { type DemoContent, type DemoPart, slicePage, toCamelKeys } from './request.ts';
-import type { Route } from './route.ts';
-import { sendError, sendJson } from './send.ts';
+import { sendJson } from './send.ts';
 import { createUploadHandler } from './upload.ts';
 
 /** Uploaded files, and those that the service makes itself. They are kept in a temporary directory. */
 export interface DemoFiles {
   /** Takes the uploads, whose bodies are read as they come. */
   readonly receive: (head: RequestHead) => StreamHandler | undefined;
-  answer(route: Extract<Route, { kind: 'files' }>, request: ServedRequest, reply: ServedReply): Promise<void>;
+  /** Without an id: the list. */
+  answer(id: string, request: ServedRequest, reply: ServedReply, isDownload: boolean): Promise<void>;
   /** Adds a file of this owner, as the result of a batch. Returns its name. */
   create(owner: string, made: MadeFile): Promise<string>;
   /** The content of a file; undefined if the owner has no such file. */
   read(owner: string, name: string): AsyncIterable<Uint8Array> | undefined;
-  /** Adds to each reference what the file is; or says why the request must be refused. */
-  resolve(owner: string, contents: readonly DemoContent[]): Resolved;
+  /** Adds to each reference what the file is. Throws ApiError. */
+  resolve(owner: string, contents: readonly DemoContent[]): readonly DemoContent[];
   close(): Promise<void>;
 }
 
@@ -36,28 +36,24 @@ interface MadeFile {
   readonly content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-type Resolved =
-  | { readonly ok: true; readonly contents: readonly DemoContent[] }
-  | { readonly ok: false; readonly error: ErrorResponse };
-
 /** https://ai.google.dev/api/files */
 export function createDemoFiles(options: StoreOptions): DemoFiles {
   const store = createFileStore(options);
   const { files, findOwn } = store;
   return {
     receive: createUploadHandler(store),
-    async answer({ method, id, isDownload }, request, reply) {
+    async answer(id, request, reply, isDownload) {
       const owner = findOwner(request);
-      const step = id === undefined ? 'list' : method === 'DELETE' ? 'delete' : 'get';
-      if (store.isOverloaded(step)) return sendError(reply, OVERLOADED);
+      const isDeletion = request.method === 'DELETE';
+      if (store.isOverloaded(id === '' ? 'list' : isDeletion ? 'delete' : 'get')) throw new ApiError(OVERLOADED);
       const { host } = request.headers;
-      if (id === undefined) {
+      if (id === '') {
         const own = [...files.values()].filter(({ name }) => findOwn(owner, name) !== undefined).reverse();
         return sendJson(reply, toPage(own, request.query, host));
       }
       const file = findOwn(owner, `files/${id}`);
-      if (file === undefined) return sendError(reply, noAccessResponse(id));
-      if (method === 'DELETE') {
+      if (file === undefined) throw new ApiError(noAccessResponse(id));
+      if (isDeletion) {
         files.delete(file.name);
         await file.content.remove();
         return sendJson(reply, {});
@@ -91,20 +87,21 @@ function toPage(all: readonly StoredFile[], query: URLSearchParams, host: string
   return { ...(items.length === 0 ? {} : { files: items.map((file) => toResource(file, host)) }), ...next };
 }
 
-function resolveContents(contents: readonly DemoContent[], find: (name: string) => StoredFile | undefined): Resolved {
-  let problem: ErrorResponse | undefined;
+function resolveContents(
+  contents: readonly DemoContent[],
+  find: (name: string) => StoredFile | undefined,
+): readonly DemoContent[] {
   const resolvePart = (part: DemoPart): DemoPart => {
     const given = toCamelKeys(toJsonObject(part.fileData));
     const [, id] = /^https?:\/\/[^/]+\/v1(?:alpha|beta)?\/files\/([\w-]+)$/.exec(String(given.fileUri ?? '')) ?? [];
     if (id === undefined) return part;
     const file = find(`files/${id}`);
-    if (file === undefined) problem ??= noAccessResponse(id);
-    else if (toState(file) !== 'ACTIVE') problem ??= notActiveResponse(id);
-    const about = file && `${file.displayName ?? file.name}, ${formatSize(file.content.bytes)}`;
-    return { ...part, fileData: { ...given, mimeType: given.mimeType ?? file?.mimeType, about } };
+    if (file === undefined) throw new ApiError(noAccessResponse(id));
+    if (toState(file) !== 'ACTIVE') throw new ApiError(notActiveResponse(id));
+    const about = `${file.displayName ?? file.name}, ${formatSize(file.content.bytes)}`;
+    return { ...part, fileData: { ...given, mimeType: given.mimeType ?? file.mimeType, about } };
   };
-  const resolved = contents.map((content) => ({ ...content, parts: content.parts.map(resolvePart) }));
-  return problem === undefined ? { ok: true, contents: resolved } : { ok: false, error: problem };
+  return contents.map((content) => ({ ...content, parts: content.parts.map(resolvePart) }));
 }
 
 function noAccessResponse(id: string): ErrorResponse {

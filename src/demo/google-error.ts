@@ -1,6 +1,8 @@
 import type { JsonObject } from '../core/json.ts';
 import type { FaultName } from './fault.ts';
-import type { Backend } from './route.ts';
+import type { Parsed } from './request.ts';
+
+export type Backend = 'gemini' | 'vertex' | 'code-assist';
 
 export interface ErrorResponse {
   readonly status: number;
@@ -8,9 +10,20 @@ export interface ErrorResponse {
   readonly body: JsonObject;
 }
 
-export type Outcome =
-  | { readonly ok: true; readonly body: JsonObject }
-  | { readonly ok: false; readonly error: ErrorResponse };
+/** Refuses a request; the server sends the response. */
+export class ApiError extends Error {
+  readonly response: ErrorResponse;
+  constructor(response: ErrorResponse) {
+    super(String(response.status));
+    this.response = response;
+  }
+}
+
+/** The value of a part of a request. Throws ApiError if it is invalid. */
+export function requireValid<T>(parsed: Parsed<T>): T {
+  if (parsed.ok) return parsed.value;
+  throw new ApiError(invalidArgumentResponse(parsed.message));
+}
 
 interface ErrorSpec {
   readonly code: number;

@@ -10,28 +10,28 @@ import type { FaultBook, FaultName } from './fault.ts';
 import { findOwner } from './file-store.ts';
 import type { DemoFiles } from './files.ts';
 import {
-  type ErrorResponse,
+  ApiError,
+  type Backend,
   errorResponse,
   faultResponse,
   invalidArgumentResponse,
   notFoundResponse,
-  type Outcome,
+  requireValid,
 } from './google-error.ts';
 import { checkPictureRequest } from './picture.ts';
 import type { QuotaBook } from './quota.ts';
 import { checkLength, countPromptTokens, streamResponses } from './reply.ts';
-import { type DemoRequest, type Parsed, parseBody, parseRequest, toCamelKeys } from './request.ts';
-import type { Backend, Route, Verb } from './route.ts';
+import { type DemoRequest, parseBody, parseRequest, toCamelKeys } from './request.ts';
 import { checkRequest } from './rules.ts';
 import { createScriptReader, type ScriptLine, type ScriptMethod } from './script.ts';
 import {
   applyFaults,
   joinEvents,
   type StreamFormat,
-  sendError,
-  sendOutcome,
+  sendJson,
   sendReply,
   takeStreamFaults,
+  toStreamFormat,
 } from './send.ts';
 import { createSignatureBook, type SignatureBook } from './signature.ts';
 
@@ -50,7 +50,23 @@ const ERROR_FAULTS: readonly FaultName[] = [
 const RETIRED_PREFIX = 'gemini-2.5-';
 const ENVELOPE_KEYS = new Set(['model', 'project', 'user_prompt_id', 'enabled_credit_types', 'request']);
 
-type ModelRoute = Extract<Route, { kind: 'model' }>;
+export const VERBS = [
+  'generateContent',
+  'streamGenerateContent',
+  'countTokens',
+  'embedContent',
+  'batchEmbedContents',
+  'predict',
+] as const;
+
+type Verb = (typeof VERBS)[number];
+
+interface ModelTarget {
+  readonly backend: Backend;
+  readonly verb: Verb;
+  /** Empty on Code Assist, where the envelope names it. */
+  readonly model: string;
+}
 
 interface ModelCallOptions {
   readonly faults: FaultBook;
@@ -60,14 +76,10 @@ interface ModelCallOptions {
   readonly quotas: QuotaBook;
 }
 
-interface Call {
-  readonly backend: Backend;
-  readonly verb: Verb;
+interface Call extends ModelTarget {
   readonly owner: string;
-  readonly model: string;
   readonly body: JsonObject;
   readonly format: StreamFormat;
-  readonly reply: ServedReply;
 }
 
 interface State extends ModelCallOptions {
@@ -76,20 +88,14 @@ interface State extends ModelCallOptions {
   readonly nextId: () => string;
 }
 
-interface BatchedCall {
-  readonly model: string;
-  readonly owner: string;
-  readonly body: JsonObject;
+interface BatchedCall extends Pick<Call, 'model' | 'owner' | 'body'> {
   readonly signal: AbortSignal;
 }
 
-export interface ModelHandler {
-  call(route: ModelRoute, request: ServedRequest, reply: ServedReply): Promise<void>;
-  /** The whole response to a request that is part of a batch. Quotas and refusals do not apply. */
-  answer(given: BatchedCall): Promise<Outcome>;
-}
+export type ModelHandler = ReturnType<typeof createModelHandler>;
 
-export function createModelHandler(options: ModelCallOptions): ModelHandler {
+/** Both methods throw ApiError for a request that is refused. */
+export function createModelHandler(options: ModelCallOptions) {
   let count = 0;
   const state: State = {
     ...options,
@@ -101,148 +107,118 @@ export function createModelHandler(options: ModelCallOptions): ModelHandler {
     },
   };
   return {
-    async call(route, request, reply) {
-      const format = toStreamFormat(route.verb, request.query);
-      const call = unwrapEnvelope(route, parseBody(request.body), { format, reply, owner: findOwner(request) });
-      if (!call.ok) return sendError(reply, invalidArgumentResponse(call.message), format);
-      const denied = findError(call.value, state.faults);
-      if (denied !== undefined) return sendError(reply, denied, format);
+    async call(target: ModelTarget, request: ServedRequest, reply: ServedReply): Promise<void> {
+      const unwrapped = unwrapEnvelope(target, requireValid(parseBody(request.body)));
+      const call = { ...target, ...unwrapped, format: toStreamFormat(request), owner: findOwner(request) };
+      checkServed(call, state.faults);
       if (state.faults.take(['hang']) !== undefined) return waitForAbort(reply.signal);
-      switch (route.verb) {
+      switch (call.verb) {
         case 'countTokens':
-          return sendOutcome(reply, answerCountTokens(call.value, state));
+          return sendJson(reply, answerCountTokens(call, state));
         case 'generateContent':
         case 'streamGenerateContent':
-          return generate(call.value, state);
+          return generate(call, state, reply);
         default:
-          return sendOutcome(reply, answerEmbed(call.value, route.verb, state));
+          return sendJson(reply, answerEmbed(call, call.verb, state));
       }
     },
-    answer: (given) => answerBatched(given, state),
+    /** The whole response to a request that is part of a batch. Quotas and refusals do not apply. */
+    async answer(given: BatchedCall): Promise<JsonObject> {
+      const { model, signal } = given;
+      const request = requireRequest(given, state);
+      const events = createEvents({ model, format: 'object', signal }, request, state.nextId(), state);
+      const sent: JsonObject[] = [];
+      for await (const frame of applyFaults(events, takeStreamFaults(state.faults), { clock: state.clock, signal })) {
+        if (frame.kind === 'event') sent.push(frame.value);
+      }
+      return joinEvents(sent);
+    },
   };
 }
 
-async function answerBatched(given: BatchedCall, state: State): Promise<Outcome> {
-  const { model, owner, signal } = given;
-  const request = parseRequest(given.body, model);
-  if (!request.ok) return { ok: false, error: invalidArgumentResponse(request.message) };
-  const resolved = state.files.resolve(owner, request.value.contents);
-  if (!resolved.ok) return resolved;
-  const problem = checkRequest(request.value) ?? state.book.check(request.value.contents, model);
-  if (problem !== undefined) return { ok: false, error: invalidArgumentResponse(problem) };
-  const target = { model, format: 'object', signal } as const;
-  const { contents } = resolved;
-  const events = createEvents({ target, request: { ...request.value, contents }, responseId: state.nextId() }, state);
-  if ('body' in events) return { ok: false, error: events };
-  const { clock } = state;
-  const sent: JsonObject[] = [];
-  for await (const frame of applyFaults(events, takeStreamFaults(state.faults), { clock, signal })) {
-    if (frame.kind === 'event') sent.push(frame.value);
-  }
-  return { ok: true, body: joinEvents(sent) };
+function requireRequest({ body, model, owner }: Omit<BatchedCall, 'signal'>, { files, book }: State): DemoRequest {
+  const request = requireValid(parseRequest(body, model));
+  const contents = files.resolve(owner, request.contents);
+  const problem = checkRequest(request) ?? book.check(request.contents, model);
+  if (problem !== undefined) throw new ApiError(invalidArgumentResponse(problem));
+  return { ...request, contents };
 }
 
-function toStreamFormat(verb: Verb, query: URLSearchParams): StreamFormat {
-  if (verb !== 'streamGenerateContent') return 'object';
-  return query.get('alt') === 'sse' ? 'sse' : 'array';
-}
-
-function unwrapEnvelope(
-  { backend, verb, model: routeModel }: ModelRoute,
-  parsed: Parsed<JsonObject>,
-  rest: Pick<Call, 'format' | 'reply' | 'owner'>,
-): Parsed<Call> {
-  if (!parsed.ok) return parsed;
-  const outer = parsed.value;
-  if (backend !== 'code-assist') {
-    const stray = ['session_id', 'sessionId'].find((key) => outer[key] !== undefined);
-    if (stray !== undefined) return { ok: false, message: `Invalid JSON payload received. Unknown name "${stray}".` };
-    return { ok: true, value: { ...rest, backend, verb, model: routeModel ?? '', body: outer } };
+function unwrapEnvelope({ backend, verb, model }: ModelTarget, outer: JsonObject): Pick<Call, 'model' | 'body'> {
+  const isWrapped = backend === 'code-assist';
+  const stray = isWrapped
+    ? Object.keys(outer).find((key) => !ENVELOPE_KEYS.has(key))
+    : ['session_id', 'sessionId'].find((key) => outer[key] !== undefined);
+  if (stray !== undefined) {
+    throw new ApiError(invalidArgumentResponse(`Invalid JSON payload received. Unknown name "${stray}".`));
   }
-  const stray = Object.keys(outer).find((key) => !ENVELOPE_KEYS.has(key));
-  if (stray !== undefined) return { ok: false, message: `Invalid JSON payload received. Unknown name "${stray}".` };
-  if (!isObject(outer.request)) return { ok: false, message: 'The envelope holds no request.' };
+  if (!isWrapped) return { model, body: outer };
+  if (!isObject(outer.request)) throw new ApiError(invalidArgumentResponse('The envelope holds no request.'));
   const body = toJsonObject(outer.request);
   // countTokens names the model inside the request, with its prefix.
-  const model = verb === 'countTokens' ? String(body.model ?? '').replace(/^models\//, '') : String(outer.model ?? '');
-  return { ok: true, value: { ...rest, backend, verb, model, body } };
+  const named = verb === 'countTokens' ? String(body.model ?? '').replace(/^models\//, '') : String(outer.model ?? '');
+  return { model: named, body };
 }
 
-/** Why a call of a model is refused: a fault, or a model that does not exist or cannot do that. */
-export function findError(
-  { backend, model, verb }: Pick<Call, 'backend' | 'model' | 'verb'>,
-  faults: FaultBook,
-): ErrorResponse | undefined {
+/** Throws ApiError for a fault, or a model that does not exist or cannot do that. */
+export function checkServed({ backend, model, verb }: ModelTarget, faults: FaultBook): void {
   const fits = ({ name, text }: { readonly name: FaultName; readonly text?: string }): boolean =>
     name !== '404-retired' || model.startsWith(text ?? RETIRED_PREFIX);
   const fault = faults.take(ERROR_FAULTS, fits);
-  if (fault !== undefined) {
-    const { name, retryAfterSeconds } = fault;
-    return faultResponse({ fault: name, backend, model, retryAfterSeconds });
-  }
+  const { name = '404-retired', retryAfterSeconds } = fault ?? {};
+  const denied = fault && faultResponse({ fault: name, backend, model, retryAfterSeconds });
+  if (denied !== undefined) throw new ApiError(denied);
   const embeds = verb === 'embedContent' || verb === 'batchEmbedContents' || verb === 'predict';
-  if (isServed(model) && (verb === 'countTokens' || embeds === isEmbedding(model))) return undefined;
-  return notFoundResponse(`models/${model} is not found, or is not supported for ${verb}.`);
+  if (isServed(model) && (verb === 'countTokens' || embeds === isEmbedding(model))) return;
+  throw new ApiError(notFoundResponse(`models/${model} is not found, or is not supported for ${verb}.`));
 }
 
-function scriptEndError(method: ScriptMethod): ErrorResponse {
+/** What the script has recorded next; undefined without a script. Throws ApiError at its end. */
+function takeRecorded({ next }: State, method: ScriptMethod): readonly JsonObject[] | undefined {
+  const recorded = next?.(method);
+  if (recorded !== undefined || next === undefined) return recorded;
   const message = `The script has no more responses for ${method}.`;
-  return errorResponse({ code: 500, status: 'INTERNAL', message });
+  throw new ApiError(errorResponse({ code: 500, status: 'INTERNAL', message }));
 }
 
-function answerCountTokens({ body, model, backend }: Call, state: State): Outcome {
-  const scripted = state.next?.('countTokens');
-  if (scripted !== undefined) return { ok: true, body: scripted[0] ?? {} };
-  if (state.next !== undefined) return { ok: false, error: scriptEndError('countTokens') };
-  const request = parseRequest(body, model);
-  if (!request.ok) return { ok: false, error: invalidArgumentResponse(request.message) };
-  const totalTokens = createAnswer(request.value, () => '').usage?.[0] ?? countPromptTokens(request.value);
-  const billed = backend === 'vertex' ? { totalBillableCharacters: totalTokens * 4 } : {};
-  return { ok: true, body: { totalTokens, ...billed } };
+function answerCountTokens({ body, model, backend }: Call, state: State): JsonObject {
+  const recorded = takeRecorded(state, 'countTokens');
+  if (recorded !== undefined) return recorded[0] ?? {};
+  const request = requireValid(parseRequest(body, model));
+  const totalTokens = createAnswer(request, () => '').usage?.[0] ?? countPromptTokens(request);
+  return { totalTokens, ...(backend === 'vertex' ? { totalBillableCharacters: totalTokens * 4 } : {}) };
 }
 
-function answerEmbed({ body }: Call, verb: 'embedContent' | 'batchEmbedContents' | 'predict', state: State): Outcome {
-  const scripted = state.next?.('embedContent');
-  if (scripted !== undefined) return { ok: true, body: toEmbedResponse(verb, scripted[0] ?? {}) };
-  if (state.next !== undefined) return { ok: false, error: scriptEndError('embedContent') };
-  if (hasSomethingToEmbed(body)) return { ok: true, body: embedResponse(verb, body) };
-  return { ok: false, error: invalidArgumentResponse('There is nothing to embed.') };
+function answerEmbed(
+  { body }: Call,
+  verb: 'embedContent' | 'batchEmbedContents' | 'predict',
+  state: State,
+): JsonObject {
+  const recorded = takeRecorded(state, 'embedContent');
+  if (recorded !== undefined) return toEmbedResponse(verb, recorded[0] ?? {});
+  if (hasSomethingToEmbed(body)) return embedResponse(verb, body);
+  throw new ApiError(invalidArgumentResponse('There is nothing to embed.'));
 }
 
-async function generate(call: Call, state: State): Promise<void> {
-  const { reply, format } = call;
-  const request = parseRequest(call.body, call.model);
-  if (!request.ok) return sendError(reply, invalidArgumentResponse(request.message), format);
-  const resolved = state.files.resolve(call.owner, request.value.contents);
-  if (!resolved.ok) return sendError(reply, resolved.error, format);
+async function generate(call: Call, state: State, reply: ServedReply): Promise<void> {
+  const { backend, model, format } = call;
+  const { signal } = reply;
+  const request = requireRequest(call, state);
   const problem =
-    checkRequest(request.value) ??
-    state.book.check(request.value.contents, call.model) ??
-    checkPictureRequest(request.value, state.book.isValid) ??
-    checkLength(request.value, state.faults.take(['window'])?.amount ?? findInputLimit(call.model));
-  if (problem !== undefined) return sendError(reply, invalidArgumentResponse(problem), format);
-  const { backend, model } = call;
-  const refused = state.quotas.admit({ backend, model, promptTokens: () => countPromptTokens(request.value) });
-  if (refused !== undefined) return sendError(reply, refused, format);
-  const continuation = parseContinuation(toCamelKeys(call.body));
-  if (!continuation.ok && state.next === undefined) {
-    return sendError(reply, invalidArgumentResponse(continuation.message), format);
-  }
-  const responseId = state.nextId();
-  const target = { model, format, signal: reply.signal };
-  const events = createEvents(
-    { target, request: { ...request.value, contents: resolved.contents }, responseId },
-    state,
-  );
-  if ('body' in events) return sendError(reply, events, format);
-  const faults = takeStreamFaults(state.faults);
+    checkPictureRequest(request, state.book.isValid) ??
+    checkLength(request, state.faults.take(['window'])?.amount ?? findInputLimit(model));
+  if (problem !== undefined) throw new ApiError(invalidArgumentResponse(problem));
+  const refused = state.quotas.admit({ backend, model, promptTokens: () => countPromptTokens(request) });
+  if (refused !== undefined) throw new ApiError(refused);
   // In a script, the recorded responses decide what follows a token.
-  const sent =
-    continuation.ok && state.next === undefined ? continueEvents(events, continuation.value, faults) : events;
-  const frames = applyFaults(sent, faults, { clock: state.clock, signal: reply.signal });
-  const isWrapped = call.backend === 'code-assist';
-  const wrap = (response: JsonObject) => (isWrapped ? { response, traceId: responseId } : response);
-  await sendReply(reply, { frames, format, wrap, headers: toTierHeaders(request.value, state.faults) });
+  const continuation = state.next ? undefined : requireValid(parseContinuation(toCamelKeys(call.body)));
+  const responseId = state.nextId();
+  const events = createEvents({ model, format, signal }, request, responseId, state);
+  const faults = takeStreamFaults(state.faults);
+  const sent = continuation === undefined ? events : continueEvents(events, continuation, faults);
+  const frames = applyFaults(sent, faults, { clock: state.clock, signal });
+  const wrap = (response: JsonObject) => (backend === 'code-assist' ? { response, traceId: responseId } : response);
+  await sendReply(reply, { frames, format, wrap, headers: toTierHeaders(request, state.faults) });
 }
 
 function toTierHeaders({ serviceTier }: DemoRequest, faults: FaultBook): Readonly<Record<string, string>> {
@@ -252,19 +228,13 @@ function toTierHeaders({ serviceTier }: DemoRequest, faults: FaultBook): Readonl
 }
 
 function createEvents(
-  given: {
-    readonly target: Pick<Call, 'model' | 'format'> & { readonly signal: AbortSignal };
-    readonly request: DemoRequest;
-    readonly responseId: string;
-  },
+  target: Pick<Call, 'model' | 'format'> & { readonly signal: AbortSignal },
+  request: DemoRequest,
+  responseId: string,
   state: State,
-): AsyncGenerator<JsonObject> | ErrorResponse {
-  const { target, request, responseId } = given;
-  const method = target.format === 'object' ? 'generateContent' : 'generateContentStream';
-  if (state.next !== undefined) {
-    const recorded = state.next(method);
-    return recorded === undefined ? scriptEndError(method) : replay(recorded, state.book);
-  }
+): AsyncGenerator<JsonObject> {
+  const recorded = takeRecorded(state, target.format === 'object' ? 'generateContent' : 'generateContentStream');
+  if (recorded !== undefined) return replay(recorded, state.book);
   const { sign } = state.book;
   return streamResponses(createAnswer(request, sign), {
     request,

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
+import { crc32, storeZlib } from '../platform/runtime/zlib.ts';
 import type { Answer } from './answer.ts';
 import { hashHex } from './embed.ts';
 import { type DemoRequest, joinPartTexts } from './request.ts';
@@ -88,40 +89,6 @@ function toChunk(type: string, data: Buffer): Buffer {
   const chunk = Buffer.alloc(body.length + 8);
   chunk.writeUInt32BE(data.length, 0);
   body.copy(chunk, 4);
-  chunk.writeUInt32BE(checksum(body), body.length + 4);
+  chunk.writeUInt32BE(crc32(body), body.length + 4);
   return chunk;
-}
-
-/** The most bytes that fit into one block. */
-const BLOCK = 65_535;
-
-/** The bytes in zlib's format, without compressing them. https://www.rfc-editor.org/rfc/rfc1950 */
-function storeZlib(bytes: Buffer): Buffer {
-  const pieces: Buffer[] = [Buffer.from([0x78, 0x01])];
-  for (let start = 0; start < bytes.length; start += BLOCK) {
-    const block = bytes.subarray(start, start + BLOCK);
-    const head = Buffer.alloc(5);
-    head[0] = start + BLOCK < bytes.length ? 0 : 1;
-    head.writeUInt16LE(block.length, 1);
-    head.writeUInt16LE(block.length ^ 0xffff, 3);
-    pieces.push(head, block);
-  }
-  let [low, high] = [1, 0];
-  for (const byte of bytes) {
-    low = (low + byte) % 65_521;
-    high = (high + low) % 65_521;
-  }
-  const sum = Buffer.alloc(4);
-  sum.writeUInt32BE(high * 65_536 + low, 0);
-  return Buffer.concat([...pieces, sum]);
-}
-
-/** CRC-32, as PNG wants it. */
-function checksum(bytes: Buffer): number {
-  let sum = 0xffff_ffff;
-  for (const byte of bytes) {
-    sum ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) sum = (sum >>> 1) ^ (sum & 1 ? 0xedb8_8320 : 0);
-  }
-  return ~sum >>> 0;
 }

@@ -1,8 +1,7 @@
 import type { Clock } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { FaultBook } from './fault.ts';
-import { type ErrorResponse, faultResponse, violatedQuotaResponse } from './google-error.ts';
-import type { Backend } from './route.ts';
+import { type Backend, type ErrorResponse, faultResponse, violatedQuotaResponse } from './google-error.ts';
 
 const MINUTE_MS = 60_000;
 /** `503-burst=n` refuses n requests each time that this many were answered. */

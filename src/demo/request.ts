@@ -1,6 +1,7 @@
 import { isList, isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
 import { formatSize } from '../core/text/format.ts';
 import { countBase64Bytes } from '../core/text/media.ts';
+import type { RequestHead } from '../platform/http/server.ts';
 
 /** Outer keys in camel case, otherwise unchanged. */
 export type DemoPart = JsonObject;
@@ -57,6 +58,11 @@ const CONFIG_KEYS = new Set(
     'audioTranscriptionConfig'
   ).split(' '),
 );
+
+/** Without doubled slashes. */
+export function cleanPath({ path }: RequestHead): string {
+  return path.replace(/\/{2,}/g, '/');
+}
 
 export function parseBody(text: string): Parsed<JsonObject> {
   try {

@@ -1,14 +1,19 @@
 import { waitForAbort } from '../core/async.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
-import type { ServedReply } from '../platform/http/server.ts';
+import type { RequestHead, ServedReply } from '../platform/http/server.ts';
 import { type DemoFault, type FaultBook, type FaultName, findAmount } from './fault.ts';
-import type { ErrorResponse, Outcome } from './google-error.ts';
+import type { ErrorResponse } from './google-error.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
 const GARBAGE = '{"candidates": [{"content": {"parts": [{"text": ';
 
 export type StreamFormat = 'sse' | 'array' | 'object';
+
+export function toStreamFormat({ path, query }: RequestHead): StreamFormat {
+  if (!path.endsWith(':streamGenerateContent')) return 'object';
+  return query.get('alt') === 'sse' ? 'sse' : 'array';
+}
 
 /** Indented, as Google's servers do it. */
 export function sendJson(reply: ServedReply, body: JsonObject): void {
@@ -19,11 +24,6 @@ export function sendJson(reply: ServedReply, body: JsonObject): void {
 export function sendError(reply: ServedReply, error: ErrorResponse, format: StreamFormat = 'object'): void {
   const body = format === 'array' ? [error.body] : error.body;
   reply.send(error.status, { ...JSON_HEADERS, ...error.headers }, `${JSON.stringify(body, undefined, 2)}\n`);
-}
-
-export function sendOutcome(reply: ServedReply, outcome: Outcome): void {
-  if (outcome.ok) sendJson(reply, outcome.body);
-  else sendError(reply, outcome.error);
 }
 
 interface OutgoingReply {

@@ -6,13 +6,12 @@ import { createCodeAssist } from './code-assist.ts';
 import { createFaultBook, type DemoFault, type FaultBook } from './fault.ts';
 import { hasCredential } from './file-store.ts';
 import { createDemoFiles, type DemoFiles } from './files.ts';
-import { missingCredentialResponse, notFoundResponse, type Outcome } from './google-error.ts';
-import { createModelHandler } from './model-call.ts';
+import { ApiError, type Backend, missingCredentialResponse, notFoundResponse } from './google-error.ts';
+import { createModelHandler, VERBS } from './model-call.ts';
 import { createQuotaBook } from './quota.ts';
-import { parseBody } from './request.ts';
-import { type Backend, findRoute, type Route } from './route.ts';
+import { cleanPath, parseBody } from './request.ts';
 import type { ScriptLine } from './script.ts';
-import { sendError, sendOutcome } from './send.ts';
+import { sendError, sendJson, toStreamFormat } from './send.ts';
 import { createTokenEndpoint } from './token.ts';
 
 export interface DemoOptions {
@@ -85,54 +84,114 @@ interface HandlerOptions extends Pick<DemoOptions, 'clock' | 'script'> {
 }
 
 function createDemoHandler(options: HandlerOptions): (request: ServedRequest, reply: ServedReply) => Promise<void> {
-  const { faults, files } = options;
-  const assist = createCodeAssist(faults, options.clock);
-  const sendToken = createTokenEndpoint(faults);
-  const quotas = createQuotaBook(faults, options.clock);
-  const models = createModelHandler({ faults, files, clock: options.clock, script: options.script, quotas });
-  const batches = createBatches({ faults, clock: options.clock, files, answer: models.answer });
-  return async (request, reply) => {
-    const location = faults.take(['redirect'])?.text;
-    if (location !== undefined) return reply.send(307, { location }, '');
-    const route = findRoute(request.method, request.path);
-    if (route.kind === 'unknown') {
-      return sendError(reply, notFoundResponse(`The demo has nothing at ${request.method} ${request.path}.`));
-    }
-    if (route.kind === 'token') return sendToken(request.body, reply);
-    const backend = findBackend(route);
-    if (!hasCredential(request, backend)) return sendError(reply, missingCredentialResponse(backend));
-    switch (route.kind) {
-      case 'model':
-        return models.call(route, request, reply);
-      case 'batch-creation':
-        return batches.create(route.model, request, reply);
-      case 'batches':
-        return sendOutcome(reply, await batches[route.action](route.id, request));
-      case 'models':
-        return sendOutcome(reply, answerModels(route, request.query));
-      case 'files':
-        return files.answer(route, request, reply);
-      // Only an upload without a credential arrives here; `files.receive` takes all others.
-      case 'upload':
-        return sendError(reply, missingCredentialResponse(backend));
-      case 'operation':
-        return sendOutcome(reply, assist.getOperation(route.name));
-      case 'code-assist': {
-        const body = parseBody(request.body === '' ? '{}' : request.body);
-        return sendOutcome(reply, assist.call(route.method, body.ok ? body.value : {}));
+  const endpoints = listEndpoints(options).map(
+    ([method, path, ...rest]) => [method, new RegExp(`^${path}$`), ...rest] as const,
+  );
+  const answer = async (request: ServedRequest, reply: ServedReply): Promise<void> => {
+    for (const [method, path, backend, handle] of endpoints) {
+      const match = method === request.method || method === ANY ? path.exec(cleanPath(request)) : null;
+      if (match === null) continue;
+      if (backend !== undefined && !hasCredential(request, backend)) {
+        throw new ApiError(missingCredentialResponse(backend));
       }
+      const [, first = '', second = ''] = match;
+      return handle(request, reply, decodeSegment(first), second);
+    }
+    throw new ApiError(notFoundResponse(`The demo has nothing at ${request.method} ${request.path}.`));
+  };
+  return async (request, reply) => {
+    const location = options.faults.take(['redirect'])?.text;
+    if (location !== undefined) return reply.send(307, { location }, '');
+    try {
+      await answer(request, reply);
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError)) throw thrown;
+      sendError(reply, thrown.response, toStreamFormat(request));
     }
   };
 }
 
-function findBackend(route: Exclude<Route, { kind: 'unknown' | 'token' }>): Backend {
-  if (route.kind === 'model' || route.kind === 'models') return route.backend;
-  return route.kind === 'operation' || route.kind === 'code-assist' ? 'code-assist' : 'gemini';
+const ANY = 'any';
+
+/** The backend is the one whose credential is needed. What the groups of the path have matched comes last. */
+type Endpoint = readonly [
+  method: string,
+  path: string,
+  backend: Backend | undefined,
+  handle: (request: ServedRequest, reply: ServedReply, first: string, second: string) => Promise<void> | void,
+];
+
+const MODELS = {
+  gemini: '/(?:v1|v1alpha|v1beta|v1beta1)/models',
+  vertex: '/(?:v1|v1beta1)/(?:projects/[^/]+/locations/[^/]+/)?publishers/google/models',
+} as const;
+const BATCHES = '/(?:v1alpha|v1beta)/batches';
+const FILES = '/(?:download/)?(?:v1|v1alpha|v1beta)/files';
+const ID = '/([^/:]+)';
+
+function listEndpoints({ faults, files, clock, script }: HandlerOptions): readonly Endpoint[] {
+  const assist = createCodeAssist(faults, clock);
+  const sendToken = createTokenEndpoint(faults);
+  const models = createModelHandler({ faults, files, clock, script, quotas: createQuotaBook(faults, clock) });
+  const batches = createBatches({ faults, clock, files, answer: models.answer });
+  const listModels =
+    (backend: Backend): Endpoint[3] =>
+    ({ query }, reply) =>
+      sendJson(reply, backend === 'vertex' ? listPublisherModels() : listModelResources(query));
+  const getModel: Endpoint[3] = (_request, reply, id) => {
+    if (!isServed(id)) throw new ApiError(notFoundResponse(`Model is not found: models/${id}.`));
+    sendJson(reply, toModelResource(id));
+  };
+  const callModel =
+    (backend: Backend): Endpoint[3] =>
+    (request, reply, model, verb) =>
+      models.call({ backend, model, verb: verb as (typeof VERBS)[number] }, request, reply);
+  const answerFile: Endpoint[3] = (request, reply, id, action) =>
+    files.answer(id, request, reply, action === ':download');
+  return [
+    ['POST', '/(?:oauth2/)?token', undefined, ({ body }, reply) => sendToken(body, reply)],
+    // Only an upload without a credential arrives here, and is refused; `files.receive` takes all others.
+    ['POST', '/upload/(?:v1|v1alpha|v1beta)/files', 'gemini', () => {}],
+    [
+      'POST',
+      `${MODELS.gemini}${ID}:batchGenerateContent`,
+      'gemini',
+      (request, reply, model) => batches.create(model, request, reply),
+    ],
+    ['GET', BATCHES, 'gemini', (request, reply) => sendJson(reply, batches.list(request))],
+    ['GET', `${BATCHES}${ID}`, 'gemini', async (request, reply, id) => sendJson(reply, await batches.get(id, request))],
+    ['POST', `${BATCHES}${ID}:cancel`, 'gemini', (request, reply, id) => sendJson(reply, batches.cancel(id, request))],
+    ['DELETE', `${BATCHES}${ID}`, 'gemini', (request, reply, id) => sendJson(reply, batches.delete(id, request))],
+    ...(['gemini', 'vertex'] as const).flatMap((backend): readonly Endpoint[] => [
+      ['GET', MODELS[backend], backend, listModels(backend)],
+      ['GET', `${MODELS[backend]}${ID}`, backend, getModel],
+      ['POST', `${MODELS[backend]}${ID}:(${VERBS.join('|')})`, backend, callModel(backend)],
+    ]),
+    ['GET', `${FILES}(?:/([a-z\\d-]+)(:download)?)?`, 'gemini', answerFile],
+    ['DELETE', `${FILES}/([a-z\\d-]+)`, 'gemini', answerFile],
+    ['GET', '/v1internal/(.+)', 'code-assist', (_request, reply, name) => sendJson(reply, assist.getOperation(name))],
+    [
+      'POST',
+      '/v1internal()?:(generateContent|streamGenerateContent|countTokens)',
+      'code-assist',
+      callModel('code-assist'),
+    ],
+    [
+      ANY,
+      '/v1internal:(\\w+)',
+      'code-assist',
+      ({ method, body: text }, reply, name) => {
+        const body = parseBody(text === '' ? '{}' : text);
+        sendJson(reply, assist.call(method, name, body.ok ? body.value : {}));
+      },
+    ],
+  ];
 }
 
-function answerModels({ backend, id }: Extract<Route, { kind: 'models' }>, query: URLSearchParams): Outcome {
-  if (id === undefined)
-    return { ok: true, body: backend === 'vertex' ? listPublisherModels() : listModelResources(query) };
-  if (isServed(id)) return { ok: true, body: toModelResource(id) };
-  return { ok: false, error: notFoundResponse(`Model is not found: models/${id}.`) };
+function decodeSegment(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -5,8 +5,7 @@ import type { RequestHead, ServedReply, StreamHandler } from '../platform/http/s
 import { randomToken } from '../platform/runtime/random-id.ts';
 import { type FileStore, findOwner, hasCredential, OVERLOADED, type StoredFile, toResource } from './file-store.ts';
 import { type ErrorResponse, errorResponse, invalidArgumentResponse } from './google-error.ts';
-import { parseBody, toCamelKeys } from './request.ts';
-import { findRoute } from './route.ts';
+import { cleanPath, parseBody, toCamelKeys } from './request.ts';
 import { sendError } from './send.ts';
 
 interface Upload {
@@ -21,6 +20,7 @@ interface Upload {
   readonly inOrder: Serial;
 }
 
+const UPLOAD = /^\/upload\/(?:v1|v1alpha|v1beta)\/files$/;
 const MAX_BYTES = 2 * 1024 ** 3;
 const GRANULARITY = 256 * 1024;
 const OWN_NAME = /^files\/[a-z\d](?:[a-z\d-]{0,38}[a-z\d])?$/;
@@ -34,7 +34,7 @@ export function createUploadHandler(store: FileStore): (head: RequestHead) => St
   const start = createStartHandler(store, uploads);
   const handleCommand = createCommandHandler(store, uploads);
   return (head) => {
-    if (findRoute(head.method, head.path).kind !== 'upload') return undefined;
+    if (head.method !== 'POST' || !UPLOAD.test(cleanPath(head))) return undefined;
     if (head.query.has('upload_id')) return (body, reply) => handleCommand(head, body, reply);
     // Without a credential it is refused where all other requests are.
     return hasCredential(head, 'gemini') ? (body, reply) => start(head, body, reply) : undefined;
