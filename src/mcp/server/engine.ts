@@ -30,7 +30,7 @@ export interface TurnRequest {
   readonly signal: AbortSignal;
 }
 
-export interface TurnSampling {
+interface TurnSampling {
   readonly temperature?: number;
   readonly topP?: number;
   readonly topK?: number;

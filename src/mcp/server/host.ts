@@ -28,7 +28,7 @@ export interface Host {
   readonly startDirectory: string;
   readonly jobs: Jobs;
   readonly pages: Pages;
-  readonly conversations: Conversations;
+  readonly conversations: ReturnType<typeof createConversations>;
   readonly queue: Limit;
   readonly calls: Set<Promise<unknown>>;
   /** Sessions begun or continued by this server, in any directory. */
@@ -39,21 +39,6 @@ export interface Host {
 const MAX_CONVERSATIONS = 100;
 const MAX_CHARACTERS = 64_000_000;
 
-/** Kept in memory only; callers choose the ids. */
-interface Conversations {
-  /**
-   * Runs one turn of the conversation; without an id, of a new one that is not kept. The work is asked for what the
-   * first turn named, except where this one names another. The turn is kept only if the work succeeds, so a failed one
-   * leaves no question without an answer. The caller must not run two turns of one conversation at once. Throws what
-   * the work throws.
-   */
-  runTurn<Result>(
-    id: string | undefined,
-    named: NamedSetup,
-    work: (history: History, setup: NamedSetup) => Promise<Result>,
-  ): Promise<Result>;
-}
-
 type NamedSetup = Pick<TurnRequest, 'model' | 'systemText'>;
 
 interface KeptConversation {
@@ -62,8 +47,8 @@ interface KeptConversation {
   readonly characters: number;
 }
 
-/** Drops the least recently used conversation first. */
-export function createConversations(mostCharacters = MAX_CHARACTERS): Conversations {
+/** Kept in memory only; callers choose the ids. Drops the least recently used conversation first. */
+export function createConversations(mostCharacters = MAX_CHARACTERS) {
   const kept = new Map<string, KeptConversation>();
   let characters = 0;
   const forget = (id: string): void => {
@@ -83,7 +68,16 @@ export function createConversations(mostCharacters = MAX_CHARACTERS): Conversati
     }
   };
   return {
-    async runTurn(id, named, work) {
+    /**
+     * Runs one turn of the conversation; without an id, of a new one that is not kept. The work is asked for what the
+     * first turn named, except where this one names another. The turn is kept only if the work succeeds, so a failed
+     * one leaves no question without an answer. The caller must not run two turns of one conversation at once.
+     */
+    async runTurn<Result>(
+      id: string | undefined,
+      named: NamedSetup,
+      work: (history: History, setup: NamedSetup) => Promise<Result>,
+    ): Promise<Result> {
       if (id === undefined) return work(createHistory([], 0), named);
       const { contents = [], setup = named } = kept.get(id) ?? {};
       const history = createHistory(contents, Number.POSITIVE_INFINITY);

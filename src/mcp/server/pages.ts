@@ -9,14 +9,10 @@ export interface Page {
   readonly next?: string;
 }
 
-/** Held in memory as long as there is room. */
-export interface Pages {
-  split(text: string): Page;
-  /** Undefined also if the page has been dropped. */
-  read(uri: string): Page | undefined;
-}
+export type Pages = ReturnType<typeof createPages>;
 
-export function createPages(newId: () => string): Pages {
+/** Held in memory as long as there is room. */
+export function createPages(newId: () => string) {
   const answers = new Map<string, readonly string[]>();
   let characters = 0;
   const forget = (id: string): void => {
@@ -26,7 +22,7 @@ export function createPages(newId: () => string): Pages {
   const toNext = (id: string, index: number): { readonly next?: string } =>
     index + 1 < (answers.get(id)?.length ?? 0) ? { next: `gmn://answers/${id}/${index + 2}` } : {};
   return {
-    split(text) {
+    split(text: string): Page {
       if (text.length <= PAGE_CHARACTERS) return { text };
       const id = newId();
       const parts = splitPages(text, PAGE_CHARACTERS);
@@ -38,7 +34,8 @@ export function createPages(newId: () => string): Pages {
       }
       return { text: parts[0] ?? '', ...toNext(id, 0) };
     },
-    read(uri) {
+    /** Undefined also if the page has been dropped. */
+    read(uri: string): Page | undefined {
       const [, id = '', number = ''] = /^gmn:\/\/answers\/([\w-]+)\/(\d{1,6})$/.exec(uri) ?? [];
       const index = Number(number) - 1;
       const text = answers.get(id)?.[index];

@@ -8,12 +8,6 @@ export interface Progress {
   stop(): void;
 }
 
-interface ProgressOptions {
-  readonly now: () => number;
-  /** `progress` always grows. Does not throw. */
-  readonly send: (progress: number, message: string) => void;
-}
-
 /** Hosts give up on a silent call, the strictest after some twenty seconds. */
 const HEARTBEAT_MS = 5000;
 const TEXT_PAUSE_MS = 1000;
@@ -22,7 +16,14 @@ const ANSWER_EVENTS: readonly TurnEvent['type'][] = ['text', 'thought', 'call'];
 
 export const NO_PROGRESS: Progress = { onEvent: () => {}, report: () => {}, stop: () => {} };
 
-export function createProgressReporter({ now, send }: ProgressOptions): Progress {
+/** `send` gets a number that always grows, and must not throw. */
+export function createProgressReporter({
+  now,
+  send,
+}: {
+  readonly now: () => number;
+  readonly send: (progress: number, message: string) => void;
+}): Progress {
   const startedAt = now();
   let phase = 'waiting';
   /** The model that has not answered yet; `begin` comes even before a turn that fails. */

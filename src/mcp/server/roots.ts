@@ -6,22 +6,10 @@ import { isSensitivePath, isStatePath, splitAtRoot } from '../../core/text/secre
 import { sanitize } from '../../core/text/terminal.ts';
 import { isDirectory, realPath } from '../../platform/files/path.ts';
 
-/** Fixed when the server starts. */
-export interface Roots {
-  readonly list: readonly string[];
-  /**
-   * The real path inside a root; without a name the first root, undefined if there is none. Throws AppError
-   * `INVALID_DIRECTORY`, naming the flag that would allow it.
-   */
-  requireDirectory(name?: string): string | undefined;
-  /** The real path inside a root; refuses files that are likely to hold secrets. Throws as `requireDirectory` does. */
-  requireFile(name: string): string;
-  /** Expects a path with links resolved. */
-  has(directory: string): boolean;
-}
+export type Roots = ReturnType<typeof createRoots>;
 
-/** Expects paths with links resolved. Relative names are resolved against the first root. */
-export function createRoots(list: readonly string[]): Roots {
+/** Fixed when the server starts. Expects paths with links resolved. Relative names are resolved against the first root. */
+export function createRoots(list: readonly string[]) {
   const has = (path: string): boolean => list.some((root) => contains(root, path));
   const requireRealPath = (name: string, directory = name): string => {
     const [first] = list;
@@ -36,8 +24,10 @@ export function createRoots(list: readonly string[]): Roots {
   };
   return {
     list,
+    /** Expects a path with links resolved. */
     has,
-    requireFile(name) {
+    /** The real path inside a root; refuses files that are likely to hold secrets. Throws as `requireDirectory` does. */
+    requireFile(name: string): string {
       const path = requireRealPath(name, dirname(name));
       const { tail, above } = splitAtRoot(list.find((root) => contains(root, path)) ?? path, path);
       if (!isStatePath(path) && !isSensitivePath(tail, above)) return path;
@@ -46,9 +36,13 @@ export function createRoots(list: readonly string[]): Roots {
         'Name another file: gmn sends no file that may hold keys or passwords.',
       );
     },
-    // Resolved again, since a root itself may have become a link.
-    requireDirectory(name = list[0]) {
+    /**
+     * The real path inside a root; without a name the first root, undefined if there is none. Throws AppError
+     * `INVALID_DIRECTORY`, naming the flag that would allow it.
+     */
+    requireDirectory(name = list[0]): string | undefined {
       if (name === undefined) return undefined;
+      // Resolved again, since a root itself may have become a link.
       const path = requireRealPath(name);
       if (isDirectory(path)) return path;
       throw invalidDirectoryError(`${sanitize(name)} is not a directory`, 'Name a directory inside a root.');

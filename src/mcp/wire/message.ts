@@ -66,8 +66,6 @@ function isId(id: unknown): boolean {
 
 const OLDEST_VERSION = '2024-11-05';
 
-const UNKNOWN_CLIENT = { name: 'unknown', version: '0' } as const;
-
 export type ParsedMessage = { readonly message: JsonRpcMessage } | { readonly response: JsonRpcMessage };
 
 /** Completes an `initialize` that lacks the protocol version or the client's name, as the oldest clients mean it. */
@@ -123,8 +121,8 @@ function completeInitialize(params: Readonly<Record<string, unknown>>): Readonly
 function completeClientInfo({ name, version, ...rest }: Readonly<Record<string, unknown>>): object {
   return {
     ...rest,
-    name: typeof name === 'string' ? name : UNKNOWN_CLIENT.name,
-    version: typeof version === 'string' ? version : UNKNOWN_CLIENT.version,
+    name: typeof name === 'string' ? name : 'unknown',
+    version: typeof version === 'string' ? version : '0',
   };
 }
 
@@ -139,47 +137,38 @@ function acceptMessage(value: object): ParsedMessage {
   return { message: value as JsonRpcMessage };
 }
 
-type ParamKind = 'text' | 'object' | 'texts';
+interface ParamCheck {
+  readonly what: string;
+  readonly fits: (value: unknown) => boolean;
+}
 
-/**
- * Params of the requests we handle; `?` marks optional ones. Checked here because the SDK reports a problem in many
- * lines.
- */
-const PARAMS: Readonly<Record<string, Readonly<Record<string, ParamKind | `${ParamKind}?`>>>> = {
-  initialize: { protocolVersion: 'text', capabilities: 'object', clientInfo: 'object' },
-  'tools/list': { cursor: 'text?' },
-  'tools/call': { name: 'text', arguments: 'object?' },
-  'prompts/list': { cursor: 'text?' },
-  'prompts/get': { name: 'text', arguments: 'texts?' },
-  'resources/list': { cursor: 'text?' },
-  'resources/templates/list': { cursor: 'text?' },
-  'resources/read': { uri: 'text' },
+const TEXT: ParamCheck = { what: 'a string', fits: (value) => typeof value === 'string' };
+const OBJECT: ParamCheck = { what: 'an object', fits: isObject };
+const TEXTS: ParamCheck = {
+  what: 'an object of strings',
+  fits: (value) => isObject(value) && Object.values(value).every(TEXT.fits),
 };
 
-const KIND_NAMES: Readonly<Record<ParamKind, string>> = {
-  text: 'a string',
-  object: 'an object',
-  texts: 'an object of strings',
+function toOptional({ what, fits }: ParamCheck): ParamCheck {
+  return { what, fits: (value) => value === undefined || fits(value) };
+}
+
+const LIST_PARAMS = { cursor: toOptional(TEXT) };
+
+/** Params of the requests we handle. Checked here because the SDK reports a problem in many lines. */
+const PARAMS: Readonly<Record<string, Readonly<Record<string, ParamCheck>>>> = {
+  initialize: { protocolVersion: TEXT, capabilities: OBJECT, clientInfo: OBJECT },
+  'tools/list': LIST_PARAMS,
+  'tools/call': { name: TEXT, arguments: toOptional(OBJECT) },
+  'prompts/list': LIST_PARAMS,
+  'prompts/get': { name: TEXT, arguments: toOptional(TEXTS) },
+  'resources/list': LIST_PARAMS,
+  'resources/templates/list': LIST_PARAMS,
+  'resources/read': { uri: TEXT },
 };
 
 function findParamsProblem(method: string, params: Readonly<Record<string, unknown>>): string | undefined {
   const wanted = Object.hasOwn(PARAMS, method) ? (PARAMS[method] ?? {}) : {};
-  for (const [name, spelled] of Object.entries(wanted)) {
-    const value = params[name];
-    if (value === undefined && spelled.endsWith('?')) continue;
-    const kind = toParamKind(spelled);
-    if (!matchesKind(kind, value)) return `${name} must be ${KIND_NAMES[kind]}`;
-  }
-  return undefined;
-}
-
-function toParamKind(spelled: ParamKind | `${ParamKind}?`): ParamKind {
-  if (spelled.startsWith('texts')) return 'texts';
-  return spelled.startsWith('text') ? 'text' : 'object';
-}
-
-function matchesKind(kind: ParamKind, value: unknown): boolean {
-  if (kind === 'text') return typeof value === 'string';
-  if (!isObject(value)) return false;
-  return kind === 'object' || Object.values(value).every((item) => typeof item === 'string');
+  const wrong = Object.entries(wanted).find(([name, { fits }]) => !fits(params[name]));
+  return wrong && `${wrong[0]} must be ${wrong[1].what}`;
 }

@@ -3,8 +3,8 @@ import { AppError } from '../../../core/error.ts';
 import type { Clock } from '../../../core/io.ts';
 import { callAfter } from '../../../platform/runtime/clock.ts';
 import { formatFailure, toErrorCode } from '../errors.ts';
-import { hasEnded, type JobRecord, type JobStatus, type JobView, toEndFields } from './job.ts';
-import type { JobStore, JobWriter } from './store.ts';
+import { hasEnded, type JobRecord, type JobView, toEndFields } from './job.ts';
+import type { JobStore } from './store.ts';
 
 export interface JobWork {
   readonly promptSha256: string;
@@ -22,23 +22,11 @@ export interface JobWork {
 
 interface RunningJob {
   readonly signal: AbortSignal;
-  readonly timeoutMs: number;
   readonly onText: (delta: string) => void;
   readonly update: (result: Partial<JobResult>) => void;
 }
 
 type JobResult = Pick<JobRecord, 'model_used' | 'cost' | 'session_id' | 'refused' | 'notices'>;
-
-interface SubmittedJob {
-  readonly id: string;
-  /** Resolves when the job is saved or cannot be: from then on its id survives this process. */
-  readonly saved: Promise<void>;
-  /**
-   * Resolves when the job has ended and that is saved, or cannot be: if the server is killed then, the job must not
-   * look as if it were running.
-   */
-  readonly ended: Promise<JobView>;
-}
 
 export interface JobsOptions {
   readonly store: JobStore;
@@ -53,24 +41,13 @@ export interface JobsOptions {
 
 type StopReason = 'cancelled' | 'timeout' | 'interrupted';
 
-interface JobEntry {
-  readonly id: string;
-  readonly work: JobWork;
-  readonly controller: AbortController;
-  readonly output: JobWriter;
-  record: JobRecord;
-  /** Writes the current record after the output so far; false if this or an earlier write failed. */
-  readonly save: () => Promise<boolean>;
-  stoppedBy?: StopReason;
-  startTimer: () => void;
-  stopTimer: () => void;
-  onSaved: (isSaved: boolean) => void;
-  settle: (view: JobView) => void;
-  ended: Promise<JobView>;
-}
-
+/** A job of this process. */
 export interface LiveJob {
   readonly id: string;
+  /**
+   * Resolves when the job has ended and that is saved, or cannot be: if the server is killed then, the job must not
+   * look as if it were running.
+   */
   readonly ended: Promise<JobView>;
   view(): JobView;
   /** Ends its request and its child processes; does nothing to a job that has ended. */
@@ -78,134 +55,88 @@ export interface LiveJob {
   waitForWrites(): Promise<void>;
 }
 
-/** The jobs of this process. Only the runner changes the state of a job. */
-export interface JobRunner {
-  submit(work: JobWork): SubmittedJob;
-  /** Jobs queued or running, and ended ones that could not be saved. */
-  readonly live: ReadonlyMap<string, LiveJob>;
-}
-
 /** Ended jobs that could not be saved stay in memory, up to these limits. */
 const MAX_UNSAVED = 100;
 const MAX_UNSAVED_CHARACTERS = 32_000_000;
 
-export function createJobRunner(options: JobsOptions): JobRunner {
-  const { locks, maxRunning, maxQueued } = options;
+/** The jobs of this process. Only the runner changes the state of a job. */
+export function createJobRunner({ store, clock, newId, locks, maxRunning, maxQueued }: JobsOptions) {
+  /** Jobs queued or running, and ended ones that could not be saved. */
   const live = new Map<string, LiveJob>();
   const queue = createLimit({ maxRunning, maxQueued, locks, overloadError: jobOverloadError });
+  const formatNow = (): string => new Date(clock.now()).toISOString();
 
-  function stop(entry: JobEntry, by: StopReason): void {
-    if (hasEnded(entry.record) || entry.stoppedBy !== undefined) return;
-    entry.stoppedBy = by;
-    entry.controller.abort(stopError(by));
+  function submit(work: JobWork): LiveJob {
+    const id = newId();
+    const output = store.openWriter(id);
+    const controller = new AbortController();
+    const { signal } = controller;
+    let record: JobRecord = {
+      job_id: id,
+      status: 'queued',
+      created_at: formatNow(),
+      session_id: work.sessionId,
+      working_directory: work.workingDirectory,
+      prompt_sha256: work.promptSha256,
+      timeout_ms: work.timeoutMs,
+    };
+    let stoppedBy: StopReason | undefined;
+    let stopTimer = (): void => {};
+    let settle: (view: JobView) => void = () => {};
+    const ended = new Promise<JobView>((resolve) => {
+      settle = resolve;
+    });
+
+    const view = (): JobView => ({ record, output: output.text() });
+    const update = (changes: Partial<JobRecord>): Promise<boolean> => {
+      record = { ...record, ...changes };
+      return output.save(record);
+    };
+    const stop = (by: StopReason): void => {
+      if (hasEnded(record) || stoppedBy !== undefined) return;
+      stoppedBy = by;
+      controller.abort(stopError(by));
+    };
+    const startTimer = (): void => {
+      stopTimer = callAfter(work.timeoutMs, () => stop('timeout'));
+    };
+    const finish = async (changes: Partial<JobRecord>): Promise<void> => {
+      stopTimer();
+      const isSaved = await update({ ...changes, ...toEndFields(record, clock.now()) });
+      if (isSaved) live.delete(id);
+      else dropOldest(live);
+      settle(view());
+    };
+    const run = async (): Promise<void> => {
+      void update({ status: 'running', started_at: formatNow() });
+      if (!work.isAwaited) startTimer();
+      try {
+        const result = await work.run({ signal, onText: output.add, update: (changes) => void update(changes) });
+        signal.throwIfAborted();
+        void finish({ ...result, status: 'completed' });
+      } catch (thrown) {
+        void finish(toFailedState(stoppedBy, thrown));
+      }
+    };
+
+    const ran = queue.run(run, { signal, key: toLockKey(work) });
+    // It was stopped while in the queue.
+    ran.catch((thrown: unknown) => finish(toFailedState(stoppedBy, thrown)));
+    const job = { id, ended, view, stop, waitForWrites: output.waitForWrites };
+    live.set(id, job);
+    if (work.isAwaited) startTimer();
+    if (record.status === 'queued') void update({});
+    return job;
   }
 
-  return {
-    live,
-    submit(work) {
-      const entry = createEntry(options, work);
-      entry.startTimer = () => {
-        entry.stopTimer = callAfter(work.timeoutMs, () => stop(entry, 'timeout'));
-      };
-      entry.onSaved = (isSaved) => (isSaved ? live.delete(entry.id) : dropOldest(live));
-      const ran = queue.run(() => runJob(entry, options), { signal: entry.controller.signal, key: toLockKey(work) });
-      // It was stopped while in the queue.
-      ran.catch((thrown: unknown) => finishJob(entry, options, toFailedState(entry, thrown)));
-      live.set(entry.id, toLiveJob(entry, stop));
-      if (work.isAwaited) entry.startTimer();
-      if (entry.record.status === 'queued') void entry.save();
-      return { id: entry.id, saved: entry.output.waitForWrites(), ended: entry.ended };
-    },
-  };
+  return { submit, live };
 }
 
 function toLockKey({ sessionId, sessionName }: JobWork): string | undefined {
   return sessionId ?? (sessionName && `name ${sessionName}`);
 }
 
-function toLiveJob(entry: JobEntry, stop: (entry: JobEntry, by: StopReason) => void): LiveJob {
-  return {
-    id: entry.id,
-    ended: entry.ended,
-    view: () => toView(entry),
-    stop: (by) => stop(entry, by),
-    waitForWrites: () => entry.output.waitForWrites(),
-  };
-}
-
-async function runJob(entry: JobEntry, options: JobsOptions): Promise<void> {
-  entry.record = { ...entry.record, status: 'running', started_at: formatNow(options) };
-  void entry.save();
-  if (!entry.work.isAwaited) entry.startTimer();
-  const { signal } = entry.controller;
-  try {
-    const result = await entry.work.run({
-      signal,
-      timeoutMs: entry.record.timeout_ms,
-      onText: entry.output.add,
-      update: (changes) => {
-        entry.record = { ...entry.record, ...changes };
-        void entry.save();
-      },
-    });
-    signal.throwIfAborted();
-    finishJob(entry, options, { ...result, status: 'completed' });
-  } catch (thrown) {
-    finishJob(entry, options, toFailedState(entry, thrown));
-  }
-}
-
-function finishJob(entry: JobEntry, { clock }: JobsOptions, changes: Partial<JobRecord>): void {
-  entry.stopTimer();
-  entry.record = { ...entry.record, ...changes, ...toEndFields(entry.record, clock.now()) };
-  void entry.save().then((isSaved) => {
-    entry.onSaved(isSaved);
-    entry.settle(toView(entry));
-  });
-}
-
-function formatNow({ clock }: Pick<JobsOptions, 'clock'>): string {
-  return new Date(clock.now()).toISOString();
-}
-
-function toView({ record, output }: JobEntry): JobView {
-  return { record, output: output.text() };
-}
-
-function createEntry({ newId, store, clock }: JobsOptions, work: JobWork): JobEntry {
-  const id = newId();
-  let settle: (view: JobView) => void = () => {};
-  const ended = new Promise<JobView>((resolve) => {
-    settle = resolve;
-  });
-  const record: JobRecord = {
-    job_id: id,
-    status: 'queued',
-    created_at: formatNow({ clock }),
-    session_id: work.sessionId,
-    working_directory: work.workingDirectory,
-    prompt_sha256: work.promptSha256,
-    timeout_ms: work.timeoutMs,
-  };
-  const output = store.openWriter(id);
-  const ignore = (): void => {};
-  const timer = { startTimer: ignore, stopTimer: ignore, onSaved: ignore };
-  const save = (): Promise<boolean> => output.save(entry.record);
-  const entry: JobEntry = {
-    id,
-    work,
-    record,
-    output,
-    save,
-    controller: new AbortController(),
-    ...timer,
-    settle,
-    ended,
-  };
-  return entry;
-}
-
-function toFailedState({ stoppedBy }: JobEntry, thrown: unknown): Partial<JobRecord> & { readonly status: JobStatus } {
+function toFailedState(stoppedBy: StopReason | undefined, thrown: unknown): Partial<JobRecord> {
   const failure = AppError.from(thrown);
   const error = formatFailure(failure);
   switch (stoppedBy) {

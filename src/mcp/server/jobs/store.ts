@@ -92,8 +92,6 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
   };
 }
 
-export type JobWriter = ReturnType<typeof createJobWriter>;
-
 /**
  * Keeps the output of a running job in memory and, in the order of the calls, on disk. Its files stay open while the job
  * runs. Nothing rejects: a full disk does not affect the output in memory.

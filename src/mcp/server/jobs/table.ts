@@ -2,25 +2,16 @@ import { AppError } from '../../../core/error.ts';
 import { type Clock, settlesWithin } from '../../../core/io.ts';
 import { createRecentIds } from '../recent-ids.ts';
 import { compareNewestFirst, hasEnded, type JobRecord, type JobView } from './job.ts';
-import { createJobRunner, type JobRunner, type JobsOptions, type LiveJob } from './runner.ts';
+import { createJobRunner, type JobsOptions, type JobWork, type LiveJob } from './runner.ts';
 import { MAX_JOBS } from './store.ts';
 
-/** Submits to this process; reads also what other processes run inside its roots. */
-export interface Jobs {
-  readonly submit: JobRunner['submit'];
-  find(id: string): Promise<JobView | undefined>;
-  wait(id: string, ms: number, signal: AbortSignal): Promise<JobView | undefined>;
-  list(): Promise<readonly JobRecord[]>;
-  /** Does nothing to a job that has ended. Throws AppError `usage` for a running job of another process. */
-  cancel(id: string): Promise<JobView | undefined>;
-  /** Ends all jobs as INTERRUPTED, and resolves when that is saved. */
-  close(): Promise<void>;
-}
+export type Jobs = ReturnType<typeof createJobs>;
 
 const POLL_MS = 250;
 const PRUNE_EVERY_MS = 3_600_000;
 
-export function createJobs(options: JobsOptions): Jobs {
+/** Submits to this process; reads also what other processes run inside its roots. */
+export function createJobs(options: JobsOptions) {
   const { store, clock } = options;
   const { live, submit } = createJobRunner(options);
   let prunedAt = Number.NEGATIVE_INFINITY;
@@ -37,7 +28,7 @@ export function createJobs(options: JobsOptions): Jobs {
   };
 
   return {
-    submit(work) {
+    submit(work: JobWork): LiveJob {
       if (clock.now() - prunedAt >= PRUNE_EVERY_MS) {
         prunedAt = clock.now();
         void store.prune();
@@ -47,13 +38,14 @@ export function createJobs(options: JobsOptions): Jobs {
       return job;
     },
     find,
-    async wait(id, ms, signal) {
+    async wait(id: string, ms: number, signal: AbortSignal): Promise<JobView | undefined> {
       const job = live.get(id);
       if (job === undefined) return pollJob(() => find(id), clock, { ms, signal });
-      await waitForJob(job, clock, { ms, signal });
+      await settlesWithin(job.ended, ms, clock, signal);
+      signal.throwIfAborted();
       return readSavedView(job);
     },
-    async list() {
+    async list(): Promise<readonly JobRecord[]> {
       // A job that ends during the read may have been read in its earlier state.
       const before = [...live.values()];
       const stored = await store.list();
@@ -62,7 +54,8 @@ export function createJobs(options: JobsOptions): Jobs {
       const others = stored.filter((record) => !own.has(record.job_id) && isVisible(record));
       return [...own.values(), ...others].sort(compareNewestFirst);
     },
-    async cancel(id) {
+    /** Does nothing to a job that has ended. Throws AppError `usage` for a running job of another process. */
+    async cancel(id: string): Promise<JobView | undefined> {
       const job = live.get(id);
       if (job !== undefined) {
         job.stop('cancelled');
@@ -73,23 +66,14 @@ export function createJobs(options: JobsOptions): Jobs {
       if (view !== undefined && !hasEnded(view.record)) throw otherProcessError(id);
       return view;
     },
-    async close() {
+    /** Ends all jobs as INTERRUPTED, and resolves when that is saved. */
+    async close(): Promise<void> {
       const all = [...live.values()];
       for (const job of all) job.stop('interrupted');
       await Promise.all(all.map(({ ended }) => ended));
       await Promise.all(all.map((job) => job.waitForWrites()));
     },
   };
-}
-
-interface WaitOptions {
-  readonly ms: number;
-  readonly signal: AbortSignal;
-}
-
-async function waitForJob(job: LiveJob, clock: Clock, { ms, signal }: WaitOptions): Promise<void> {
-  await settlesWithin(job.ended, ms, clock, signal);
-  signal.throwIfAborted();
 }
 
 /** The end of a job is reported only once it is saved. */
@@ -101,7 +85,7 @@ async function readSavedView(job: LiveJob): Promise<JobView> {
 async function pollJob(
   find: () => Promise<JobView | undefined>,
   clock: Clock,
-  { ms, signal }: WaitOptions,
+  { ms, signal }: { readonly ms: number; readonly signal: AbortSignal },
 ): Promise<JobView | undefined> {
   const endsAt = clock.now() + ms;
   for (;;) {

@@ -24,7 +24,9 @@ export function createProtocolServer(sdk: Sdk, { host, tools }: Service): SdkSer
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) throw invalidParamsError(`there is no tool "${params.name.slice(0, 80)}"`);
-    return toSdkResult(await callTool(tool, toArguments(params.arguments), { host, context }));
+    // The SDK has checked the arguments. Its types ask for mutable arrays, but it changes none.
+    const result = await callTool(tool, (params.arguments ?? {}) as JsonObject, { host, context });
+    return result as unknown as SdkCallResult;
   });
   server.setRequestHandler('resources/list', () => ({ resources: [...RESOURCE_LIST] }));
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [...RESOURCE_TEMPLATES] }));
@@ -38,7 +40,9 @@ export function createProtocolServer(sdk: Sdk, { host, tools }: Service): SdkSer
     const { text, mimeType, next } = found;
     return { contents: [{ uri, mimeType, text, _meta: next === undefined ? undefined : { next } }] };
   });
-  server.setRequestHandler('prompts/list', () => ({ prompts: PROMPT_LIST.map(toPublicPrompt) }));
+  server.setRequestHandler('prompts/list', () => ({
+    prompts: PROMPT_LIST.map((prompt) => ({ ...prompt, arguments: [...prompt.arguments] })),
+  }));
   server.setRequestHandler('prompts/get', ({ params }) => {
     const filled = fillPrompt(params.name, params.arguments ?? {});
     if ('fault' in filled) throw invalidParamsError(filled.fault);
@@ -46,10 +50,6 @@ export function createProtocolServer(sdk: Sdk, { host, tools }: Service): SdkSer
     return { description, messages: [{ role: 'user', content: { type: 'text', text } }] };
   });
   return server;
-}
-
-function toPublicPrompt({ arguments: list, ...prompt }: (typeof PROMPT_LIST)[number]) {
-  return { ...prompt, arguments: [...list] };
 }
 
 async function callTool(
@@ -88,14 +88,4 @@ function toAppSignal(signal: AbortSignal): AbortSignal {
   if (signal.aborted) abort();
   else signal.addEventListener('abort', abort, { once: true });
   return controller.signal;
-}
-
-/** The SDK has checked that it is a JSON object or absent. */
-function toArguments(value: unknown): JsonObject {
-  return (value ?? {}) as JsonObject;
-}
-
-/** The SDK's types ask for mutable arrays, but it changes none. */
-function toSdkResult(result: CallResult): SdkCallResult {
-  return result as unknown as SdkCallResult;
 }

@@ -1,4 +1,5 @@
 import type { AppError } from '../../../core/error.ts';
+import type { ArgumentsOf } from '../../../core/schema.ts';
 import type { SessionSummary } from '../../../core/session.ts';
 import { DEFAULT_MODEL } from '../../../models/table.ts';
 import { formatFailure } from '../errors.ts';
@@ -7,7 +8,7 @@ import { type Call, type CallResult, checkModelName, serverTool } from '../tool.
 import { collectAnswer } from '../turn.ts';
 import { plainResult } from './results.ts';
 
-const CHAT_ARGUMENTS = {
+const PROPERTIES = {
   prompt: { type: 'string', description: 'What to say to Gemini.' },
   model: { type: 'string', description: "Model id or alias, e.g. gemini-3-pro; gmn's default if it is not given." },
   systemPrompt: { type: 'string', description: 'How the assistant should behave.' },
@@ -17,16 +18,11 @@ const CHAT_ARGUMENTS = {
   },
 } as const;
 
-interface ChatArguments {
-  readonly prompt: string;
-  readonly model?: string;
-  readonly systemPrompt?: string;
-  readonly cwd?: string;
-}
+const CHAT_INPUT = { properties: PROPERTIES, required: ['prompt'] } as const;
 
 /** Starts a new session unless it continues `earlier`. Throws AppError. */
 async function runChatTurn(
-  { prompt, model, systemPrompt, cwd }: ChatArguments,
+  { prompt, model, systemPrompt, cwd }: ArgumentsOf<typeof CHAT_INPUT>,
   { host, progress, signal }: Call,
   earlier: SessionSummary | undefined,
 ): Promise<CallResult> {
@@ -66,7 +62,7 @@ export const chat = serverTool({
     'Start a new conversation with Gemini, which sees no files here: say everything in the prompt. ' +
     'The answer is text; _meta.sessionId continues it with chat-reply.',
   annotations: 'agent',
-  input: { properties: CHAT_ARGUMENTS, required: ['prompt'] },
+  input: CHAT_INPUT,
   fail: chatFailure,
   run: async (args, call) => runChatTurn(args, call, undefined),
 });
@@ -80,7 +76,7 @@ export const chatReply = serverTool({
   annotations: 'agent',
   input: {
     properties: {
-      prompt: CHAT_ARGUMENTS.prompt,
+      prompt: PROPERTIES.prompt,
       sessionId: {
         type: 'string',
         description: 'The full id of the session to continue; the newest if it is not given, or "latest".',
@@ -90,7 +86,7 @@ export const chatReply = serverTool({
         description: 'Model id or alias for this turn; that of the session if it is not given.',
       },
       systemPrompt: { type: 'string', description: 'How the assistant should behave in this turn.' },
-      cwd: CHAT_ARGUMENTS.cwd,
+      cwd: PROPERTIES.cwd,
     },
     required: ['prompt'],
   },

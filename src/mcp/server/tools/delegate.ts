@@ -1,5 +1,6 @@
 import { nameByQuestion } from '../../../core/content.ts';
 import { AppError } from '../../../core/error.ts';
+import type { ArgumentsOf } from '../../../core/schema.ts';
 import type { SessionSummary } from '../../../core/session.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
 import type { Host } from '../host.ts';
@@ -17,48 +18,49 @@ const USAGE =
   'Waits for the answer (mode sync), or returns a job_id at once (mode async) for delegate_status: use async for anything that may take over a minute. ' +
   'Stateless unless session_id is given; every answer names its session_id. A session keeps its model and system_prompt.';
 
+const INPUT = {
+  properties: {
+    prompt: { type: 'string', description: 'The task, in full: Gemini knows nothing of your conversation.' },
+    working_directory: {
+      type: 'string',
+      description: 'Where Gemini looks at files: a directory inside a root of this server; the first root by default.',
+    },
+    model: {
+      type: 'string',
+      description:
+        "Model id or alias; haiku, sonnet and opus (h, s, o) mean flash-lite, flash and pro. The session's if it is not given, else gmn's default.",
+    },
+    session_id: {
+      type: 'string',
+      description:
+        'Continue the session with this full id, or with this name of yours: letters, digits, - _ and dots. A new name begins a session.',
+    },
+    mode: { type: 'string', description: 'Wait, or get a job_id.', enum: ['sync', 'async'], default: 'sync' },
+    timeout_ms: {
+      type: 'integer',
+      description: 'Give up after this many milliseconds.',
+      default: DEFAULT_TIMEOUT_MS,
+      minimum: 1,
+      maximum: 86_400_000,
+    },
+    brainstorm: { type: 'boolean', description: 'Ask for many different ideas.', default: false },
+    system_prompt: { type: 'string', description: 'How Gemini should behave.' },
+    verify: {
+      type: 'string',
+      description:
+        'A command that must succeed, such as npm test: it runs when Gemini says it is done, and Gemini repairs what fails, at most three times. Only if the server runs with --allow-shell.',
+    },
+  },
+  required: ['prompt'],
+} as const;
+
 export const delegate = serverTool({
   name: 'delegate',
   title: 'Delegate a task to Gemini',
   description: `Hand a task to Gemini, which can read the files of the working directory. ${USAGE}`,
   withoutRoots: `Hand a task to Gemini, which sees no files here: say everything in the prompt. ${USAGE}`,
   annotations: 'agent',
-  input: {
-    properties: {
-      prompt: { type: 'string', description: 'The task, in full: Gemini knows nothing of your conversation.' },
-      working_directory: {
-        type: 'string',
-        description:
-          'Where Gemini looks at files: a directory inside a root of this server; the first root by default.',
-      },
-      model: {
-        type: 'string',
-        description:
-          "Model id or alias; haiku, sonnet and opus (h, s, o) mean flash-lite, flash and pro. The session's if it is not given, else gmn's default.",
-      },
-      session_id: {
-        type: 'string',
-        description:
-          'Continue the session with this full id, or with this name of yours: letters, digits, - _ and dots. A new name begins a session.',
-      },
-      mode: { type: 'string', description: 'Wait, or get a job_id.', enum: ['sync', 'async'], default: 'sync' },
-      timeout_ms: {
-        type: 'integer',
-        description: 'Give up after this many milliseconds.',
-        default: DEFAULT_TIMEOUT_MS,
-        minimum: 1,
-        maximum: 86_400_000,
-      },
-      brainstorm: { type: 'boolean', description: 'Ask for many different ideas.', default: false },
-      system_prompt: { type: 'string', description: 'How Gemini should behave.' },
-      verify: {
-        type: 'string',
-        description:
-          'A command that must succeed, such as npm test: it runs when Gemini says it is done, and Gemini repairs what fails, at most three times. Only if the server runs with --allow-shell.',
-      },
-    },
-    required: ['prompt'],
-  },
+  input: INPUT,
   output: JOB_OUTPUT,
   fail: delegateFailure,
   async run(args, call) {
@@ -80,7 +82,8 @@ export const delegate = serverTool({
       run: createWork({ ...args, model }, target, call),
     });
     if (!isAwaited) {
-      await job.saved;
+      // From now on its id survives this process.
+      await job.waitForWrites();
       return delegateResult({ job_id: job.id, status: 'queued' }, `Queued as job ${job.id}`);
     }
     const cancel = (): void => void host.jobs.cancel(job.id);
@@ -104,15 +107,7 @@ function toModelName(model: string | undefined): string | undefined {
 
 const BRAINSTORM = 'BRAINSTORMING MODE: Generate creative, diverse ideas for the following:\n\n';
 
-interface DelegateArguments {
-  readonly prompt: string;
-  readonly working_directory?: string;
-  readonly model?: string;
-  readonly session_id?: string;
-  readonly brainstorm?: boolean;
-  readonly system_prompt?: string;
-  readonly verify?: string;
-}
+type DelegateArguments = ArgumentsOf<typeof INPUT>;
 
 interface DelegateTarget {
   /** Absent: there is no root, and the model has no tools. */
@@ -159,7 +154,7 @@ function createTurnWork(
   { host, progress }: Call,
 ): JobWork['run'] {
   const text = args.brainstorm ? `${BRAINSTORM}${args.prompt}` : args.prompt;
-  return async ({ signal, timeoutMs, onText, update }) => {
+  return async ({ signal, onText, update }) => {
     let recorded = 0;
     const answer = await collectAnswer(
       await host.engine(),
@@ -175,7 +170,7 @@ function createTurnWork(
           update({ session_id });
         },
         // The job's own deadline must fire first.
-        timeoutMs: timeoutMs + 1000,
+        timeoutMs: (args.timeout_ms ?? DEFAULT_TIMEOUT_MS) + 1000,
         signal,
       },
       {

@@ -1,9 +1,8 @@
 import type { JsonObject } from '../../../core/json.ts';
 import { PLAIN_BUILT_IN } from '../../../models/table.ts';
-import type { TurnSampling } from '../engine.ts';
 import { checkModelName, PLAIN_MODEL, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
-import { plainFailure, plainResult, type TextAnswer, toMetadata } from './results.ts';
+import { plainFailure, plainResult, toMetadata } from './results.ts';
 
 export const generateText = serverTool({
   name: 'generate_text',
@@ -44,18 +43,19 @@ export const generateText = serverTool({
   fail: plainFailure,
   async run(args, { host, progress, signal }) {
     const { prompt, model, systemInstruction, safetySettings, conversationId, grounding } = args;
+    const { temperature, topK, topP, maxTokens: maxOutputTokens, thinkingLevel } = args;
     checkModelName(model);
     const engine = await host.engine();
     const turn = {
       prompt: { role: 'user', parts: [{ text: prompt }] },
       builtIn: PLAIN_BUILT_IN,
-      sampling: toSampling(args),
+      sampling: { temperature, topK, topP, maxOutputTokens, thinkingLevel },
       generationConfig: toResponseFormat(args),
       safetySettings,
       isGrounded: grounding ?? false,
       signal,
     } as const;
-    const answer: TextAnswer = await host.queue.run(
+    const answer = await host.queue.run(
       () =>
         host.conversations.runTurn(conversationId, { model, systemText: systemInstruction }, (history, setup) =>
           collectAnswer(engine, { ...turn, ...setup, storage: { kind: 'history', history } }, { progress }),
@@ -70,17 +70,6 @@ export const generateText = serverTool({
     });
   },
 });
-
-function toSampling(args: {
-  readonly temperature?: number;
-  readonly topK?: number;
-  readonly topP?: number;
-  readonly maxTokens?: number;
-  readonly thinkingLevel?: TurnSampling['thinkingLevel'];
-}): TurnSampling {
-  const { temperature, topK, topP, maxTokens: maxOutputTokens, thinkingLevel } = args;
-  return { temperature, topK, topP, maxOutputTokens, thinkingLevel };
-}
 
 function toResponseFormat(args: { readonly jsonMode?: boolean; readonly jsonSchema?: JsonObject }): JsonObject {
   const { jsonMode, jsonSchema } = args;

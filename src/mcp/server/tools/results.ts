@@ -94,12 +94,7 @@ function formatBullets(title: string, lines: readonly string[]): readonly string
   return lines.length === 0 ? [] : [`${title}\n${lines.map((line) => `- ${line}`).join('\n')}`];
 }
 
-export type TextAnswer = Pick<
-  Answer,
-  'text' | 'files' | 'model' | 'usage' | 'cost' | 'finishReason' | 'sources' | 'notices'
->;
-
-export function toMetadata({ model, usage, cost, finishReason, sources }: TextAnswer): JsonObject {
+export function toMetadata({ model, usage, cost, finishReason, sources }: Answer): JsonObject {
   const { totalTokenCount } = usage;
   return {
     model,

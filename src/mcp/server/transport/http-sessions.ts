@@ -7,18 +7,13 @@ import type { Service } from '../tool.ts';
 /** Beyond this, the session that was silent longest is closed, unless one of its requests is in flight. */
 const MAX_SESSIONS = 64;
 
-/** For clients that begin with `initialize`: each gets a session with an SDK server of its own. */
-interface HttpSessions {
-  respond(request: Request, body: SdkMessage | undefined): Promise<Response>;
-  close(): Promise<void>;
-}
-
 interface Client {
   readonly transport: SdkHttpTransport;
   inFlight: number;
 }
 
-export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions {
+/** For clients that begin with `initialize`: each gets a session with an SDK server of its own. */
+export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service) {
   const open = new Map<string, Client>();
 
   function makeRoom(newest: string): void {
@@ -60,7 +55,7 @@ export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSe
   }
 
   return {
-    async respond(request, body) {
+    async respond(request: Request, body: SdkMessage | undefined): Promise<Response> {
       const id = request.headers.get('mcp-session-id');
       if (id === null) {
         const isInitialize = body !== undefined && 'method' in body && body.method === 'initialize';
@@ -74,7 +69,7 @@ export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSe
       open.set(id, client);
       return handleRequest(client, request, body);
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([...open.values()].map(({ transport }) => transport.close()));
       open.clear();
     },

@@ -48,7 +48,7 @@ export async function openHttpService(
   const server = await listen({
     port,
     maxBodyBytes: MAX_MESSAGE_BYTES,
-    admit: createGuard({ path: PATH, token }),
+    admit: createGuard(token),
     handler: async (request, reply) => streamResponse(await answer(request, reply.signal), reply),
   });
   return {
@@ -62,13 +62,11 @@ export async function openHttpService(
 }
 
 function toWebRequest({ method, path, query, headers }: ServedRequest, signal: AbortSignal): Request {
-  const list = Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as const],
-  );
+  const list = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const target = query.size === 0 ? path : `${path}?${query}`;
   return new Request(`http://127.0.0.1${target}`, {
     method,
-    headers: list.map(([name, value]) => [name, value]),
+    headers: list,
     signal,
   });
 }
@@ -90,19 +88,14 @@ async function streamResponse(response: Response, reply: ServedReply): Promise<v
   reply.end();
 }
 
-interface GuardOptions {
-  readonly path: string;
-  readonly token: string;
-}
-
 /**
  * Admits only programs of this user: not a page whose name was rebound to 127.0.0.1 (Host), not a page of another site
  * (Origin), nobody without the token. Undefined admits the request. The body is read only after that.
  */
-function createGuard({ path, token }: GuardOptions): (head: RequestHead) => ErrorResponse | undefined {
+function createGuard(token: string): (head: RequestHead) => ErrorResponse | undefined {
   // Comparing digests reveals nothing about how much of the token was right.
   const wanted = sha256(token);
-  return ({ method, path: requested, headers }) => {
+  return ({ method, path, headers }) => {
     if (!isOwnHost(headers.host)) return toErrorResponse(403, 'this server answers only to the names of this machine');
     if (headers.origin !== undefined && !isOwnOrigin(headers.origin))
       return toErrorResponse(403, 'requests of web pages are not accepted');
@@ -111,7 +104,7 @@ function createGuard({ path, token }: GuardOptions): (head: RequestHead) => Erro
         'www-authenticate': 'Bearer',
       });
     }
-    if (requested !== path) return toErrorResponse(404, `the only address here is ${path}`);
+    if (path !== PATH) return toErrorResponse(404, `the only address here is ${PATH}`);
     if (!['POST', 'GET', 'DELETE'].includes(method))
       return toErrorResponse(405, 'use POST', { allow: 'POST, GET, DELETE' });
     if (method === 'POST' && !isJsonType(headers['content-type'])) return toErrorResponse(415, 'send application/json');

@@ -62,18 +62,14 @@ function parseMessageLine(line: Line): ParsedMessage | undefined {
   return line.text.trim() === '' ? undefined : parseMessage(line.text);
 }
 
-interface SdkConnection {
-  deliver(message: SdkMessage): void;
-  waitForAnswers(): Promise<void>;
-  close(): Promise<void>;
-}
+type SdkConnection = ReturnType<typeof openSdkConnection>;
 
 interface SdkConnectionOptions extends Pick<StdioOptions, 'trace'> {
   readonly write: (message: SdkMessage) => Promise<void>;
   readonly handled: readonly SdkMessage[];
 }
 
-function openSdkConnection(sdk: Sdk, service: Service, { write, trace, handled }: SdkConnectionOptions): SdkConnection {
+function openSdkConnection(sdk: Sdk, service: Service, { write, trace, handled }: SdkConnectionOptions) {
   /** `initialize` is replayed to the SDK under this id. */
   const initializeId = randomId();
   const unanswered = trackQuickRequests(service);
@@ -90,25 +86,20 @@ function openSdkConnection(sdk: Sdk, service: Service, { write, trace, handled }
   const handle = sdk.serveStdio(() => createProtocolServer(sdk, service), { transport, onerror });
   for (const message of handled) transport.onmessage?.('id' in message ? { ...message, id: initializeId } : message);
   return {
-    deliver(message) {
+    deliver(message: SdkMessage): void {
       unanswered.noteReceived(message);
       transport.onmessage?.(message);
     },
-    waitForAnswers: () => unanswered.waitForAnswers(),
-    async close() {
+    waitForAnswers: unanswered.waitForAnswers,
+    async close(): Promise<void> {
       transport.onclose?.();
       await handle.close().catch(() => {});
     },
   };
 }
 
-interface QuickRequests {
-  noteReceived(message: SdkMessage): void;
-  noteSent(message: SdkMessage): void;
-  waitForAnswers(): Promise<void>;
-}
-
-function trackQuickRequests({ tools }: Pick<Service, 'tools'>): QuickRequests {
+/** The requests that are still answered after the client has closed its input. */
+function trackQuickRequests({ tools }: Service) {
   const ids = new Set<unknown>();
   let done: () => void = () => {};
   const remove = (id: unknown): void => {
@@ -117,21 +108,21 @@ function trackQuickRequests({ tools }: Pick<Service, 'tools'>): QuickRequests {
   const isQuick = (method: string, params: Readonly<Record<string, unknown>> | undefined): boolean =>
     method !== 'tools/call' || tools.some(({ name, isQuick: quick }) => quick && name === params?.name);
   return {
-    noteReceived(message) {
+    noteReceived(message: SdkMessage): void {
       if (!('method' in message)) return;
       const { method, params } = message;
       if ('id' in message && isQuick(method, params)) ids.add(message.id);
       // A cancelled request gets no response.
       if (method === 'notifications/cancelled' && isObject(params)) remove(params.requestId);
     },
-    noteSent(message) {
+    noteSent(message: SdkMessage): void {
       if ('id' in message && !('method' in message)) remove(message.id);
     },
-    waitForAnswers: () =>
-      ids.size === 0
-        ? Promise.resolve()
-        : new Promise((resolve) => {
-            done = resolve;
-          }),
+    async waitForAnswers(): Promise<void> {
+      if (ids.size === 0) return;
+      await new Promise<void>((resolve) => {
+        done = resolve;
+      });
+    },
   };
 }

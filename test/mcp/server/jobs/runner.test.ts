@@ -86,7 +86,7 @@ test('a job is on disk before its id is returned, also if it is queued', async (
   const path = directory(t);
   const jobs = table(recordDirectory(path), { maxRunning: 1 });
   const submitted = [held(), held()].map(({ run }) => jobs.submit(work(run)));
-  await Promise.all(submitted.map(({ saved }) => saved));
+  await Promise.all(submitted.map((job) => job.waitForWrites()));
   const other = table(recordDirectory(path));
   const states = await Promise.all(submitted.map(async ({ id }) => (await other.find(id))?.record.status));
   expect(states).toEqual(['running', 'queued']);
