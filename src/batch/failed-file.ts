@@ -11,23 +11,13 @@ import { readRunLines } from './run-lines.ts';
 /** Takes gmn's own credentials out of rows that are saved. */
 export type RedactLines = <Line extends string | undefined>(lines: readonly Line[]) => Promise<readonly Line[]>;
 
-/** `<out>.failed.jsonl`: failed rows in input form. It can be made again from input and output. */
-export interface FailedFile {
-  /** Adds a row unless it is there. Never throws: what cannot be written is reported by `close`. */
-  add(line: string): void;
-  /**
-   * Removes rows that have an answer by now; with `dropsOthers` also those that were not added since it was opened. Removes
-   * an empty file. Throws AppError `internal`.
-   */
-  close(isAnswered: (id: string) => boolean, dropsOthers: boolean): Promise<void>;
-}
+export type FailedFile = Awaited<ReturnType<typeof openFailedFile>>;
 
-/** Drops the rows that have an answer. The file is created with the first row that is added. What is added goes through `redact`. */
-export async function openFailedFile(
-  path: string,
-  isAnswered: (id: string) => boolean,
-  redact: RedactLines,
-): Promise<FailedFile> {
+/**
+ * `<out>.failed.jsonl`: failed rows in input form. It can be made again from input and output. Drops the rows that have an
+ * answer. The file is created with the first row that is added. What is added goes through `redact`.
+ */
+export async function openFailedFile(path: string, isAnswered: (id: string) => boolean, redact: RedactLines) {
   const known = createIdTable();
   const isAnsweredRow = (line: string, isAnsweredId: (id: string) => boolean): boolean => {
     const id = findRowId(line);
@@ -60,7 +50,8 @@ export async function openFailedFile(
   }
 
   return {
-    add(line) {
+    /** Adds a row unless it is there. Never throws: what cannot be written is reported by `close`. */
+    add(line: string): void {
       waiting.push(line);
       if (waiting.length > 1) return;
       void inOrder(() =>
@@ -69,7 +60,11 @@ export async function openFailedFile(
         }),
       );
     },
-    async close(isAnsweredNow, dropsOthers) {
+    /**
+     * Removes rows that have an answer by now; with `dropsOthers` also those that were not added since it was opened.
+     * Removes an empty file. Throws AppError `internal`.
+     */
+    async close(isAnsweredNow: (id: string) => boolean, dropsOthers: boolean): Promise<void> {
       const isDropped = (line: string): boolean =>
         isAnsweredRow(line, isAnsweredNow) || (dropsOthers && known.get(toRowKey(line)) !== ADDED);
       await inOrder(async () => failure === undefined && compact(path, isDropped, () => {}));

@@ -4,30 +4,20 @@ const FIRST_SLOTS = 16_384;
 /** The share of a level's slots in use; a fuller level is slow to search. */
 const MAX_FILL = 0.75;
 
-/**
- * A mark for each id, in about 15 bytes however long the id is: 64 bits of its hash stand for it. The chance that two of ten
- * million ids collide is one in 300,000.
- */
-export interface IdTable {
-  /** 0 if the id is not there. */
-  get(id: string): number;
-  /** From 1 to 255. */
-  set(id: string, mark: number): void;
-  /** How many ids have a mark with all these bits. */
-  count(bits: number): number;
-  readonly size: number;
-}
+export type IdTable = ReturnType<typeof createIdTable>;
 
 /**
- * When it is full, a further level is added and nothing is moved: a table that is copied to grow needs three times its memory
+ * A mark for each id, in about 15 bytes however long the id is: 64 bits of its hash stand for it. The chance that two of ten
+ * million ids collide is one in 300,000. When it is full, a further level is added and nothing is moved: a table that is copied to grow needs three times its memory
  * for a moment, and until the next garbage collection.
  */
-export function createIdTable(): IdTable {
+export function createIdTable() {
   let newest = createLevel(FIRST_SLOTS);
   const levels = [newest];
   let slots = FIRST_SLOTS;
   return {
-    get(id) {
+    /** 0 if the id is not there. */
+    get(id: string): number {
       const [high, low] = toHash(id);
       for (const level of levels) {
         const mark = level.get(high, low);
@@ -35,7 +25,8 @@ export function createIdTable(): IdTable {
       }
       return 0;
     },
-    set(id, mark) {
+    /** From 1 to 255. */
+    set(id: string, mark: number): void {
       const [high, low] = toHash(id);
       const level = levels.find((each) => each.get(high, low) !== 0);
       if (level === undefined && newest.size >= MAX_FILL * newest.slots) {
@@ -46,8 +37,9 @@ export function createIdTable(): IdTable {
       }
       (level ?? newest).set(high, low, mark);
     },
-    count: (bits) => levels.reduce((sum, level) => sum + level.count(bits), 0),
-    get size() {
+    /** How many ids have a mark with all these bits. */
+    count: (bits: number): number => levels.reduce((sum, level) => sum + level.count(bits), 0),
+    get size(): number {
       return levels.reduce((sum, { size }) => sum + size, 0);
     },
   };

@@ -6,24 +6,11 @@ const SHARE = 0.97;
 /** How much may be sent at once after a pause, as a time at the full rate. */
 const BURST_MS = 1000;
 
-/** Spaces requests, or their tokens, so that a quota per minute is used evenly. */
-interface Pacer {
-  /** How long to wait before more may be sent, in whole milliseconds, as timers count; 0 without a quota. */
-  waitMs(): number;
-  take(amount: number): void;
-  /** Adds the difference once the real amount is known. */
-  correct(amount: number): void;
-  /**
-   * Learns the quota from a refusal: the one the server named, else what was sent in the last minute. A refusal within a known
-   * quota means that others use it, too: a smaller share is used for a while. False if nothing can be learned.
-   */
-  learn(limit: number | undefined): boolean;
-  /** Called with every success: uses more of the quota again. */
-  recover(): void;
-}
-
-/** `perMinute`: the user's limit, which is used fully. */
-export function createPacer(clock: Clock, perMinute: number | undefined): Pacer {
+/**
+ * Spaces requests, or their tokens, so that a quota per minute is used evenly. `perMinute`: the user's limit, which is used
+ * fully.
+ */
+export function createPacer(clock: Clock, perMinute: number | undefined) {
   let quota = perMinute === undefined ? undefined : { perMinute, share: 1, most: 1 };
   /** When all that was taken so far fits the rate. */
   let paidUntil = Number.NEGATIVE_INFINITY;
@@ -35,17 +22,23 @@ export function createPacer(clock: Clock, perMinute: number | undefined): Pacer 
       ? 0
       : Math.max(-MINUTE_MS, Math.min(MINUTE_MS, (amount * MINUTE_MS) / (quota.perMinute * quota.share)));
   return {
-    waitMs: () =>
+    /** How long to wait before more may be sent, in whole milliseconds, as timers count; 0 without a quota. */
+    waitMs: (): number =>
       quota === undefined ? 0 : Math.ceil(Math.max(0, paidUntil - clock.now() - computeBurstMs(quota.perMinute))),
-    take(amount) {
+    take(amount: number): void {
       sent.add(amount);
       if (quota !== undefined) paidUntil = Math.max(paidUntil, clock.now()) + toMs(amount);
     },
-    correct(amount) {
+    /** Adds the difference once the real amount is known. */
+    correct(amount: number): void {
       sent.add(amount);
       if (quota !== undefined) paidUntil += toMs(amount);
     },
-    learn(limit) {
+    /**
+     * Learns the quota from a refusal: the one the server named, else what was sent in the last minute. A refusal within a
+     * known quota means that others use it, too: a smaller share is used for a while. False if nothing can be learned.
+     */
+    learn(limit: number | undefined): boolean {
       const now = clock.now();
       if (limit === undefined && quota === undefined) {
         const guess = sent.total();
@@ -59,7 +52,8 @@ export function createPacer(clock: Clock, perMinute: number | undefined): Pacer 
       learnedAt = now;
       return true;
     },
-    recover() {
+    /** Called with every success: uses more of the quota again. */
+    recover(): void {
       if (quota === undefined || quota.share >= quota.most || clock.now() - learnedAt < MINUTE_MS) return;
       // About 2 % in a minute.
       quota = { ...quota, share: Math.min(quota.most, quota.share + 0.02 / quota.perMinute) };
@@ -75,18 +69,18 @@ function computeBurstMs(perMinute: number): number {
 const SLOTS = 60;
 
 /** Sums up the last minute, with a resolution of one second. */
-function createMinuteCounter(clock: Clock): { add(amount: number): void; total(): number } {
+function createMinuteCounter(clock: Clock) {
   const amounts = new Float64Array(SLOTS);
   const seconds = new Float64Array(SLOTS);
   return {
-    add(amount) {
+    add(amount: number): void {
       const second = Math.floor(clock.now() / 1000);
       const slot = second % SLOTS;
       if (seconds[slot] !== second) amounts[slot] = 0;
       seconds[slot] = second;
       amounts[slot] = (amounts[slot] ?? 0) + amount;
     },
-    total() {
+    total(): number {
       const oldest = Math.floor(clock.now() / 1000) - SLOTS;
       return amounts.reduce((sum, amount, slot) => ((seconds[slot] ?? 0) > oldest ? sum + amount : sum), 0);
     },

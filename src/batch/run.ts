@@ -117,23 +117,18 @@ function replaceId(line: string | undefined, id: string): string | undefined {
 /** How many finished rows may wait for an earlier one: if the process is killed, they are asked again. */
 const WINDOW = 256;
 
-interface Order {
-  /** Called for each row in the order of the input, before it is begun. Waits while too many rows wait for the first. */
-  expect(index: number): Promise<void>;
-  /** Resolves when the row is written, or at once if it has to wait for an earlier one. */
-  finish(row: FinishedRow): Promise<void>;
-}
-
-function createOrder(write: (row: FinishedRow) => Promise<void>): Order {
+function createOrder(write: (row: FinishedRow) => Promise<void>) {
   const expected: number[] = [];
   const finished = new Map<number, FinishedRow>();
   const written = createCondition();
   return {
-    async expect(index) {
+    /** Called for each row in the order of the input, before it is begun. Waits while too many rows wait for the first. */
+    async expect(index: number): Promise<void> {
       while (expected.length >= WINDOW) await written.wait();
       expected.push(index);
     },
-    async finish(row) {
+    /** Resolves when the row is written, or at once if it has to wait for an earlier one. */
+    async finish(row: FinishedRow): Promise<void> {
       finished.set(row.index, row);
       const writes: Promise<void>[] = [];
       for (let first = expected[0]; first !== undefined; first = expected[0]) {

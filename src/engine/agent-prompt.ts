@@ -10,7 +10,7 @@ import { systemPlatform } from '../platform/runtime/system.ts';
 export function createAgentPrompt(
   { cwd, clock }: Pick<App, 'cwd' | 'clock'>,
   {
-    start = readStart(cwd, clock.now()),
+    start = { date: new Date(clock.now()).toDateString(), branch: readBranch(cwd) },
     directories = [],
     isChat,
   }: {
@@ -23,11 +23,6 @@ export function createAgentPrompt(
   const others = directories.map((directory) => resolve(cwd, directory));
   const text = formatAgentPrompt({ directory: cwd, directories: others, system: systemPlatform(), ...start, isChat });
   return { text, start };
-}
-
-function readStart(cwd: string, now: number): SessionStart {
-  const branch = readBranch(cwd);
-  return { date: new Date(now).toDateString(), branch };
 }
 
 /** Short and of few characters, because the author of the folder chose the name, and it becomes part of the prompt. */

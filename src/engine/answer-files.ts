@@ -1,14 +1,9 @@
 import { extname, resolve } from 'node:path';
-import type { App, OutputFormat } from '../core/app.ts';
+import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { AnswerFile, SavedFile, TurnEvent } from '../core/event.ts';
 import { createOutputFile, openOutputFile } from '../platform/files/write.ts';
 import { writeBinary } from '../platform/terminal/binary-output.ts';
-
-interface AnswerFileOptions {
-  readonly outputFile?: string;
-  readonly outputFormat?: OutputFormat;
-}
 
 interface AnswerFilesContext {
   readonly app: Pick<App, 'cwd' | 'signal'>;
@@ -39,9 +34,11 @@ export interface AnswerFiles {
 type TextEvent = Extract<TurnEvent, { type: 'text' }>;
 
 /** Saves the pictures and other files of an answer: where the user says, else under free names in the working directory. */
-export function createAnswerFiles(options: AnswerFileOptions, context: AnswerFilesContext): AnswerFiles {
+export function createAnswerFiles(
+  { outputFile: named }: { readonly outputFile?: string },
+  context: AnswerFilesContext,
+): AnswerFiles {
   const { app, canPipe, isPicture } = context;
-  const named = options.outputFile;
   const isWaiting = canPipe && named === undefined;
   /** Whether the named file is for pictures and the like, not for the text. */
   const isForFiles = named !== undefined && (isPicture || MEDIA_NAME.test(named));
@@ -210,13 +207,8 @@ export function toFileStem(text: string): string {
   return /^(?:con|prn|aux|nul|com\d|lpt\d)$/.test(stem) ? `${stem}-1` : stem;
 }
 
-interface FileContent {
-  readonly mimeType: string;
-  readonly bytes: Uint8Array;
-}
-
 /** Raw samples become a WAV file, since players need their rate. */
-function toFileContent({ mimeType, data }: AnswerFile): FileContent {
+function toFileContent({ mimeType, data }: AnswerFile): { readonly mimeType: string; readonly bytes: Buffer } {
   const bytes = Buffer.from(data, 'base64');
   const [type = '', ...parameters] = mimeType
     .toLowerCase()

@@ -14,16 +14,7 @@ const MIN_OUTPUT = 256;
 /** The longest answer of a request that sets no limit, in tokens. */
 export const DEFAULT_OUTPUT = 65_536;
 
-export interface Budget {
-  /** In dollars. */
-  readonly limit: number;
-  readonly spent: number;
-  hasPrice(model: string, backend: Backend): boolean;
-  /** For all requests to these models. Throws AppError `usage` if one of them has no price. */
-  limitSpending(target: SpendingTarget): SpendingLimit;
-  /** The queries, with those limited that cost tokens. They throw AppError `usage` for a model without a price. */
-  limitQueries(queries: Queries, target: Omit<SpendingTarget, 'models'>): Queries;
-}
+export type Budget = Awaited<ReturnType<typeof openBudget>>;
 
 interface SpendingTarget {
   /** The requested model, and its substitutes. */
@@ -33,17 +24,13 @@ interface SpendingTarget {
   readonly sizes: ReadonlyMap<string, number>;
 }
 
-interface BudgetOptions {
-  readonly maxCost: number;
-  /** What to do when the budget is used up. */
-  readonly hint: string;
-}
-
-/** The budget of `--max-cost`, for all models opened with it. Throws AppError `usage` if it is not positive. */
+/**
+ * The budget of `--max-cost`, in dollars, for all models opened with it. `hint` says what to do when it is used up. Throws AppError `usage` if it is not positive.
+ */
 export async function openBudget(
-  { maxCost, hint }: BudgetOptions,
+  { maxCost, hint }: { readonly maxCost: number; readonly hint: string },
   app: Pick<App, 'settings' | 'clock'>,
-): Promise<Budget> {
+) {
   if (!(maxCost > 0)) {
     throw new AppError('usage', '--max-cost must be more than 0', { hint: 'In dollars, e.g. --max-cost 0.50' });
   }
@@ -60,11 +47,13 @@ export async function openBudget(
   return {
     hasPrice,
     limit: maxCost,
-    get spent() {
+    get spent(): number {
       return account.spent;
     },
+    /** For all requests to these models. Throws AppError `usage` if one of them has no price. */
     limitSpending,
-    limitQueries(queries, target) {
+    /** The queries, with those limited that cost tokens. They throw AppError `usage` for a model without a price. */
+    limitQueries(queries: Queries, target: Omit<SpendingTarget, 'models'>): Queries {
       return {
         ...queries,
         async embed(batch, signal) {
@@ -88,34 +77,26 @@ export async function openBudget(
   };
 }
 
-interface Account {
-  readonly limit: number;
-  readonly spent: number;
-  readonly left: number;
-  /** Whether nothing is reserved. */
-  readonly isIdle: boolean;
-  /** Reserves an amount for a call in flight. The returned function replaces it by the cost of the call. */
-  reserve(amount: number): (cost: number) => void;
-  /** Resolves when a call has ended. Rejects with the signal's reason. */
-  waitForEnd(signal: AbortSignal): Promise<void>;
-}
+type Account = ReturnType<typeof createAccount>;
 
-function createAccount(limit: number): Account {
+function createAccount(limit: number) {
   let spent = 0;
   const reserved = new Set<{ readonly amount: number }>();
   const ended = createCondition();
   return {
     limit,
-    get spent() {
+    get spent(): number {
       return spent;
     },
-    get left() {
+    get left(): number {
       return [...reserved].reduce((left, { amount }) => left - amount, limit - spent);
     },
-    get isIdle() {
+    /** Whether nothing is reserved. */
+    get isIdle(): boolean {
       return reserved.size === 0;
     },
-    reserve(amount) {
+    /** Reserves an amount for a call in flight. The returned function replaces it by the cost of the call. */
+    reserve(amount: number): (cost: number) => void {
       const reservation = { amount };
       reserved.add(reservation);
       return (cost) => {
@@ -124,6 +105,7 @@ function createAccount(limit: number): Account {
         ended.notifyAll();
       };
     },
+    /** Resolves when a call has ended. Rejects with the signal's reason. */
     waitForEnd: ended.wait,
   };
 }

@@ -24,7 +24,7 @@ export function compileSchemaCheck(document: JsonObject): (value: JsonValue, lim
     patterns,
     choices: new Map(),
   };
-  return (value, limit) => applySchema(document, value, { check, limit, at: '', seen: createSeen() });
+  return (value, limit) => applySchema(document, value, { check, limit, at: '', seen: new Set() });
 }
 
 interface Check {
@@ -44,10 +44,6 @@ interface Position {
 
 /** The properties and items of a value that some schema has been applied to, for `unevaluatedProperties` and the like. */
 type Seen = Set<string | number>;
-
-function createSeen(): Seen {
-  return new Set();
-}
 
 type Schema = JsonValue | undefined;
 
@@ -180,23 +176,18 @@ function checkBranches(schema: JsonObject, value: JsonValue, here: Position): Mi
     const error = `Instance does not match exactly one subschema (${matches} matches).`;
     if (matches !== 1) return (matches === 0 ? last : undefined) ?? { at: here.at, error };
   }
-  if (not !== undefined && applySchema(not, value, { ...here, seen: createSeen() }) === undefined)
+  if (not !== undefined && applySchema(not, value, { ...here, seen: new Set() }) === undefined)
     return { at: here.at, error: 'Instance matched "not" schema.' };
   if (condition === undefined) return undefined;
   const isTrue = tryBranches([condition], value, here).matches === 1;
   return applySchema(isTrue ? then : otherwise, value, here);
 }
 
-interface Tried {
-  readonly matches: number;
-  readonly last: Mismatch | undefined;
-}
-
-function tryBranches(schemas: readonly JsonValue[], value: JsonValue, here: Position): Tried {
+function tryBranches(schemas: readonly JsonValue[], value: JsonValue, here: Position) {
   let matches = 0;
   let last: Mismatch | undefined;
   for (const schema of schemas) {
-    const seen = createSeen();
+    const seen: Seen = new Set();
     const wrong = applySchema(schema, value, { ...here, seen });
     last = wrong ?? last;
     if (wrong !== undefined) continue;
@@ -223,7 +214,7 @@ function checkParts(schema: JsonObject, value: JsonValue, here: Position): Misma
 function applyWithin(schema: Schema, value: JsonValue, key: string | number, here: Position): Mismatch | undefined {
   here.seen.add(key);
   const step = String(key).replaceAll('~', '~0').replaceAll('/', '~1');
-  return applySchema(schema, value, { ...here, at: `${here.at}/${step}`, seen: createSeen() });
+  return applySchema(schema, value, { ...here, at: `${here.at}/${step}`, seen: new Set() });
 }
 
 function checkObject(schema: JsonObject, value: JsonObject, here: Position): Mismatch | undefined {
@@ -235,7 +226,7 @@ function checkObject(schema: JsonObject, value: JsonObject, here: Position): Mis
   if (names.length < Number(minProperties ?? 0)) return wrong(`It has fewer than ${minProperties} properties.`);
   if (names.length > Number(maxProperties ?? MANY)) return wrong(`It has more than ${maxProperties} properties.`);
   for (const name of propertyNames === undefined ? [] : names) {
-    const fault = applySchema(propertyNames, name, { ...here, seen: createSeen() });
+    const fault = applySchema(propertyNames, name, { ...here, seen: new Set() });
     if (fault !== undefined) return wrong(`The name of property "${name}" is wrong: ${fault.error}`);
   }
   for (const [name, dependent] of [...toEntries(schema.dependentSchemas), ...toEntries(schema.dependencies)]) {
@@ -301,7 +292,7 @@ function checkContained(schema: JsonObject, value: readonly JsonValue[], here: P
   const { contains, minContains, maxContains } = schema;
   if (contains === undefined) return undefined;
   const found = value.flatMap((item, index) =>
-    applySchema(contains, item, { ...here, seen: createSeen() }) === undefined ? [index] : [],
+    applySchema(contains, item, { ...here, seen: new Set() }) === undefined ? [index] : [],
   );
   for (const index of found) here.seen.add(index);
   const [least, most] = [Number(minContains ?? 1), Number(maxContains ?? MANY)];

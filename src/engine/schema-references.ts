@@ -1,18 +1,13 @@
 import { isList, isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
 
-export interface References {
-  /** What the `$ref` of a schema refers to; undefined if it has none. Throws Error if it leads nowhere. */
-  find(schema: JsonObject): JsonValue | undefined;
-  /** Those of all schemas. */
-  listPatterns(): readonly string[];
-}
+export type References = ReturnType<typeof createReferences>;
 
 const BASE = 'schema:/';
 /** Their values are not schemas. */
 const DATA = ['enum', 'const', 'default', 'examples'];
 
 /** Finds the schemas of one document by JSON pointer, `$id` and `$anchor`. Nothing is fetched. */
-export function createReferences(document: JsonObject): References {
+export function createReferences(document: JsonObject) {
   const known = new Map<string, JsonValue>();
   const bases = new Map<JsonObject, string>();
   const read = (schema: JsonValue, base: string, pointer: string): void => {
@@ -37,12 +32,14 @@ export function createReferences(document: JsonObject): References {
   };
   read(document, BASE, '');
   return {
-    listPatterns: () =>
+    /** Those of all schemas. */
+    listPatterns: (): readonly string[] =>
       [...bases.keys()].flatMap((schema) => {
         const { pattern, patternProperties } = schema;
         return [...(typeof pattern === 'string' ? [pattern] : []), ...Object.keys(toJsonObject(patternProperties))];
       }),
-    find(schema) {
+    /** What the `$ref` of a schema refers to; undefined if it has none. Throws Error if it leads nowhere. */
+    find(schema: JsonObject): JsonValue | undefined {
       const reference = schema.$ref ?? schema.$recursiveRef ?? schema.$dynamicRef;
       if (typeof reference !== 'string') return undefined;
       const found = known.get(toAddress(reference, bases.get(schema) ?? BASE));

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { ModelRequest, ServiceTier } from '../core/model.ts';
+import type { ServiceTier } from '../core/model.ts';
 import { type Backend, canMixTools } from '../models/table.ts';
 
 /** Tools that the service itself runs, and its tiers. */
@@ -18,10 +18,8 @@ interface ServiceContext {
   readonly hasTools: boolean;
 }
 
-type ServiceFields = Pick<ModelRequest, 'tools' | 'toolConfig' | 'serviceTier'>;
-
 /** The fields of a request that these flags set. Throws AppError `usage` for what model or backend do not have. */
-export function toServiceFields(options: ServiceOptions, context: ServiceContext): ServiceFields {
+export function toServiceFields(options: ServiceOptions, context: ServiceContext) {
   const { search, code, url, serviceTier } = options;
   if (serviceTier !== undefined) checkTier(context.backend);
   const tools: readonly JsonObject[] = [

@@ -29,20 +29,14 @@ export async function createPrices(app: App, { serviceTier, demo }: PriceOptions
   };
 }
 
-/** The calls of a run, summed up by everything that their price depends on: a million calls become a few records. */
-interface BilledCalls {
-  add(call: BilledCall): void;
-  /** Writes them to the usage log. Never throws. */
-  save(app: App, runId: string): void;
-}
-
 /** Prices have steps at these lengths of a prompt. */
 const STEPS = [128_000, 200_000];
 
-export function createBilledCalls({ demo }: Pick<PriceOptions, 'demo'> = {}): BilledCalls {
+/** The calls of a run, summed up by everything that their price depends on: a million calls become a few records. */
+export function createBilledCalls({ demo }: Pick<PriceOptions, 'demo'> = {}) {
   const sums = new Map<string, BilledCall>();
   return {
-    add(call) {
+    add(call: BilledCall): void {
       const { model, backend, serviceTier = '', isBatch = false, usage } = call;
       const promptTokens = call.promptTokens ?? usage.promptTokenCount ?? 0;
       const step = STEPS.filter((length) => promptTokens > length).length;
@@ -54,7 +48,8 @@ export function createBilledCalls({ demo }: Pick<PriceOptions, 'demo'> = {}): Bi
         usage: { ...addUsage(before?.usage ?? {}, usage), ...addDetails(before?.usage ?? {}, usage) },
       });
     },
-    save(app, runId) {
+    /** Writes them to the usage log. Never throws. */
+    save(app: App, runId: string): void {
       if (demo) return;
       const { homes, cwd, clock } = app;
       appendUsage(homes().gmn, { at: clock.now(), kind: 'batch', id: runId, cwd, calls: [...sums.values()] });

@@ -5,13 +5,7 @@ import { callEvery } from '../../platform/runtime/clock.ts';
 const REDRAW_MS = 250;
 const LINE_MS = 30_000;
 
-export interface ProgressLine {
-  /** Called for every finished row. */
-  add(): void;
-  /** Writes a line above the progress. */
-  notify(message: string): void;
-  end(): void;
-}
+export type ProgressLine = ReturnType<typeof openProgressLine>;
 
 /** One live line on a terminal, a line every half minute elsewhere, nothing with `isQuiet`. */
 export function openProgressLine(
@@ -21,7 +15,7 @@ export function openProgressLine(
     isQuiet,
     state,
   }: { readonly clock: Clock; readonly isQuiet: boolean; readonly state: () => Omit<ProgressState, 'rate'> },
-): ProgressLine {
+) {
   const meter = createRateMeter(clock.now);
   const isLive = err.isTerminal && err.rows !== undefined;
   let isDrawn = false;
@@ -34,13 +28,15 @@ export function openProgressLine(
   };
   const stop = isQuiet ? () => {} : callEvery(isLive ? REDRAW_MS : LINE_MS, draw);
   return {
+    /** Called for every finished row. */
     add: meter.add,
-    notify(message) {
+    /** Writes a line above the progress. */
+    notify(message: string): void {
       if (isQuiet) return;
       write(`${erase()}gmn: ${message}\n`);
       isDrawn = false;
     },
-    end() {
+    end(): void {
       stop();
       if (isDrawn) write(erase());
       isDrawn = false;

@@ -1,5 +1,4 @@
 import { REDACTED_NOTICE } from '../../agent/turn.ts';
-import type { RedactLines } from '../../batch/failed-file.ts';
 import { hashSetting, type RunSettings } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
@@ -12,7 +11,7 @@ import { createLazyRedaction } from '../../engine/agent.ts';
 import type { Budget } from '../../engine/budget.ts';
 import type { Host } from '../../engine/host.ts';
 import { chooseRetries, type ModelOptions, type OpenedModel } from '../../engine/model.ts';
-import { openRun, type Run, type RunFacts } from '../../engine/run.ts';
+import { openRun, type Run } from '../../engine/run.ts';
 import type { FileNeed } from '../../engine/uploads.ts';
 import { createAttachments } from '../../input/attachment.ts';
 import { type AttachedItem, addFiles } from '../../input/files.ts';
@@ -31,27 +30,7 @@ export interface BatchOptions extends ModelOptions {
   readonly outputSchema?: string;
 }
 
-/** What is needed to convert rows to requests, for any engine. */
-export interface BatchSetup {
-  readonly opened: OpenedModel;
-  /** How often a row is asked again. */
-  readonly retries: number;
-  /** What the answers depend on besides the rows; see `RunFile`. */
-  readonly settings: RunSettings;
-  readonly isPromptNeeded: boolean;
-  readonly prepare: Awaited<ReturnType<typeof createRequests>>['prepare'];
-  /** Throws AppError `usage` for a row that cannot be asked. */
-  readonly toRequest: Awaited<ReturnType<typeof createRequests>>['toRequest'];
-  /**
-   * The request without gmn's own credentials. Uploads the files that are too large for it, and puts their addresses in. Throws
-   * AppError.
-   */
-  provide(request: RowRequest, need: FileNeed): Promise<ModelRequest>;
-  /** Takes gmn's own credentials out of rows that are saved. */
-  readonly redact: RedactLines;
-  readonly schema: RunFacts['schema'];
-  close(): Promise<void>;
-}
+export type BatchSetup = Awaited<ReturnType<typeof openBatch>>;
 
 interface SetupContext {
   readonly prices: Prices;
@@ -68,8 +47,10 @@ const DEFAULT_RETRIES = 3;
 /** How many different models rows may name. */
 const MAX_MODELS = 50;
 
-/** Throws AppError: `usage` for flags and files that cannot be used, `auth` for a Google login, and as `openModel`. */
-export async function openBatch(options: BatchOptions, app: App, context: SetupContext): Promise<BatchSetup> {
+/**
+ * What is needed to convert rows to requests, for any engine. Throws AppError: `usage` for flags and files that cannot be used, `auth` for a Google login, and as `openModel`.
+ */
+export async function openBatch(options: BatchOptions, app: App, context: SetupContext) {
   const template = options.template === undefined ? undefined : await chooseTemplate(options.template, app);
   if (template !== undefined) checkTemplate(template);
   else if (options.param !== undefined) {
@@ -119,8 +100,10 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
     });
     return {
       opened,
+      /** How often a row is asked again. */
       retries,
       schema,
+      /** What the answers depend on besides the rows; see `RunFile`. */
       settings: {
         '-m': opened.modelId,
         ...toHashedSetting('the system instruction', serializeParts(agent.request.systemInstruction)),
@@ -133,11 +116,15 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
         ),
         ...(options.serviceTier === undefined ? {} : { '--service-tier': options.serviceTier }),
         ...describeConfig(agent.request.generationConfig),
-      },
+      } as RunSettings,
       isPromptNeeded: template === undefined && options.prompt === undefined,
       ...requests,
       redact: createLazyRedaction(app).redact,
-      async provide({ agent: { request, redaction }, contents }, need) {
+      /**
+       * The request without gmn's own credentials. Uploads the files that are too large for it, and puts their addresses
+       * in. Throws AppError.
+       */
+      async provide({ agent: { request, redaction }, contents }: RowRequest, need: FileNeed): Promise<ModelRequest> {
         const given: ModelRequest = { ...request, contents };
         const redacted = (await redaction?.redact(given)) ?? given;
         if (redacted !== given) context.onNotice(REDACTED_NOTICE);

@@ -97,14 +97,8 @@ function eachSource(pattern: string, app: App): Source {
   };
 }
 
-/** The rows, with a hash of the first to recognize the input. */
-interface PeekedRows {
-  /** Empty if there is none. */
-  readonly firstRow: string;
-  readonly rows: AsyncIterable<Row>;
-}
-
-export async function peekRows(rows: AsyncIterable<Row>): Promise<PeekedRows> {
+/** The rows, with a hash of the first to recognize the input; it is empty if there is none. */
+export async function peekRows(rows: AsyncIterable<Row>) {
   const iterator = rows[Symbol.asyncIterator]();
   const first = await iterator.next();
   const { value } = first;

@@ -11,9 +11,13 @@ export interface CallProgress {
   end(): Promise<void>;
 }
 
-export function openProgress(what: string, { quiet }: { readonly quiet: boolean }, app: App): CallProgress {
+export function openProgress(
+  what: string,
+  { quiet, json }: { readonly quiet?: boolean; readonly json?: boolean },
+  app: App,
+): CallProgress {
   const spinner = createProgress(app.io.err, {
-    quiet,
+    quiet: quiet === true || json === true,
     isDumb: app.env.TERM === 'dumb',
     clock: app.clock,
     ticker: { every: callEvery },

@@ -18,25 +18,7 @@ import { randomId } from '../../platform/runtime/random-id.ts';
 import { errorCode, errorReason } from '../../platform/runtime/system.ts';
 import { formatPlan, type Plan, tryParsePlan } from './plan.ts';
 
-/** `<out>.batch`: the directory that says which rows are in flight at the service. It stays open, so that no link can take its place. */
-export interface PlanStore {
-  /** For messages. */
-  readonly directory: string;
-  readonly plan: Plan;
-  /** On disk when it resolves. Changes are made one after the other. */
-  update(change: (plan: Plan) => Plan): Promise<Plan>;
-  /** The requests of a shard, as they are uploaded. */
-  locateRequests(number: number): StoredFile;
-  /** The rows they belong to, in the same order. */
-  locateRows(number: number): StoredFile;
-  /** Takes a shard out of the plan, and removes its files. */
-  drop(number: number): Promise<void>;
-  /** Removes files that an earlier run left. Not while shards are being filled. */
-  prune(): Promise<void>;
-  /** Removes everything that gmn has made there. */
-  remove(): Promise<void>;
-  close(): Promise<void>;
-}
+export type PlanStore = ReturnType<typeof createPlanStore>;
 
 export interface StoredFile {
   readonly path: string;
@@ -157,12 +139,16 @@ async function readPlanText(directory: DirectoryHandle): Promise<string | undefi
   }
 }
 
-function createPlanStore(directory: DirectoryHandle, plan: Plan, tokens: string): PlanStore {
+/** `<out>.batch`: the directory that says which rows are in flight at the service. It stays open, so that no link can take its place. */
+function createPlanStore(directory: DirectoryHandle, plan: Plan, tokens: string) {
   let current = plan;
   const inOrder = createSerial();
   const locateFile = (name: string): StoredFile => ({ path: directory.at(name), name: join(directory.path, name) });
+  /** The requests of a shard, as they are uploaded. */
   const locateRequests = (number: number) => locateFile(`${toDigits(number)}.jsonl`);
+  /** The rows they belong to, in the same order. */
   const locateRows = (number: number) => locateFile(`${toDigits(number)}.rows.jsonl`);
+  /** On disk when it resolves. Changes are made one after the other. */
   const update = (change: (plan: Plan) => Plan): Promise<Plan> =>
     inOrder(async () => {
       const next = change(current);
@@ -171,26 +157,30 @@ function createPlanStore(directory: DirectoryHandle, plan: Plan, tokens: string)
       return next;
     });
   return {
+    /** For messages. */
     directory: directory.path,
-    get plan() {
+    get plan(): Plan {
       return current;
     },
     update,
     locateRequests,
     locateRows,
-    async drop(number) {
+    /** Takes a shard out of the plan, and removes its files. */
+    async drop(number: number): Promise<void> {
       await update((plan) => ({ ...plan, shards: plan.shards.filter((shard) => shard.number !== number) }));
       await directory.verify();
       await removeFile(locateRequests(number).path);
       await removeFile(locateRows(number).path);
     },
-    async prune() {
+    /** Removes files that an earlier run left. Not while shards are being filled. */
+    async prune(): Promise<void> {
       const kept = new Set(current.shards.map(({ number }) => toDigits(number)));
       await removeFiles(
         directory,
         (name) => TEMPORARY.test(name) || (SHARD.test(name) && !kept.has(name.split('.')[0] ?? '')),
       );
     },
+    /** Removes everything that gmn has made there. */
     remove: () =>
       inOrder(async () => {
         await removeFiles(directory, (name) => TEMPORARY.test(name) || SHARD.test(name));

@@ -5,20 +5,11 @@ import type { RemoteOptions } from './engine.ts';
 import { deleteRemote, findJob, getShardJob, hasJobEnded, saveShard } from './jobs.ts';
 import type { Shard } from './plan.ts';
 
-interface SettledCounts {
-  /** Numbers of jobs. */
-  readonly cancelled: number;
-  readonly collected: number;
-}
-
 /**
  * Ends all jobs: those that are complete are collected, the others cancelled, and their rows left for another run or engine.
- * The plan is gone when this resolves. Throws AppError; the plan then has the jobs that are left.
+ * Returns how many jobs were cancelled and collected. The plan is gone when this resolves. Throws AppError; the plan then has the jobs that are left.
  */
-export async function settleRemote(
-  options: Omit<RemoteOptions, 'mode'>,
-  run: Omit<EngineRun, 'rows'>,
-): Promise<SettledCounts> {
+export async function settleRemote(options: Omit<RemoteOptions, 'mode'>, run: Omit<EngineRun, 'rows'>) {
   const { store, limits } = options;
   const { signal, finish, sync } = run;
   const context: CollectContext = {

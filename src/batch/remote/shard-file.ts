@@ -1,6 +1,6 @@
 import { AppError } from '../../core/error.ts';
 import { isCount, isObject, tryParseJson } from '../../core/json.ts';
-import { type AppendFile, openAppendFile } from '../../platform/files/append.ts';
+import { openAppendFile } from '../../platform/files/append.ts';
 import { removeFile } from '../../platform/files/write.ts';
 import { errorReason } from '../../platform/runtime/system.ts';
 import type { RedactLines } from '../failed-file.ts';
@@ -11,14 +11,7 @@ import type { PlanStore, StoredFile } from './plan-store.ts';
 /** What is needed to finish a row. */
 type ShardRow = Pick<Row, 'id' | 'index' | 'line'>;
 
-export interface ShardWriter {
-  readonly rows: number;
-  readonly bytes: number;
-  /** `request` is one line. */
-  add(row: ShardRow, request: string): Promise<void>;
-  /** Both files are on disk when it resolves. */
-  close(): Promise<void>;
-}
+export type ShardWriter = Awaited<ReturnType<typeof openShardWriter>>;
 
 const BUFFER_CHARACTERS = 262_144;
 
@@ -26,25 +19,27 @@ const BUFFER_CHARACTERS = 262_144;
  * Writes two files: the requests, as they are uploaded, and in the same order the rows they belong to, as `redact` leaves them.
  * Replaces files of that number, which a crash may have left.
  */
-export async function openShardWriter(store: PlanStore, number: number, redact: RedactLines): Promise<ShardWriter> {
+export async function openShardWriter(store: PlanStore, number: number, redact: RedactLines) {
   const requests = await openBuffered<string>(store.locateRequests(number), async (lines) => lines);
   const rows = await openBuffered<ShardRow>(store.locateRows(number), (items) => formatShardRows(items, redact));
   let count = 0;
   let bytes = 0;
   return {
-    get rows() {
+    get rows(): number {
       return count;
     },
-    get bytes() {
+    get bytes(): number {
       return bytes;
     },
-    async add({ id, index, line }, request) {
+    /** `request` is one line. */
+    async add({ id, index, line }: ShardRow, request: string): Promise<void> {
       count += 1;
       bytes += Buffer.byteLength(request) + 1;
       await requests.add(request, request.length);
       await rows.add({ index, id, line }, id.length + (line?.length ?? 0));
     },
-    async close() {
+    /** Both files are on disk when it resolves. */
+    async close(): Promise<void> {
       await requests.close();
       await rows.close();
     },
@@ -56,17 +51,11 @@ async function formatShardRows(rows: readonly ShardRow[], redact: RedactLines): 
   return rows.map(({ index, id }, at) => JSON.stringify({ index, id, line: lines[at] }));
 }
 
-interface BufferedFile<Item> {
-  /** `size` is roughly that of its line, in characters. */
-  add(item: Item, size: number): Promise<void>;
-  close(): Promise<void>;
-}
-
 async function openBuffered<Item>(
   { path, name }: StoredFile,
   format: (items: readonly Item[]) => Promise<readonly string[]>,
-): Promise<BufferedFile<Item>> {
-  const file: AppendFile = await withWriteError(name, async () => {
+) {
+  const file = await withWriteError(name, async () => {
     await removeFile(path);
     return openAppendFile(path, { now: 0, createMode: 0o600 });
   });
@@ -81,12 +70,13 @@ async function openBuffered<Item>(
     await withWriteError(name, () => file.append(text));
   };
   return {
-    async add(item, size) {
+    /** `size` is roughly that of its line, in characters. */
+    async add(item: Item, size: number): Promise<void> {
       waiting.push(item);
       buffered += size;
       if (buffered >= BUFFER_CHARACTERS) await flush();
     },
-    async close() {
+    async close(): Promise<void> {
       try {
         await flush();
         await withWriteError(name, () => file.sync());

@@ -40,16 +40,6 @@ interface SharderOptions extends Pick<EngineRun, 'finish' | 'signal'> {
   readonly waitForRoom: () => Promise<void>;
 }
 
-/** Fills shards with rows, and submits those that are full. */
-interface Sharder {
-  /** Waits while too many jobs are in flight. */
-  add(row: PendingRow): Promise<void>;
-  /** Submits the shards that are not full. */
-  finish(): Promise<void>;
-  /** Closes the open files; rows that are in no job are asked by the next run. */
-  close(): Promise<void>;
-}
-
 interface OpenShard {
   readonly number: number;
   readonly model: string;
@@ -61,7 +51,8 @@ interface OpenShard {
 /** How many shards are filled at a time: each model that rows name has one. */
 const MAX_OPEN = 16;
 
-export function createSharder(options: SharderOptions): Sharder {
+/** Fills shards with rows, and submits those that are full. */
+export function createSharder(options: SharderOptions) {
   const { store, codec, limits, signal } = options;
   const open = new Map<string, OpenShard>();
 
@@ -103,7 +94,8 @@ export function createSharder(options: SharderOptions): Sharder {
   }
 
   return {
-    async add(row) {
+    /** Waits while too many jobs are in flight. */
+    async add(row: PendingRow): Promise<void> {
       const prepared = await codec.prepare(row, signal);
       if (prepared instanceof AppError) {
         const { id, index, line } = row;
@@ -115,10 +107,12 @@ export function createSharder(options: SharderOptions): Sharder {
       shard.cost = shard.cost === undefined || prepared.cost === undefined ? undefined : shard.cost + prepared.cost;
       await shard.writer.add(row, line);
     },
-    async finish() {
+    /** Submits the shards that are not full. */
+    async finish(): Promise<void> {
       for (const shard of [...open.values()]) await seal(shard);
     },
-    async close() {
+    /** Closes the open files; rows that are in no job are asked by the next run. */
+    async close(): Promise<void> {
       for (const { writer } of open.values()) await writer.close();
       open.clear();
     },

@@ -11,6 +11,7 @@ import {
   toExitCode,
   toFailedFinding,
   toFindingsJson,
+  warningFinding,
 } from './finding.ts';
 import { checkHome, checkProgram, checkTerminal } from './machine.ts';
 import { checkCredential, checkNetwork } from './network.ts';
@@ -83,12 +84,10 @@ function isDemo({ env }: App): boolean {
 function findDemo(app: App): readonly Finding[] {
   if (!isDemo(app)) return [];
   return [
-    {
-      check: 'demo',
-      state: 'warning',
-      text: 'GMN_DEMO is set: the offline model answers',
-      remedies: [{ words: 'Ask Gemini again', command: 'unset GMN_DEMO' }],
-    },
+    warningFinding('demo', 'GMN_DEMO is set: the offline model answers', {
+      words: 'Ask Gemini again',
+      command: 'unset GMN_DEMO',
+    }),
   ];
 }
 

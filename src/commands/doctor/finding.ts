@@ -18,6 +18,22 @@ export interface Finding {
   readonly fault?: Fault;
 }
 
+export function okFinding(check: string, text: string): Finding {
+  return { check, state: 'ok', text };
+}
+
+export function absentFinding(check: string, text: string): Finding {
+  return { check, state: 'absent', text };
+}
+
+export function warningFinding(check: string, text: string, ...remedies: readonly Remedy[]): Finding {
+  return { check, state: 'warning', text, remedies };
+}
+
+export function failureFinding(check: string, fault: Fault, text: string, ...remedies: readonly Remedy[]): Finding {
+  return { check, state: 'failure', fault, text, remedies };
+}
+
 export function toFailedFinding(check: string, { fault, message, hint }: AppError): Finding {
   return { check, state: 'failure', text: message, fault, remedies: hint ? [{ words: hint }] : undefined };
 }

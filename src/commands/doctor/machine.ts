@@ -8,7 +8,15 @@ import type { Runtime } from '../../platform/host.ts';
 import { findProgram } from '../../platform/process/program-path.ts';
 import { readCodeCacheState } from '../../platform/runtime/code-cache.ts';
 import { findRipgrep } from '../../tools/search/ripgrep.ts';
-import { type Finding, isUtf8Locale, type Remedy } from './finding.ts';
+import {
+  absentFinding,
+  type Finding,
+  failureFinding,
+  isUtf8Locale,
+  okFinding,
+  type Remedy,
+  warningFinding,
+} from './finding.ts';
 
 /** The oldest supported Node; must match package.json. */
 export const OLDEST_NODE = '20.18.1';
@@ -18,17 +26,12 @@ export function checkProgram(app: App, runtime: Runtime): readonly Finding[] {
 }
 
 function checkNode({ node, builtIn, platform, arch }: Runtime): Finding {
-  if (builtIn !== undefined)
-    return { check: 'node', state: 'ok', text: `not needed: ${builtIn} is built in, on ${platform} ${arch}` };
+  if (builtIn !== undefined) return okFinding('node', `not needed: ${builtIn} is built in, on ${platform} ${arch}`);
   const text = `${node} on ${platform} ${arch}`;
-  if (rankVersion(node) >= rankVersion(OLDEST_NODE)) return { check: 'node', state: 'ok', text };
-  return {
-    check: 'node',
-    state: 'failure',
-    fault: 'config',
-    text: `${text}; gmn needs ${OLDEST_NODE} or newer`,
-    remedies: [{ words: 'Get it at https://nodejs.org' }],
-  };
+  if (rankVersion(node) >= rankVersion(OLDEST_NODE)) return okFinding('node', text);
+  return failureFinding('node', 'config', `${text}; gmn needs ${OLDEST_NODE} or newer`, {
+    words: 'Get it at https://nodejs.org',
+  });
 }
 
 /** A number that is higher for a later version. */
@@ -40,62 +43,57 @@ function checkGmn({ version, env, cwd }: App, { program }: Runtime): Finding {
   const text = `${version}${program === undefined ? '' : ` in ${program}`}`;
   const found = findProgram('gmn', env, cwd);
   const other = found === undefined ? undefined : realPath(found);
-  if (other === undefined) return { check: 'gmn', state: 'ok', text: `${text}, not on PATH` };
+  if (other === undefined) return okFinding('gmn', `${text}, not on PATH`);
   // On Windows npm puts a script on PATH that starts the program, and so do some package managers elsewhere.
-  if (other === program || !other.endsWith('gmn.js')) return { check: 'gmn', state: 'ok', text };
-  return {
-    check: 'gmn',
-    state: 'warning',
-    text: `${text}; "gmn" on PATH is another one: ${other}`,
-    remedies: [{ words: 'To see which it is', command: 'gmn --version' }],
-  };
+  if (other === program || !other.endsWith('gmn.js')) return okFinding('gmn', text);
+  return warningFinding('gmn', `${text}; "gmn" on PATH is another one: ${other}`, {
+    words: 'To see which it is',
+    command: 'gmn --version',
+  });
 }
 
 function checkCodeCache({ version }: App, { builtIn }: Runtime): Finding {
-  if (builtIn !== undefined) return { check: 'code-cache', state: 'ok', text: 'not needed: gmn is compiled already' };
+  if (builtIn !== undefined) return okFinding('code-cache', 'not needed: gmn is compiled already');
   const state = readCodeCacheState(version);
-  if (state === undefined) return { check: 'code-cache', state: 'absent', text: 'no place to keep it' };
+  if (state === undefined) return absentFinding('code-cache', 'no place to keep it');
   const { directory, isUsable } = state;
-  if (isUsable) return { check: 'code-cache', state: 'ok', text: directory };
+  if (isUsable) return okFinding('code-cache', directory);
   const status = readPathStatus(directory);
-  if (status === undefined) return { check: 'code-cache', state: 'absent', text: 'not written yet' };
-  return {
-    check: 'code-cache',
-    state: 'warning',
-    text: `${directory} is not used: ${status.isOurs ? 'others may write to it' : 'it belongs to another user'}`,
-    remedies: [{ words: 'gmn makes a new one if you remove it', command: `rm -r ${quoteIfNeeded(directory)}` }],
-  };
+  if (status === undefined) return absentFinding('code-cache', 'not written yet');
+  return warningFinding(
+    'code-cache',
+    `${directory} is not used: ${status.isOurs ? 'others may write to it' : 'it belongs to another user'}`,
+    { words: 'gmn makes a new one if you remove it', command: `rm -r ${quoteIfNeeded(directory)}` },
+  );
 }
 
 function checkRipgrep({ env, cwd }: App): Finding {
   const program = findRipgrep(env, [realPath(cwd) ?? cwd]);
-  if (program !== undefined) return { check: 'ripgrep', state: 'ok', text: program };
-  return { check: 'ripgrep', state: 'absent', text: 'not found; searching works without it, only slower' };
+  if (program !== undefined) return okFinding('ripgrep', program);
+  return absentFinding('ripgrep', 'not found; searching works without it, only slower');
 }
 
 export function checkTerminal({ env, io: { out } }: App, { platform }: Runtime): Finding {
   const kind = out.isTerminal ? `${env.TERM || 'TERM not set'}, ${out.columns} columns` : 'stdout is not a terminal';
   const text = `${kind}, colour ${out.isStyled ? 'on' : 'off'}`;
-  if (isUtf8Locale(env, platform)) return { check: 'terminal', state: 'ok', text: `${text}, UTF-8` };
-  return {
-    check: 'terminal',
-    state: 'warning',
-    text: `${text}, the locale is not UTF-8`,
-    remedies: [{ words: 'Choose one that is', command: 'export LANG=C.UTF-8' }],
-  };
+  if (isUtf8Locale(env, platform)) return okFinding('terminal', `${text}, UTF-8`);
+  return warningFinding('terminal', `${text}, the locale is not UTF-8`, {
+    words: 'Choose one that is',
+    command: 'export LANG=C.UTF-8',
+  });
 }
 
 export function checkHome({ gmn, gemini }: Homes): readonly Finding[] {
   const status = readPathStatus(gmn);
   if (status === undefined) {
-    return [{ check: 'home', state: 'absent', text: `${gmn} will be created when needed` }, checkOfficialHome(gemini)];
+    return [absentFinding('home', `${gmn} will be created when needed`), checkOfficialHome(gemini)];
   }
   const fault = findHomeFailure(gmn, status);
   if (fault !== undefined) return [fault, checkOfficialHome(gemini)];
   const open = [gmn, ...listPaths(gmn)].flatMap((path) => findExposure(path, isUsersOwn(path, gmn)) ?? []);
   const home: Finding =
     open.length === 0
-      ? { check: 'home', state: 'ok', text: gmn }
+      ? okFinding('home', gmn)
       : {
           check: 'home',
           state: 'warning',
@@ -108,8 +106,8 @@ export function checkHome({ gmn, gemini }: Homes): readonly Finding[] {
 function checkOfficialHome(gemini: string): Finding {
   const exists = readPathStatus(gemini) !== undefined;
   return exists
-    ? { check: 'official', state: 'ok', text: `${gemini}, the official CLI's files` }
-    : { check: 'official', state: 'absent', text: `${gemini} does not exist: no files of the official CLI` };
+    ? okFinding('official', `${gemini}, the official CLI's files`)
+    : absentFinding('official', `${gemini} does not exist: no files of the official CLI`);
 }
 
 function findHomeFailure(path: string, { kind, isOurs, isWritable }: PathStatus): Finding | undefined {
@@ -151,17 +149,16 @@ function chmodRemedy(words: string, mode: number, path: string): Remedy {
 
 function checkSessions(directory: string): Finding {
   const status = readPathStatus(directory);
-  if (status === undefined) return { check: 'sessions', state: 'absent', text: 'none saved yet' };
+  if (status === undefined) return absentFinding('sessions', 'none saved yet');
   if (!status.isWritable) {
-    return {
-      check: 'sessions',
-      state: 'warning',
-      text: `${directory} cannot be written to: nothing is saved`,
-      remedies: [chmodRemedy('Fix it', 700, directory)],
-    };
+    return warningFinding(
+      'sessions',
+      `${directory} cannot be written to: nothing is saved`,
+      chmodRemedy('Fix it', 700, directory),
+    );
   }
   const files = listPaths(directory).filter((path) => path.endsWith('.jsonl'));
   const bytes = files.reduce((sum, path) => sum + (readPathStatus(path)?.bytes ?? 0), 0);
   const count = `${files.length} ${files.length === 1 ? 'session' : 'sessions'}`;
-  return { check: 'sessions', state: 'ok', text: `${directory}, ${count}, ${formatSize(bytes)}` };
+  return okFinding('sessions', `${directory}, ${count}, ${formatSize(bytes)}`);
 }

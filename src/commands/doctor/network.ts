@@ -6,7 +6,7 @@ import { checkEndpoint } from '../../core/text/url.ts';
 import { type OpenedBackend, openBackend } from '../../engine/backend.ts';
 import { readPathStatus } from '../../platform/files/read.ts';
 import { findProxy } from '../../platform/http/send.ts';
-import { type Finding, runCheck } from './finding.ts';
+import { absentFinding, type Finding, okFinding, runCheck, warningFinding } from './finding.ts';
 
 const ENDPOINTS = ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_VERTEX_BASE_URL', 'CODE_ASSIST_ENDPOINT', 'GMN_OAUTH_TOKEN_URL'];
 
@@ -15,7 +15,7 @@ export async function checkNetwork({ env }: App): Promise<readonly Finding[]> {
     ENDPOINTS.filter((name) => env[name]).map((name) => runCheck('endpoint', () => [checkEndpointVariable(name, env)])),
   );
   const found = endpoints.flat();
-  const none: Finding = { check: 'endpoint', state: 'ok', text: "Google's own" };
+  const none: Finding = okFinding('endpoint', "Google's own");
   return [
     ...(found.length === 0 ? [none] : found),
     ...(await runCheck('proxy', () => [checkProxy(env)])),
@@ -24,37 +24,36 @@ export async function checkNetwork({ env }: App): Promise<readonly Finding[]> {
 }
 
 function checkEndpointVariable(name: string, env: Env): Finding {
-  return { check: 'endpoint', state: 'ok', text: `${name} is ${checkEndpoint(env[name] ?? '', name).origin}` };
+  return okFinding('endpoint', `${name} is ${checkEndpoint(env[name] ?? '', name).origin}`);
 }
 
 /** Omits the user name and password the variable may hold. */
 function checkProxy(env: Env): Finding {
   const proxy = findProxy(new URL('https://generativelanguage.googleapis.com'), env);
-  if (proxy === undefined) return { check: 'proxy', state: 'absent', text: 'none' };
-  return { check: 'proxy', state: 'ok', text: `${proxy.protocol}//${proxy.host}` };
+  if (proxy === undefined) return absentFinding('proxy', 'none');
+  return okFinding('proxy', `${proxy.protocol}//${proxy.host}`);
 }
 
 function checkCertificates(env: Env): readonly Finding[] {
   const { NODE_EXTRA_CA_CERTS: file, NODE_TLS_REJECT_UNAUTHORIZED: reject } = env;
   const found: Finding[] = [];
   if (reject === '0') {
-    found.push({
-      check: 'certificates',
-      state: 'warning',
-      text: 'NODE_TLS_REJECT_UNAUTHORIZED is 0, which gmn ignores: certificates are always checked',
-      remedies: [{ words: 'To avoid this warning', command: 'unset NODE_TLS_REJECT_UNAUTHORIZED' }],
-    });
+    found.push(
+      warningFinding(
+        'certificates',
+        'NODE_TLS_REJECT_UNAUTHORIZED is 0, which gmn ignores: certificates are always checked',
+        { words: 'To avoid this warning', command: 'unset NODE_TLS_REJECT_UNAUTHORIZED' },
+      ),
+    );
   }
   if (!file) return found;
   const exists = readPathStatus(file)?.kind === 'file';
-  const missing: Finding = {
-    check: 'certificates',
-    state: 'warning',
-    text: `NODE_EXTRA_CA_CERTS names ${file}, which does not exist`,
-    remedies: [{ words: 'Name another file, or none', command: 'unset NODE_EXTRA_CA_CERTS' }],
-  };
+  const missing: Finding = warningFinding('certificates', `NODE_EXTRA_CA_CERTS names ${file}, which does not exist`, {
+    words: 'Name another file, or none',
+    command: 'unset NODE_EXTRA_CA_CERTS',
+  });
   const used = `NODE_EXTRA_CA_CERTS is ${file}; Node reads it at every start, which takes time`;
-  return [...found, exists ? { check: 'certificates', state: 'ok', text: used } : missing];
+  return [...found, exists ? okFinding('certificates', used) : missing];
 }
 
 interface CredentialFindings {
@@ -82,7 +81,7 @@ export async function checkCredential(app: App, settings: Settings): Promise<Cre
 
 function toCredentialFinding({ error, rows: [row] }: Survey): Finding {
   const text = row === undefined ? '' : [row.name, ...row.details].join(', ');
-  if (error === undefined && row?.state === 'used') return { check: 'credential', state: 'ok', text };
+  if (error === undefined && row?.state === 'used') return okFinding('credential', text);
   const failure = error ?? new AppError('auth', text);
   const lines = row?.lines.filter((line) => line.startsWith('→ ')).map((line) => ({ words: line.slice(2) })) ?? [];
   const remedies =

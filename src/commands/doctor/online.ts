@@ -7,7 +7,7 @@ import type { HttpResponse } from '../../core/io.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { openBackend } from '../../engine/backend.ts';
 import { resolveModel } from '../../models/choice.ts';
-import { type Finding, toFailedFinding } from './finding.ts';
+import { type Finding, okFinding, toFailedFinding, warningFinding } from './finding.ts';
 
 /** Tokens and certificates depend on the clock. */
 const SKEW_MS = 120_000;
@@ -25,7 +25,7 @@ export async function checkOnline(choice: CredentialChoice, app: App, settings: 
     const opened = await openBackend(choice, { app: recording, settings });
     const queries = await createQueries(opened, recording);
     const { lines } = await queries.checkAccount(app.signal);
-    found.push({ check: 'online', state: 'ok', text: lines.join(' ') });
+    found.push(okFinding('online', lines.join(' ')));
     const resolveId = (name: string | undefined): string => resolveModel(name, { backend: opened.name }).id;
     const configured = resolveConfiguredModel(settings.modelConfigs ?? {}, settings.model, resolveId);
     const id = resolveId(configured.model ?? settings.model);
@@ -41,33 +41,27 @@ export async function checkOnline(choice: CredentialChoice, app: App, settings: 
     found.push(toFailedFinding('online', AppError.from(thrown)));
   }
   if (lastResponse === undefined) return found;
-  const reached: Finding = { check: 'online', state: 'ok', text: `${lastResponse.host} answers` };
+  const reached: Finding = okFinding('online', `${lastResponse.host} answers`);
   return [reached, ...checkClock(lastResponse.response, app), ...found];
 }
 
 function checkOfferedModel(id: string, models: readonly string[]): Finding {
-  if (models.length === 0 || models.includes(id))
-    return { check: 'online', state: 'ok', text: `the model ${id} is offered` };
-  return {
-    check: 'online',
-    state: 'warning',
-    text: `the model ${id} is not among the ${models.length} that are offered`,
-    remedies: [{ words: 'To see them', command: 'gmn models --refresh' }],
-  };
+  if (models.length === 0 || models.includes(id)) return okFinding('online', `the model ${id} is offered`);
+  return warningFinding('online', `the model ${id} is not among the ${models.length} that are offered`, {
+    words: 'To see them',
+    command: 'gmn models --refresh',
+  });
 }
 
 function checkClock({ headers: { date } }: HttpResponse, { clock }: App): readonly Finding[] {
   const there = Date.parse(date ?? '');
   if (Number.isNaN(there)) return [];
   const skew = clock.now() - there;
-  if (Math.abs(skew) < SKEW_MS) return [{ check: 'clock', state: 'ok', text: "agrees with the server's" }];
+  if (Math.abs(skew) < SKEW_MS) return [okFinding('clock', "agrees with the server's")];
   const way = skew > 0 ? 'ahead of' : 'behind';
   return [
-    {
-      check: 'clock',
-      state: 'warning',
-      text: `${formatDuration(Math.abs(skew))} ${way} the server's; tokens may be refused`,
-      remedies: [{ words: 'Set the clock of this machine' }],
-    },
+    warningFinding('clock', `${formatDuration(Math.abs(skew))} ${way} the server's; tokens may be refused`, {
+      words: 'Set the clock of this machine',
+    }),
   ];
 }

@@ -12,14 +12,22 @@ import { resolveModel } from '../../models/choice.ts';
 import { type Backend, DEFAULT_MODEL, FALLBACK_MODELS, findModelFacts } from '../../models/table.ts';
 import { readSmallFile } from '../../platform/files/small-file.ts';
 import { findProgram } from '../../platform/process/program-path.ts';
-import { type Finding, type Remedy, toFailedFinding } from './finding.ts';
+import {
+  absentFinding,
+  type Finding,
+  failureFinding,
+  okFinding,
+  type Remedy,
+  toFailedFinding,
+  warningFinding,
+} from './finding.ts';
 
 export async function checkSettings(app: App): Promise<readonly Finding[]> {
   const broken = (await Promise.all(listSettingsFiles(app).map(checkFile))).flat();
   if (broken.length > 0) return broken;
   const { layers, notices } = await readLayers(app);
   const files = layers.filter(({ name, state }) => state === 'used' && name !== 'environment');
-  const none: Finding = { check: 'settings', state: 'absent', text: 'no settings files' };
+  const none: Finding = absentFinding('settings', 'no settings files');
   return [
     ...(files.length === 0 ? [none] : files.map(checkLayer)),
     // Each notice ends with its own remedy, if there is one.
@@ -49,7 +57,7 @@ function checkLayer({ source, document }: Layer): Finding {
   const unread = findUnreadKeys(document);
   if (strays.length === 0) {
     const text = unread.length === 0 ? source : `${source}; not read by gmn: ${unread.join(', ')}`;
-    return { check: 'settings', state: 'ok', text };
+    return okFinding('settings', text);
   }
   const list = strays.map(({ key, meant }) => `${key} (did you mean ${meant}?)`).join(', ');
   return {
@@ -65,8 +73,8 @@ function checkTrust(layers: readonly Layer[]): readonly Finding[] {
   const workspace = layers.find(({ name }) => name === 'workspace');
   if (workspace?.state === 'ignored') return [];
   return workspace?.state === 'used'
-    ? [{ check: 'trust', state: 'ok', text: 'the settings of this folder are used' }]
-    : [{ check: 'trust', state: 'absent', text: 'this folder has no settings of its own' }];
+    ? [okFinding('trust', 'the settings of this folder are used')]
+    : [absentFinding('trust', 'this folder has no settings of its own')];
 }
 
 interface Answerer {
@@ -98,18 +106,17 @@ function toModelFinding(
       fallback === undefined
         ? `${DEFAULT_MODEL}, the default; where it is retired, ${FALLBACK_MODELS[backend]} answers`
         : `${fallback} answers: ${DEFAULT_MODEL}, the default, is gone for this account`;
-    return { check: 'model', state: 'ok', text };
+    return okFinding('model', text);
   }
   if (notices.length > 0) return { check: 'model', state: 'warning', text: notices.join(' '), remedies: [list] };
   const { status, note } = findModelFacts(id) ?? {};
   const name = id === model ? id : `${model}, which is ${id}`;
-  if (status !== 'retiring' && status !== 'retired') return { check: 'model', state: 'ok', text: name };
-  return {
-    check: 'model',
-    state: 'warning',
-    text: `${name} is ${status === 'retired' ? 'retired' : 'being retired'}${note ? `: ${note}` : ''}`,
-    remedies: [list],
-  };
+  if (status !== 'retiring' && status !== 'retired') return okFinding('model', name);
+  return warningFinding(
+    'model',
+    `${name} is ${status === 'retired' ? 'retired' : 'being retired'}${note ? `: ${note}` : ''}`,
+    list,
+  );
 }
 
 /** Starts none of them. */
@@ -119,40 +126,35 @@ export function checkDefinitions(app: App, settings: Settings): readonly Finding
     isOfficiallyDisabled: readServerEnablement(app.homes().gemini).isDisabled,
   });
   if (servers.length + faulty.length + disabled.length === 0) {
-    return [{ check: 'mcp', state: 'absent', text: 'no MCP servers' }];
+    return [absentFinding('mcp', 'no MCP servers')];
   }
   return [
     ...servers.map((server) => checkDefinition(server, app)),
     ...faulty.map(
-      ({ name, why, file }): Finding => ({
-        check: 'mcp',
-        state: 'failure',
-        fault: 'config',
-        text: `${name}: ${why} (${file})`,
-        remedies: [explainRemedy(name)],
-      }),
+      ({ name, why, file }): Finding =>
+        failureFinding('mcp', 'config', `${name}: ${why} (${file})`, explainRemedy(name)),
     ),
-    ...disabled.map(({ name, why }): Finding => ({ check: 'mcp', state: 'absent', text: `${name}: ${why}` })),
+    ...disabled.map(({ name, why }): Finding => absentFinding('mcp', `${name}: ${why}`)),
   ];
 }
 
 function checkDefinition({ name, definition }: ConfiguredServer, { env, cwd }: App): Finding {
   // Only the origin: the rest of a URL may hold a secret.
   if (definition.kind !== 'stdio') {
-    return { check: 'mcp', state: 'ok', text: `${name}: ${new URL(definition.url).origin}` };
+    return okFinding('mcp', `${name}: ${new URL(definition.url).origin}`);
   }
   const { command } = definition;
   const path = { PATH: definition.env.PATH ?? env.PATH, Path: env.Path, PATHEXT: env.PATHEXT };
   if (findProgram(command, path, definition.cwd ?? cwd) !== undefined) {
-    return { check: 'mcp', state: 'ok', text: `${name}: ${command}` };
+    return okFinding('mcp', `${name}: ${command}`);
   }
-  return {
-    check: 'mcp',
-    state: 'failure',
-    fault: 'mcp',
-    text: `${name}: there is no program ${command}`,
-    remedies: [{ words: 'Install it, or fix its entry' }, explainRemedy(name)],
-  };
+  return failureFinding(
+    'mcp',
+    'mcp',
+    `${name}: there is no program ${command}`,
+    { words: 'Install it, or fix its entry' },
+    explainRemedy(name),
+  );
 }
 
 function explainRemedy(name: string): Remedy {

@@ -1,15 +1,14 @@
-import { type PrintOptions, printReport } from '../../app/report.ts';
+import { printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
 import { openProgress } from '../../app/servers/progress.ts';
 import { createSignInPrompt } from '../../app/servers/sign-in.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import type { RosterOptions } from '../../engine/servers/roster.ts';
 import { requireServer } from '../../engine/servers/session.ts';
 import { signIn } from '../../mcp/client/sign-in.ts';
+import type { InspectOptions } from './listing.ts';
 
-interface McpAuthOptions extends PrintOptions, RosterOptions {
-  readonly args: readonly string[];
+interface McpAuthOptions extends InspectOptions {
   readonly noBrowser?: boolean;
 }
 
@@ -20,7 +19,7 @@ interface McpAuthOptions extends PrintOptions, RosterOptions {
 export async function run(options: McpAuthOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp auth');
   const { server, notices } = await requireServer(name, { options, app });
-  const progress = openProgress(name, { quiet: options.quiet === true || options.json === true }, app);
+  const progress = openProgress(name, options, app);
   // Without a terminal the URL is only printed, to be opened by hand.
   const isOpened = !options.noBrowser && app.io.err.isTerminal;
   const prompt = createSignInPrompt({ isOpened, pause: progress.pause }, app);

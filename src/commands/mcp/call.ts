@@ -44,7 +44,7 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   const pairs = await readPairs(words, app);
   const save = await createMediaTarget(options.outputFile, app);
   const isText = options.outputFormat !== 'json';
-  const progress = openProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
+  const progress = openProgress(`${server} ${tool}`, { quiet: options.quiet, json: !isText }, app);
   const elicit = isText ? createTerminalElicit(app.io.err, progress.pause) : undefined;
   return withServer(server, { options, app, check: createToolCheck(tool), elicit }, async (connection, notices) => {
     const { inputSchema } = await requireTool(connection, tool, app.signal);

@@ -22,13 +22,6 @@ import type { ClientContext, Connection, RemoteTool } from '../../mcp/client/typ
 
 const MAX_NAMES = 5;
 
-interface CheckResult {
-  readonly rows: readonly (readonly string[])[];
-  readonly servers: readonly JsonObject[];
-  readonly remedies: readonly string[];
-  readonly hasFailed: boolean;
-}
-
 interface ServerCheck {
   readonly row: readonly string[];
   readonly json: JsonObject;
@@ -50,7 +43,7 @@ export async function checkServers(
   entries: readonly ServerEntry[],
   app: CheckContext,
   { timeout, limitStarts = createStartLimiter(), onWait = () => {} }: CheckOptions = {},
-): Promise<CheckResult> {
+) {
   const starting = new Set<ServerEntry>();
   const checkConnected = async (entry: ServerEntry, server: ConfiguredServer): Promise<ServerCheck> => {
     starting.add(entry);
@@ -127,16 +120,7 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
   return { row, json, remedies: notes.map((note) => `${shown.name}: ${note}`), isFailure: false };
 }
 
-async function fetchOfferedTools(
-  connection: Connection,
-  server: ConfiguredServer,
-  app: CheckContext,
-): Promise<{
-  readonly tools: readonly string[];
-  readonly notOffered: readonly string[];
-  readonly changed: readonly string[];
-  readonly notes: readonly string[];
-}> {
+async function fetchOfferedTools(connection: Connection, server: ConfiguredServer, app: CheckContext) {
   const { tools, omitted } = await fetchToolList(server, connection, { context: app, signal: app.signal });
   const changed = findChangedTools(server, tools, app);
   const offered = selectUsableTools(server, tools).filter((tool) => !changed.includes(tool));

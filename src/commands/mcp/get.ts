@@ -1,16 +1,13 @@
-import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
+import { formatTable, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
 import { describeEntry, formatServerScope, formatState, toEntryJson } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
-import { type RosterOptions, readRoster, requireEntry, type ServerEntry } from '../../engine/servers/roster.ts';
+import { readRoster, requireEntry, type ServerEntry } from '../../engine/servers/roster.ts';
 import { readSignInStatus, type SignInStatus } from '../../mcp/client/sign-in.ts';
-
-interface McpGetOptions extends PrintOptions, RosterOptions {
-  readonly args: readonly string[];
-}
+import type { InspectOptions } from './listing.ts';
 
 /** Redacts secrets. Starts nothing. Throws AppError `mcp` if there is no such server. */
-export async function run(options: McpGetOptions, app: App): Promise<number> {
+export async function run(options: InspectOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp get');
   const roster = await readRoster(options, app);
   const entry = requireEntry(roster, name);

@@ -1,4 +1,4 @@
-import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
+import { formatTable, printReport } from '../../app/report.ts';
 import { rejectArguments } from '../../app/servers/arguments.ts';
 import { openProgress } from '../../app/servers/progress.ts';
 import {
@@ -11,13 +11,11 @@ import {
 } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
 import { FAULTS } from '../../core/error.ts';
-import { type RosterOptions, readRoster, type ServerEntry } from '../../engine/servers/roster.ts';
+import { readRoster, type ServerEntry } from '../../engine/servers/roster.ts';
+import type { InspectOptions } from './listing.ts';
 
-interface McpListOptions extends PrintOptions, RosterOptions {
-  readonly args: readonly string[];
+interface McpListOptions extends InspectOptions {
   readonly check?: boolean;
-  /** In milliseconds; overrides the servers' own. 0 means no limit. */
-  readonly timeout?: number;
 }
 
 /**
@@ -29,7 +27,7 @@ export async function run(options: McpListOptions, app: App): Promise<number> {
   const { entries, notices } = await readRoster(options, app);
   if (options.check) {
     const { checkServers } = await import('./check.ts');
-    const progress = openProgress('the servers', { quiet: options.quiet === true || options.json === true }, app);
+    const progress = openProgress('the servers', options, app);
     const onWait = (names: readonly string[]): void =>
       progress.onProgress({ progress: 0, message: `still starting: ${names.join(', ')}` });
     const { timeout } = options;

@@ -26,7 +26,7 @@ interface ListSpec<Found> {
 /** A failing server is reported on stderr, and the exit code is 5. Throws AppError if the named server fails. */
 export async function printLists<Found>(options: InspectOptions, app: App, spec: ListSpec<Found>): Promise<number> {
   const [name] = requireArguments(options.args, 1, spec.command);
-  const progress = openProgress(name ?? 'the servers', { quiet: options.quiet === true || options.json === true }, app);
+  const progress = openProgress(name ?? 'the servers', options, app);
   const { inspections, notices } = await inspectServers(name, { options, app }, spec.load).finally(progress.end);
   const failed = inspections.flatMap((inspection) => ('error' in inspection ? [inspection] : []));
   if (name !== undefined && failed[0] !== undefined) throw failed[0].error;

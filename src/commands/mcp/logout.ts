@@ -1,16 +1,12 @@
-import { type PrintOptions, printReport } from '../../app/report.ts';
+import { printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import type { RosterOptions } from '../../engine/servers/roster.ts';
 import { requireServer } from '../../engine/servers/session.ts';
 import { signOut } from '../../mcp/client/sign-in.ts';
+import type { InspectOptions } from './listing.ts';
 
-interface McpLogoutOptions extends PrintOptions, RosterOptions {
-  readonly args: readonly string[];
-}
-
-export async function run(options: McpLogoutOptions, app: App): Promise<number> {
+export async function run(options: InspectOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp logout');
   const { server, notices } = await requireServer(name, { options, app });
   const wasSignedIn = await signOut(server, app);

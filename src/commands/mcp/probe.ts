@@ -26,7 +26,7 @@ export async function run(options: McpProbeOptions, app: App): Promise<number> {
   const [first = ''] = options.args;
   const { definition } = createDefinition(options.args, options, await readOAuthFlag(options, app));
   const calls = await readCalls(options.calls, app);
-  const progress = openProgress(first, { quiet: options.quiet === true || options.json === true }, app);
+  const progress = openProgress(first, options, app);
   const elicit = options.json ? undefined : createTerminalElicit(app.io.err, progress.pause);
   const person = {
     elicit: options.acceptDefaults ? acceptDefaults : elicit,

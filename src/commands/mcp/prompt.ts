@@ -1,4 +1,4 @@
-import { type PrintOptions, printReport } from '../../app/report.ts';
+import { printReport } from '../../app/report.ts';
 import { readPairs } from '../../app/servers/arguments.ts';
 import { openProgress } from '../../app/servers/progress.ts';
 import { createTerminalElicit } from '../../approval/elicitation.ts';
@@ -7,21 +7,18 @@ import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { formatBlocks, toBlockJson } from '../../engine/servers/content.ts';
 import { suggestNames } from '../../engine/servers/roster.ts';
-import { type SessionOptions, withServer } from '../../engine/servers/session.ts';
+import { withServer } from '../../engine/servers/session.ts';
 import type { Connection, PromptMessage } from '../../mcp/client/types.ts';
-
-interface McpPromptOptions extends PrintOptions, SessionOptions {
-  readonly args: readonly string[];
-}
+import type { InspectOptions } from './listing.ts';
 
 /**
  * Several messages are printed each under its role. Throws AppError `mcp` with the server's message or if there is no
  * such prompt; `usage` if a required argument is missing.
  */
-export async function run(options: McpPromptOptions, app: App): Promise<number> {
+export async function run(options: InspectOptions, app: App): Promise<number> {
   const [server = '', name = '', ...words] = options.args;
   const args = Object.fromEntries(await readPairs(words, app));
-  const progress = openProgress(`${server} ${name}`, { quiet: options.quiet === true || options.json === true }, app);
+  const progress = openProgress(`${server} ${name}`, options, app);
   const elicit = options.json ? undefined : createTerminalElicit(app.io.err, progress.pause);
   return withServer(server, { options, app, elicit }, async (connection, notices) => {
     await checkPrompt(connection, { name, args }, app.signal);

@@ -1,14 +1,14 @@
-import { type PrintOptions, printReport } from '../../app/report.ts';
+import { printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
 import { openProgress } from '../../app/servers/progress.ts';
 import { createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { createMediaTarget, formatMediaLine, toMedia } from '../../engine/servers/content.ts';
-import { type SessionOptions, withServer } from '../../engine/servers/session.ts';
+import { withServer } from '../../engine/servers/session.ts';
+import type { InspectOptions } from './listing.ts';
 
-interface McpReadOptions extends PrintOptions, SessionOptions {
-  readonly args: readonly string[];
+interface McpReadOptions extends InspectOptions {
   readonly outputFile?: string;
 }
 
@@ -19,7 +19,7 @@ interface McpReadOptions extends PrintOptions, SessionOptions {
 export async function run(options: McpReadOptions, app: App): Promise<number> {
   const [server = '', uri = ''] = requireArguments(options.args, 2, 'mcp read');
   const save = await createMediaTarget(options.outputFile, app);
-  const progress = openProgress(`${server} ${uri}`, { quiet: options.quiet === true || options.json === true }, app);
+  const progress = openProgress(`${server} ${uri}`, options, app);
   const elicit = options.json ? undefined : createTerminalElicit(app.io.err, progress.pause);
   return withServer(server, { options, app, elicit }, async (connection, notices) => {
     const contents = await connection.readResource(uri, { signal: app.signal });

@@ -32,31 +32,31 @@ export async function tryEverything(
   signal: AbortSignal,
 ): Promise<readonly Trial[]> {
   const trials: Trial[] = [];
-  const attempt = async (what: string, work: () => Promise<string | undefined>): Promise<void> => {
-    const error = await work().catch((thrown: unknown) => AppError.from(thrown).shortMessage);
+  const attempt = async (what: string, work: () => Promise<unknown>): Promise<void> => {
+    const error = await work().then(
+      () => undefined,
+      (thrown: unknown) => formatFirstLine(AppError.from(thrown).shortMessage, 300),
+    );
     signal.throwIfAborted();
-    trials.push({ what, error: error === undefined ? undefined : formatFirstLine(error, 300) });
+    trials.push({ what, error });
   };
-  for (const { name, arguments: args } of options.calls ?? options.tools.items.map(createSampleCall)) {
+  const sampleCalls = options.tools.items.map(({ name, inputSchema }) => ({
+    name,
+    arguments: createSampleArguments(inputSchema),
+  }));
+  for (const { name, arguments: args } of options.calls ?? sampleCalls) {
     await attempt(`tool ${name}`, async () => {
       const { isError, content } = await connection.callTool(name, args, { signal });
-      if (!isError) return undefined;
-      return connection.redact(simplifyMessage(content.flatMap((block) => formatBlock(block) ?? []).join(' ')));
+      const text = content.flatMap((block) => formatBlock(block) ?? []).join(' ');
+      if (isError) throw new AppError('mcp', connection.redact(simplifyMessage(text)));
     });
   }
   for (const { name, arguments: taken } of options.prompts.items) {
-    await attempt(`prompt ${name}`, async () => {
-      await connection.getPrompt(name, Object.fromEntries(taken.map((argument) => [argument.name, 'test'])), {
-        signal,
-      });
-      return undefined;
-    });
+    const args = Object.fromEntries(taken.map((argument) => [argument.name, 'test']));
+    await attempt(`prompt ${name}`, () => connection.getPrompt(name, args, { signal }));
   }
   for (const { uri } of options.resources.items) {
-    await attempt(`resource ${uri}`, async () => {
-      await connection.readResource(uri, { signal });
-      return undefined;
-    });
+    await attempt(`resource ${uri}`, () => connection.readResource(uri, { signal }));
   }
   return trials;
 }
@@ -77,10 +77,6 @@ function callsError(): AppError {
   return new AppError('usage', '--calls: that is not a list of calls', {
     hint: `Example: --calls '[{"name":"echo","arguments":{"message":"hi"}}]'`,
   });
-}
-
-function createSampleCall({ name, inputSchema }: RemoteTool): TrialCall {
-  return { name, arguments: createSampleArguments(inputSchema) };
 }
 
 /** A schema may be recursive; deeper samples are left empty. */

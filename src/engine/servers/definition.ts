@@ -3,7 +3,7 @@ import { AppError } from '../../core/error.ts';
 import { isObject, type JsonObject, tryParseJson } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { readTextOrFile } from '../../input/text-or-file.ts';
-import { parseDefinition, type ServerDefinition } from '../../mcp/client/definition.ts';
+import { parseDefinition } from '../../mcp/client/definition.ts';
 
 export interface TransportOptions {
   readonly transport?: 'stdio' | 'http' | 'sse';
@@ -11,11 +11,6 @@ export interface TransportOptions {
   readonly header?: readonly string[];
   /** The `oauth` object of the settings, as JSON or `@file`. */
   readonly oauth?: string;
-}
-
-interface NewDefinition {
-  readonly entry: JsonObject;
-  readonly definition: ServerDefinition;
 }
 
 /** Returns the value under its key in the settings. Throws AppError `usage`. */
@@ -34,7 +29,7 @@ export function createDefinition(
   [commandOrUrl = '', ...args]: readonly string[],
   { transport, env = [], header = [] }: TransportOptions,
   more: JsonObject = {},
-): NewDefinition {
+) {
   const isAddress = /^https?:\/\//i.test(commandOrUrl);
   const kind = transport ?? (isAddress ? 'http' : 'stdio');
   if (kind === 'stdio') {
@@ -61,7 +56,7 @@ export function createDefinition(
   });
 }
 
-function checkEntry(entry: JsonObject): NewDefinition {
+function checkEntry(entry: JsonObject) {
   const definition = parseDefinition(entry);
   if (definition.kind === 'fault')
     throw usageError(`that is not a server: ${definition.why}`, 'Run: gmn mcp add --help');

@@ -62,14 +62,13 @@ export async function readRoster(options: RosterOptions, app: App): Promise<Rost
     ...sorted.faulty.map(({ name, why }) => [name, { kind: 'faulty', why }] as const),
     ...sorted.disabled.map(({ name, why, hint }) => [name, { kind: 'disabled', why, hint }] as const),
   ]);
-  const files = createServersReader();
   const allowed = listAllowedNames(options);
   const entries: ServerEntry[] = [];
   for (const { name, scope, file, definition } of listServerEntries(named)) {
     const found = states.get(name);
     const state = found?.kind !== 'disabled' && allowed?.includes(name) === false ? NOT_IN_FLAG : found;
     if (state !== undefined)
-      entries.push({ name, scope, file, written: (await files(file))[name] ?? definition, state });
+      entries.push({ name, scope, file, written: (await readWrittenServers(file))[name] ?? definition, state });
   }
   const all = [...entries, ...(await findUnapproved(entries, app))];
   const known = all.map(({ name }) => name);
@@ -114,7 +113,7 @@ async function findUnapproved(counted: readonly ServerEntry[], { cwd, homes }: A
   const file = join(cwd, '.gemini', 'settings.json');
   if (realPath(dirname(file)) === realPath(homes().gemini)) return [];
   const approved = counted.filter(({ scope }) => scope === 'workspace').map(({ name }) => name);
-  return (await readWorkspaceServers(file))
+  return listWorkspaceServers(await readSettingsDocument(file))
     .filter(({ name }) => !approved.includes(name === COMMAND_KEY ? 'mcp' : name))
     .map(({ name, definition }) => ({
       name,
@@ -125,27 +124,13 @@ async function findUnapproved(counted: readonly ServerEntry[], { cwd, homes }: A
     }));
 }
 
-async function readWorkspaceServers(file: string) {
-  return listWorkspaceServers(await readSettingsDocument(file));
-}
-
 /** Empty also if the file is broken, which is reported elsewhere. */
 async function readSettingsDocument(file: string): Promise<JsonObject> {
-  try {
-    const text = readSmallFile(file);
-    return text === undefined ? {} : await parseSettingsText({ file, text });
-  } catch {
-    return {};
-  }
+  return readSettingsFile(file).catch(() => ({}));
 }
 
-function createServersReader(): (file: string) => Promise<JsonObject> {
-  const known = new Map<string, JsonObject>();
-  return async (file) => {
-    const servers = known.get(file) ?? findServers(await readSettingsDocument(file)) ?? {};
-    known.set(file, servers);
-    return servers;
-  };
+async function readWrittenServers(file: string): Promise<JsonObject> {
+  return findServers(await readSettingsDocument(file)) ?? {};
 }
 
 export type WritableScope = 'user' | 'project' | 'gmn';

@@ -2,9 +2,8 @@ import type { App } from '../../core/app.ts';
 import type { Part } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { sniffMedia } from '../../core/text/media.ts';
-import type { ReadResource } from '../../input/prompt-input.ts';
 import type { McpTools } from '../../mcp/client/tools/toolset.ts';
-import type { Connection, ContentBlock } from '../../mcp/client/types.ts';
+import type { Connection, ContentBlock, PromptCompletion, RemotePrompt } from '../../mcp/client/types.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 import type { Host } from '../host.ts';
 import { collectMedia, formatBlock } from './content.ts';
@@ -31,54 +30,29 @@ export interface UsedServer {
   readonly isUsable: boolean;
 }
 
-export interface ServerPrompt {
-  readonly name: string;
-  readonly description: string;
-  readonly arguments: readonly {
-    readonly name: string;
-    readonly description: string;
-    readonly isRequired: boolean;
-  }[];
-}
+export type ServerPrompt = RemotePrompt;
 
 export type PromptArguments = Readonly<Record<string, string>>;
 
-export interface Servers {
-  readonly all: readonly UsedServer[];
-  /** The prompts that a usable server lists. This and the methods below throw AppError `mcp`. */
-  listPrompts(server: string, signal: AbortSignal): Promise<readonly ServerPrompt[]>;
-  getPrompt(
-    wanted: { readonly server: string; readonly name: string; readonly args: PromptArguments },
-    signal: AbortSignal,
-  ): Promise<readonly Part[]>;
-  completePrompt(
-    wanted: {
-      readonly server: string;
-      readonly prompt: string;
-      readonly argument: { readonly name: string; readonly value: string };
-      readonly given: PromptArguments;
-    },
-    signal: AbortSignal,
-  ): Promise<readonly string[]>;
-  listResources(
-    server: string,
-    signal: AbortSignal,
-  ): Promise<readonly { readonly uri: string; readonly name: string }[]>;
-  readonly readResource: ReadResource;
-}
+export type Servers = ReturnType<typeof createServers>;
 
-export function createServers({ entries }: Roster, tools: McpTools): Servers {
+/** Its methods throw AppError `mcp`. */
+export function createServers({ entries }: Roster, tools: McpTools) {
   const connect = (name: string, signal: AbortSignal): Promise<Connection> => {
     const found = tools.servers.find(({ server }) => server.name === name);
     if (found === undefined) throw new AppError('mcp', `MCP server ${name} is not used`, { hint: 'To see why: /mcp' });
     return tools.pool.connect(found.server, signal);
   };
   return {
-    get all() {
+    get all(): readonly UsedServer[] {
       return entries.map((entry) => toUsedServer(entry, tools));
     },
-    listPrompts: async (server, signal) => (await (await connect(server, signal)).listPrompts({ signal })).items,
-    async getPrompt({ server, name, args }, signal) {
+    listPrompts: async (server: string, signal: AbortSignal) =>
+      (await (await connect(server, signal)).listPrompts({ signal })).items,
+    async getPrompt(
+      { server, name, args }: { readonly server: string; readonly name: string; readonly args: PromptArguments },
+      signal: AbortSignal,
+    ): Promise<readonly Part[]> {
       const { messages } = await (await connect(server, signal)).getPrompt(name, args, { signal });
       const isOne = messages.length === 1;
       return messages.flatMap(({ role, content }) => [
@@ -86,9 +60,12 @@ export function createServers({ entries }: Roster, tools: McpTools): Servers {
         ...toPromptParts(content),
       ]);
     },
-    completePrompt: async ({ server, ...completion }, signal) =>
-      (await connect(server, signal)).completePrompt(completion, { signal }),
-    listResources: async (server, signal) => (await (await connect(server, signal)).listResources({ signal })).items,
+    completePrompt: async (
+      { server, ...completion }: PromptCompletion & { readonly server: string },
+      signal: AbortSignal,
+    ) => (await connect(server, signal)).completePrompt(completion, { signal }),
+    listResources: async (server: string, signal: AbortSignal) =>
+      (await (await connect(server, signal)).listResources({ signal })).items,
     readResource: createResourceReader(tools),
   };
 }

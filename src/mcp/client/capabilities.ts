@@ -8,19 +8,17 @@ const CHANGE_DEBOUNCE_MS = 1000;
 
 /** Turns off the SDK's schema validation: results are taken as they come, and no pattern of a server is compiled. */
 const ACCEPT_ALL: NonNullable<SdkClientOptions['jsonSchemaValidator']> = {
-  getValidator: () => (value) => ({ valid: true, data: castValue(value), errorMessage: undefined }),
+  getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),
 };
 
-interface ListChangeOptions {
-  /** Stay with protocol versions up to 2025-11-25. */
-  readonly isLegacy: boolean;
-  readonly onChanged: (kind: ListKind) => void;
-}
-
-/** The capabilities gmn declares: never sampling; roots and elicitation only where the context has them. */
+/**
+ * The capabilities gmn declares: never sampling; roots and elicitation only where the context has them. `isLegacy`: stay
+ * with protocol versions up to 2025-11-25.
+ */
 export function createClientOptions(
   context: ClientContext,
-  { isLegacy, onChanged }: ListChangeOptions,
+  isLegacy: boolean,
+  onChanged: (kind: ListKind) => void,
 ): SdkClientOptions {
   const watch = (kind: ListKind) => ({
     autoRefresh: false,
@@ -72,8 +70,4 @@ function toFileUrl(path: string): string {
   const [, drive = '', rest = path] = /^([A-Za-z]:)([\\/].*)$/s.exec(path) ?? [];
   const names = drive === '' ? rest.split('/') : rest.split(/[\\/]/);
   return `file://${drive === '' ? '' : `/${drive}`}${names.map(encodeURIComponent).join('/')}`;
-}
-
-function castValue<Value>(value: unknown): Value {
-  return value as Value;
 }

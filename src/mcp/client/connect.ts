@@ -3,7 +3,7 @@ import { AppError, findStatus } from '../../core/error.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
 import { createClientOptions, handleServerRequests } from './capabilities.ts';
-import { createConnection, type ListChanges } from './connection.ts';
+import { createConnection } from './connection.ts';
 import { MAX_TIMER_MS, type NamedServer } from './definition.ts';
 import { mcpError, toServerError } from './errors.ts';
 import { MAX_STRAY_MESSAGES, STRAY_REASON, toStartTimeout } from './limits.ts';
@@ -11,7 +11,7 @@ import { cacheLegacy, clearLegacy, isKnownLegacy } from './protocol-version.ts';
 import type { Sdk } from './sdk.ts';
 import { openHttp, openSse } from './transport/http.ts';
 import { openStdio } from './transport/stdio.ts';
-import type { ClientContext, Connect, Connection, OpenTransport, ServerTransport } from './types.ts';
+import type { ClientContext, Connect, Connection, ListKind, OpenTransport, ServerTransport } from './types.ts';
 
 /** A handshake is tried again only after somebody has signed in. */
 const MAX_ATTEMPTS = 3;
@@ -87,18 +87,15 @@ async function initialize(kind: TransportKind, handshake: Handshake, attempt = 1
   const loading = loadClientSdk();
   // A stdio server boots while the SDK is loading.
   const [serverTransport, sdk] = await Promise.all([transports[kind](server, context, loading), loading]);
-  const changes: ListChanges = { listeners: new Set() };
+  const listeners = new Set<(kind: ListKind) => void>();
   const isLegacy =
     handshake.failsAtNewerVersion ||
     (serverTransport.protocolVersion === 'legacy' && !handshake.rejectsOlderVersions) ||
     isKnownLegacy(handshake);
   const client = new sdk.Client(
     { name: 'gmn', version: context.version },
-    createClientOptions(context, {
-      isLegacy,
-      onChanged(changed) {
-        for (const listener of changes.listeners) listener(changed);
-      },
+    createClientOptions(context, isLegacy, (changed) => {
+      for (const listener of listeners) listener(changed);
     }),
   );
   const deadlines = new Set<Deadline>();
@@ -113,7 +110,8 @@ async function initialize(kind: TransportKind, handshake: Handshake, attempt = 1
     if (signal.aborted) throw error;
     const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !handshake.rejectsOlderVersions;
     if (isRefused) return initialize(kind, { ...handshake, rejectsOlderVersions: true }, attempt);
-    if (serverTransport.protocolVersion === 'auto' && !isLegacy && isServerFailure(error))
+    // Some servers answer an unknown request with HTTP 5xx instead of a protocol error.
+    if (serverTransport.protocolVersion === 'auto' && !isLegacy && (findStatus(error) ?? 0) >= 500)
       return initialize(kind, { ...handshake, failsAtNewerVersion: true }, attempt);
     // The cached answer may be out of date: the server may have been updated.
     if (
@@ -135,14 +133,9 @@ async function initialize(kind: TransportKind, handshake: Handshake, attempt = 1
     client,
     transport: closeAfterStrays(client, serverTransport),
     sdk,
-    changes,
+    listeners,
     deadlines,
   });
-}
-
-/** Some servers answer an unknown request with HTTP 5xx instead of a protocol error. */
-function isServerFailure(error: unknown): boolean {
-  return (findStatus(error) ?? 0) >= 500;
 }
 
 function pauseDuringQuestions(

@@ -25,7 +25,6 @@ import type {
   Listing,
   ListKind,
   Progress,
-  PromptCompletion,
   RemoteTool,
   RequestOptions,
   ServerTransport,
@@ -36,16 +35,13 @@ interface InitializedClient {
   readonly client: SdkClient;
   readonly transport: ServerTransport;
   readonly sdk: Sdk;
-  readonly changes: ListChanges;
+  /** Of `onListChanged`. */
+  readonly listeners: Set<(kind: ListKind) => void>;
   readonly deadlines: Set<Deadline>;
 }
 
 /** Methods that prove a server works; listing what it has does not. */
 const WORK_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
-
-export interface ListChanges {
-  readonly listeners: Set<(kind: ListKind) => void>;
-}
 
 /** Accepts every result: gmn parses what it needs itself, so that one odd item does not cost the whole list. */
 const ANY_RESULT = {
@@ -53,14 +49,13 @@ const ANY_RESULT = {
 } as const;
 
 export function createConnection(initialized: InitializedClient): Connection {
-  const { server, client, transport, changes } = initialized;
+  const { server, client, transport, listeners } = initialized;
   const declared = client.getServerCapabilities() ?? {};
   const capabilities = {
     tools: declared.tools !== undefined,
     prompts: declared.prompts !== undefined,
     resources: declared.resources !== undefined,
   };
-  const instructions = client.getInstructions();
   const { name = '', version = '' } = client.getServerVersion() ?? {};
   let isClosed = false;
   let servedAt: number | undefined;
@@ -74,12 +69,12 @@ export function createConnection(initialized: InitializedClient): Connection {
     name: server.name,
     serverInfo: { name, version },
     protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
-    instructions: instructions || undefined,
+    instructions: client.getInstructions() || undefined,
     capabilities,
     ...createRequestMethods(initialized, send, capabilities),
     onListChanged(listener) {
-      changes.listeners.add(listener);
-      return () => void changes.listeners.delete(listener);
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
     redact: (text) => redactServerText(server, text, transport.secrets?.()),
     get hasServed() {
@@ -94,7 +89,7 @@ export function createConnection(initialized: InitializedClient): Connection {
     },
     async close() {
       isClosed = true;
-      changes.listeners.clear();
+      listeners.clear();
       await transport.close();
       await client.close();
     },
@@ -104,46 +99,36 @@ export function createConnection(initialized: InitializedClient): Connection {
 type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'completePrompt' | 'readResource' | 'ping'>;
 
 function createRequestMethods(
-  initialized: InitializedClient,
+  { client, sdk, server }: InitializedClient,
   sendSdk: SendSdkRequest,
   capabilities: Connection['capabilities'],
 ): Requests {
-  const { client, sdk } = initialized;
-  const send = createRequestSender(client, sendSdk);
-  const lists = createLists(initialized.server, send, capabilities);
-  const plain = {
+  const send: SendRequest = (method, params, options = {}) =>
+    sendSdk(method, options, (settings) => client.request({ method, params }, ANY_RESULT, settings));
+  const lists = createLists(server, send, capabilities);
+  const plain: Requests = {
     ...lists,
-    callTool: async (tool: string, args: JsonObject, options?: CallOptions) =>
-      requireCallResult(await send('tools/call', { name: tool, arguments: args }, options), initialized.server),
-    getPrompt: async (prompt: string, args: Readonly<Record<string, string>>, options?: RequestOptions) =>
+    callTool: async (tool, args, options) =>
+      requireCallResult(await send('tools/call', { name: tool, arguments: args }, options), server),
+    getPrompt: async (prompt, args, options) =>
       parsePromptResult(await send('prompts/get', { name: prompt, arguments: args }, options)),
-    completePrompt: async (completion: PromptCompletion, options?: RequestOptions) =>
-      client.getServerCapabilities()?.completions === undefined ? [] : requestSuggestions(send, completion, options),
-    readResource: async (uri: string, options?: RequestOptions) =>
-      parseContents(await send('resources/read', { uri }, options)),
-    ping: async (options?: RequestOptions) => void (await send('ping', {}, options)),
+    async completePrompt({ prompt, argument, given }, options) {
+      if (client.getServerCapabilities()?.completions === undefined) return [];
+      const params = { ref: { type: 'ref/prompt', name: prompt }, argument, context: { arguments: given } };
+      return parseSuggestions(await send('completion/complete', params, options));
+    },
+    readResource: async (uri, options) => parseContents(await send('resources/read', { uri }, options)),
+    ping: async (options) => void (await send('ping', {}, options)),
   };
   if (client.getProtocolEra() !== 'modern') return plain;
   const modern = createModernTools(client, sdk, sendSdk, lists);
   return {
     ...plain,
-    listTools: capabilities.tools ? withDeadline(initialized.server, 'tools/list', modern.listTools) : lists.listTools,
+    listTools: capabilities.tools ? withDeadline(server, 'tools/list', modern.listTools) : lists.listTools,
     callTool: async (tool, args, options = {}) =>
-      requireCallResult(
-        await sendSdk('tools/call', options, (settings) => modern.call(tool, args, settings)),
-        initialized.server,
-      ),
+      requireCallResult(await sendSdk('tools/call', options, (settings) => modern.call(tool, args, settings)), server),
     ping: async (options) => void (await send('server/discover', {}, options)),
   };
-}
-
-async function requestSuggestions(
-  send: SendRequest,
-  { prompt, argument, given }: PromptCompletion,
-  options?: RequestOptions,
-) {
-  const params = { ref: { type: 'ref/prompt', name: prompt }, argument, context: { arguments: given } };
-  return parseSuggestions(await send('completion/complete', params, options));
 }
 
 function requireCallResult(answer: unknown, server: NamedServer): CallResult {
@@ -195,11 +180,6 @@ type SendRequest = (
   params: Readonly<Record<string, unknown>>,
   options?: CallOptions,
 ) => Promise<unknown>;
-
-function createRequestSender(client: SdkClient, send: SendSdkRequest): SendRequest {
-  return (method, params, options = {}) =>
-    send(method, options, (settings) => client.request({ method, params }, ANY_RESULT, settings));
-}
 
 /**
  * Gives each request a deadline, and turns what the SDK throws into an AppError. `onAnswer` gets the method that

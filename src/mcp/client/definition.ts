@@ -105,12 +105,11 @@ function parseRemote(entry: JsonObject): RemoteDefinition {
     throw new DefinitionError('its address must begin with https:// or http://');
   if (url.username !== '' || url.password !== '')
     throw new DefinitionError('its address must not contain a password; use headers');
-  const oauth = parseOAuth(entry);
   return {
     kind: entry.httpUrl === undefined ? parseRemoteKind(entry) : 'http',
     url: url.href,
     headers: parseDefinedHeaders(entry),
-    oauth,
+    oauth: parseOAuth(entry),
     ...parseCommon(entry),
   };
 }
@@ -137,18 +136,13 @@ function parseOAuth(entry: JsonObject): OAuthDefinition | undefined {
   const { oauth } = entry;
   if (oauth === undefined) return undefined;
   if (!isObject(oauth)) throw new DefinitionError('oauth must be an object');
-  const clientId = parseString(oauth, 'clientId');
-  const clientSecret = parseString(oauth, 'clientSecret');
-  const clientMetadataUrl = parseString(oauth, 'clientMetadataUrl');
-  const redirectUri = parseString(oauth, 'redirectUri');
-  const scopes = parseStrings(oauth, 'scopes');
   return {
     isEnabled: parseBoolean(oauth, 'enabled') ?? true,
-    clientId,
-    clientSecret,
-    clientMetadataUrl,
-    redirectUri,
-    scopes,
+    clientId: parseString(oauth, 'clientId'),
+    clientSecret: parseString(oauth, 'clientSecret'),
+    clientMetadataUrl: parseString(oauth, 'clientMetadataUrl'),
+    redirectUri: parseString(oauth, 'redirectUri'),
+    scopes: parseStrings(oauth, 'scopes'),
   };
 }
 
@@ -156,15 +150,13 @@ function parseCommon(entry: JsonObject): CommonDefinition {
   const { timeout = TIMEOUT_MS } = entry;
   if (typeof timeout !== 'number' || !(timeout > 0))
     throw new DefinitionError('timeout must be a number of milliseconds');
-  const includeTools = parseStrings(entry, 'includeTools');
-  const description = parseString(entry, 'description');
   return {
     timeoutMs: Math.min(timeout, MAX_TIMER_MS),
     isTrusted: parseBoolean(entry, 'trust') ?? false,
     // The official CLI allows more text after the name: `name(…)`.
-    includeTools: includeTools?.map((name) => takeBefore(name, '(')),
+    includeTools: parseStrings(entry, 'includeTools')?.map((name) => takeBefore(name, '(')),
     excludeTools: parseStrings(entry, 'excludeTools') ?? [],
-    description,
+    description: parseString(entry, 'description'),
   };
 }
 

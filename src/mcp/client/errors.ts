@@ -98,21 +98,20 @@ async function fromSdkError(
 
 /** The SDK wraps our own AppError in errors of its own. */
 function findAppError(thrown: unknown): AppError | undefined {
-  for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = findCause(error), depth += 1) {
-    if (error instanceof AppError) return error;
-  }
-  return undefined;
+  return listCauses(thrown).find((error) => error instanceof AppError);
 }
 
-function findCause(error: Error): unknown {
-  if (error.cause !== undefined) return error.cause;
-  // Errors of the version negotiation keep their cause here.
-  return 'data' in error && isObject(error.data) ? error.data.cause : undefined;
+/** The error itself first. */
+function listCauses(thrown: unknown, depth = 0): readonly Error[] {
+  if (!(thrown instanceof Error) || depth >= 8) return [];
+  // Errors of the version negotiation keep their cause in `data`.
+  const inner = 'data' in thrown && isObject(thrown.data) ? thrown.data.cause : undefined;
+  return [thrown, ...listCauses(thrown.cause ?? inner, depth + 1)];
 }
 
 function findHttpStatus(thrown: unknown, { SdkHttpError, UnauthorizedError }: Sdk): number | undefined {
   if (thrown instanceof UnauthorizedError) return 401;
-  for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = findCause(error), depth += 1) {
+  for (const error of listCauses(thrown)) {
     if (error instanceof SdkHttpError) return error.data.status;
     // The error of the SDK's event source.
     if ('code' in error && typeof error.code === 'number' && error.code >= 300 && error.code < 600) return error.code;

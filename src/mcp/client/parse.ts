@@ -28,11 +28,10 @@ export function tryParseTool(value: Fields): RemoteTool | undefined {
   // Some servers send no schema for a tool without arguments; `true` accepts everything.
   const schema = value.inputSchema === true ? {} : (value.inputSchema ?? {});
   if (name === undefined || !isObject(schema) || isTooDeep(schema)) return undefined;
-  const title = toNonEmptyString(value.title);
   const hints = isTooDeep(value.annotations) ? undefined : value.annotations;
   return {
     name,
-    title,
+    title: toNonEmptyString(value.title),
     description: toNonEmptyString(value.description) ?? '',
     inputSchema: toJsonObject(schema),
     annotations: isObject(hints) ? toJsonObject(hints) : undefined,
@@ -42,10 +41,9 @@ export function tryParseTool(value: Fields): RemoteTool | undefined {
 export function tryParsePrompt(value: Fields): RemotePrompt | undefined {
   const name = toNonEmptyString(value.name);
   if (name === undefined) return undefined;
-  const title = toNonEmptyString(value.title);
   return {
     name,
-    title,
+    title: toNonEmptyString(value.title),
     description: toNonEmptyString(value.description) ?? '',
     arguments: filterObjects(value.arguments).flatMap((item) => {
       const argument = toNonEmptyString(item.name);
@@ -111,11 +109,10 @@ export function parseSuggestions(value: unknown): readonly string[] {
 type Fields = Readonly<Record<string, unknown>>;
 
 function parseDescription(value: Fields, otherwise: string) {
-  const mimeType = toNonEmptyString(value.mimeType);
   return {
     name: toNonEmptyString(value.name) ?? otherwise,
     description: toNonEmptyString(value.description) ?? '',
-    mimeType,
+    mimeType: toNonEmptyString(value.mimeType),
   };
 }
 
@@ -144,8 +141,7 @@ function tryParseBlock(value: Fields): ContentBlock | undefined {
     }
     case 'resource_link': {
       if (typeof uri !== 'string') return undefined;
-      const kind = toNonEmptyString(mimeType);
-      return { type, uri, name: toNonEmptyString(name) ?? uri, mimeType: kind };
+      return { type, uri, name: toNonEmptyString(name) ?? uri, mimeType: toNonEmptyString(mimeType) };
     }
     default:
       return undefined;

@@ -4,20 +4,7 @@ import { mcpError } from './errors.ts';
 import type { ConfiguredServer } from './servers.ts';
 import type { ClientContext, Connection } from './types.ts';
 
-/** The connections of one run: each is opened on first use, and all are closed together. */
-export interface ServerPool {
-  /**
-   * The connection to a server, opened if there is none or if the last one has ended; concurrent callers share it.
-   * Throws as `Connect` does; a server that failed three times in a row is not tried again.
-   */
-  connect(server: ConfiguredServer, signal: AbortSignal): Promise<Connection>;
-  /**
-   * For work that must not be lost, such as a tool call. Runs one at a time until the program is known to stay after
-   * its work: if it exits after its answer, calls already written to it are lost, and must not be repeated.
-   */
-  runSafely<Value>(server: ConfiguredServer, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
-  close(): Promise<void>;
-}
+export type ServerPool = ReturnType<typeof openServers>;
 
 const MAX_STARTS = 3;
 /**
@@ -36,7 +23,8 @@ interface PoolEntry {
   exitMs: number;
 }
 
-export function openServers(context: ClientContext): ServerPool {
+/** The connections of one run: each is opened on first use, and all are closed together. */
+export function openServers(context: ClientContext) {
   const closing = new AbortController();
   const entries = new Map<string, PoolEntry>();
   // Not async, so that concurrent callers find this start.
@@ -76,8 +64,17 @@ export function openServers(context: ClientContext): ServerPool {
   const hasStayed = ({ name, definition }: ConfiguredServer): boolean =>
     definition.kind !== 'stdio' || entries.get(name)?.exitMs === 0;
   return {
-    connect: (server, signal) => raceWithAbort(requireConnection(server), signal),
-    async runSafely(server, run, signal) {
+    /**
+     * The connection to a server, opened if there is none or if the last one has ended; concurrent callers share it.
+     * Throws as `Connect` does; a server that failed three times in a row is not tried again.
+     */
+    connect: (server: ConfiguredServer, signal: AbortSignal): Promise<Connection> =>
+      raceWithAbort(requireConnection(server), signal),
+    /**
+     * For work that must not be lost, such as a tool call. Runs one at a time until the program is known to stay after
+     * its work: if it exits after its answer, calls already written to it are lost, and must not be repeated.
+     */
+    async runSafely<Value>(server: ConfiguredServer, run: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
       if (hasStayed(server)) return run();
       const known = limits.get(server.name);
       const limit = known ?? createLimit({ maxRunning: 1 });
@@ -94,7 +91,7 @@ export function openServers(context: ClientContext): ServerPool {
         release();
       }
     },
-    async close() {
+    async close(): Promise<void> {
       closing.abort(new AppError('interrupted', 'The connection was closed.'));
       const opened = await Promise.allSettled([...entries.values()].map(({ opening }) => opening));
       await Promise.all(opened.map((result) => (result.status === 'fulfilled' ? result.value.close() : undefined)));

@@ -18,19 +18,6 @@ interface InvalidServer {
   readonly file: string;
 }
 
-interface DisabledServer {
-  readonly name: string;
-  readonly why: string;
-  readonly hint: string;
-}
-
-interface ConfiguredServers {
-  readonly servers: readonly ConfiguredServer[];
-  readonly faulty: readonly InvalidServer[];
-  readonly disabled: readonly DisabledServer[];
-  readonly notices: readonly string[];
-}
-
 type ServerSettings = Pick<Settings, 'servers' | 'serverCommand' | 'document'> & {
   readonly isOfficiallyDisabled?: (name: string) => boolean;
 };
@@ -39,7 +26,7 @@ type ServerSettings = Pick<Settings, 'servers' | 'serverCommand' | 'document'> &
  * `mcpServers`, and `mcp.serverCommand` under the name `mcp`, without those disabled by `mcp.excluded`, `mcp.allowed`,
  * the official CLI or their own entry.
  */
-export function listConfiguredServers(settings: ServerSettings): ConfiguredServers {
+export function listConfiguredServers(settings: ServerSettings) {
   const entries = listServerEntries(settings);
   const disabled = entries.flatMap((entry) => findDisabled(entry, settings) ?? []);
   const isOff = (name: string): boolean => disabled.some((server) => server.name === name);
@@ -83,7 +70,7 @@ function parseServer({ name, definition: written, scope, file }: ServerSetting):
 function findDisabled(
   { name, definition }: ServerSetting,
   { document, isOfficiallyDisabled = () => false }: ServerSettings,
-): DisabledServer | undefined {
+): { readonly name: string; readonly why: string; readonly hint: string } | undefined {
   const { allowed, excluded } = isObject(document?.mcp) ? document.mcp : {};
   const hint = `To use it again, run: gmn mcp enable ${sanitize(name)}`;
   if (Array.isArray(excluded) && excluded.includes(name)) return { name, why: 'disabled', hint };

@@ -3,7 +3,7 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { connectServer } from './connect.ts';
 import type { NamedServer, RemoteDefinition } from './definition.ts';
 import { openSignInStore } from './oauth/store.ts';
-import type { ClientContext, SignInPrompt } from './types.ts';
+import type { ClientContext } from './types.ts';
 
 /** Read from the store; the server is not asked. */
 export interface SignInStatus {
@@ -13,15 +13,11 @@ export interface SignInStatus {
   readonly isRefreshable: boolean;
 }
 
-interface SignInContext extends ClientContext {
-  readonly signIn: SignInPrompt;
-}
-
 /**
  * Skips the browser if an earlier sign-in is still valid, and connects to verify it. False: the server needs no
  * sign-in. Throws AppError `usage` for a stdio server, and as `Connect` does.
  */
-export async function signIn(server: NamedServer, context: SignInContext, signal: AbortSignal): Promise<boolean> {
+export async function signIn(server: NamedServer, context: ClientContext, signal: AbortSignal): Promise<boolean> {
   const definition = requireRemote(server);
   const connection = await connectServer(server, context, signal);
   await connection.close();

@@ -9,7 +9,7 @@ test('the page about it has every check', () => {
   const source = readdirSync(folder)
     .map((name) => readFileSync(new URL(name, folder), 'utf8'))
     .join('');
-  const checks = new Set([...source.matchAll(/check: '([a-z-]+)'/g)].map(([, check = '']) => check));
+  const checks = new Set([...source.matchAll(/(?:check: |Finding\(\s*)'([a-z-]+)'/g)].map(([, check = '']) => check));
   const page = readFileSync(new URL('../../../docs/doctor.md', import.meta.url), 'utf8');
   expect(checks.size).toBeGreaterThan(15);
   expect([...checks].filter((check) => !page.includes(`\`${check}\``))).toEqual([]);

@@ -42,7 +42,7 @@ export async function openAuthorization(
     if (prompt === undefined || callback === undefined) throw signInRequiredError();
     // The browser goes there too, so the address must be within reach.
     await reach.addresses(url, prompt.signal);
-    const query = await waitForSignIn({ url, state, callback }, prompt);
+    const query = await waitForSignIn(url, state, callback, prompt);
     await authorization.finish(query);
     signIns += 1;
   };
@@ -56,7 +56,7 @@ export async function openAuthorization(
   });
   const authorization: Authorization = {
     provider,
-    fetch: serializeRefresh(fetch, { store, clock, issuer: provider.issuer }),
+    fetch: serializeRefresh(fetch, store, clock, provider.issuer),
     finish: () => Promise.reject(signInRequiredError()),
     signIns: () => signIns,
     secrets: () => Object.values(store.read().tokens ?? {}).filter((value) => typeof value === 'string'),
@@ -77,13 +77,12 @@ function mayUseOAuth({ url, headers, oauth }: RemoteDefinition): boolean {
   }
 }
 
-interface SignInRequest {
-  readonly url: URL;
-  readonly state: string;
-  readonly callback: Callback;
-}
-
-async function waitForSignIn({ url, state, callback }: SignInRequest, prompt: SignInPrompt): Promise<URLSearchParams> {
+async function waitForSignIn(
+  url: URL,
+  state: string,
+  callback: Callback,
+  prompt: SignInPrompt,
+): Promise<URLSearchParams> {
   const resume = prompt.pause?.();
   const finished = new AbortController();
   const signal = AbortSignal.any([prompt.signal, finished.signal]);
@@ -109,7 +108,12 @@ async function showSignInUrl(url: URL, callback: Callback, { show, paste, signal
  * Lets only one process refresh a token: many servers accept a refresh token once, and the loser would have to sign in
  * again. The others get the tokens that the same issuer gave the first.
  */
-function serializeRefresh(send: Fetch, { store, clock, issuer }: RefreshOptions): Fetch {
+function serializeRefresh(
+  send: Fetch,
+  store: SignInStore,
+  clock: Pick<Clock, 'now'>,
+  issuer: () => string | undefined,
+): Fetch {
   return (input, init) => {
     const refreshToken = findRefreshToken(init);
     const current = issuer();
@@ -128,12 +132,6 @@ function serializeRefresh(send: Fetch, { store, clock, issuer }: RefreshOptions)
       return new Response(text, { status: response.status, headers: response.headers });
     });
   };
-}
-
-interface RefreshOptions {
-  readonly store: SignInStore;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly issuer: () => string | undefined;
 }
 
 function findRefreshToken(init: RequestInit | undefined): string | undefined {

@@ -110,7 +110,7 @@ function findRegistration(issuer: string | undefined, { store, redirectUrl, mayR
   const { client, redirectUrl: known } = store.read(issuer);
   const isUsable = typeof client?.client_id === 'string' && (known === redirectUrl || !mayRegister);
   if (!isUsable && !mayRegister) throw signInRequiredError();
-  return isUsable ? toClient(client) : undefined;
+  return isUsable ? (client as Client) : undefined;
 }
 
 /** Without a known issuer, the credentials could later be sent to anybody. */
@@ -127,10 +127,6 @@ function checkSignInUrl(url: URL): void {
 
 type Client = Awaited<ReturnType<SdkAuthProvider['clientInformation']>>;
 type Tokens = Awaited<ReturnType<SdkAuthProvider['tokens']>>;
-
-function toClient(client: JsonObject): Client {
-  return client as Client;
-}
 
 function toTokens(tokens: JsonObject | undefined): Tokens {
   return typeof tokens?.access_token === 'string' ? (tokens as Tokens) : undefined;

@@ -26,27 +26,13 @@ type RecordChange = Partial<Omit<SignInRecord, 'issuer'>>;
 /** Keeps the other fields of the issuer's record; undefined removes a field. Throws AppError `config`. */
 export type ChangeSignIn = (issuer: string, part: RecordChange) => Promise<void>;
 
-/** The sign-ins of one user for one address, in a private file; never in the official CLI's directory. */
-export interface SignInStore {
-  /**
-   * The current record of this issuer, or of the one that gave the latest tokens; other processes may change it. Throws
-   * AppError `config` if the file cannot be read.
-   */
-  read(issuer?: string): SignInRecord;
-  readonly change: ChangeSignIn;
-  /** False if there were none. Throws AppError `config`. */
-  remove(): Promise<boolean>;
-  /**
-   * Runs `work` under the lock of this address; it must use the `change` it is given, since the public one would wait
-   * for the lock.
-   */
-  withLock<Value>(signal: AbortSignal, work: (change: ChangeSignIn) => Promise<Value>): Promise<Value>;
-}
+export type SignInStore = ReturnType<typeof openSignInStore>;
 
 /** A server could name another issuer every day. */
 const MAX_ISSUERS = 8;
 
-export function openSignInStore(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): SignInStore {
+/** The sign-ins of one user for one address, in a private file; never in the official CLI's directory. */
+export function openSignInStore(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>) {
   const directory = `${homes().gmn}/mcp`;
   // Hashed: an address may hold characters that a file name cannot.
   const file = `${directory}/sign-in-${sha256(url)}.json`;
@@ -62,7 +48,11 @@ export function openSignInStore(url: string, { homes, clock }: Pick<ClientContex
     const sorted = part.tokens === undefined ? [...others, record] : [record, ...others];
     await write(parseSignIns({ version: 2, url, signIns: sorted }, url).slice(0, MAX_ISSUERS));
   };
-  const withLock: SignInStore['withLock'] = async (signal, work) => {
+  /** Runs `work` under the lock of this address; it must use the `change` it is given, since the public one would wait. */
+  const withLock = async <Value>(
+    signal: AbortSignal,
+    work: (change: ChangeSignIn) => Promise<Value>,
+  ): Promise<Value> => {
     const lock = await acquireLock(`${file}.lock`, { clock, signal, maxWaitMs: 20_000, isDone: async () => false });
     try {
       return await work(change);
@@ -73,11 +63,16 @@ export function openSignInStore(url: string, { homes, clock }: Pick<ClientContex
   const waitForLock = <Value>(work: (change: ChangeSignIn) => Promise<Value>): Promise<Value> =>
     withLock(new AbortController().signal, work);
   return {
-    read(issuer) {
+    /**
+     * The current record of this issuer, or of the one that gave the latest tokens; other processes may change it. Throws
+     * AppError `config` if the file cannot be read.
+     */
+    read(issuer?: string): SignInRecord {
       const all = readAll();
       return (issuer === undefined ? all[0] : all.find((record) => isFromIssuer(issuer, record))) ?? {};
     },
-    change: (issuer, part) => waitForLock((locked) => locked(issuer, part)),
+    change: (issuer: string, part: RecordChange) => waitForLock((locked) => locked(issuer, part)),
+    /** False if there were none. Throws AppError `config`. */
     remove: () =>
       waitForLock(async () => {
         const isStored = readAll().some(({ tokens, client }) => tokens !== undefined || client !== undefined);

@@ -38,16 +38,9 @@ export async function fetchToolList(
 ): Promise<ToolList> {
   const { items, omitted } = await connection.listTools({ signal });
   const toolList = { tools: items, instructions: connection.instructions, omitted };
-  await writeToolList(server, toolList, context);
-  return toolList;
-}
-
-async function writeToolList(
-  server: ConfiguredServer,
-  toolList: ToolList,
-  { homes, clock }: CacheContext,
-): Promise<void> {
+  const { homes, clock } = context;
   await writeCache(toolCachePath(homes().gmn, server.fingerprint), { version: 1, at: clock.now(), ...toolList });
+  return toolList;
 }
 
 /** Compares declarations with those seen last. A new tool does not count as changed. */

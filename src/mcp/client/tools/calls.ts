@@ -12,11 +12,6 @@ import type { CallResult, ClientContext, Connection, ContentBlock, Progress, Rem
 import { fetchToolList, hashTool, type ToolList } from './cache.ts';
 import type { RegisteredTool, RegistrationOptions } from './registration.ts';
 
-interface CallContext {
-  readonly context: ClientContext;
-  readonly pool: ServerPool;
-}
-
 export interface CallHandling {
   readonly storeOutput?: StoreOutput;
   readonly onProgress?: (progress: Progress) => void;
@@ -27,7 +22,8 @@ export type FetchToolList = (server: ConfiguredServer, signal: AbortSignal) => P
 
 /** Asks again after a server says its list has changed, and then calls `onStale`. */
 export function createToolListFetcher(
-  { context, pool }: CallContext,
+  context: ClientContext,
+  pool: ServerPool,
   onStale: (server: ConfiguredServer) => void,
 ): FetchToolList {
   const fetches = new WeakMap<Connection, Promise<ToolList>>();

@@ -18,10 +18,7 @@ export interface RegisteredTool {
   readonly remote: RemoteTool;
 }
 
-export interface Registration {
-  readonly registered: readonly RegisteredTool[];
-  readonly notices: readonly string[];
-}
+export type Registration = ReturnType<typeof registerTools>;
 
 export interface RegistrationOptions {
   readonly reserved: readonly string[];
@@ -52,7 +49,7 @@ export function selectUsableTools(server: ConfiguredServer, tools: readonly Remo
  * An unusable tool is skipped on its own; if there are too many, servers with more than their share lose some. All have
  * the effect `execute`, so the policy asks before they run.
  */
-export function registerTools(sources: readonly ToolSource[], options: RegistrationOptions): Registration {
+export function registerTools(sources: readonly ToolSource[], options: RegistrationOptions) {
   const nameTool = createStableNamer(options);
   const sorted = sources.map(checkSchemas);
   const shares = computeShares(

@@ -71,7 +71,7 @@ export async function openMcpTools(options: ToolsetOptions, signal: AbortSignal)
   let onStale: (server: ConfiguredServer) => void = () => {};
   const fetchList = options.isPreview
     ? refuseToStart
-    : createToolListFetcher({ context, pool }, (server) => onStale(server));
+    : createToolListFetcher(context, pool, (server) => onStale(server));
   try {
     const found = await Promise.all(
       servers.map((server) => loadServerTools(server, { ...options, fetchList }, signal)),

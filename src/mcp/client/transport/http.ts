@@ -18,13 +18,10 @@ const MAX_RETRY_MS = 30_000;
 const CLOSE_MS = 500;
 
 export const openHttp: OpenTransport = async (server, context, sdk) => {
-  const remote = requireSafeRemote(server);
-  const { plain, breakReason, reach, disconnect } = createTransportFetch(remote, context);
-  const authorization = await openAuthorization(remote, context, { fetch: plain, reach });
+  const { url, connection, authorization, breakReason, close } = await openRemote(server, context);
   const { StreamableHTTPClientTransport } = await sdk;
-  const transport = new StreamableHTTPClientTransport(new URL(remote.url), {
-    fetch: authorization?.fetch ?? plain,
-    authProvider: authorization?.provider,
+  const transport = new StreamableHTTPClientTransport(url, {
+    ...connection,
     reconnectionOptions: {
       initialReconnectionDelay: 1000,
       maxReconnectionDelay: MAX_RETRY_MS,
@@ -42,8 +39,7 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
     describeEnd: async () => '',
     signIns: authorization?.signIns,
     secrets: authorization?.secrets,
-    async close() {
-      await authorization?.close();
+    close: close(async () => {
       // Say that the session is over, but hardly wait for the response.
       if (transport.sessionId !== undefined)
         await settlesWithin(
@@ -52,21 +48,15 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
           systemClock,
         );
       await transport.close();
-      disconnect();
-    },
+    }),
   };
 };
 
 /** The older HTTP+SSE transport: an event stream and an endpoint to post to. */
 export const openSse: OpenTransport = async (server, context, sdk) => {
-  const remote = requireSafeRemote(server);
-  const { plain, breakReason, reach, disconnect } = createTransportFetch(remote, context);
-  const authorization = await openAuthorization(remote, context, { fetch: plain, reach });
+  const { url, connection, authorization, breakReason, close } = await openRemote(server, context);
   const { SSEClientTransport, SseError } = await sdk;
-  const transport = new SSEClientTransport(new URL(remote.url), {
-    fetch: authorization?.fetch ?? plain,
-    authProvider: authorization?.provider,
-  });
+  const transport = new SSEClientTransport(url, connection);
   if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
   // Responses come only on this stream: a new one would belong to another session, which got no requests.
   transport.onerror = (error) => void (error instanceof SseError && error.code === undefined && transport.close());
@@ -76,13 +66,27 @@ export const openSse: OpenTransport = async (server, context, sdk) => {
     describeEnd: async () => breakReason(),
     signIns: authorization?.signIns,
     secrets: authorization?.secrets,
-    async close() {
+    close: close(() => transport.close()),
+  };
+};
+
+/** What both transports need of the server, and are closed with. */
+async function openRemote(server: NamedServer, context: ClientContext) {
+  const remote = requireSafeRemote(server);
+  const { plain, breakReason, reach, disconnect } = createTransportFetch(remote, context);
+  const authorization = await openAuthorization(remote, context, { fetch: plain, reach });
+  return {
+    url: new URL(remote.url),
+    connection: { fetch: authorization?.fetch ?? plain, authProvider: authorization?.provider },
+    authorization,
+    breakReason,
+    close: (closeTransport: () => Promise<void>) => async (): Promise<void> => {
       await authorization?.close();
-      await transport.close();
+      await closeTransport();
       disconnect();
     },
   };
-};
+}
 
 /** Any header may be a credential: only the user knows what they wrote it for. */
 function requireSafeRemote(server: NamedServer): RemoteDefinition {
