@@ -16,7 +16,6 @@ export interface AccountOptions extends PrintOptions {
 interface OpenedAccount {
   readonly opened: OpenedBackend;
   readonly credential: Credential;
-  /** Those so far that were not printed. */
   takeNotices(): readonly string[];
 }
 

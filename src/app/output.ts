@@ -16,7 +16,6 @@ export interface Output {
   readonly io: Io;
   /** The events to show. Throws AppError `usage` before the run begins if the output file cannot be written. */
   events(run: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void>;
-  /** Call after the last event. */
   close(): Promise<void>;
 }
 
@@ -148,14 +147,10 @@ function isPaged({ pager, outputFormat = 'text', dryRun, countTokens }: OutputCo
 }
 
 interface Clipboard {
-  /** Resolves with a notice about the copy. Throws AppError `usage` if it fails. */
   copy(text: string): Promise<string>;
 }
 
-/**
- * Uses the clipboard program of this machine, or the terminal (OSC 52) over SSH or if there is no program. Throws
- * AppError `usage` if there is neither.
- */
+/** The clipboard program of this machine, else the terminal (OSC 52), also over SSH. Throws AppError `usage`. */
 function openClipboard({ env, cwd, io, signal }: App): Clipboard {
   const isRemote = Boolean(env.SSH_CONNECTION || env.SSH_TTY);
   const writer = isRemote ? undefined : findClipboardWriter(env);

@@ -26,10 +26,7 @@ interface TokenCount {
   readonly totalTokens: number;
 }
 
-/**
- * The server's token count of `request`. If the default model is gone, the fallback model counts. Throws AppError
- * `auth` or `api`.
- */
+/** If the default model is gone, the fallback model counts. Throws AppError `auth` or `api`. */
 export async function countTokens(
   opened: OpenedModel,
   request: ModelRequest,

@@ -20,8 +20,8 @@ export interface Report {
 }
 
 /**
- * Writes a report to stdout; its notices go to stderr, or into `warnings` of the JSON. On a terminal the text is
- * sanitized. Returns 0, the exit code of a command that has nothing more to do.
+ * To stdout; notices go to stderr, or into `warnings` of the JSON. On a terminal the text is sanitized. Returns 0, the
+ * exit code of a command that has nothing more to do.
  */
 export async function printReport(report: Report, options: PrintOptions, app: App): Promise<0> {
   const notices = [...(app.notices ?? []), ...(report.notices ?? [])];
@@ -61,10 +61,7 @@ export interface WordOptions extends PrintOptions {
   readonly args: readonly string[];
 }
 
-/**
- * Aligns cells in columns, two spaces apart; the last column is not padded. Ends in a newline unless there are no
- * rows.
- */
+/** Columns two spaces apart; the last one is not padded. Ends in a newline unless there are no rows. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {

@@ -14,10 +14,7 @@ export function toSessionsDirectory(app: Pick<App, 'homes'>): string {
   return join(app.homes().gmn, 'sessions');
 }
 
-/**
- * The time before which sessions expire, from the setting `sessions.retention`; undefined: never. Throws AppError
- * `config`.
- */
+/** The time before which sessions expire; undefined: never. Throws AppError `config`. */
 export async function readExpiry(app: App): Promise<number | undefined> {
   const ms = parseRetention((await app.settings()).retention);
   return ms === undefined ? undefined : app.clock.now() - ms;
@@ -48,10 +45,7 @@ export function formatName(text: string): string {
 /** Pruning runs after the answer is printed; it must not delay the shell prompt longer than this. */
 const PRUNE_LIMIT_MS = 2000;
 
-/**
- * Removes expired sessions and records that this was done today. Stops at the deadline or on a signal; the rest is
- * removed another day. Never throws.
- */
+/** Stops at the deadline or on a signal; the rest is removed another day. Never throws. */
 export async function pruneExpired(app: App): Promise<void> {
   const limit = createDeadline(app.signal, PRUNE_LIMIT_MS, () => new AppError('limit', 'pruning took too long'));
   try {

@@ -48,9 +48,7 @@ function quoteArguments({ path, args }: Shell, words: string): string {
   });
 }
 
-/**
- * A template may come from someone else. Throws AppError `usage` for a path that `@path` in a prompt would not attach.
- */
+/** A template may come from someone else: only what `@path` in a prompt would attach is read. Throws AppError `usage`. */
 async function readTemplatePath(path: string, { app, host, signal }: AccessContext): Promise<string> {
   const found = await inspectPath(resolve(app.cwd, path), path);
   if (found === undefined) {
@@ -119,13 +117,11 @@ async function runTemplateCommand(
   return exitCode === 0 ? output.trimEnd() : `${output.trimEnd()}\n[exit code ${exitCode ?? 'none'}]`;
 }
 
-/** Throws AppError `usage` if the settings turn `yolo` off. */
 async function isAllowed(options: AccessOptions, app: App): Promise<boolean> {
   const names = (options.allowedTools ?? []).flatMap((list) => list.split(',')).map((name) => name.trim());
   return chooseMode(options, await app.settings()).mode === 'yolo' || names.includes('run_shell_command');
 }
 
-/** False if nobody can be asked. */
 async function isApproved(command: string, { app, host, signal }: AccessContext): Promise<boolean> {
   const preview = { kind: 'command', command, directory: app.cwd } as const;
   const question = { items: [{ name: 'The template wants to run this', preview }], hasFile: false };

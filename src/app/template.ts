@@ -13,10 +13,7 @@ import { findNearestNames } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { findNamedFile } from '../input/named-file.ts';
 
-/**
- * The template of that name, or the file at that path. Throws AppError: `usage` if there is none, `config` if it is
- * invalid.
- */
+/** The template of that name, or the file at that path. Throws AppError `usage` or `config`. */
 export async function chooseTemplate(wanted: string, app: App): Promise<Template> {
   const found = await findTemplates(await listTemplateDirectories(app));
   const name = wanted.replaceAll(/[\\/]/g, ':');
@@ -118,7 +115,6 @@ interface CommandPiece {
   readonly text: string;
 }
 
-/** Throws AppError `config` for a `{` that is never closed. */
 function splitCommandBody(body: string, name: string): readonly CommandPiece[] {
   const pieces: CommandPiece[] = [];
   let at = 0;
@@ -203,7 +199,6 @@ function appendArguments(text: string, words: string | undefined): string {
   return words === undefined ? text : `${text}\n\n${words}`;
 }
 
-/** The text up to the brace that matches the one before `start`. */
 function readBalanced(body: string, start: number, name: string): string {
   let depth = 1;
   for (let at = start; at < body.length; at += 1) {

@@ -6,10 +6,7 @@ import { brokenRow, fieldsRow, type InputOptions, MAX_LINE_BYTES, type RawRow, t
 const QUOTE_HINT = 'Check its quotes: after one that is not closed, all that follows is part of the same row.';
 const HEADER_HINT = 'The first line names the columns, for example: id,prompt';
 
-/**
- * The rows of a CSV or TSV input, whose first line names the columns. Paths in a column `files` are separated by `;`.
- * Throws AppError `usage` if there is no such line.
- */
+/** The first line names the columns. Paths in a column `files` are separated by `;`. Throws AppError `usage`. */
 export async function* readCsvRows(
   chunks: AsyncIterable<Uint8Array>,
   { format, name, isPromptNeeded = false, maxLineBytes = MAX_LINE_BYTES }: InputOptions,

@@ -1,16 +1,12 @@
 import type { FinishedRow } from './result.ts';
 import type { Row, RowInput } from './row.ts';
 
-/** A readable row without an answer in the output. */
 export interface PendingRow extends Row {
   readonly input: RowInput;
 }
 
 export interface EngineRun {
-  /**
-   * The rows to ask, in the order of the input. A row that is read must be finished, unless the run stops. Ends with the
-   * input, or when the run drains.
-   */
+  /** In the order of the input. A row that is read must be finished, unless the run stops. */
   readonly rows: AsyncIterator<PendingRow, void>;
   /** Resolves when the row is in the output. Rejects if the output cannot be written. */
   readonly finish: (row: FinishedRow) => Promise<void>;

@@ -60,10 +60,7 @@ export async function openFailedFile(path: string, isAnswered: (id: string) => b
         }),
       );
     },
-    /**
-     * Removes rows that have an answer by now; with `dropsOthers` also those that were not added since it was opened.
-     * Removes an empty file. Throws AppError `internal`.
-     */
+    /** Removes rows that have an answer by now, and with `dropsOthers` all that were not added since. Throws AppError `internal`. */
     async close(isAnsweredNow: (id: string) => boolean, dropsOthers: boolean): Promise<void> {
       const isDropped = (line: string): boolean =>
         isAnsweredRow(line, isAnsweredNow) || (dropsOthers && known.get(toRowKey(line)) !== ADDED);
@@ -87,7 +84,6 @@ function toRowKey(line: string): string {
   return id === undefined ? `line ${line}` : `id ${id}`;
 }
 
-/** Rewrites the file without its dropped rows, if it has any. */
 async function compact(
   path: string,
   isDropped: (line: string) => boolean,

@@ -16,7 +16,6 @@ export function createIdTable() {
   const levels = [newest];
   let slots = FIRST_SLOTS;
   return {
-    /** 0 if the id is not there. */
     get(id: string): number {
       const [high, low] = toHash(id);
       for (const level of levels) {
@@ -45,7 +44,6 @@ export function createIdTable() {
   };
 }
 
-/** A hash table of fixed size. */
 function createLevel(slots: number) {
   const highs = new Uint32Array(slots);
   const lows = new Uint32Array(slots);

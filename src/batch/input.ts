@@ -50,7 +50,6 @@ function notTextRow(raw: Omit<RawRow, 'text'>, line: Uint8Array): Row {
   );
 }
 
-/** Undefined if it is not valid UTF-8. */
 function decodeLine(line: Uint8Array): string | undefined {
   const buffer = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
   const text = buffer.toString('utf8');
@@ -93,7 +92,6 @@ async function* splitInputLines(
   if (restBytes > 0) yield [take(new Uint8Array(0))];
 }
 
-/** Drops a byte order mark, and turns UTF-16 into UTF-8. */
 async function* toUtf8(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array, void> {
   let decoder: TextDecoder | undefined;
   let head: Uint8Array | undefined = new Uint8Array(0);

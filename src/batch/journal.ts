@@ -73,10 +73,7 @@ const SEEN = 4;
 const SYNC_MS = 1000;
 const LOCK_WAIT_MS = 300;
 
-/**
- * Opens an output: a new one, or one to go on with. Throws AppError `usage` if another process writes to it, if it was
- * made with other settings, or if it is not the output of a batch run.
- */
+/** A new output, or one to go on with. Throws AppError `usage` if another process has it, or other settings made it. */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { paths, clock, signal } = options;
   const lock = await acquireLock(paths.lock, {

@@ -10,7 +10,6 @@ import { MAX_WAIT_MS, type Permit, type Throttle } from './throttle.ts';
 
 /** A row that is ready to be asked, any number of times. */
 export interface PreparedRow {
-  /** A rough count of the tokens of its prompt. */
   readonly tokens: number;
   /** The same for the same request; called only with `--dedupe`. */
   readonly key: () => string;
@@ -26,11 +25,9 @@ export interface LocalEngineOptions {
   readonly random: () => number;
   /** Throws AppError for a row that cannot be asked. */
   readonly prepare: (row: PendingRow) => Promise<PreparedRow>;
-  /** How often a row is asked again after a failure of its own. */
   readonly retries: number;
   /** The first delay; it doubles with each retry. */
   readonly baseMs: number;
-  /** Asks rows with the same request once. */
   readonly dedupes?: boolean;
   /** Gets what is said about the first row that waits long before it is asked again. */
   readonly notify?: (message: string) => void;
@@ -45,10 +42,8 @@ const MAX_FAILURES_IN_A_ROW = 25;
 /** Our estimates are not further off than this, so a count that is comes from a broken server. */
 const MAX_RATIO = 10;
 
-/** The longest delay before a row is asked again. */
 const MAX_DELAY_MS = 60_000;
 
-/** The size of the cache of answers for `--dedupe`. */
 const DEDUPE_BYTES = 16_000_000;
 /** What a cached answer takes besides its text, as measured. */
 const BYTES_PER_ANSWER = 800;

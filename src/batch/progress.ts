@@ -4,13 +4,10 @@ export interface ProgressState {
   /** Rows of the output, those of earlier runs included. */
   readonly ok: number;
   readonly failed: number;
-  /** Rows of the input, if that is known. */
   readonly total: number | undefined;
-  /** Rows per second; undefined if it is not known yet. */
   readonly rate: number | undefined;
   /** In US dollars; undefined if it is not known. */
   readonly cost: number | undefined;
-  /** How long the server asked to wait. */
   readonly pausedMs?: number;
   /** Rows at the service: `10,000 in 2 jobs`. */
   readonly inFlight?: string;
@@ -47,7 +44,6 @@ export function formatMoney(dollars: number): string {
   return dollars < 0.01 && dollars > 0 ? `$${dollars.toPrecision(2)}` : `$${dollars.toFixed(2)}`;
 }
 
-/** Rows per second over the last ten seconds. */
 export function createRateMeter(now: () => number): { add(): void; rate(): number | undefined } {
   const SLOTS = 10;
   const SLOT_MS = 1000;

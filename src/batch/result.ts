@@ -23,7 +23,6 @@ export interface RowAnswer {
   readonly attempts: number;
 }
 
-/** One line of the output. */
 export interface FinishedRow extends Pick<Row, 'id' | 'index'> {
   readonly result: RowResult;
   /** `Row.line`, if it is known; goes to `<out>.failed.jsonl` if the row failed. */

@@ -7,7 +7,6 @@ export type InputFormat = 'jsonl' | 'csv' | 'tsv' | 'lines';
 
 export interface InputOptions {
   readonly format: InputFormat;
-  /** The name of the input in messages. */
   readonly name: string;
   /** Whether every row needs a prompt or files of its own, because there is neither a template nor `-p`. */
   readonly isPromptNeeded?: boolean;
@@ -23,7 +22,6 @@ export interface RowInput {
   /** A conversation as the API takes it, in place of `prompt`; the last one is the user's. */
   readonly contents?: readonly Content[];
   readonly system?: string;
-  /** Paths, relative to the working directory. */
   readonly files?: readonly string[];
   readonly model?: string;
   /** All other fields that are text, numbers or booleans: the parameters of `--template`. */
@@ -35,7 +33,6 @@ export interface Row {
   readonly index: number;
   /** Given by the row, else its line and a hash of it, so that a changed row is another row. */
   readonly id: string;
-  /** An AppError `usage` if the row cannot be read. */
   readonly input: RowInput | AppError;
   /**
    * The row in input form, with its id, as one line for `<out>.failed.jsonl`: running that file asks for the same row. A
@@ -45,7 +42,6 @@ export interface Row {
   readonly line: string | undefined;
 }
 
-/** A row before it is parsed. */
 export interface RawRow {
   readonly index: number;
   /** From 1; for CSV and files, the number of the row. */
@@ -58,7 +54,6 @@ export function createRowId({ lineNumber, text }: Omit<RawRow, 'index'>): string
   return `${lineNumber}-${sha256(text).slice(0, 12)}`;
 }
 
-/** A row that fails without being asked. `line`: see `Row`. */
 export function brokenRow(raw: RawRow, message: string, hint: string, line?: string): Row {
   return { index: raw.index, id: createRowId(raw), input: new AppError('usage', message, { hint }), line };
 }

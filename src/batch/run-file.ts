@@ -18,7 +18,6 @@ import { randomId } from '../platform/runtime/random-id.ts';
 const FORMAT = 'gmn-batch';
 const VERSION = 1;
 
-/** The files of a run. All of them begin with the name of its output. */
 function toRunPaths(output: string) {
   return {
     output,
@@ -94,7 +93,6 @@ export function hashSetting(text: string): string {
   return `sha256:${sha256(text).slice(0, 32)}`;
 }
 
-/** Undefined if there is none. Throws AppError `usage` if it is not one of ours. */
 export async function readRunFile({ run, output }: RunPaths): Promise<RunFile | undefined> {
   const state = await readFileState(run);
   if (state.kind === 'absent') return undefined;
@@ -105,7 +103,6 @@ export async function readRunFile({ run, output }: RunPaths): Promise<RunFile | 
   });
 }
 
-/** Undefined unless gmn could have written it. */
 export function tryParseRunFile(text: string): RunFile | undefined {
   const value = tryParseJson(text);
   if (!isObject(value) || value.format !== FORMAT || value.version !== VERSION || isTooDeep(value)) return undefined;
@@ -116,7 +113,6 @@ export function tryParseRunFile(text: string): RunFile | undefined {
   return { runId, createdAt, settings: toJsonObject(settings), input: { name, firstRow } };
 }
 
-/** On disk when it resolves. Throws AppError `config`. */
 export async function writeRunFile({ run }: RunPaths, file: RunFile): Promise<void> {
   const document = { format: FORMAT, version: VERSION, ...file };
   await writeAtomic(run, `${JSON.stringify(document, null, 2)}\n`, { mode: 0o644 });

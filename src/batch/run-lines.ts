@@ -4,7 +4,6 @@ import { errorReason } from '../platform/runtime/system.ts';
 
 interface RunLines {
   readonly lines: readonly string[];
-  /** Where the last of them ends. */
   readonly end: number;
 }
 

@@ -10,11 +10,8 @@ export interface RunOptions {
   readonly rows: AsyncIterable<Row>;
   readonly journal: Journal;
   readonly engine: Engine;
-  /** Asks failed rows again. */
   readonly retriesFailed: boolean;
-  /** Writes the rows in the order of the input. */
   readonly isOrdered: boolean;
-  /** How many rows of the input to read; absent: all. */
   readonly limit?: number;
   /** Once it aborts, no further row is begun; what is in flight is finished. */
   readonly drainSignal: AbortSignal;
@@ -24,9 +21,7 @@ export interface RunOptions {
 }
 
 export interface RunCounts {
-  /** Rows of the input that were read. */
   readonly seen: number;
-  /** Of these, rows that the output already had. */
   readonly skipped: number;
   /** Of these, rows that can only be asked when the input is corrected: unreadable ones, and those with the id of another. */
   readonly unreadable: number;
@@ -34,11 +29,7 @@ export interface RunCounts {
   readonly isComplete: boolean;
 }
 
-/**
- * Passes every row that the output does not have to the engine, and its results to the output. A row that cannot be read, or
- * has the id of another row, is a failed row. Throws what the engine and the journal throw; the output keeps what was
- * written before.
- */
+/** A row that cannot be read, or has the id of another, is a failed row. Throws what the engine and the journal throw. */
 export async function runRows(options: RunOptions): Promise<RunCounts> {
   const { rows, journal, engine, retriesFailed, drainSignal, signal, limit = Number.POSITIVE_INFINITY } = options;
   const { onSeen = () => {}, onFinished = () => {} } = options;

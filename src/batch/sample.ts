@@ -1,9 +1,6 @@
 import type { Row } from './row.ts';
 
-/**
- * `count` random rows, in the order of the input; `total` is how many rows there are. The same for the same input. Reads all
- * of it, and keeps only the sample in memory.
- */
+/** `count` random rows in the order of the input, the same for the same input. Keeps only these in memory. */
 export async function sampleRows(
   rows: AsyncIterable<Row>,
   count: number,

@@ -5,18 +5,14 @@ import { createPacer } from './pacer.ts';
 
 export interface ThrottleOptions {
   readonly clock: Clock;
-  /** From 0 to 1. */
   readonly random: () => number;
-  /** The most requests at once. */
   readonly maxConcurrency: number;
   /** Requests and tokens per minute, as the user knows them; the server's refusals teach the rest. */
   readonly rpm?: number;
   readonly tpm?: number;
   /** The first pause after a refusal that names none; it doubles with each further one. */
   readonly baseMs: number;
-  /**
-   * Called before a wait that is long enough to be said: `asked` if the server asked for it, `paced` if it keeps a quota.
-   */
+  /** Called before a wait worth saying: `asked` for by the server, or `paced` to keep a quota. */
   readonly onWait?: (ms: number, why: 'asked' | 'paced') => void;
 }
 
@@ -34,7 +30,6 @@ export interface Permit {
 export interface Throttle {
   /** Resolves when the request may be sent. `tokens`: an estimate for its prompt. Rejects with the signal's reason. */
   acquire(tokens: number, signal: AbortSignal): Promise<Permit>;
-  /** How many requests may be in flight now. */
   readonly limit: number;
   /** Until when nothing is sent, in milliseconds since the epoch. */
   readonly pausedUntil: number;

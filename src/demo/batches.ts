@@ -27,7 +27,6 @@ type State = 'PENDING' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'EXP
 
 interface Row {
   readonly key: string | undefined;
-  /** Sent back with an inlined response. */
   readonly metadata: JsonValue | undefined;
   readonly request: JsonObject;
 }
@@ -37,7 +36,6 @@ interface Job {
   readonly model: string;
   readonly displayName: string;
   readonly owner: string;
-  /** Absent: the requests came in the body. */
   readonly fileName: string | undefined;
   readonly inlined: readonly Row[];
   readonly count: number;
@@ -213,7 +211,6 @@ interface Shape {
   readonly inResponse: boolean;
 }
 
-/** Undefined if the file of the requests is gone. */
 async function createJobOutput(job: Job, options: BatchOptions, shape: Shape): Promise<JsonObject | undefined> {
   const { faults, files } = options;
   const { fileName, owner, inlined, displayName } = job;

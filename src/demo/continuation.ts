@@ -20,10 +20,7 @@ export function parseContinuation(body: JsonObject): Parsed<Continuation> {
   return { ok: false, message: 'The continuation token is not valid for this request.' };
 }
 
-/**
- * The fault `checkpoint` puts a token in every n-th event; `continuation` stops at the n-th, to be continued. Counts of
- * tokens are those of this connection.
- */
+/** `checkpoint` puts a token in every n-th event; `continuation` stops at the n-th. Tokens are counted for each connection. */
 export async function* continueEvents(
   events: AsyncIterable<JsonObject>,
   { from, createToken }: Continuation,

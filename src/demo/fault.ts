@@ -87,10 +87,7 @@ export function formatFaults(): string {
     .join('\n');
 }
 
-/**
- * Names separated by commas, each optionally limited to its first n requests (`503x1`, `slow=5sx2`). Throws AppError
- * `usage` for anything else.
- */
+/** Separated by commas, each optionally limited to its first n requests: `503x1`, `slow=5sx2`. Throws AppError `usage`. */
 export function parseFaults(specs: readonly string[]): readonly DemoFault[] {
   const faults: DemoFault[] = [];
   for (const item of specs.flatMap((spec) => spec.split(','))) {

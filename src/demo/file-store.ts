@@ -33,7 +33,6 @@ type NewFile = Omit<StoredFile, 'name' | 'createdAt' | 'sizeBytes' | 'isFailed' 
   readonly name: string | undefined;
 };
 
-/** The steps at which the fault `upload-503` can occur. */
 type Step = 'start' | 'upload' | 'query' | 'get' | 'list' | 'delete';
 
 export interface FileStore {

@@ -17,13 +17,10 @@ import { createUploadHandler } from './upload.ts';
 
 /** Uploaded files, and those that the service makes itself. They are kept in a temporary directory. */
 export interface DemoFiles {
-  /** Takes the uploads, whose bodies are read as they come. */
   readonly receive: (head: RequestHead) => StreamHandler | undefined;
   /** Without an id: the list. */
   answer(id: string, request: ServedRequest, reply: ServedReply, isDownload: boolean): Promise<void>;
-  /** Adds a file of this owner, as the result of a batch. Returns its name. */
   create(owner: string, made: MadeFile): Promise<string>;
-  /** The content of a file; undefined if the owner has no such file. */
   read(owner: string, name: string): AsyncIterable<Uint8Array> | undefined;
   /** Adds to each reference what the file is. Throws ApiError. */
   resolve(owner: string, contents: readonly DemoContent[]): readonly DemoContent[];

@@ -19,7 +19,6 @@ export class ApiError extends Error {
   }
 }
 
-/** The value of a part of a request. Throws ApiError if it is invalid. */
 export function requireValid<T>(parsed: Parsed<T>): T {
   if (parsed.ok) return parsed.value;
   throw new ApiError(invalidArgumentResponse(parsed.message));
@@ -143,7 +142,6 @@ interface ViolatedQuota {
   readonly model: string;
   /** `quotaMetric` without the domain, `quotaId` and `quotaValue`. */
   readonly violations: readonly JsonObject[];
-  /** Absent if waiting a little does not help. */
   readonly retryMs?: number;
 }
 

@@ -11,10 +11,7 @@ export function isPictureModel(model: string): boolean {
   return /-image(?:-|$)|nano-banana/.test(model);
 }
 
-/**
- * A picture, drawn after the prompt and the pictures in the conversation; with a caption if the prompt asks to describe it.
- * Undefined if the model makes none, or the request wants text alone.
- */
+/** With a caption if the prompt asks to describe it. Undefined if the model makes none, or the request wants text alone. */
 export function findPictureAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
   const { responseModalities, imageConfig } = request.generationConfig;
   const modes = Array.isArray(responseModalities) ? responseModalities.map(String) : ['TEXT', 'IMAGE'];
@@ -32,7 +29,6 @@ function toPictureCall(data: string): JsonObject {
   return { name: 'picture', args: { print: [1, 2, 3].map((seed) => hashHex(data, seed)).join('') } };
 }
 
-/** An error message if a picture of the model comes back without its signature, or with another one. */
 export function checkPictureRequest(
   request: DemoRequest,
   isValid: (call: JsonObject, signature: unknown) => boolean,
@@ -49,7 +45,6 @@ export function checkPictureRequest(
   return undefined;
 }
 
-/** A PNG: a gradient between two colours that the seed decides. */
 export function drawPicture(seed: string, { aspectRatio, imageSize }: JsonObject = {}): Buffer {
   const [across = 1, down = 1] = /^\d{1,2}:\d{1,2}$/.test(String(aspectRatio))
     ? String(aspectRatio).split(':').map(Number)

@@ -90,7 +90,6 @@ function formatPacificDay(now: number): string {
   return new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Los_Angeles', dateStyle: 'short' }).format(now);
 }
 
-/** Whether the next request falls into a burst. */
 function createBurst(length: number | undefined): () => boolean {
   let count = 0;
   return () => {

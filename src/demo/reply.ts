@@ -30,17 +30,13 @@ export function countPromptTokens(request: DemoRequest): number {
   return counts.reduce((sum, count) => sum + count, estimateTokens(request.systemText)) || 1;
 }
 
-/** Google's error message for a request that is longer than the window; undefined if it fits. */
 export function checkLength(request: DemoRequest, window: number): string | undefined {
   const count = countPromptTokens(request) + estimateTokens(JSON.stringify([...request.tools]));
   if (count <= window) return undefined;
   return `The input token count (${count}) exceeds the maximum number of tokens allowed (${window}).`;
 }
 
-/**
- * Counts grow from one response to the next; the last has the finish reason. Rejects with the signal's reason when the
- * client disconnects during a pause.
- */
+/** Counts grow from one response to the next; the last has the finish reason. */
 export async function* streamResponses(answer: Answer, context: ReplyContext): AsyncGenerator<JsonObject, void> {
   const { generationConfig, model } = context.request;
   const limit = typeof generationConfig.maxOutputTokens === 'number' ? generationConfig.maxOutputTokens : Infinity;

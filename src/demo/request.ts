@@ -163,7 +163,6 @@ export function listCallableTools({ tools, calling }: DemoRequest): readonly str
 
 interface Page<Item> {
   readonly items: readonly Item[];
-  /** Empty on the last page. */
   readonly next: { readonly nextPageToken?: string };
 }
 

@@ -10,10 +10,7 @@ export interface ScriptLine {
   readonly responses: readonly JsonObject[];
 }
 
-/**
- * One `{"method","response"}` object per line, as the official CLI's `--record-responses` writes them. Throws AppError
- * `usage` naming `name` and the line.
- */
+/** One `{"method","response"}` object per line, as the official CLI records them. Throws AppError `usage`. */
 export function parseScript(text: string, name: string): readonly ScriptLine[] {
   const lines: ScriptLine[] = [];
   for (const [index, line] of text
@@ -48,7 +45,6 @@ function parseScriptLine(line: string, where: string): ScriptLine {
   return { method, responses: response.map(toJsonObject) };
 }
 
-/** In order, separately for each method; undefined once a method has no more. */
 export function createScriptReader(
   lines: readonly ScriptLine[],
 ): (method: ScriptMethod) => readonly JsonObject[] | undefined {

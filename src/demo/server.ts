@@ -25,10 +25,7 @@ export interface DemoOptions {
 }
 
 interface DemoServer {
-  /**
-   * For GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL and CODE_ASSIST_ENDPOINT; the token endpoint is `/token` below
-   * it.
-   */
+  /** For GOOGLE_GEMINI_BASE_URL and the like; the token endpoint is `/token` below it. */
   readonly url: string;
   close(): Promise<void>;
 }

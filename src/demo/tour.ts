@@ -122,7 +122,6 @@ interface Tour {
   readonly runGmn: (run: SelfRun) => Promise<SelfResult>;
 }
 
-/** Rejects if a command cannot be run at all. */
 export async function runTour(tour: Tour): Promise<void> {
   await tour.print(`gmn in ${STEPS.length} steps, all of them real, none of them online.\n`);
   let choice: TourChoice = 'run';

@@ -13,7 +13,6 @@ interface Upload {
   readonly name: string | undefined;
   readonly displayName: string | undefined;
   readonly mimeType: string;
-  /** The size that the client announced. */
   readonly bytes: number;
   readonly content: SpoolFile;
   file?: StoredFile;
@@ -28,7 +27,6 @@ const START_BYTES = 64 * 1024;
 
 type Receive = (head: RequestHead, body: AsyncIterable<Uint8Array>, reply: ServedReply) => Promise<void>;
 
-/** Takes resumable uploads, whose bodies are read as they come. */
 export function createUploadHandler(store: FileStore): (head: RequestHead) => StreamHandler | undefined {
   const uploads = new Map<string, Upload>();
   const start = createStartHandler(store, uploads);

@@ -15,7 +15,6 @@ export function createAgentPrompt(
     isChat,
   }: {
     readonly start?: SessionStart;
-    /** Of `--include-directories`. */
     readonly directories?: readonly string[];
     readonly isChat: boolean;
   },

@@ -26,7 +26,6 @@ export interface AgentOptions extends ToolOptions, ServiceOptions {
 }
 
 export interface OpenedAgent extends Agent, Pick<Toolbox, 'chosen' | 'mode'> {
-  /** The part of the system instruction that comes from context files. */
   readonly contextText?: string;
   /** What a session keeps to be continued in the same way. */
   readonly setup: SessionSetup;
@@ -85,7 +84,6 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
 /** The official CLI compresses at 0.5; sending a long conversation again costs less than losing parts of it. */
 const COMPRESSION_THRESHOLD = 0.7;
 
-/** Empty if it is turned off. */
 async function readCompactionPolicy(
   { modelId, backend, account }: OpenedModel,
   app: App,
@@ -196,10 +194,7 @@ interface SystemInstruction extends Pick<OpenedAgent, 'contextText'> {
   readonly prompt?: string;
 }
 
-/**
- * The agent prompt if there are tools, or what replaces it, and the text of related flags, with the context files of
- * user and project if there are any.
- */
+/** The agent prompt or what replaces it, the text of the flags, and the context files. */
 async function readSystemInstruction(
   options: AgentOptions,
   { app, notify, tools }: { readonly app: App; readonly notify: Notify; readonly tools: readonly Tool[] },

@@ -20,14 +20,10 @@ export interface AnswerFiles {
   takeText(event: TextEvent): readonly TurnEvent[];
   /** Saves a file, unless it may still go to stdout. Returns the events to show. Throws AppError `usage`. */
   add(file: AnswerFile): Promise<readonly TurnEvent[]>;
-  /**
-   * Saves what is left. Returns the events to show before the end. Throws AppError `usage`, and `api` if a picture was wanted
-   * and none came.
-   */
+  /** Saves what is left, before the end. Throws AppError `usage`, and `api` if a picture was wanted and none came. */
   finish(): Promise<readonly TurnEvent[]>;
   /** Like `finish`, for a run that failed: saves as much as it can. Never throws. */
   rescue(): Promise<readonly TurnEvent[]>;
-  /** Whether a file could not be saved. */
   hasLost(): boolean;
 }
 

@@ -16,16 +16,13 @@ export interface OpenedBackend {
   readonly name: BackendName;
   readonly backend: Backend;
   readonly retryBaseMs: number;
-  /** Says that a request waits long before it is sent again. */
   readonly notify: (message: string) => void;
   readonly endpoint: URL;
   /** Code Assist's name for the tier of the account, if it was asked for within a day. Sends nothing. */
   readonly tier?: () => string | undefined;
   readonly queries: () => Promise<Queries>;
   readonly fileSupport: FileSupport;
-  /** Absent if the backend keeps no files. */
   readonly files?: (retries?: number) => Promise<FilesClient>;
-  /** Absent if the backend takes no batches. */
   readonly batches?: (retries?: number) => Promise<BatchesClient>;
   /** What each request of a batch has besides. */
   readonly batchFields?: JsonObject;
@@ -41,7 +38,6 @@ interface BackendOptions {
   readonly settings: Settings;
   readonly wanted?: BackendName;
   readonly baseUrl?: URL;
-  /** `--store` */
   readonly store?: boolean;
   /** Gets what is said about a long wait; by default it goes to stderr. */
   readonly notify?: (message: string) => void;
@@ -226,7 +222,6 @@ function parseEndpoint({ env }: App, name: string): { readonly baseUrl?: URL } {
   return value ? { baseUrl: checkEndpoint(value, name) } : {};
 }
 
-/** Throws AppError `config` if the version is not safe in a URL path. */
 function parseApiVersion({ env }: Pick<Settings, 'env'>, name: string): { readonly apiVersion?: string } {
   const value = env[name];
   // `beta` is the SDK's word for what each backend uses anyway.

@@ -17,16 +17,13 @@ export const DEFAULT_OUTPUT = 65_536;
 export type Budget = Awaited<ReturnType<typeof openBudget>>;
 
 interface SpendingTarget {
-  /** The requested model, and its substitutes. */
   readonly models: readonly string[];
   readonly backend: Backend;
   /** The bytes of uploaded files, by their address. */
   readonly sizes: ReadonlyMap<string, number>;
 }
 
-/**
- * The budget of `--max-cost`, in dollars, for all models opened with it. `hint` says what to do when it is used up. Throws AppError `usage` if it is not positive.
- */
+/** The budget of `--max-cost`, in dollars, for all models opened with it. `hint`: what to do when it is used up. */
 export async function openBudget(
   { maxCost, hint }: { readonly maxCost: number; readonly hint: string },
   app: Pick<App, 'settings' | 'clock'>,
@@ -91,7 +88,6 @@ function createAccount(limit: number) {
     get left(): number {
       return [...reserved].reduce((left, { amount }) => left - amount, limit - spent);
     },
-    /** Whether nothing is reserved. */
     get isIdle(): boolean {
       return reserved.size === 0;
     },
@@ -105,7 +101,6 @@ function createAccount(limit: number) {
         ended.notifyAll();
       };
     },
-    /** Resolves when a call has ended. Rejects with the signal's reason. */
     waitForEnd: ended.wait,
   };
 }

@@ -17,7 +17,6 @@ export interface Conversation {
 }
 
 export interface OpenedConversation extends Conversation {
-  /** Of the session that it continues. */
   readonly setup?: SessionSetup;
   close(): Promise<void>;
 }
@@ -42,7 +41,6 @@ export function hasTools({ tools = 'none', mcpConfig, allowedMcpServerNames }: T
   return tools !== 'none' || mcpConfig !== undefined || allowedMcpServerNames !== undefined;
 }
 
-/** For a turn that nothing is kept of. */
 export function createUnsavedConversation(...earlier: Parameters<typeof createMemoryHistory>): OpenedConversation {
   return { history: createMemoryHistory(...earlier), save: async () => NOT_SAVED, close: async () => {} };
 }

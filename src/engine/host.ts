@@ -12,7 +12,6 @@ export interface Host {
   readonly explainDenial: (call: ResolvedCall, scope: Scope) => Promise<Denial>;
   /** Answers the questions of MCP servers. Absent: servers are told that there are no answers. */
   readonly elicit?: Elicit;
-  /** Shows what a running command prints. */
   readonly showOutput?: (text: string) => void;
   /** Shows how far an MCP server is. Untrusted text. */
   readonly showProgress?: (text: string) => void;

@@ -5,7 +5,6 @@ import { type BuiltInModel, findModelFacts, makesPictures } from '../models/tabl
 import type { AgentOptions } from './agent.ts';
 import type { ModelOptions, OpenedModel } from './model.ts';
 
-/** What a caller names now. */
 interface NamedOptions {
   readonly model?: string;
   readonly builtIn?: BuiltInModel;
@@ -14,7 +13,6 @@ interface NamedOptions {
   readonly appendSystemPrompt?: string;
 }
 
-/** What a conversation that goes on keeps, for `openModel` and `openAgent`. */
 export type KeptOptions = Pick<ModelOptions, 'keptModel'> &
   Pick<AgentOptions, 'system' | 'systemText' | 'appendText' | 'start'>;
 

@@ -16,7 +16,6 @@ export function findLocalFile(part: Part): LocalPart | undefined {
   return isWhole ? { fileData: part.fileData, localFile: part.localFile } : undefined;
 }
 
-/** The files that would be uploaded for this request. */
 export function listLocalFiles({ contents }: Pick<ModelRequest, 'contents'>): readonly string[] {
   return contents.flatMap(({ parts }) =>
     parts.flatMap((part) => ('localFile' in part && findLocalFile(part) ? [describeFile(part)] : [])),

@@ -71,9 +71,7 @@ export interface OpenedModel {
   preview(request: ModelRequest): Promise<JsonObject>;
   preconnect(): void;
   readonly queries: () => Promise<Queries>;
-  /** Absent if the backend keeps no files. */
   readonly files?: (retries?: number) => Promise<FilesClient>;
-  /** Absent if the backend takes no batches. */
   readonly batches?: (retries?: number) => Promise<BatchesClient>;
   readonly batchFields?: JsonObject;
   /** `--timeout`, else what this model may take; 0 means no limit. */
@@ -87,7 +85,6 @@ export interface OpenedModel {
 
 export const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** As long as the flex tier may take. */
 const FLEX_TIMEOUT_MS = 900_000;
 
 /** Google advises at least 15 minutes for Gemini 4, and others think as long if they are told to. */
@@ -376,7 +373,6 @@ interface FileProvider extends Pick<OpenedModel, 'provideFiles'> {
   withFiles(model: Model): Model;
 }
 
-/** The arguments of `Model.stream` after the request. */
 type StreamRest = Parameters<Model['stream']> extends [unknown, ...infer Rest] ? Rest : never;
 
 function createFileProvider(

@@ -15,16 +15,13 @@ export interface AnswerFormat {
   /** The agent with the format in its first request. Throws AppError `usage` if it does not support it. */
   agent(agent: Agent): Agent;
   readonly run: RunTurn;
-  /** Present with `--output-schema`. */
   readonly schema?: {
-    /** As the user gave it. */
     readonly document: JsonObject;
     /** The value of an answer. Throws AppError `api` if it does not match. */
     readonly parse: (answer: string) => JsonValue;
   };
 }
 
-/** Applies `--output-schema`. Throws AppError `usage` if the schema is invalid. */
 export async function readAnswerFormat(outputSchema: string, app: App): Promise<AnswerFormat> {
   const wanted = await readSchema(outputSchema, app);
   return {
@@ -36,7 +33,6 @@ export async function readAnswerFormat(outputSchema: string, app: App): Promise<
 
 const HINT = `Example: --output-schema '{"type":"array","items":{"type":"string"}}', or the path of such a file`;
 
-/** Reads `--output-schema`: a JSON Schema, or the path of one. Throws AppError `usage` if it is invalid. */
 async function readSchema(value: string, app: App): Promise<AnswerSchema & { readonly document: JsonObject }> {
   const isLiteral = /^\s*(?:\{|\[.*\]\s*$)/s.test(value);
   const name = isLiteral ? '--output-schema' : value;

@@ -31,11 +31,8 @@ export interface RunFacts {
   readonly agent: Agent;
   /** The names of the enabled tools, including those that the approval mode withholds from the model. */
   readonly tools: readonly string[];
-  /** The part of the system instruction that comes from context files. */
   readonly contextText: string;
-  /** Undefined if there are no MCP servers. */
   readonly servers: Servers | undefined;
-  /** Of `--output-schema`. */
   readonly schema: AnswerFormat['schema'];
 }
 
@@ -106,11 +103,9 @@ interface RunParts {
 /** What stays the same when the setup changes. */
 interface RunHoldings {
   readonly background: BackgroundHolder;
-  /** What the person has allowed for good. */
   readonly remembered: Set<string>;
   /** Calls that tools have made since the last turn. */
   readonly toolCalls: BilledCall[];
-  /** Opened with the first setup. */
   servers?: RunServers;
 }
 
@@ -119,7 +114,6 @@ interface RunState {
   readonly setup: RunSetup;
   readonly model: OpenedModel;
   readonly agent: OpenedAgent;
-  /** The notices of its opening. */
   readonly said: readonly string[];
 }
 

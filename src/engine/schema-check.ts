@@ -31,7 +31,6 @@ interface Check {
   readonly isReferenceAlone: boolean;
   readonly references: References;
   readonly patterns: ReadonlyMap<string, Pattern>;
-  /** The values of each `enum`, as canonical JSON. */
   readonly choices: Map<object, ReadonlySet<string>>;
 }
 
@@ -160,7 +159,6 @@ function matchesSource(source: string, text: string, { check, limit }: Position)
   return check.patterns.get(source)?.test(text, limit) ?? true;
 }
 
-/** The keywords that apply other schemas to the same value. */
 function checkBranches(schema: JsonObject, value: JsonValue, here: Position): Mismatch | undefined {
   const { allOf, anyOf, oneOf, not, if: condition, then, else: otherwise } = schema;
   for (const each of toList(allOf)) {

@@ -32,7 +32,6 @@ export function createReferences(document: JsonObject) {
   };
   read(document, BASE, '');
   return {
-    /** Those of all schemas. */
     listPatterns: (): readonly string[] =>
       [...bases.keys()].flatMap((schema) => {
         const { pattern, patternProperties } = schema;

@@ -3,7 +3,6 @@ import type { JsonObject } from '../core/json.ts';
 import type { ServiceTier } from '../core/model.ts';
 import { type Backend, canMixTools } from '../models/table.ts';
 
-/** Tools that the service itself runs, and its tiers. */
 export interface ServiceOptions {
   readonly search?: boolean;
   readonly code?: boolean;
@@ -14,7 +13,6 @@ export interface ServiceOptions {
 interface ServiceContext {
   readonly modelId: string;
   readonly backend: Backend;
-  /** Whether functions are declared as well. */
   readonly hasTools: boolean;
 }
 

@@ -15,10 +15,7 @@ import {
 } from './conversation.ts';
 import { mergeSetup, toKeptSetup } from './kept-setup.ts';
 
-/**
- * Opens a session that is continued, has a given name or id, or is saved after every step. It stays locked until it is
- * closed. Throws AppError `usage`.
- */
+/** Opens a session that is continued, has a name or id, or is saved after every step; it stays locked until it is closed. */
 export async function openSavedConversation(
   options: SessionOptions,
   app: App,
@@ -132,10 +129,7 @@ export async function findContinued(
 
 const DEMO_HINT = 'With --demo a session is saved only if you name it: gmn --demo --session-name trip "…"';
 
-/**
- * The user's sessions. Failures to save or read are passed to `report`. Without a home directory, whatever is asked of
- * them throws AppError `config`.
- */
+/** The user's sessions. Without a home directory, whatever is asked of them throws AppError `config`. */
 export function openStore(
   app: Pick<App, 'homes' | 'clock' | 'version'>,
   report: (message: string) => void,
@@ -156,7 +150,6 @@ function createNoStore(): LocalStore {
   };
 }
 
-/** Throws AppError `usage` if the session flags contradict each other. */
 export function checkSessionFlags(options: SessionOptions): void {
   if (options.fork) checkFork(options);
   const given = [

@@ -14,11 +14,9 @@ export interface RunSetup extends ModelOptions, AgentOptions, ServerOptions, Ans
   readonly timing?: 'run' | 'request';
   /** Without a `timeout` a run gets at least so long. */
   readonly leastMs?: number;
-  /** Default: the app's. */
   readonly signal?: AbortSignal;
   /** In dollars. */
   readonly maxCost?: number;
-  /** What to do when they are spent. */
   readonly costHint?: string;
   /** In place of `maxCost`: shared with other runs. */
   readonly budget?: Budget;

@@ -58,14 +58,12 @@ export interface ToolboxContext {
   readonly opened: OpenedModel;
   /** Is told about calls that are denied without a question, and about failed writes; each once. */
   readonly host: Host;
-  /** Gets the model calls that tools make. */
   readonly onCall?: (call: CountedCall) => void;
   /** It remembers which files were read. Absent: there are no tools. */
   readonly workspace?: Workspace;
   /** Keeps the commands in the background; the caller closes them. By default they end with the process. */
   readonly background?: BackgroundHolder;
   readonly remembered?: Set<string>;
-  /** The tools of MCP servers; the caller closes them. */
   readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'findOwners'>;
 }
 
@@ -78,7 +76,6 @@ export interface BackgroundHolder {
   commands?: BackgroundCommands;
 }
 
-/** Opens the tools of `--tools`, inside the workspace and with approval. Throws AppError `usage`. */
 export async function openToolbox(options: ToolOptions, context: ToolboxContext & HasWorkspace): Promise<Toolbox> {
   const { app, host, workspace } = context;
   const settings = await app.settings();
@@ -130,7 +127,6 @@ function createDenialReport({ notify }: Host): (notice: string) => void {
   };
 }
 
-/** A workspace of the working directory and `--include-directories`. Throws AppError `usage` or `config`. */
 export async function openOwnWorkspace(
   options: ToolOptions,
   app: App,
@@ -328,10 +324,7 @@ function parseMode({ approvalMode, yolo }: ModeOptions): ApprovalMode {
   return yolo ? 'yolo' : (approvalMode ?? 'default');
 }
 
-/**
- * The mode of the flags, else of `general.defaultApprovalMode`. Throws AppError `usage` if the flags contradict each
- * other, or ask for `yolo` where the settings turn it off.
- */
+/** The mode of the flags, else of `general.defaultApprovalMode`. Throws AppError `usage` if they contradict each other. */
 export function chooseMode(
   options: ModeOptions,
   { document = {} }: Pick<Settings, 'document'>,

@@ -19,7 +19,6 @@ import type { Verification } from './verify.ts';
 
 export interface TurnOptions {
   readonly conversation: Conversation;
-  /** Default: the run's. */
   readonly signal?: AbortSignal;
   /** In place of `facts.agent`, which it is made from. */
   readonly agent?: Agent;
@@ -31,7 +30,6 @@ export interface TurnOptions {
   /** Tokens of the conversation before the prompt, if the server has counted them. */
   readonly tokensBefore?: number;
   readonly onReply?: Agent['onReply'];
-  /** Gets each call of the turn as it is billed. */
   readonly onCall?: (call: BilledCall) => void;
 }
 

@@ -20,13 +20,9 @@ import { noteProgress } from '../render/spinner.ts';
 import { findLocalFile } from './local-files.ts';
 import { readSecrets } from './redaction.ts';
 
-/** Files that the service keeps for requests. */
 export interface Uploads {
   readonly client: FilesClient;
-  /**
-   * Uploads a content, unless the service already has it, and waits until the service has processed it. Throws
-   * AppError.
-   */
+  /** Uploads a content unless the service has it, and waits until it is processed. Throws AppError. */
   provide(source: UploadSource, mimeType: string, need: FileNeed): Promise<RemoteFile>;
   /** Checks that the service still has the provided contents; the next `provide` uploads missing ones. True if one is missing. Throws AppError. */
   dropMissing(signal: AbortSignal): Promise<boolean>;
@@ -38,7 +34,6 @@ export interface FileNeed {
   readonly minLifeMs?: number;
 }
 
-/** A backend, as `OpenedModel` has it. */
 interface UploadTarget {
   readonly backend: string;
   readonly account: () => string;
@@ -51,16 +46,13 @@ interface UploadOptions {
   /** Stops the clock of the run while something is sent, until the returned function is called. */
   readonly pause?: (() => () => void) | undefined;
   readonly notify?: Notify;
-  /** Called with each content that the service has, and its size. */
   readonly onProvided?: (file: RemoteFile, bytes: number) => void;
 }
 
 const MIN_LIFE_MS = 10 * 60_000;
 
-/** How long an entry is kept. */
 const CACHE_MS = 7 * DAY_MS;
 
-/** Throws AppError `auth` if the backend keeps no files. */
 export async function createUploads(
   app: App,
   opened: UploadTarget,
@@ -69,7 +61,6 @@ export async function createUploads(
   if (opened.files === undefined) throw noFilesError(opened.backend);
   const client = await opened.files();
   const ready = new Map<string, RemoteFile>();
-  /** Contents that are being uploaded or processed. */
   const running = new Map<string, Promise<void>>();
   let hasReported = false;
 
@@ -153,7 +144,6 @@ export async function createUploads(
 
 type LifeCheck = (file: RemoteFile, minLifeMs?: number) => boolean;
 
-/** The content, if the service has it and keeps it long enough. */
 async function findKept(
   source: UploadSource,
   name: string,
@@ -271,7 +261,6 @@ export function noFilesError(backend: string): AppError {
 interface CachedUpload {
   /** Where the upload can be resumed. A secret: no credential is needed to write there. */
   readonly address?: string;
-  /** The name of the uploaded file. */
   readonly name?: string;
 }
 

@@ -23,7 +23,6 @@ const OUTPUT_BYTES = 4096;
 export interface Verification {
   readonly command: string;
   readonly maxVerify?: number;
-  /** What to do when it still fails. */
   readonly hint?: string;
 }
 
@@ -109,7 +108,6 @@ type TextEvent = Extract<TurnEvent, { type: 'text' }>;
 interface Round {
   readonly end: Extract<TurnEvent, { type: 'end' }>;
   readonly held: readonly TextEvent[];
-  /** The last character of its text. */
   readonly last: string;
 }
 

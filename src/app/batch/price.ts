@@ -9,9 +9,7 @@ export type ComputeCost = (usage: Usage, model: string) => number | undefined;
 
 /** Costs of calls in US dollars. No price is guessed: a cost that is not known is undefined. */
 export interface Prices {
-  /** For calls that were made. */
   sum(calls: readonly BilledCall[]): number | undefined;
-  /** For a call that has not been made. */
   readonly estimate: ComputeCost;
 }
 

@@ -28,9 +28,7 @@ export function openProgressLine(
   };
   const stop = isQuiet ? () => {} : callEvery(isLive ? REDRAW_MS : LINE_MS, draw);
   return {
-    /** Called for every finished row. */
     add: meter.add,
-    /** Writes a line above the progress. */
     notify(message: string): void {
       if (isQuiet) return;
       write(`${erase()}gmn: ${message}\n`);

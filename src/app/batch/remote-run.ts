@@ -21,7 +21,6 @@ export interface RemoteRunOptions extends Pick<ModelOptions, 'auth' | 'backend' 
   readonly args: readonly string[];
 }
 
-/** The output that a command about a run names. Throws AppError `usage` if it is not the output of one. */
 export async function readRun(
   { args }: RemoteRunOptions,
   { cwd }: App,
@@ -36,7 +35,6 @@ export async function readRun(
 
 const DEFAULT_RETRIES = 3;
 
-/** The account and service that have the jobs of a run. */
 export async function openService(options: RemoteRunOptions, app: App) {
   const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
   const { notify } = createNoticeCollector(options, app);
@@ -55,10 +53,7 @@ interface RemoteRun {
   readonly options: Omit<RemoteOptions, 'mode'>;
 }
 
-/**
- * Opens the output and the jobs of a run for `work`; calls `none` instead if nothing is in flight. Throws AppError `usage` if
- * another process is writing to the output.
- */
+/** Opens the output and the jobs of a run for `work`; calls `none` instead if nothing is in flight. */
 export async function withRemoteRun<Result>(
   options: RemoteRunOptions,
   app: App,

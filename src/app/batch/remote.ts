@@ -54,7 +54,6 @@ export function toRemoteLimits(options: { readonly shardRows?: number; readonly 
 type AnswerCodec = Pick<RowCodec, 'toResult'>;
 
 interface Billing {
-  /** The prices of the Batch API. */
   readonly prices: Prices;
   readonly onCall: (call: BilledCall) => void;
   readonly clock: Clock;

@@ -28,12 +28,9 @@ import { createFence, type Fence } from '../../tools/workspace/fence.ts';
 import { fillTemplate, listPlaceholders } from '../template.ts';
 import type { Prices } from './price.ts';
 
-/** What all rows share. */
 interface RequestParts {
   readonly app: App;
-  /** For rows that name no model. */
   readonly run: Run;
-  /** For a row that names one. Throws AppError `usage` if it cannot be asked. */
   readonly chooseRun: (name: string) => Promise<Run>;
   readonly template: Template | undefined;
   readonly params: readonly string[];
@@ -45,7 +42,6 @@ interface RequestParts {
   readonly onNotice: (message: string) => void;
 }
 
-/** One row as the request it becomes. */
 export interface RowRequest {
   readonly run: Run;
   readonly agent: Agent;
@@ -123,7 +119,6 @@ function isOfficeFile(item: AttachedItem): boolean {
   return isOfficeType(mimeType);
 }
 
-/** Asks a row once. Throws what the turn fails with. */
 async function askRow(
   { run, agent, contents }: RowRequest,
   { prices, onCall, onNotice }: RequestParts,
@@ -157,7 +152,6 @@ async function askRow(
   throw new AppError('internal', 'the turn ended without an end');
 }
 
-/** Undefined if the row, the template and `-p` have no text. */
 async function toPromptText(input: RowInput, parts: RequestParts): Promise<string | undefined> {
   const { template, words } = parts;
   if (input.contents !== undefined && template !== undefined) {

@@ -44,12 +44,9 @@ interface SetupContext {
 
 const DEFAULT_RETRIES = 3;
 
-/** How many different models rows may name. */
 const MAX_MODELS = 50;
 
-/**
- * What is needed to convert rows to requests, for any engine. Throws AppError: `usage` for flags and files that cannot be used, `auth` for a Google login, and as `openModel`.
- */
+/** What is needed to convert rows to requests, for any engine. Throws AppError. */
 export async function openBatch(options: BatchOptions, app: App, context: SetupContext) {
   const template = options.template === undefined ? undefined : await chooseTemplate(options.template, app);
   if (template !== undefined) checkTemplate(template);
@@ -100,7 +97,6 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
     });
     return {
       opened,
-      /** How often a row is asked again. */
       retries,
       schema,
       /** What the answers depend on besides the rows; see `RunFile`. */
@@ -120,10 +116,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       isPromptNeeded: template === undefined && options.prompt === undefined,
       ...requests,
       redact: createLazyRedaction(app).redact,
-      /**
-       * The request without gmn's own credentials. Uploads the files that are too large for it, and puts their addresses
-       * in. Throws AppError.
-       */
+      /** Without gmn's own credentials, and with the addresses of files that are uploaded for it. Throws AppError. */
       async provide({ agent: { request, redaction }, contents }: RowRequest, need: FileNeed): Promise<ModelRequest> {
         const given: ModelRequest = { ...request, contents };
         const redacted = (await redaction?.redact(given)) ?? given;
@@ -182,7 +175,6 @@ function toFileIdentity(item: AttachedItem): unknown {
   return 'isUploaded' in item ? { name: item.name, sha256: item.part?.localFile?.sha256 } : item;
 }
 
-/** The files of `-f`, read once. */
 async function readSharedFiles(
   files: readonly string[],
   app: App,

@@ -15,16 +15,13 @@ export interface SourceOptions {
   readonly each?: string;
 }
 
-/** Where the rows come from. */
 export interface Source {
-  /** `-` for stdin. */
   readonly name: string;
   /** One row per file. Such rows have no prompt. */
   readonly isEach: boolean;
   /** Reads rows on demand. Can be called again only if `isRepeatable`. */
   open(options: { readonly isPromptNeeded: boolean; readonly signal: AbortSignal }): AsyncIterable<Row>;
   readonly isRepeatable: boolean;
-  /** Whether it is a file with a row in each line. */
   readonly hasLineRows: boolean;
 }
 
@@ -35,7 +32,6 @@ const FORMATS: Readonly<Record<string, InputFormat>> = {
   '.txt': 'lines',
 };
 
-/** Throws AppError `usage` if there is no input, or more than one. */
 export function createRowSource(options: SourceOptions, app: App): Source {
   const { args, each } = options;
   const [named, ...rest] = args;

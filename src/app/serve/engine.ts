@@ -39,7 +39,6 @@ interface EngineOptions {
   readonly permissions: Permissions;
 }
 
-/** Opens nothing until it is needed. */
 export function createEngine(options: EngineOptions): Engine {
   const { app, locks } = options;
   const sessions = openServeSessions(app, locks);
@@ -86,7 +85,6 @@ interface ServedTurn {
   readonly budget: () => Promise<Budget | undefined>;
 }
 
-/** A run for one request. */
 async function* serveTurn(
   options: EngineOptions,
   request: TurnRequest,
@@ -154,7 +152,6 @@ function toServedSetup(
   };
 }
 
-/** Undefined if the model has no tools. */
 async function openTurnWorkspace(
   { directory }: TurnRequest,
   app: App,

@@ -13,7 +13,6 @@ import type { LocalSession } from '../../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../../session/store.ts';
 
 export interface ServedConversation extends Conversation {
-  /** Of the session that it continues. */
   readonly setup: SessionSetup;
   close(): Promise<void>;
 }
@@ -35,10 +34,7 @@ export function openServeSessions(app: App, locks: Locks) {
   };
   return {
     store: openServeStore((message) => app.trace(`session: ${message}`)),
-    /**
-     * Locks the session until the conversation is closed. `onSession` gets the id whenever it changes; undefined if
-     * something could not be saved. Throws AppError.
-     */
+    /** Locks the session until it is closed. `onSession` gets the id whenever it changes; undefined if it cannot be continued. */
     async open(storage: TurnStorage, onSession: TurnRequest['onSession'] = () => {}): Promise<ServedConversation> {
       if (storage.kind === 'history')
         return { history: storage.history, setup: {}, save: async () => NOT_SAVED, close: async () => {} };

@@ -25,7 +25,6 @@ export function toToolOptions({ write, shell }: Permissions): ToolOptions {
   return { approvalMode, tools: named.join(','), allowedTools: execute };
 }
 
-/** There is nobody to ask. */
 export function denyServed({ tool, secret }: ResolvedCall): Denial {
   const advice = secret === undefined ? 'it is not allowed here' : `${sanitize(secret)} may hold keys or passwords`;
   const reason = `${tool.name} was not run: ${advice}, and there is nobody to ask. Continue without it.`;

@@ -12,7 +12,6 @@ export interface CollectContext extends JobContext {
   readonly codec: Pick<RowCodec, 'toResult'>;
   readonly finish: EngineRun['finish'];
   readonly sync: EngineRun['sync'];
-  /** How often a row is asked for at most. */
   readonly maxAttempts: number;
   readonly redact: RedactLines;
   readonly nextNumber: () => number;
@@ -28,7 +27,6 @@ function tryParseKey(key: string, runId: string): number | undefined {
   return Number.isSafeInteger(index) ? index : undefined;
 }
 
-/** How many rows are written to the output at a time. */
 const WINDOW = 256;
 /** How often a download is started again after a lost connection. */
 const MAX_DOWNLOADS = 5;

@@ -30,7 +30,6 @@ export interface RemoteOptions {
   readonly timing: RemoteTiming;
   readonly clock: Clock;
   readonly notify: (message: string) => void;
-  /** Called each time all jobs have been polled. */
   readonly onStatus?: (status: RemoteStatus) => void;
   readonly budget?: CostLimit;
   /**
@@ -42,7 +41,6 @@ export interface RemoteOptions {
 }
 
 export interface RemoteStatus {
-  /** Jobs in flight, and the rows in them. */
   readonly jobs: number;
   readonly rows: number;
   readonly states: ReadonlyMap<BatchState, number>;
@@ -148,7 +146,6 @@ async function submitRows(shared: Shared): Promise<void> {
   shared.created.notifyAll();
 }
 
-/** Continues a shard where an earlier run left it. */
 async function resumeShard(shard: Shard, shared: Shared): Promise<void> {
   const { context, submit, mode } = shared;
   if (shard.state === 'created' || shard.state === 'collected') return;
@@ -258,7 +255,6 @@ function throwIfOverBudget(active: readonly Shard[], { store, budget }: Shared):
   throw budgetError(first, budget);
 }
 
-/** Waits for the delay, or without any job until there is one. */
 async function pauseBetweenPolls(
   delayMs: number,
   { clock, run, store, mode, created, hasSubmittedAll }: Shared,

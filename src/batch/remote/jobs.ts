@@ -7,7 +7,6 @@ import type { PlanStore } from './plan-store.ts';
 import type { BatchService } from './service.ts';
 
 export interface RemoteTiming {
-  /** The first delay between two polls of the jobs. */
   readonly pollMs: number;
   readonly maxPollMs: number;
   /** How long a new job may be missing from the list. */

@@ -22,7 +22,6 @@ export type PlanStore = ReturnType<typeof createPlanStore>;
 
 export interface StoredFile {
   readonly path: string;
-  /** For messages. */
   readonly name: string;
 }
 
@@ -46,10 +45,7 @@ export interface PlanPlace {
 
 type FreshPlan = Pick<Plan, 'runId' | 'settings'>;
 
-/**
- * Opens the plan of an output. If there is none, creates one from `fresh`, or returns undefined. Throws AppError `usage` if it
- * cannot be read, belongs to another run, or if gmn has not made the directory.
- */
+/** If there is no plan, creates one from `fresh`, or returns undefined. Throws AppError `usage` for one that is not this run's. */
 export function openPlan(place: PlanPlace, fresh: FreshPlan): Promise<PlanStore>;
 export function openPlan(place: PlanPlace): Promise<PlanStore | undefined>;
 export async function openPlan({ path, tokens }: PlanPlace, fresh?: FreshPlan): Promise<PlanStore | undefined> {
@@ -88,7 +84,6 @@ async function createPlan(fresh: FreshPlan, tokens: string): Promise<Plan> {
   return { isComplete: false, lastNumber: 0, shards: [], token, ...fresh };
 }
 
-/** Undefined if there is none and it `isNeeded` not. */
 async function openPlanDirectory(path: string, isNeeded: boolean): Promise<DirectoryHandle | undefined> {
   const real = join(realPath(dirname(path)) ?? dirname(path), basename(path));
   if (isNeeded) await makePrivateDirectory(real);
@@ -110,7 +105,6 @@ function notOwnError(path: string, why: string, advice = ''): AppError {
   });
 }
 
-/** Undefined if there is none. Throws AppError `usage`. */
 async function readPlan(directory: DirectoryHandle): Promise<Plan | undefined> {
   const text = await readPlanText(directory);
   if (text === undefined) {
@@ -157,7 +151,6 @@ function createPlanStore(directory: DirectoryHandle, plan: Plan, tokens: string)
       return next;
     });
   return {
-    /** For messages. */
     directory: directory.path,
     get plan(): Plan {
       return current;
@@ -165,7 +158,6 @@ function createPlanStore(directory: DirectoryHandle, plan: Plan, tokens: string)
     update,
     locateRequests,
     locateRows,
-    /** Takes a shard out of the plan, and removes its files. */
     async drop(number: number): Promise<void> {
       await update((plan) => ({ ...plan, shards: plan.shards.filter((shard) => shard.number !== number) }));
       await directory.verify();
@@ -180,7 +172,6 @@ function createPlanStore(directory: DirectoryHandle, plan: Plan, tokens: string)
         (name) => TEMPORARY.test(name) || (SHARD.test(name) && !kept.has(name.split('.')[0] ?? '')),
       );
     },
-    /** Removes everything that gmn has made there. */
     remove: () =>
       inOrder(async () => {
         await removeFiles(directory, (name) => TEMPORARY.test(name) || SHARD.test(name));

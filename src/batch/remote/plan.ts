@@ -14,7 +14,6 @@ const VERSION = 1;
  */
 const STATES = ['planned', 'uploaded', 'creating', 'created', 'cancelled', 'collected'] as const;
 
-/** Rows that are one job. */
 export interface Shard {
   /** From 1; never used twice. */
   readonly number: number;
@@ -26,11 +25,9 @@ export interface Shard {
   readonly state: (typeof STATES)[number];
   /** What its rows may cost at most, in US dollars, if that is known. */
   readonly cost?: number;
-  /** `files/<id>` of the requests. */
   readonly file?: string;
   /** When the job was about to be created, in milliseconds since the epoch. */
   readonly intentAt?: number;
-  /** `batches/<id>` */
   readonly job?: string;
 }
 
@@ -47,7 +44,6 @@ export interface Plan {
 }
 
 export interface PlanSettings {
-  /** Of `--output-schema`. */
   readonly schema?: JsonObject;
 }
 
@@ -98,7 +94,6 @@ function isPlanSettings(value: unknown): value is PlanSettings {
   return isObject(value) && (value.schema === undefined || isObject(value.schema));
 }
 
-/** What the fields of a shard may be. */
 const FIELDS: { readonly [Name in keyof Required<Shard>]: (value: unknown) => boolean } = {
   number: isNatural,
   model: matches(/^(?:(?:models|tunedModels)\/)?[\w@-][\w.@:-]{0,199}$/),
@@ -118,7 +113,6 @@ function tryParseShard(value: unknown): readonly Shard[] {
   const entries = Object.entries(FIELDS);
   if (!entries.every(([name, isValid]) => isValid(value[name]))) return [];
   const given = entries.flatMap(([name]) => (value[name] === undefined ? [] : [[name, value[name]]]));
-  // Each of its fields was checked just now.
   return [Object.fromEntries(given) as Shard];
 }
 

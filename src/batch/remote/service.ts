@@ -9,23 +9,19 @@ export interface BatchService {
   readonly jobs: BatchesClient;
   /** Uploads a file of requests, unless the service has it; gives its name, `files/<id>`. */
   upload(path: string, name: string, signal: AbortSignal): Promise<string>;
-  /** Undefined if there is no such file. */
   getFile(name: string, signal: AbortSignal): Promise<Pick<RemoteFile, 'name' | 'displayName'> | undefined>;
   deleteFile(name: string, signal: AbortSignal): Promise<void>;
   /** Yields results as they arrive, and skips lines that cannot be parsed. */
   readResults(results: BatchResults, model: string, signal: AbortSignal): AsyncGenerator<BatchResult, void>;
 }
 
-/** A row as it goes into a shard. */
 export interface PreparedRequest {
   readonly model: string;
-  /** One line of the file of requests. */
   line(key: string): string;
   /** What it may cost at most, in US dollars, if that is known. */
   readonly cost?: number;
 }
 
-/** Converts rows to requests, and lines of the service to results. */
 export interface RowCodec {
   /** An AppError if this row cannot be sent. Throws what ends the run. */
   prepare(row: PendingRow, signal: AbortSignal): Promise<PreparedRequest | AppError>;
@@ -36,6 +32,5 @@ interface AskedRow {
   readonly id: string;
   readonly model: string;
   readonly attempts: number;
-  /** Since the job was created. */
   readonly ms: number;
 }

@@ -8,17 +8,13 @@ import type { Row } from '../row.ts';
 import { readRunLines } from '../run-lines.ts';
 import type { PlanStore, StoredFile } from './plan-store.ts';
 
-/** What is needed to finish a row. */
 type ShardRow = Pick<Row, 'id' | 'index' | 'line'>;
 
 export type ShardWriter = Awaited<ReturnType<typeof openShardWriter>>;
 
 const BUFFER_CHARACTERS = 262_144;
 
-/**
- * Writes two files: the requests, as they are uploaded, and in the same order the rows they belong to, as `redact` leaves them.
- * Replaces files of that number, which a crash may have left.
- */
+/** Two files in the same order: the requests as they are uploaded, and their rows. Replaces what a crash may have left. */
 export async function openShardWriter(store: PlanStore, number: number, redact: RedactLines) {
   const requests = await openBuffered<string>(store.locateRequests(number), async (lines) => lines);
   const rows = await openBuffered<ShardRow>(store.locateRows(number), (items) => formatShardRows(items, redact));
@@ -31,7 +27,6 @@ export async function openShardWriter(store: PlanStore, number: number, redact: 
     get bytes(): number {
       return bytes;
     },
-    /** `request` is one line. */
     async add({ id, index, line }: ShardRow, request: string): Promise<void> {
       count += 1;
       bytes += Buffer.byteLength(request) + 1;
@@ -116,7 +111,6 @@ function tryParseShardRow(text: string): ShardRow | undefined {
   return { index, id, line };
 }
 
-/** The requests, each with the row it belongs to. */
 export async function* readShard(
   store: PlanStore,
   number: number,

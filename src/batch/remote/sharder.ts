@@ -11,11 +11,8 @@ import { openShardWriter, type ShardWriter } from './shard-file.ts';
 export interface RemoteLimits {
   /** Rows of a shard. Smaller ones give earlier results. */
   readonly rows: number;
-  /** Bytes of a shard's requests. */
   readonly bytes: number;
-  /** Jobs in flight. */
   readonly jobs: number;
-  /** How often a row is asked for. */
   readonly attempts: number;
 }
 
@@ -36,7 +33,6 @@ interface SharderOptions extends Pick<EngineRun, 'finish' | 'signal'> {
   readonly budget?: CostLimit;
   readonly nextNumber: () => number;
   readonly submit: (shard: Shard) => Promise<void>;
-  /** Resolves when a job is no longer in flight. */
   readonly waitForRoom: () => Promise<void>;
 }
 
@@ -51,7 +47,6 @@ interface OpenShard {
 /** How many shards are filled at a time: each model that rows name has one. */
 const MAX_OPEN = 16;
 
-/** Fills shards with rows, and submits those that are full. */
 export function createSharder(options: SharderOptions) {
   const { store, codec, limits, signal } = options;
   const open = new Map<string, OpenShard>();
@@ -76,7 +71,6 @@ export function createSharder(options: SharderOptions) {
     await options.submit(sealed);
   }
 
-  /** A shard for this model that has room for one more line. */
   async function openShard(model: string, lineBytes: number, cost: number): Promise<OpenShard> {
     const before = open.get(model);
     if (before !== undefined) {
@@ -107,7 +101,6 @@ export function createSharder(options: SharderOptions) {
       shard.cost = shard.cost === undefined || prepared.cost === undefined ? undefined : shard.cost + prepared.cost;
       await shard.writer.add(row, line);
     },
-    /** Submits the shards that are not full. */
     async finish(): Promise<void> {
       for (const shard of [...open.values()]) await seal(shard);
     },

@@ -328,7 +328,6 @@ function formatFailed(
   ];
 }
 
-/** Comes before the error that ended the run. */
 async function reportStop(options: BatchCommandOptions, { counts }: Journal, { io }: App): Promise<void> {
   if (options.quiet || options.json) return;
   const done = `${formatRowCount(counts.ok)} answered and ${formatCount(counts.failed)} failed so far`;

@@ -36,9 +36,7 @@ export interface OpenedEngine {
   readonly engine: Engine;
   /** The service works on the rows even if this process ends. */
   readonly isRemote: boolean;
-  /** For the progress line. */
   readonly state: () => { readonly pausedMs?: number; readonly inFlight?: string };
-  /** Called when all rows are finished. */
   end(): Promise<void>;
   close(): Promise<void>;
 }
@@ -52,7 +50,6 @@ interface EngineParts {
   readonly notify: (message: string) => void;
 }
 
-/** The most requests at once, unless `--concurrency` says otherwise. */
 const DEFAULT_CONCURRENCY = 100;
 
 interface Refusal {
@@ -84,7 +81,6 @@ const REFUSALS = {
   },
 } as const satisfies Record<string, { readonly [Name in keyof EngineOptions]?: Refusal }>;
 
-/** Throws AppError `usage` for a flag that the engine does not support. */
 export function checkEngine(options: EngineOptions): void {
   const { engine = 'local' } = options;
   for (const [name, { why, hint }] of Object.entries<Refusal>(REFUSALS[engine])) {
@@ -95,10 +91,7 @@ export function checkEngine(options: EngineOptions): void {
   }
 }
 
-/**
- * Opens the engine that is asked for. Rows that another one has in flight are collected or cancelled first, so that none
- * gets two answers.
- */
+/** Rows that another engine has in flight are collected or cancelled first, so that none gets two answers. */
 export async function openEngine(options: EngineOptions, parts: EngineParts): Promise<OpenedEngine> {
   const { journal } = parts;
   const store = await openPlan(locatePlan(journal.paths, parts.app));

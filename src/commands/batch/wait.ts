@@ -37,7 +37,6 @@ export async function collect(options: RemoteRunOptions, app: App, mode: 'wait' 
   );
 }
 
-/** Prints a line whenever a job has ended. */
 function createStatusLine(say: (message: string) => void): (status: RemoteStatus) => void {
   let last = 0;
   return ({ jobs, rows }) => {

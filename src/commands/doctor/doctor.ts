@@ -21,10 +21,7 @@ interface DoctorOptions extends PrintOptions {
   readonly online?: boolean;
 }
 
-/**
- * Checks everything a run depends on, and prints what is wrong and how to fix it. Changes nothing; sends requests only
- * with `--online`. Returns 0, or the exit code of the most severe failure.
- */
+/** Changes nothing; sends requests only with `--online`. Returns 0, or the exit code of the most severe failure. */
 export async function run(options: DoctorOptions, app: App, runtime: Runtime = detectRuntime()): Promise<number> {
   const { settings, error } = await tryLoadSettings(app);
   const files = await runCheck('settings', () => checkSettings(app));

@@ -38,7 +38,6 @@ export function toFailedFinding(check: string, { fault, message, hint }: AppErro
   return { check, state: 'failure', text: message, fault, remedies: hint ? [{ words: hint }] : undefined };
 }
 
-/** An AppError becomes a finding. Throws anything else. */
 export async function runCheck(
   check: string,
   find: () => Promise<readonly Finding[]> | readonly Finding[],

@@ -34,7 +34,6 @@ function checkNode({ node, builtIn, platform, arch }: Runtime): Finding {
   });
 }
 
-/** A number that is higher for a later version. */
 function rankVersion(version: string): number {
   return version.split('.').reduce((sum, part) => sum * 1000 + Number.parseInt(part, 10), 0);
 }

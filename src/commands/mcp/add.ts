@@ -28,10 +28,7 @@ interface McpAddOptions extends PrintOptions, TransportOptions {
   readonly excludeTools?: readonly string[];
 }
 
-/**
- * Replaces a server of the same name. Starts nothing. Throws AppError `usage` for an invalid name or definition,
- * `config` if the file cannot be changed.
- */
+/** Replaces a server of the same name. Starts nothing. */
 export async function run(options: McpAddOptions, app: App): Promise<number> {
   const [name = '', ...words] = options.args;
   checkName(name);

@@ -12,10 +12,7 @@ interface McpAuthOptions extends InspectOptions {
   readonly noBrowser?: boolean;
 }
 
-/**
- * Skips the browser if an earlier sign-in is still valid. Throws AppError `usage` for a stdio server, `mcp` for one
- * that is unknown or denies access.
- */
+/** Skips the browser if an earlier sign-in is still valid. */
 export async function run(options: McpAuthOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp auth');
   const { server, notices } = await requireServer(name, { options, app });

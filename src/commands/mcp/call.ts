@@ -31,10 +31,7 @@ interface McpCallOptions extends SessionOptions {
   readonly quiet?: boolean;
 }
 
-/**
- * Prints text as it is, and structured content without text as JSON. Throws AppError `mcp` with the message of the
- * server or tool if it fails, `usage` for invalid arguments, `config` for a tool that the settings exclude.
- */
+/** Prints text as it is, and structured content without text as JSON. */
 export async function run(options: McpCallOptions, app: App): Promise<number> {
   const [server = '', tool = '', ...words] = options.args;
   if (options.json !== undefined && words.length > 0) {

@@ -10,10 +10,7 @@ export interface McpNameOptions extends PrintOptions {
   readonly args: readonly string[];
 }
 
-/**
- * Writes `mcp.excluded` of the user's own file, which the official CLI reads too. Throws AppError `mcp` if there is no
- * such server, `config` if the file cannot be changed.
- */
+/** Writes `mcp.excluded` of the user's own file, which the official CLI reads too. */
 export async function run(options: McpNameOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp disable');
   requireEntry(await readRoster({}, app), name);

@@ -13,11 +13,7 @@ import { listWritableFiles, readRoster, readSettingsFile, requireEntry } from '.
 import { isDisabledEntry } from '../../mcp/client/servers.ts';
 import type { McpNameOptions } from './disable.ts';
 
-/**
- * Removes whatever disables a server: `mcp.excluded` and `disabled` of its entry in the user's own files, and the
- * official CLI's list. Throws AppError `mcp` for an unknown name, `config` if a file cannot be changed or another file
- * still disables the server.
- */
+/** Removes what disables a server from the user's own files and the official CLI's list. Throws if another file still does. */
 export async function run(options: McpNameOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp enable');
   const files: string[] = [];

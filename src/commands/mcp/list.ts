@@ -18,10 +18,7 @@ interface McpListOptions extends InspectOptions {
   readonly check?: boolean;
 }
 
-/**
- * Starts nothing without `--check`; with it, the exit code is 5 if a server fails. Throws AppError `config` if the
- * settings are broken.
- */
+/** Starts nothing without `--check`; with it, the exit code is 5 if a server fails. */
 export async function run(options: McpListOptions, app: App): Promise<number> {
   rejectArguments(options.args, 'mcp list');
   const { entries, notices } = await readRoster(options, app);

@@ -18,10 +18,7 @@ interface McpProbeOptions extends PrintOptions, TransportOptions {
   readonly calls?: string;
 }
 
-/**
- * The server need not be configured. `--call-tools` tries everything; failures are then part of the report, since
- * sample arguments are guesses. Throws AppError `usage` or `mcp`.
- */
+/** The server need not be configured. With `--call-tools`, failures are part of the report: sample arguments are guesses. */
 export async function run(options: McpProbeOptions, app: App): Promise<number> {
   const [first = ''] = options.args;
   const { definition } = createDefinition(options.args, options, await readOAuthFlag(options, app));

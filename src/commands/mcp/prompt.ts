@@ -11,10 +11,7 @@ import { withServer } from '../../engine/servers/session.ts';
 import type { Connection, PromptMessage } from '../../mcp/client/types.ts';
 import type { InspectOptions } from './listing.ts';
 
-/**
- * Several messages are printed each under its role. Throws AppError `mcp` with the server's message or if there is no
- * such prompt; `usage` if a required argument is missing.
- */
+/** Several messages are printed each under its role. */
 export async function run(options: InspectOptions, app: App): Promise<number> {
   const [server = '', name = '', ...words] = options.args;
   const args = Object.fromEntries(await readPairs(words, app));

@@ -12,10 +12,7 @@ interface McpReadOptions extends InspectOptions {
   readonly outputFile?: string;
 }
 
-/**
- * Prints text exactly as it is, and media as a line or, with `--output-file`, into that file. Throws AppError `mcp`
- * with the server's message.
- */
+/** Prints text exactly as it is, and media as a line or, with `--output-file`, into that file. */
 export async function run(options: McpReadOptions, app: App): Promise<number> {
   const [server = '', uri = ''] = requireArguments(options.args, 2, 'mcp read');
   const save = await createMediaTarget(options.outputFile, app);

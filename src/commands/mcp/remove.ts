@@ -21,10 +21,7 @@ interface McpRemoveOptions extends PrintOptions {
   readonly scope?: WritableScope;
 }
 
-/**
- * Throws AppError `mcp` if there is no such server, `usage` if it is defined elsewhere, or in several files and no
- * scope is given; `config` if the file cannot be changed.
- */
+/** Without `--scope`, one file only may define the server. */
 export async function run(options: McpRemoveOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp remove');
   const place = await requireDefiningFile(name, options.scope, app);

@@ -17,7 +17,6 @@ export interface HttpFlags {
 
 const MIN_TOKEN_CHARS = 16;
 
-/** Ends with a signal, and returns that signal's exit code. Throws AppError. */
 export async function serveHttp(service: Service, options: HttpFlags, app: App): Promise<number> {
   const port = options.http === true || options.http === undefined ? 0 : options.http;
   if (port < 0 || port > 65_535)

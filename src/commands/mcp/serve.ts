@@ -34,10 +34,7 @@ interface McpServeOptions extends HttpFlags {
   readonly maxCost?: number;
 }
 
-/**
- * On stdin and stdout until the client disconnects or dies; over HTTP until a signal ends it. Throws AppError `usage`
- * for invalid flags, before it serves anyone.
- */
+/** On stdin and stdout until the client disconnects or dies; over HTTP until a signal ends it. */
 export async function run(options: McpServeOptions, app: App): Promise<number> {
   if (options.tokenFile !== undefined && options.http === undefined) {
     throw new AppError('usage', '--token-file is only for --http', { hint: 'Add --http, or leave --token-file out.' });

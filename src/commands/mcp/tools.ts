@@ -15,10 +15,7 @@ interface InspectedTools extends Listing<RemoteTool> {
   readonly faults: readonly string[];
 }
 
-/**
- * A tool whose declaration has changed is shown in full; it is offered to the model again once it was shown on a
- * terminal, with its server named. Exit code 5 if a server failed.
- */
+/** A changed tool is shown in full, and offered to the model again once a person has seen it on a terminal. */
 export async function run(options: InspectOptions, app: App): Promise<number> {
   const isReviewed = options.args.length > 0 && !options.json && app.io.out.isTerminal;
   const inspected: { readonly server: ConfiguredServer; readonly tools: readonly RemoteTool[] }[] = [];

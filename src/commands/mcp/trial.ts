@@ -18,7 +18,6 @@ interface TrialCall {
 }
 
 interface TrialOptions {
-  /** Undefined: every tool once, with sample arguments. */
   readonly calls: readonly TrialCall[] | undefined;
   readonly tools: Listing<RemoteTool>;
   readonly prompts: Listing<RemotePrompt>;

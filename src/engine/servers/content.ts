@@ -53,7 +53,6 @@ export function formatBlocks(blocks: readonly ContentBlock[], isSaved: boolean):
   return pieces.map((piece) => (piece.endsWith('\n') ? piece : `${piece}\n`)).join('');
 }
 
-/** Returns notices of what was written where. Throws AppError `usage` if it cannot be written. */
 export type SaveMedia = (media: readonly Media[]) => Promise<readonly string[]>;
 
 /**

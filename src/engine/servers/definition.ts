@@ -13,7 +13,6 @@ export interface TransportOptions {
   readonly oauth?: string;
 }
 
-/** Returns the value under its key in the settings. Throws AppError `usage`. */
 export async function readOAuthFlag({ oauth }: TransportOptions, app: App): Promise<JsonObject> {
   if (oauth === undefined) return {};
   const value = tryParseJson(await readTextOrFile(oauth, '--oauth', app));
@@ -21,10 +20,7 @@ export async function readOAuthFlag({ oauth }: TransportOptions, app: App): Prom
   return { oauth: value as JsonObject };
 }
 
-/**
- * An address gets a type only if `--transport` names one, so that otherwise both are tried; anything else is a program
- * and its arguments. `more` are further keys of the entry. Throws AppError `usage`.
- */
+/** An address gets a type only if `--transport` names one, so that otherwise both are tried. `more`: further keys of the entry. */
 export function createDefinition(
   [commandOrUrl = '', ...args]: readonly string[],
   { transport, env = [], header = [] }: TransportOptions,

@@ -39,10 +39,7 @@ export interface Roster {
   readonly notices: readonly string[];
 }
 
-/**
- * Starts no server. Throws AppError `config` if a settings file or the file of `--mcp-config` is broken, `usage` if
- * that file is missing, `mcp` if `--allowed-mcp-server-names` names an unknown server.
- */
+/** Starts no server. Throws AppError `config`, `usage` or `mcp` for a wrong file or flag. */
 export async function readRoster(options: RosterOptions, app: App): Promise<Roster> {
   const settings = await app.settings();
   const flagged =
@@ -86,7 +83,6 @@ function listAllowedNames({ allowedMcpServerNames }: RosterOptions): readonly st
   return allowedMcpServerNames && splitList(allowedMcpServerNames);
 }
 
-/** A usable entry if there is one. Throws AppError `mcp` if there is no entry of this name. */
 export function requireEntry({ entries }: Roster, name: string): ServerEntry {
   const named = entries.filter((entry) => entry.name === name);
   const entry = named.find(({ state }) => state.kind === 'ready') ?? named[0];
@@ -152,7 +148,6 @@ export function listWritableFiles({ cwd, homes }: Pick<App, 'cwd' | 'homes'>): r
   ];
 }
 
-/** Throws AppError `usage` if the scope has no file here. */
 export function requireWritableFile(scope: WritableScope, app: Pick<App, 'cwd' | 'homes'>): SettingsFile {
   const place = listWritableFiles(app).find((candidate) => candidate.scope === scope);
   if (place !== undefined) return place;
@@ -166,7 +161,6 @@ export function resolveSettingsFile({ scope, file }: SettingsFile, { cwd }: Pick
   return scope === 'project' ? resolveWritingTarget(file, cwd) : file;
 }
 
-/** Empty if there is no file. Throws AppError `config` if it is broken. */
 export async function readSettingsFile(file: string): Promise<JsonObject> {
   const text = readSmallFile(file);
   return text === undefined ? {} : parseSettingsText({ file, text });

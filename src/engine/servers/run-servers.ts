@@ -9,14 +9,9 @@ export interface ServerOptions extends RosterOptions, Pick<ToolOptions, 'tools' 
   readonly servers?: 'none' | 'named' | 'all';
 }
 
-/** The MCP servers of a run. */
 export interface RunServers {
-  /** Undefined if there are none. */
   readonly current: OpenedServers | undefined;
-  /**
-   * Reads the settings again, stops the servers and starts the new ones. Throws AppError `config` if the settings are
-   * broken; then nothing changes.
-   */
+  /** Stops the servers and starts those of the settings as they are now. Throws AppError `config`; then nothing changes. */
   reload(): Promise<void>;
   /** Calls `onChange` when one of `all` servers has joined or has other tools, until they are reloaded or closed. */
   watch(onChange: (notices: readonly string[]) => void): void;

@@ -17,10 +17,7 @@ export interface SessionOptions extends RosterOptions {
   readonly timeout?: number;
 }
 
-/**
- * Throws AppError `mcp` if there is no such server, `config` if it is disabled, not approved or invalid; the hint says
- * what to do.
- */
+/** Throws AppError `mcp` or `config`; the hint says what to do. */
 export function requireReadyServer(roster: Roster, name: string): ConfiguredServer {
   const { state, file } = requireEntry(roster, name);
   const safeName = sanitize(name);
@@ -40,7 +37,6 @@ export function requireReadyServer(roster: Roster, name: string): ConfiguredServ
   }
 }
 
-/** Also returns the notices of the settings. Throws as `requireReadyServer` does. */
 export async function requireServer(
   name: string,
   { options, app }: { readonly options: RosterOptions; readonly app: App },
@@ -55,10 +51,7 @@ interface SessionContext extends Pick<ClientContext, 'elicit'> {
   readonly check?: (server: NamedServer) => void;
 }
 
-/**
- * Nothing is left running after `use`. If the server drops its session, `use` runs once more in a new one. Throws as
- * `requireReadyServer`, `check`, `connectServer` and `use` do.
- */
+/** Nothing is left running after `use`, which runs once more if the server drops its session. */
 export async function withServer<Value>(
   name: string,
   { options, app, check, ...more }: SessionContext,
@@ -89,10 +82,7 @@ export function withTimeout<Server extends NamedServer>(server: Server, timeout:
 
 export type LimitStarts = <Value>(server: NamedServer, work: () => Promise<Value>) => Promise<Value>;
 
-/**
- * Limits how many programs start at once: each keeps a core busy while it loads, and all of them would be late. Remote
- * servers do not wait.
- */
+/** Programs that start together make each other late, so few start at once; remote servers do not wait. */
 export function createStartLimiter(atOnce = maxProgramsAtOnce()): LimitStarts {
   const limit = createLimit({ maxRunning: atOnce });
   return (server, work) => (server.definition.kind === 'stdio' ? limit.run(work) : work());
@@ -100,10 +90,7 @@ export function createStartLimiter(atOnce = maxProgramsAtOnce()): LimitStarts {
 
 export type Inspection<Value> = { readonly name: string } & ({ readonly value: Value } | { readonly error: AppError });
 
-/**
- * Without a name, connects to all usable servers, several at once; a failing one does not affect the others. Throws as
- * `requireReadyServer` does, and the signal's reason.
- */
+/** Without a name: all usable servers, several at once; a failing one does not affect the others. */
 export async function inspectServers<Value>(
   name: string | undefined,
   { options, app }: { readonly options: SessionOptions; readonly app: App },
@@ -129,7 +116,6 @@ export function listReadyServers({ entries }: Roster): readonly ConfiguredServer
   return entries.flatMap(({ state }) => (state.kind === 'ready' ? [state.server] : []));
 }
 
-/** Returns an error as data. Never throws. */
 export async function inspectServer<Value>(
   server: NamedServer,
   { context, signal }: { readonly context: ClientContext; readonly signal: AbortSignal },

@@ -11,7 +11,6 @@ import { type Roster, type RosterOptions, readRoster } from './roster.ts';
 import { createServers, type Servers, type ServersContext } from './servers.ts';
 import { listReadyServers, requireReadyServer } from './session.ts';
 
-/** Connected MCP servers: their tools, and what else a surface may ask of them. Must be closed. */
 export interface OpenedServers {
   readonly tools: McpTools;
   readonly servers: Servers;
@@ -22,10 +21,7 @@ const CHAT_WAIT_MS = 5000;
 /** A person waits for the prompt; slower servers join later. */
 const PROMPT_WAIT_MS = 1500;
 
-/**
- * Uses the servers of `--allowed-mcp-server-names`, else all in the file of `--mcp-config`. Throws AppError `mcp` for an
- * unknown server, `config` for one that may not be used.
- */
+/** Uses the servers of `--allowed-mcp-server-names`, else all in the file of `--mcp-config`. */
 export async function openNamedServers(
   options: RosterOptions & ToolOptions,
   context: ServersContext,

@@ -11,10 +11,7 @@ const ACCEPT_ALL: NonNullable<SdkClientOptions['jsonSchemaValidator']> = {
   getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),
 };
 
-/**
- * The capabilities gmn declares: never sampling; roots and elicitation only where the context has them. `isLegacy`: stay
- * with protocol versions up to 2025-11-25.
- */
+/** Never sampling; roots and elicitation only where the context has them. `isLegacy`: versions up to 2025-11-25 only. */
 export function createClientOptions(
   context: ClientContext,
   isLegacy: boolean,

@@ -70,7 +70,6 @@ function startTimeoutError(server: NamedServer, ms: number): AppError {
   });
 }
 
-/** The cause of the error when a server does not start in time. */
 export class StartTimeout extends Error {}
 
 interface Handshake {

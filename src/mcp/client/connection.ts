@@ -35,7 +35,6 @@ interface InitializedClient {
   readonly client: SdkClient;
   readonly transport: ServerTransport;
   readonly sdk: Sdk;
-  /** Of `onListChanged`. */
   readonly listeners: Set<(kind: ListKind) => void>;
   readonly deadlines: Set<Deadline>;
 }
@@ -181,10 +180,7 @@ type SendRequest = (
   options?: CallOptions,
 ) => Promise<unknown>;
 
-/**
- * Gives each request a deadline, and turns what the SDK throws into an AppError. `onAnswer` gets the method that
- * succeeded.
- */
+/** Each request gets a deadline, and an AppError for what the SDK throws. `onAnswer` gets the method that succeeded. */
 function createSdkRequestSender(initialized: InitializedClient, onAnswer: (method: string) => void): SendSdkRequest {
   const { server, transport, sdk, deadlines } = initialized;
   return async (method, options: CallOptions, run) => {

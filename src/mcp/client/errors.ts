@@ -101,7 +101,6 @@ function findAppError(thrown: unknown): AppError | undefined {
   return listCauses(thrown).find((error) => error instanceof AppError);
 }
 
-/** The error itself first. */
 function listCauses(thrown: unknown, depth = 0): readonly Error[] {
   if (!(thrown instanceof Error) || depth >= 8) return [];
   // Errors of the version negotiation keep their cause in `data`.

@@ -7,10 +7,7 @@ export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Respons
 
 const METHODS: readonly HttpRequest['method'][] = ['GET', 'POST', 'DELETE'];
 
-/**
- * Wraps gmn's HTTP client as a `fetch` for the SDK: follows no redirect, and limits the size of a body. `onBroken` gets
- * the reason a body broke off, which the SDK drops.
- */
+/** A `fetch` for the SDK: follows no redirect, limits the size of a body, and tells `onBroken` why one broke off. */
 export function createFetch(send: SendHttp, onBroken: (why: AppError) => void = () => {}): Fetch {
   return async (input, init) => {
     const signal = init?.signal ?? new AbortController().signal;

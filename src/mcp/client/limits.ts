@@ -7,10 +7,7 @@ const START_MS = 30_000;
 const INSTALL_MS = 180_000;
 const LIST_MS = 30_000;
 
-/**
- * For starting and the handshake: the flag if given, else the default or the server's own `timeout`, whichever is
- * shorter.
- */
+/** The flag if given, else the default or the server's own `timeout`, whichever is shorter. */
 export function toStartTimeout({ definition, limitMs }: NamedServer): number {
   return limitMs ?? Math.min(mayDownload(definition) ? INSTALL_MS : START_MS, definition.timeoutMs);
 }

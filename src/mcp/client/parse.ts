@@ -22,7 +22,6 @@ import type {
 /** The protocol allows no more in one response. */
 const MAX_SUGGESTIONS = 100;
 
-/** Undefined if the tool has no name, or a schema that is no object or too deep. */
 export function tryParseTool(value: Fields): RemoteTool | undefined {
   const name = toNonEmptyString(value.name);
   // Some servers send no schema for a tool without arguments; `true` accepts everything.

@@ -64,10 +64,7 @@ export function openServers(context: ClientContext) {
   const hasStayed = ({ name, definition }: ConfiguredServer): boolean =>
     definition.kind !== 'stdio' || entries.get(name)?.exitMs === 0;
   return {
-    /**
-     * The connection to a server, opened if there is none or if the last one has ended; concurrent callers share it.
-     * Throws as `Connect` does; a server that failed three times in a row is not tried again.
-     */
+    /** Opened if there is none or the last one has ended; callers share it. A server that failed three times is not tried again. */
     connect: (server: ConfiguredServer, signal: AbortSignal): Promise<Connection> =>
       raceWithAbort(requireConnection(server), signal),
     /**

@@ -22,10 +22,7 @@ type ServerSettings = Pick<Settings, 'servers' | 'serverCommand' | 'document'> &
   readonly isOfficiallyDisabled?: (name: string) => boolean;
 };
 
-/**
- * `mcpServers`, and `mcp.serverCommand` under the name `mcp`, without those disabled by `mcp.excluded`, `mcp.allowed`,
- * the official CLI or their own entry.
- */
+/** Without those disabled by `mcp.excluded`, `mcp.allowed`, the official CLI or their own entry. */
 export function listConfiguredServers(settings: ServerSettings) {
   const entries = listServerEntries(settings);
   const disabled = entries.flatMap((entry) => findDisabled(entry, settings) ?? []);
@@ -66,7 +63,6 @@ function parseServer({ name, definition: written, scope, file }: ServerSetting):
   };
 }
 
-/** The strongest reason first. */
 function findDisabled(
   { name, definition }: ServerSetting,
   { document, isOfficiallyDisabled = () => false }: ServerSettings,

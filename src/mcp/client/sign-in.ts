@@ -13,10 +13,7 @@ export interface SignInStatus {
   readonly isRefreshable: boolean;
 }
 
-/**
- * Skips the browser if an earlier sign-in is still valid, and connects to verify it. False: the server needs no
- * sign-in. Throws AppError `usage` for a stdio server, and as `Connect` does.
- */
+/** Skips the browser if an earlier sign-in is still valid. False: the server needs none. Throws as `Connect` does. */
 export async function signIn(server: NamedServer, context: ClientContext, signal: AbortSignal): Promise<boolean> {
   const definition = requireRemote(server);
   const connection = await connectServer(server, context, signal);
@@ -24,12 +21,10 @@ export async function signIn(server: NamedServer, context: ClientContext, signal
   return readSignInStatus(definition, context).isSignedIn;
 }
 
-/** False if there were none. Throws AppError. */
 export async function signOut(server: NamedServer, context: Pick<ClientContext, 'homes' | 'clock'>): Promise<boolean> {
   return openSignInStore(requireRemote(server).url, context).remove();
 }
 
-/** Throws AppError `config` if the file cannot be read. */
 export function readSignInStatus(
   { url }: RemoteDefinition,
   context: Pick<ClientContext, 'homes' | 'clock'>,

@@ -124,7 +124,6 @@ export interface Connection {
   callTool(name: string, args: JsonObject, options?: CallOptions): Promise<CallResult>;
   listPrompts(options?: RequestOptions): Promise<Listing<RemotePrompt>>;
   getPrompt(name: string, args: Readonly<Record<string, string>>, options?: RequestOptions): Promise<PromptResult>;
-  /** Empty without the capability. */
   completePrompt(completion: PromptCompletion, options?: RequestOptions): Promise<readonly string[]>;
   listResources(options?: RequestOptions): Promise<Listing<RemoteResource>>;
   listResourceTemplates(options?: RequestOptions): Promise<Listing<RemoteResourceTemplate>>;
@@ -142,7 +141,6 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** An App satisfies it. */
 export interface ClientContext
   extends Pick<App, 'env' | 'cwd' | 'version' | 'clock' | 'homes' | 'trace' | 'httpTimers' | 'onExit'> {
   /** Told only to servers the user trusts. */
@@ -163,14 +161,10 @@ export interface SignInPrompt {
    */
   readonly paste?: (last: { readonly isRefused: boolean }, signal: AbortSignal) => Promise<string | undefined>;
   readonly signal: AbortSignal;
-  /** Pauses the deadline while the person signs in. */
   readonly pause?: Deadline['pause'];
 }
 
-/**
- * Throws AppError `mcp` with the server's text if it fails or takes too long, and the signal's reason after an abort;
- * nothing is left running then.
- */
+/** Throws AppError `mcp`, or the signal's reason; nothing is left running then. */
 export type Connect = (server: NamedServer, context: ClientContext, signal: AbortSignal) => Promise<Connection>;
 
 export interface ServerTransport {
@@ -181,7 +175,6 @@ export interface ServerTransport {
   describeEnd(): Promise<string>;
   readonly closeReason?: () => string | undefined;
   readonly signIns?: () => number;
-  /** In addition to those of the definition. */
   readonly secrets?: () => readonly string[];
   /** Ends everything behind it at once. Never rejects; may be called twice. */
   close(): Promise<void>;

@@ -8,7 +8,6 @@ import type { BuiltInModel, ThinkingLevel } from '../../models/table.ts';
 export interface TurnRequest {
   readonly prompt: StoredContent;
   readonly model?: string;
-  /** Used if `model` is absent. Default: gmn's own. */
   readonly builtIn?: BuiltInModel;
   /** Never the name of a file. */
   readonly systemText?: string;
@@ -43,7 +42,6 @@ export type TurnStorage =
       readonly kind: 'session';
       readonly cwd: string;
       readonly earlier?: SessionSummary;
-      /** Of a new session. */
       readonly name?: string;
     }
   | { readonly kind: 'history'; readonly history: History };
@@ -58,9 +56,7 @@ export interface Engine {
   /** Throws AppError if the turn cannot begin. The caller must hold the lock of the session it continues. */
   startTurn(request: TurnRequest): Promise<StartedTurn>;
   readonly sessions: SessionStore;
-  /** Throws AppError `auth`, `api` or `config`. */
   countTokens(text: string, signal: AbortSignal): Promise<{ readonly model: string; readonly totalTokens: number }>;
-  /** Throws AppError `auth`, `api`, `config`, or `usage` where the service has no embeddings. */
   embed(text: string, signal: AbortSignal): Promise<{ readonly model: string; readonly values: readonly number[] }>;
   /** Only from https addresses of the public internet. Throws AppError `api`. */
   fetchBytes(url: URL, signal: AbortSignal): Promise<Uint8Array>;

@@ -17,7 +17,6 @@ export interface ToolInfo {
 export interface Host {
   readonly name: string;
   readonly version: string;
-  /** In the order of `tools/list`. */
   readonly tools: readonly ToolInfo[];
   /** Opened by the first call that needs it: settings and credentials must not delay a start. */
   readonly engine: () => Promise<Engine>;

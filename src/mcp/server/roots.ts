@@ -36,10 +36,7 @@ export function createRoots(list: readonly string[]) {
         'Name another file: gmn sends no file that may hold keys or passwords.',
       );
     },
-    /**
-     * The real path inside a root; without a name the first root, undefined if there is none. Throws AppError
-     * `INVALID_DIRECTORY`, naming the flag that would allow it.
-     */
+    /** The real path inside a root; without a name the first root. Throws AppError `INVALID_DIRECTORY`, naming the flag. */
     requireDirectory(name = list[0]): string | undefined {
       if (name === undefined) return undefined;
       // Resolved again, since a root itself may have become a link.

@@ -16,7 +16,6 @@ import { selectServedTools } from './tools/list.ts';
 interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory'> {
   readonly groups: readonly ToolGroup[];
   readonly roots: readonly string[];
-  /** Called by the first call that needs it, and again only if that failed. */
   readonly openEngine: (locks: Locks) => Promise<Engine>;
   readonly clock: Clock;
   readonly jobDirectory: () => string;

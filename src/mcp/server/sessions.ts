@@ -37,7 +37,6 @@ async function requireSession(host: Host, reference: string): Promise<SessionSum
 
 interface SessionTarget {
   readonly earlier?: SessionSummary;
-  /** Of the session to begin. */
   readonly name?: string;
 }
 

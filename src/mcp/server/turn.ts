@@ -32,10 +32,7 @@ interface TurnListener {
 /** In characters; a longer answer is an error, to bound memory. */
 const MAX_ANSWER_CHARS = 16_000_000;
 
-/**
- * Runs a turn to its end. A session without a directory gets a notice that says why it saw no files. Throws AppError if
- * the turn failed, `limit` if the answer is too long.
- */
+/** A session without a directory gets a notice that says why it saw no files. Throws AppError. */
 export async function collectAnswer(engine: Engine, request: TurnRequest, listener: TurnListener): Promise<Answer> {
   const turn = await engine.startTurn(request);
   let text = '';

@@ -20,10 +20,7 @@ interface Authorization {
   close(): Promise<void>;
 }
 
-/**
- * OAuth for an address: uses the tokens of an earlier sign-in, refreshed if needed, or has the person sign in where the
- * context allows. Undefined if neither is possible. Throws AppError `usage` if no port is free for the callback.
- */
+/** Uses the tokens of an earlier sign-in, or has the person sign in. Undefined if neither is possible. */
 export async function openAuthorization(
   definition: RemoteDefinition,
   context: ClientContext,

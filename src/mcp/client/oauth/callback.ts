@@ -6,10 +6,7 @@ import { createDeadline } from '../../../platform/runtime/clock.ts';
 
 export interface Callback {
   readonly redirectUrl: string;
-  /**
-   * The query of the redirect for the sign-in with this state; any other request gets 404. Throws AppError `mcp` if the
-   * person or the server refuses, or after five minutes.
-   */
+  /** The query of the redirect with this state; any other request gets 404. Throws AppError `mcp`, also after five minutes. */
   wait(state: string, signal: AbortSignal): Promise<URLSearchParams>;
   /** For an address pasted by hand. False if it does not belong to the sign-in in progress. */
   accept(address: string): boolean;
@@ -18,10 +15,7 @@ export interface Callback {
 
 const SIGN_IN_MS = 300_000;
 
-/**
- * Listens on loopback. `wanted` is an address used before; if its port is taken, another one is used, unless `isFixed`.
- * Throws AppError `usage` if no port is free.
- */
+/** `wanted` was used before; if its port is taken, another one is used, unless `isFixed`. Throws AppError `usage`. */
 export async function openCallback(
   wanted: string | undefined,
   { isFixed }: { readonly isFixed: boolean },

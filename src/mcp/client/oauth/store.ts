@@ -63,16 +63,12 @@ export function openSignInStore(url: string, { homes, clock }: Pick<ClientContex
   const waitForLock = <Value>(work: (change: ChangeSignIn) => Promise<Value>): Promise<Value> =>
     withLock(new AbortController().signal, work);
   return {
-    /**
-     * The current record of this issuer, or of the one that gave the latest tokens; other processes may change it. Throws
-     * AppError `config` if the file cannot be read.
-     */
+    /** Of this issuer, or of the one that gave the latest tokens; other processes may change it. Throws AppError `config`. */
     read(issuer?: string): SignInRecord {
       const all = readAll();
       return (issuer === undefined ? all[0] : all.find((record) => isFromIssuer(issuer, record))) ?? {};
     },
     change: (issuer: string, part: RecordChange) => waitForLock((locked) => locked(issuer, part)),
-    /** False if there were none. Throws AppError `config`. */
     remove: () =>
       waitForLock(async () => {
         const isStored = readAll().some(({ tokens, client }) => tokens !== undefined || client !== undefined);

@@ -21,7 +21,6 @@ export interface ToolList {
   readonly omitted?: string;
 }
 
-/** Undefined if there is none for exactly this definition, or it is too old. */
 export function readToolList({ fingerprint }: ConfiguredServer, { homes, clock }: CacheContext): ToolList | undefined {
   return readCache(toolCachePath(homes().gmn, fingerprint), (value) => {
     if (!isObject(value) || value.version !== 1 || typeof value.at !== 'number') return undefined;
@@ -109,10 +108,7 @@ function toolCachePath(home: string, fingerprint: string): string {
   return `${home}/cache/mcp/tools-${fingerprint}.json`;
 }
 
-/**
- * Not below cache/: this record must survive clearing the cache. Two settings files may each have a server of this
- * name.
- */
+/** Not below cache/: this record must survive clearing the cache. */
 function knownToolsPath(home: string, { scope, file, name }: ServerIdentity): string {
   return `${home}/mcp/seen-${sha256(canonicalJson([scope, file, name]))}.json`;
 }

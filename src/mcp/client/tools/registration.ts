@@ -45,10 +45,7 @@ export function selectUsableTools(server: ConfiguredServer, tools: readonly Remo
   return checkSchemas({ server, tools }).usable.map(({ remote }) => remote);
 }
 
-/**
- * An unusable tool is skipped on its own; if there are too many, servers with more than their share lose some. All have
- * the effect `execute`, so the policy asks before they run.
- */
+/** An unusable tool is skipped on its own. All have the effect `execute`, so the policy asks before they run. */
 export function registerTools(sources: readonly ToolSource[], options: RegistrationOptions) {
   const nameTool = createStableNamer(options);
   const sorted = sources.map(checkSchemas);

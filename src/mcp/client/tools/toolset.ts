@@ -51,7 +51,6 @@ export interface McpTools {
   /** Only from servers the user trusts; still untrusted text. */
   readonly instructions: readonly { readonly server: string; readonly text: string }[];
   readonly pool: ServerPool;
-  /** Never throws. */
   close(): Promise<void>;
 }
 
@@ -61,10 +60,7 @@ interface UsedServer {
   readonly withheld?: readonly string[];
 }
 
-/**
- * A server with a cached tool list is started only when the model calls it; the others start at once, in parallel.
- * Throws only the signal's reason, and then leaves nothing open.
- */
+/** Servers without a cached tool list start now, the others when the model calls them. Throws only the signal's reason. */
 export async function openMcpTools(options: ToolsetOptions, signal: AbortSignal): Promise<McpTools> {
   const { servers, context } = options;
   const pool = openServers(context);

@@ -70,7 +70,6 @@ export const openSse: OpenTransport = async (server, context, sdk) => {
   };
 };
 
-/** What both transports need of the server, and are closed with. */
 async function openRemote(server: NamedServer, context: ClientContext) {
   const remote = requireSafeRemote(server);
   const { plain, breakReason, reach, disconnect } = createTransportFetch(remote, context);

@@ -58,7 +58,6 @@ export function toEndFields(
 
 const PAGE_CHARACTERS = 2_000_000;
 
-/** `next` is the URI of the following page. Undefined if there is no such page. */
 export function findJobPage({ record, output }: JobView, page = 1): Page | undefined {
   const parts = output === '' ? [''] : splitPages(output, PAGE_CHARACTERS);
   const text = parts[page - 1];

@@ -33,7 +33,6 @@ export interface JobsOptions {
   readonly clock: Clock;
   readonly newId: () => string;
   readonly locks: Locks;
-  /** Jobs of other projects are not shown. */
   readonly isInside: (directory: string) => boolean;
   readonly maxRunning: number;
   readonly maxQueued: number;
@@ -41,7 +40,6 @@ export interface JobsOptions {
 
 type StopReason = 'cancelled' | 'timeout' | 'interrupted';
 
-/** A job of this process. */
 export interface LiveJob {
   readonly id: string;
   /**

@@ -66,7 +66,6 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
   };
   return {
     save,
-    /** Newest first. */
     list,
     openWriter: (id: string) => createJobWriter(files, id, save),
     /** Reports a job whose process died while running as failed with INTERRUPTED. */

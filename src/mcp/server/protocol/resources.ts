@@ -90,7 +90,6 @@ export const RESOURCE_TEMPLATES = [
   },
 ] as const;
 
-/** Undefined if there is no such resource. Throws AppError if it cannot be produced. */
 export async function readResource(host: Host, uri: string): Promise<ResourceText | undefined> {
   const known = RESOURCES.find((resource) => resource.uri === uri);
   if (known !== undefined) return { mimeType: known.mimeType, text: await known.read(host) };

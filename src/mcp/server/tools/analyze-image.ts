@@ -77,10 +77,7 @@ interface ImageContext {
   readonly signal: AbortSignal;
 }
 
-/**
- * Sniffs the type from the bytes. Throws AppError `usage` if it is no image, too large, outside the roots, or not given
- * in exactly one way; `api` if it cannot be fetched.
- */
+/** The type is that of the bytes. Throws AppError `usage`, and `api` if it cannot be fetched. */
 async function readImage(
   args: ImageArguments,
   context: ImageContext,

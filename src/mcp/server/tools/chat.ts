@@ -20,7 +20,6 @@ const PROPERTIES = {
 
 const CHAT_INPUT = { properties: PROPERTIES, required: ['prompt'] } as const;
 
-/** Starts a new session unless it continues `earlier`. Throws AppError. */
 async function runChatTurn(
   { prompt, model, systemPrompt, cwd }: ArgumentsOf<typeof CHAT_INPUT>,
   { host, progress, signal }: Call,

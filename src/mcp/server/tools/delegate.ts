@@ -110,19 +110,16 @@ const BRAINSTORM = 'BRAINSTORMING MODE: Generate creative, diverse ideas for the
 type DelegateArguments = ArgumentsOf<typeof INPUT>;
 
 interface DelegateTarget {
-  /** Absent: there is no root, and the model has no tools. */
   readonly directory?: string;
   readonly earlier?: SessionSummary;
   readonly name?: string;
 }
 
-/** Throws AppError if the directory or the session is not for this caller. */
 async function resolveTarget(args: DelegateArguments, host: Host): Promise<DelegateTarget> {
   const session = args.session_id === undefined ? {} : await resolveSession(host, args.session_id);
   return { directory: resolveDirectory(host, args.working_directory, session.earlier), ...session };
 }
 
-/** Throws AppError `usage` if this server runs no commands, or there is no place for one. */
 function checkVerify(verify: string | undefined, { directory }: DelegateTarget, { allowed }: Host): void {
   if (verify === undefined) return;
   if (verify.trim() === '') throw new AppError('usage', 'verify needs a command', { hint: 'Example: npm test' });

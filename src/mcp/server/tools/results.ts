@@ -56,7 +56,6 @@ type MediaBlock = Exclude<CallResult['content'][number], { type: 'text' }>;
 
 interface MediaBlocks {
   readonly blocks: readonly MediaBlock[];
-  /** Files that MCP has no place for, or that are too large together. */
   readonly omitted: readonly AnswerFile[];
 }
 
