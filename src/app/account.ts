@@ -1,8 +1,7 @@
 import { chooseCredential } from '../auth/credential.ts';
 import type { App } from '../core/app.ts';
-import type { Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
-import { type OpenedBackend, openBackend } from '../engine/backend.ts';
+import { openBackend } from '../engine/backend.ts';
 import { type ListingOwner, tryParseTier } from '../models/listing.ts';
 import type { Backend } from '../models/table.ts';
 import { createNoticeCollector } from './notice-collector.ts';
@@ -13,22 +12,13 @@ export interface AccountOptions extends PrintOptions {
   readonly backend?: Backend;
 }
 
-interface OpenedAccount {
-  readonly opened: OpenedBackend;
-  readonly credential: Credential;
-  takeNotices(): readonly string[];
-}
-
 /** The backend for commands that ask no model. Throws AppError `config`, `auth` or `usage`. */
-export async function openAccount(
-  options: AccountOptions,
-  app: App,
-  { isRehearsal = false } = {},
-): Promise<OpenedAccount> {
+export async function openAccount(options: AccountOptions, app: App, { isRehearsal = false } = {}) {
   const { notify, take } = createNoticeCollector(options, app);
   const settings = await app.settings();
   const choice = await chooseCredential({ ...app, flag: options.auth, settings, isRehearsal, notify });
   const opened = await openBackend(choice, { app, settings, wanted: options.backend, notify });
+  /** Those so far that were not printed. */
   const takeNotices = (): readonly string[] => [...settings.notices, ...choice.notices, ...take()];
   return { opened, credential: choice.credential, takeNotices };
 }

@@ -45,7 +45,7 @@ export function openOutput(options: OutputContext, app: App): Output {
 interface Targets {
   readonly file: OutputFile | undefined;
   readonly name: string;
-  readonly clipboard: Clipboard | undefined;
+  readonly clipboard: ReturnType<typeof openClipboard> | undefined;
 }
 
 async function* routeEvents(
@@ -146,12 +146,8 @@ function isPaged({ pager, outputFormat = 'text', dryRun, countTokens }: OutputCo
   return Boolean(pager || env.GMN_PAGER) && outputFormat === 'text' && !dryRun && !countTokens && out.isTerminal;
 }
 
-interface Clipboard {
-  copy(text: string): Promise<string>;
-}
-
 /** The clipboard program of this machine, else the terminal (OSC 52), also over SSH. Throws AppError `usage`. */
-function openClipboard({ env, cwd, io, signal }: App): Clipboard {
+function openClipboard({ env, cwd, io, signal }: App) {
   const isRemote = Boolean(env.SSH_CONNECTION || env.SSH_TTY);
   const writer = isRemote ? undefined : findClipboardWriter(env);
   if (writer === undefined && !io.err.isTerminal) {
@@ -160,19 +156,13 @@ function openClipboard({ env, cwd, io, signal }: App): Clipboard {
     });
   }
   return {
-    async copy(text) {
+    /** Resolves with a notice about the copy. */
+    async copy(text: string): Promise<string> {
       if (writer === undefined) await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
       else await writeClipboard(text, writer, { env, cwd }, signal);
       return `copied ${formatSize(Buffer.byteLength(text))}`;
     },
   };
-}
-
-interface PagedIo {
-  readonly io: Io;
-  show(): Promise<void>;
-  /** Writes the collected text to stdout, and everything after it directly. */
-  abandon(): Promise<void>;
 }
 
 /** A report with no more lines than this fits any usual window. */
@@ -193,7 +183,7 @@ export async function printPaged(report: Report, options: PrintOptions, app: App
 const PAGER = 'less -FRX';
 
 /** The pager is `GMN_PAGER`, else `PAGER`. Reports a pager that does not work unless `isQuiet`. */
-function createPagedIo({ io, env, signal }: App, isQuiet: boolean): PagedIo {
+function createPagedIo({ io, env, signal }: App, isQuiet: boolean) {
   const { out, err } = io;
   const pager = env.GMN_PAGER || env.PAGER || PAGER;
   let text = '';
@@ -202,6 +192,7 @@ function createPagedIo({ io, env, signal }: App, isQuiet: boolean): PagedIo {
     if (!isHeld) return out.write(chunk);
     text += chunk;
   };
+  /** Writes the collected text to stdout, and everything after it directly. */
   const abandon = async (): Promise<void> => {
     isHeld = false;
     const rest = text;
@@ -211,7 +202,7 @@ function createPagedIo({ io, env, signal }: App, isQuiet: boolean): PagedIo {
   return {
     io: { err, out: wrapOut(out, { ...NEVER_REDRAWN, rows: undefined, write }) },
     abandon,
-    async show() {
+    async show(): Promise<void> {
       if (text === '') return;
       if (await showInPager({ text, pager, env, terminal: TTY_PATH }, signal)) text = '';
       else if (!isQuiet) await createStderr(err).notice(`the pager does not work: ${sanitize(pager)}`);

@@ -21,19 +21,14 @@ export async function createQueries(target: QueryTarget, app: App): Promise<Quer
   };
 }
 
-interface TokenCount {
-  readonly model: string;
-  readonly totalTokens: number;
-}
-
 /** If the default model is gone, the fallback model counts. Throws AppError `auth` or `api`. */
 export async function countTokens(
   opened: OpenedModel,
   request: ModelRequest,
   { app, signal }: { readonly app: App; readonly signal: AbortSignal },
-): Promise<TokenCount> {
+) {
   const queries = await createQueries(opened, app);
-  const count = async (model: string): Promise<TokenCount> => ({
+  const count = async (model: string) => ({
     model,
     totalTokens: await queries.countTokens({ ...request, model }, signal),
   });

@@ -68,10 +68,7 @@ export function listPlaceholders({ body }: Pick<Template, 'body'>): readonly str
   return [...new Set([...body.matchAll(PLACEHOLDERS.markdown)].map(([, place = '']) => place))];
 }
 
-/**
- * Fills every placeholder once, so that inserted text is never read as a template. Positional arguments without a
- * placeholder are appended. Throws AppError `usage` for a parameter without a value or a placeholder.
- */
+/** Fills every placeholder once, so that inserted text is never read as a template. Throws AppError `usage`. */
 export function fillTemplate(template: Template, values: TemplateValues): Promise<string> {
   return template.kind === 'markdown' ? fillMarkdown(template, values) : fillCommand(template, values);
 }
@@ -90,10 +87,7 @@ async function fillMarkdown({ body, name, defaults }: Template, values: Template
   return places.includes('prompt') ? text : appendArguments(text, words);
 }
 
-/**
- * As the official CLI does, files are read before the first command runs. Without `{{args}}`, a slash command is
- * followed by the whole text that called it.
- */
+/** As in the official CLI: files come before commands, and without `{{args}}` the whole entry is appended. */
 async function fillCommand({ body, name }: Template, values: TemplateValues): Promise<string> {
   const [stray] = parseParams(values.params).keys();
   if (stray !== undefined) throw unknownParamError(name, stray, []);
@@ -146,16 +140,10 @@ function insertArguments(command: string, quote: () => string, name: string): st
   return filled;
 }
 
-/**
- * Complete tokens of a shell: an escaped character, a quoted string, a comment. `$'…'` and `$"…"` have other rules, so
- * they match to the end of the text.
- */
+/** An escaped character, a quoted string, a comment. `$'…'` and `$"…"` have other rules: they match to the end. */
 const COMPLETE_TOKENS = /\$['"][\s\S]*|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"|(?<![^\s;&|()])#[^\n]*\n?/g;
 
-/**
- * Whether a single-quoted word after this text stays one word of the command: no quote, backquote, comment, arithmetic
- * or here-document is open. When in doubt, false.
- */
+/** Whether a single-quoted word after this text stays one word of the command. When in doubt, false. */
 function isSafePlace(before: string): boolean {
   const bare = before.replace(COMPLETE_TOKENS, (token) => {
     if (token.startsWith('#')) return token.endsWith('\n') ? '\n' : token;
@@ -172,10 +160,7 @@ function isSafePlace(before: string): boolean {
   );
 }
 
-/**
- * False if a command inside the double quotes has quotes of its own: then the token is only the first half of the
- * string.
- */
+/** False if a command inside the quotes has quotes of its own: then the token is only the first half of the string. */
 function isCompleteString(token: string): boolean {
   return (
     countOccurrences(token, '$(') <= countOccurrences(token, ')') &&

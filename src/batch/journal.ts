@@ -46,10 +46,7 @@ export interface Journal {
   claim(id: string): Claim;
   /** The row's last result; undefined if there is none. Does not claim it. */
   find(id: string): 'ok' | 'failed' | undefined;
-  /**
-   * Adds the line of a row. Resolves when it is in the file, so that no kill of this process can lose it; a power failure
-   * may lose those of the last second. Throws AppError `internal` if it cannot be written, e.g. as the disk is full.
-   */
+  /** Resolves when it is in the file: no kill can lose it, a power failure those of the last second. Throws AppError `internal`. */
   write(row: FinishedRow): Promise<void>;
   /** Keeps a row that failed in an earlier run in `<out>.failed.jsonl`, if it is not there. */
   keepFailed(row: Row): void;

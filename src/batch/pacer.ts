@@ -6,10 +6,7 @@ const SHARE = 0.97;
 /** How much may be sent at once after a pause, as a time at the full rate. */
 const BURST_MS = 1000;
 
-/**
- * Spaces requests, or their tokens, so that a quota per minute is used evenly. `perMinute`: the user's limit, which is used
- * fully.
- */
+/** Uses a quota per minute evenly. `perMinute`: the user's limit, which is used fully. */
 export function createPacer(clock: Clock, perMinute: number | undefined) {
   let quota = perMinute === undefined ? undefined : { perMinute, share: 1, most: 1 };
   /** When all that was taken so far fits the rate. */

@@ -39,7 +39,11 @@ export type RunPaths = ReturnType<typeof toRunPaths>;
  * files, so this throws AppError `usage` for an output as `resolveWritingTarget` does, and for each of the others that is a link.
  */
 export function resolveRunPaths(name: string, cwd: string): RunPaths {
-  const paths = toRunPaths(resolveRunOutput(name, cwd));
+  const output = resolveWritingTarget(name, cwd);
+  if (isDirectory(output)) {
+    throw new AppError('usage', `${name} is a directory`, { hint: 'Name a file: --output-file out.jsonl' });
+  }
+  const paths = toRunPaths(output);
   for (const path of Object.values(paths)) {
     const kind = findFileKind(path);
     if (kind === undefined || kind === (path === paths.plan ? 'directory' : 'file')) continue;
@@ -53,12 +57,6 @@ export function resolveRunPaths(name: string, cwd: string): RunPaths {
     });
   }
   return paths;
-}
-
-function resolveRunOutput(name: string, cwd: string): string {
-  const output = resolveWritingTarget(name, cwd);
-  if (!isDirectory(output)) return output;
-  throw new AppError('usage', `${name} is a directory`, { hint: 'Name a file: --output-file out.jsonl' });
 }
 
 /**
@@ -126,7 +124,7 @@ export function checkSameRun(
 ): void {
   const names = [...new Set([...Object.keys(before.settings), ...Object.keys(now.settings)])];
   const changes = names
-    .filter((name) => !isEqualJson(before.settings[name], now.settings[name]))
+    .filter((name) => canonicalJson(before.settings[name] ?? null) !== canonicalJson(now.settings[name] ?? null))
     .map((name) => `${name} was ${formatSetting(before.settings[name])}, is ${formatSetting(now.settings[name])}`);
   const isOtherFile = before.input.name !== now.input.name || now.input.name === '-';
   if (isOtherFile && before.input.firstRow !== now.input.firstRow && now.input.name !== failed) {
@@ -142,10 +140,6 @@ function describeInputChange(before: string, now: string): string {
   if (before === now) return 'what is piped in begins with another row';
   const [was, is] = [before, now].map((name) => (name === '-' ? 'stdin' : name));
   return `the input was ${was}, is ${is}`;
-}
-
-function isEqualJson(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
-  return canonicalJson(left ?? null) === canonicalJson(right ?? null);
 }
 
 const MAX_SHOWN = 60;

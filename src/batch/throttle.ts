@@ -41,10 +41,7 @@ const BACK_OFF = 0.7;
 const MAX_PAUSE_MS = 60_000;
 /** The longest wait that a server may ask for: a run that would sleep longer is better ended, and continued later. */
 export const MAX_WAIT_MS = 600_000;
-/**
- * After the time that a server names, only the oldest requests leave its window of a minute. What was sent in a burst leaves
- * it in a burst, so a little later there is room for all.
- */
+/** What was sent in a burst leaves the server's window in a burst: so long after the time it names there is room for all. */
 const DRAIN_MS = 3000;
 
 interface Waiting {
@@ -69,10 +66,7 @@ function createMovingLimit(most: number) {
   };
 }
 
-/**
- * The limit starts at four and follows answers and refusals. A quota per minute is learned from the refusal that names it, and
- * kept from then on by spacing requests evenly.
- */
+/** Starts at four, and follows answers and refusals; a quota is learned from the refusal that names it, and kept by spacing. */
 export function createThrottle(options: ThrottleOptions): Throttle {
   const { clock, random, maxConcurrency, rpm, tpm, baseMs, onWait = () => {} } = options;
   const requests = createPacer(clock, rpm);

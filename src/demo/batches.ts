@@ -1,5 +1,6 @@
 import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject, type JsonValue, toJsonObject, tryParseJson } from '../core/json.ts';
+import { splitTextLines } from '../platform/files/chunks.ts';
 import type { RequestHead, ServedReply, ServedRequest } from '../platform/http/server.ts';
 import type { FaultBook } from './fault.ts';
 import { findOwner } from './file-store.ts';
@@ -52,10 +53,7 @@ const EXPIRY_MS = 48 * 3_600_000;
 const DEFAULT_POLLS = 2;
 const TYPE = 'type.googleapis.com/google.ai.generativelanguage.v1main.';
 
-/**
- * The Batch API. Each owner sees only their own batches. Creating is not idempotent, as with the real service: two equal requests make two jobs. A job moves on
- * whenever it is looked at, or with the clock if `batch-time` says so.
- */
+/** Two equal requests make two jobs, as with the real service. A job moves on when it is looked at, or with `batch-time`. */
 export function createBatches(options: BatchOptions) {
   const { faults, clock } = options;
   const jobs = new Map<string, Job>();
@@ -167,14 +165,7 @@ async function parseCreation(request: ServedRequest, files: BatchOptions['files'
 }
 
 async function* readFileRows(content: AsyncIterable<Uint8Array>): AsyncGenerator<Row, void> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of content) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines.filter((line) => line.trim() !== '').map(parseInputLine);
-  }
-  if (rest.trim() !== '') yield parseInputLine(rest);
+  for await (const line of splitTextLines(content)) if (line.trim() !== '') yield parseInputLine(line);
 }
 
 function parseInputLine(line: string): Row {
@@ -184,24 +175,15 @@ function parseInputLine(line: string): Row {
 }
 
 function fullResponse(model: string): ErrorResponse {
-  return errorResponse({
-    code: 429,
-    status: 'RESOURCE_EXHAUSTED',
-    message: `Too many tokens are enqueued for ${model}. Wait until a batch is complete.`,
-    details: [
-      {
-        '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
-        violations: [
-          {
-            quotaMetric: 'generativelanguage.googleapis.com/batch_enqueued_tokens',
-            quotaId: 'BatchEnqueuedTokensPerModel',
-            quotaDimensions: { model },
-            quotaValue: '3000000',
-          },
-        ],
-      },
-    ],
-  });
+  const violation = {
+    quotaMetric: 'generativelanguage.googleapis.com/batch_enqueued_tokens',
+    quotaId: 'BatchEnqueuedTokensPerModel',
+    quotaDimensions: { model },
+    quotaValue: '3000000',
+  };
+  const message = `Too many tokens are enqueued for ${model}. Wait until a batch is complete.`;
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [violation] }];
+  return errorResponse(429, 'RESOURCE_EXHAUSTED', message, details);
 }
 
 interface Shape {
@@ -275,7 +257,7 @@ async function* reverse(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   yield Buffer.from(`${lines.reverse().join('\n')}\n`);
 }
 
-const ROW_FAILURE = errorResponse({ code: 500, status: 'INTERNAL', message: 'The row could not be processed.' });
+const ROW_FAILURE = errorResponse(500, 'INTERNAL', 'The row could not be processed.');
 
 function toOperation(
   job: Job,

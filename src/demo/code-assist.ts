@@ -93,7 +93,7 @@ function answerOnboard(body: JsonObject): JsonObject {
   if (typeof body.tierId !== 'string') throw new ApiError(invalidArgumentResponse('tierId is required.'));
   if (body.tierId === FREE_TIER.id && body.cloudaicompanionProject !== undefined) {
     const message = 'The free tier does not take a project.';
-    throw new ApiError(errorResponse({ code: 400, status: 'FAILED_PRECONDITION', message }));
+    throw new ApiError(errorResponse(400, 'FAILED_PRECONDITION', message));
   }
   return { name: OPERATION, done: false };
 }

@@ -165,14 +165,12 @@ export function findAmount(faults: readonly DemoFault[], name: FaultName): numbe
   return faults.find((fault) => fault.name === name)?.amount;
 }
 
-export interface FaultBook {
-  take(names: readonly FaultName[], fits?: (fault: DemoFault) => boolean): DemoFault | undefined;
-}
+export type FaultBook = ReturnType<typeof createFaultBook>;
 
-export function createFaultBook(faults: readonly DemoFault[]): FaultBook {
+export function createFaultBook(faults: readonly DemoFault[]) {
   const left = faults.map((fault) => fault.times);
   return {
-    take(names, fits = () => true) {
+    take(names: readonly FaultName[], fits: (fault: DemoFault) => boolean = () => true): DemoFault | undefined {
       const index = faults.findIndex((fault, at) => (left[at] ?? 0) > 0 && names.includes(fault.name) && fits(fault));
       const fault = faults[index];
       if (fault !== undefined) left[index] = (left[index] ?? 0) - 1;

@@ -35,16 +35,7 @@ type NewFile = Omit<StoredFile, 'name' | 'createdAt' | 'sizeBytes' | 'isFailed' 
 
 type Step = 'start' | 'upload' | 'query' | 'get' | 'list' | 'delete';
 
-export interface FileStore {
-  readonly faults: FaultBook;
-  readonly files: Map<string, StoredFile>;
-  find(name: string): StoredFile | undefined;
-  findOwn(owner: string, name: string): StoredFile | undefined;
-  add(file: NewFile): StoredFile;
-  createContent(): Promise<SpoolFile>;
-  isOverloaded(step: Step): boolean;
-  close(): Promise<void>;
-}
+export type FileStore = ReturnType<typeof createFileStore>;
 
 export interface StoreOptions {
   readonly faults: FaultBook;
@@ -53,7 +44,7 @@ export interface StoreOptions {
 
 const KEPT_MS = 2 * DAY_MS;
 
-export function createFileStore({ faults, clock }: StoreOptions): FileStore {
+export function createFileStore({ faults, clock }: StoreOptions) {
   const files = new Map<string, StoredFile>();
   let spool: Promise<Spool> | undefined;
   let count = 0;
@@ -65,11 +56,11 @@ export function createFileStore({ faults, clock }: StoreOptions): FileStore {
     faults,
     files,
     find,
-    findOwn(owner, name) {
+    findOwn(owner: string, name: string): StoredFile | undefined {
       const file = find(name);
       return file?.owner === owner ? file : undefined;
     },
-    add(given) {
+    add(given: NewFile): StoredFile {
       count += 1;
       const file = {
         ...given,
@@ -82,13 +73,13 @@ export function createFileStore({ faults, clock }: StoreOptions): FileStore {
       files.set(file.name, file);
       return file;
     },
-    async createContent() {
+    async createContent(): Promise<SpoolFile> {
       spool ??= import('../platform/files/spool.ts').then(({ createSpool }) => createSpool());
       return (await spool).create();
     },
-    isOverloaded: (step) =>
+    isOverloaded: (step: Step): boolean =>
       faults.take(['upload-503'], ({ text }) => text === undefined || text === step) !== undefined,
-    async close() {
+    async close(): Promise<void> {
       (await spool)?.close();
     },
   };

@@ -1,6 +1,6 @@
 import { type JsonObject, toJsonObject } from '../core/json.ts';
 import { formatSize } from '../core/text/format.ts';
-import type { RequestHead, ServedReply, ServedRequest, StreamHandler } from '../platform/http/server.ts';
+import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
 import {
   createFileStore,
   findOwner,
@@ -15,17 +15,7 @@ import { type DemoContent, type DemoPart, slicePage, toCamelKeys } from './reque
 import { sendJson } from './send.ts';
 import { createUploadHandler } from './upload.ts';
 
-/** Uploaded files, and those that the service makes itself. They are kept in a temporary directory. */
-export interface DemoFiles {
-  readonly receive: (head: RequestHead) => StreamHandler | undefined;
-  /** Without an id: the list. */
-  answer(id: string, request: ServedRequest, reply: ServedReply, isDownload: boolean): Promise<void>;
-  create(owner: string, made: MadeFile): Promise<string>;
-  read(owner: string, name: string): AsyncIterable<Uint8Array> | undefined;
-  /** Adds to each reference what the file is. Throws ApiError. */
-  resolve(owner: string, contents: readonly DemoContent[]): readonly DemoContent[];
-  close(): Promise<void>;
-}
+export type DemoFiles = ReturnType<typeof createDemoFiles>;
 
 interface MadeFile {
   readonly mimeType: string;
@@ -33,13 +23,16 @@ interface MadeFile {
   readonly content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** https://ai.google.dev/api/files */
-export function createDemoFiles(options: StoreOptions): DemoFiles {
+/**
+ * Uploaded files, and those that the service makes itself, in a temporary directory. https://ai.google.dev/api/files
+ */
+export function createDemoFiles(options: StoreOptions) {
   const store = createFileStore(options);
   const { files, findOwn } = store;
   return {
     receive: createUploadHandler(store),
-    async answer(id, request, reply, isDownload) {
+    /** Without an id: the list. */
+    async answer(id: string, request: ServedRequest, reply: ServedReply, isDownload: boolean): Promise<void> {
       const owner = findOwner(request);
       const isDeletion = request.method === 'DELETE';
       if (store.isOverloaded(id === '' ? 'list' : isDeletion ? 'delete' : 'get')) throw new ApiError(OVERLOADED);
@@ -61,14 +54,16 @@ export function createDemoFiles(options: StoreOptions): DemoFiles {
       file.looksLeft = Math.max(0, file.looksLeft - 1);
       sendJson(reply, body);
     },
-    async create(owner, { mimeType, displayName, content: chunks }) {
+    async create(owner: string, { mimeType, displayName, content: chunks }: MadeFile): Promise<string> {
       const content = await store.createContent();
       for await (const chunk of chunks) await content.append(chunk);
       await content.finish();
       return store.add({ name: undefined, owner, mimeType, displayName, content, source: 'GENERATED' }).name;
     },
-    read: (owner, name) => findOwn(owner, name)?.content.read(),
-    resolve: (owner, contents) => resolveContents(contents, (name) => findOwn(owner, name)),
+    read: (owner: string, name: string) => findOwn(owner, name)?.content.read(),
+    /** Adds to each reference what the file is. Throws ApiError. */
+    resolve: (owner: string, contents: readonly DemoContent[]) =>
+      resolveContents(contents, (name) => findOwn(owner, name)),
     close: store.close,
   };
 }
@@ -103,10 +98,10 @@ function resolveContents(
 
 function noAccessResponse(id: string): ErrorResponse {
   const message = `The File ${id} does not exist, or it is not yours.`;
-  return errorResponse({ code: 403, status: 'PERMISSION_DENIED', message });
+  return errorResponse(403, 'PERMISSION_DENIED', message);
 }
 
 function notActiveResponse(id: string): ErrorResponse {
   const message = `The File ${id} is not ACTIVE, so it cannot be used.`;
-  return errorResponse({ code: 400, status: 'FAILED_PRECONDITION', message });
+  return errorResponse(400, 'FAILED_PRECONDITION', message);
 }

@@ -24,14 +24,6 @@ export function requireValid<T>(parsed: Parsed<T>): T {
   throw new ApiError(invalidArgumentResponse(parsed.message));
 }
 
-interface ErrorSpec {
-  readonly code: number;
-  readonly status: string;
-  readonly message: string;
-  readonly details?: readonly JsonObject[];
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 const TYPE = 'type.googleapis.com/google.rpc.';
 
 const DOMAINS: Readonly<Record<Backend, string>> = {
@@ -40,18 +32,22 @@ const DOMAINS: Readonly<Record<Backend, string>> = {
   'code-assist': 'cloudcode-pa.googleapis.com',
 };
 
-export function errorResponse(spec: ErrorSpec): ErrorResponse {
-  const { code, message, status, details } = spec;
-  const error = { code, message, status, details };
-  return { status: code, headers: spec.headers ?? {}, body: { error } };
+export function errorResponse(
+  code: number,
+  status: string,
+  message: string,
+  details?: readonly JsonObject[],
+  headers: Readonly<Record<string, string>> = {},
+): ErrorResponse {
+  return { status: code, headers, body: { error: { code, message, status, details } } };
 }
 
 export function invalidArgumentResponse(message: string): ErrorResponse {
-  return errorResponse({ code: 400, status: 'INVALID_ARGUMENT', message });
+  return errorResponse(400, 'INVALID_ARGUMENT', message);
 }
 
 export function notFoundResponse(message: string): ErrorResponse {
-  return errorResponse({ code: 404, status: 'NOT_FOUND', message });
+  return errorResponse(404, 'NOT_FOUND', message);
 }
 
 function errorInfo(reason: string, backend: Backend, metadata: JsonObject = {}): JsonObject {
@@ -61,18 +57,15 @@ function errorInfo(reason: string, backend: Backend, metadata: JsonObject = {}):
 /** Code Assist and Vertex want a token, the Gemini API a key. */
 export function missingCredentialResponse(backend: Backend): ErrorResponse {
   if (backend === 'gemini') {
-    return errorResponse({
-      code: 403,
-      status: 'PERMISSION_DENIED',
-      message: 'The caller has no identity. Send an API key in x-goog-api-key, or a bearer token.',
-    });
+    return errorResponse(
+      403,
+      'PERMISSION_DENIED',
+      'The caller has no identity. Send an API key in x-goog-api-key, or a bearer token.',
+    );
   }
-  return errorResponse({
-    code: 401,
-    status: 'UNAUTHENTICATED',
-    message: 'The request carries no OAuth 2 access token.',
-    details: [errorInfo('CREDENTIALS_MISSING', backend)],
-  });
+  return errorResponse(401, 'UNAUTHENTICATED', 'The request carries no OAuth 2 access token.', [
+    errorInfo('CREDENTIALS_MISSING', backend),
+  ]);
 }
 
 interface FaultContext {
@@ -86,33 +79,27 @@ export function faultResponse(context: FaultContext): ErrorResponse | undefined 
   const { backend, model } = context;
   switch (context.fault) {
     case '401':
-      return errorResponse({
-        code: 401,
-        status: 'UNAUTHENTICATED',
-        message: 'The access token or API key was not accepted.',
-        details: [errorInfo('ACCESS_TOKEN_EXPIRED', backend)],
-      });
+      return errorResponse(401, 'UNAUTHENTICATED', 'The access token or API key was not accepted.', [
+        errorInfo('ACCESS_TOKEN_EXPIRED', backend),
+      ]);
     case '403':
-      return errorResponse({
-        code: 403,
-        status: 'PERMISSION_DENIED',
-        message: 'The caller does not have permission.',
-        details: [errorInfo('IAM_PERMISSION_DENIED', backend)],
-      });
+      return errorResponse(403, 'PERMISSION_DENIED', 'The caller does not have permission.', [
+        errorInfo('IAM_PERMISSION_DENIED', backend),
+      ]);
     case '404-retired':
       return notFoundResponse(`models/${model} is no longer available. Use a newer model.`);
     case '429':
     case '429-daily':
       return quotaResponse(context);
     case '500':
-      return errorResponse({ code: 500, status: 'INTERNAL', message: 'An internal error has occurred.' });
+      return errorResponse(500, 'INTERNAL', 'An internal error has occurred.');
     case '503':
-      return errorResponse({
-        code: 503,
-        status: 'UNAVAILABLE',
-        message: 'The model is overloaded. Try again later.',
+      return errorResponse(
+        503,
+        'UNAVAILABLE',
+        'The model is overloaded. Try again later.',
         ...retryDetails(context.retryAfterSeconds, []),
-      });
+      );
     default:
       return accountResponse(context);
   }
@@ -129,12 +116,12 @@ function quotaResponse({ fault, backend, model, retryAfterSeconds }: FaultContex
   const details: JsonObject[] = [{ '@type': `${TYPE}QuotaFailure`, violations: [violation] }];
   if (backend === 'code-assist')
     details.unshift(errorInfo(isDaily ? 'QUOTA_EXHAUSTED' : 'RATE_LIMIT_EXCEEDED', backend));
-  return errorResponse({
-    code: 429,
-    status: 'RESOURCE_EXHAUSTED',
-    message: `The quota for ${model} is used up for this ${isDaily ? 'day' : 'minute'}.`,
+  return errorResponse(
+    429,
+    'RESOURCE_EXHAUSTED',
+    `The quota for ${model} is used up for this ${isDaily ? 'day' : 'minute'}.`,
     ...retryDetails(retryAfterSeconds, details),
-  });
+  );
 }
 
 interface ViolatedQuota {
@@ -152,28 +139,26 @@ export function violatedQuotaResponse({ backend, model, violations, retryMs }: V
     ...rest,
     quotaDimensions: { location: 'global', model },
   }));
-  return errorResponse({
-    code: 429,
-    status: 'RESOURCE_EXHAUSTED',
-    message: `A quota for ${model} is used up.${seconds === undefined ? '' : ` Please retry in ${seconds}s.`}`,
+  return errorResponse(
+    429,
+    'RESOURCE_EXHAUSTED',
+    `A quota for ${model} is used up.${seconds === undefined ? '' : ` Please retry in ${seconds}s.`}`,
     ...retryDetails(seconds, [{ '@type': `${TYPE}QuotaFailure`, violations: full }]),
-  });
+  );
 }
 
 function retryDetails(
   seconds: number | undefined,
   details: readonly JsonObject[],
-): Pick<ErrorSpec, 'details' | 'headers'> {
-  if (seconds === undefined) return details.length === 0 ? {} : { details };
-  return {
-    details: [...details, { '@type': `${TYPE}RetryInfo`, retryDelay: `${seconds}s` }],
-    headers: { 'retry-after': String(Math.ceil(seconds)) },
-  };
+): readonly [(readonly JsonObject[])?, Readonly<Record<string, string>>?] {
+  if (seconds === undefined) return details.length === 0 ? [] : [details];
+  const retryInfo = { '@type': `${TYPE}RetryInfo`, retryDelay: `${seconds}s` };
+  return [[...details, retryInfo], { 'retry-after': String(Math.ceil(seconds)) }];
 }
 
 function accountResponse({ fault, backend }: FaultContext): ErrorResponse | undefined {
   const permissionError = (message: string, details: readonly JsonObject[]): ErrorResponse =>
-    errorResponse({ code: 403, status: 'PERMISSION_DENIED', message, details });
+    errorResponse(403, 'PERMISSION_DENIED', message, details);
   switch (fault) {
     case 'UNSUPPORTED_CLIENT':
       return permissionError('Personal accounts can no longer use this client.', [errorInfo(fault, backend)]);

@@ -178,7 +178,7 @@ function takeRecorded({ next }: State, method: ScriptMethod): readonly JsonObjec
   const recorded = next?.(method);
   if (recorded !== undefined || next === undefined) return recorded;
   const message = `The script has no more responses for ${method}.`;
-  throw new ApiError(errorResponse({ code: 500, status: 'INTERNAL', message }));
+  throw new ApiError(errorResponse(500, 'INTERNAL', message));
 }
 
 function answerCountTokens({ body, model, backend }: Call, state: State): JsonObject {

@@ -7,13 +7,12 @@ const MINUTE_MS = 60_000;
 /** `503-burst=n` refuses n requests each time that this many were answered. */
 const BURST_EVERY = 100;
 
-export interface QuotaBook {
-  /** Counts one model call, or says why it is refused. A refused call counts for nothing. */
-  admit(call: {
-    readonly backend: Backend;
-    readonly model: string;
-    readonly promptTokens: () => number;
-  }): ErrorResponse | undefined;
+export type QuotaBook = ReturnType<typeof createQuotaBook>;
+
+interface ModelCall {
+  readonly backend: Backend;
+  readonly model: string;
+  readonly promptTokens: () => number;
 }
 
 interface Usage {
@@ -25,14 +24,15 @@ interface Usage {
 }
 
 /** Quotas of each model: requests and input tokens in a minute of the clock, requests in a day of California. */
-export function createQuotaBook(faults: FaultBook, clock: Clock): QuotaBook {
+export function createQuotaBook(faults: FaultBook, clock: Clock) {
   const takeLimit = (name: 'rpm' | 'tpm' | 'daily' | '503-burst') => faults.take([name])?.amount;
   const limits = { rpm: takeLimit('rpm'), tpm: takeLimit('tpm'), daily: takeLimit('daily') };
   const nextBurst = createBurst(takeLimit('503-burst'));
   const used = new Map<string, Usage>();
   const hasLimits = Object.values(limits).some((limit) => limit !== undefined);
   return {
-    admit({ backend, model, promptTokens }) {
+    /** Counts one model call, or says why it is refused. A refused call counts for nothing. */
+    admit({ backend, model, promptTokens }: ModelCall): ErrorResponse | undefined {
       if (nextBurst()) return faultResponse({ fault: '503', backend, model });
       if (!hasLimits) return undefined;
       const now = clock.now();

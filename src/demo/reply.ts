@@ -48,11 +48,12 @@ export async function* streamResponses(answer: Answer, context: ReplyContext): A
   for (const chunk of answer.chunks) {
     if (held !== undefined)
       yield createResponse({ chunk: held, context, counts: answer.isCountedLate ? undefined : counts });
-    await waitBefore(chunk, context);
+    if (chunk.pauseMs !== undefined) await context.clock.sleep(chunk.pauseMs, context.signal);
     const cost = countChunk(chunk);
     isOver = isLimited && counts.candidates + cost.candidates > limit;
     held = isOver ? shortenChunk(chunk, limit - counts.candidates) : chunk;
-    counts = addCounts(counts, isOver ? { candidates: limit - counts.candidates, thoughts: 0 } : cost);
+    const candidates = isOver ? limit : counts.candidates + cost.candidates;
+    counts = { prompt, candidates, thoughts: counts.thoughts + (isOver ? 0 : cost.thoughts) };
     if (isOver) break;
   }
   const fixed = answer.usage?.[1];
@@ -74,10 +75,6 @@ const SEARCH_RESULT = {
     groundingChunks: [{ web: { uri: 'https://example.com/', title: 'example.com' } }],
   },
 };
-
-async function waitBefore(chunk: Chunk, { clock, signal }: ReplyContext): Promise<void> {
-  if (chunk.pauseMs !== undefined) await clock.sleep(chunk.pauseMs, signal);
-}
 
 function createResponse(given: {
   readonly chunk: Chunk;
@@ -126,14 +123,6 @@ function countChunk(chunk: Chunk): Omit<Counts, 'prompt'> {
     else candidates += estimateTokens(text);
   }
   return { candidates, thoughts };
-}
-
-function addCounts(counts: Counts, more: Omit<Counts, 'prompt'>): Counts {
-  return {
-    prompt: counts.prompt,
-    candidates: counts.candidates + more.candidates,
-    thoughts: counts.thoughts + more.thoughts,
-  };
 }
 
 function shortenChunk(chunk: Chunk, tokens: number): Chunk {

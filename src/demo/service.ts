@@ -5,10 +5,7 @@ import { type DemoRequest, joinPartTexts } from './request.ts';
 
 const CODE = 'total = sum(range(1, 11))\nprint(total)';
 
-/**
- * What the service's own tools do: with codeExecution it runs a little Python, which fails if the prompt says `fail`, and
- * draws a chart if it says `chart`; with urlContext it reads the pages of the prompt. Undefined without either.
- */
+/** codeExecution runs a little Python: it fails if the prompt says `fail`, draws if it says `chart`; urlContext reads pages. */
 export function findServiceAnswer(request: DemoRequest): Answer | undefined {
   const prompt = joinPartTexts(request.contents.at(-1)?.parts ?? []);
   if (request.hasCodeExecution) return { chunks: createCodeChunks(prompt) };

@@ -11,18 +11,13 @@ const SKIPS: ReadonlySet<unknown> = new Set(
   ]),
 );
 
-export interface SignatureBook {
-  sign(call: JsonObject): string;
-  record(response: JsonObject): void;
-  check(contents: readonly DemoContent[], model: string): string | undefined;
-  isValid(call: JsonObject, signature: unknown): boolean;
-}
+export type SignatureBook = ReturnType<typeof createSignatureBook>;
 
 /** The most calls to remember. An older one may come back without a signature, but not with a wrong one. */
 const MAX_CALLS = 10_000;
 
 /** A call must come back with the signature it was issued. */
-export function createSignatureBook(): SignatureBook {
+export function createSignatureBook() {
   const issued = new Map<string, Set<string>>();
   const recordSignature = (call: JsonObject, signature: string): void => {
     const key = toSignedKey(call);
@@ -38,19 +33,19 @@ export function createSignatureBook(): SignatureBook {
     (typeof signature === 'string' && issued.get(toSignedKey(call))?.has(signature) === true);
   return {
     isValid,
-    sign(call) {
+    sign(call: JsonObject): string {
       const signature = deriveSignature(call);
       recordSignature(call, signature);
       return signature;
     },
-    record(response) {
+    record(response: JsonObject): void {
       for (const part of listCandidateParts(response)) {
         if (isFunctionCall(part) && typeof part.thoughtSignature === 'string') {
           recordSignature(toJsonObject(part.functionCall), part.thoughtSignature);
         }
       }
     },
-    check(contents, model) {
+    check(contents: readonly DemoContent[], model: string): string | undefined {
       for (const { role, parts } of findActiveLoop(contents)) {
         const calls = role === 'model' ? parts.filter(isFunctionCall) : [];
         for (const [index, part] of calls.entries()) {

@@ -190,8 +190,8 @@ function uploadHeaders(status: string, received: number): Readonly<Record<string
   };
 }
 
-const UNKNOWN_UPLOAD = errorResponse({ code: 404, status: 'NOT_FOUND', message: 'There is no such upload.' });
+const UNKNOWN_UPLOAD = errorResponse(404, 'NOT_FOUND', 'There is no such upload.');
 
 function existsResponse(name: string): ErrorResponse {
-  return errorResponse({ code: 409, status: 'ALREADY_EXISTS', message: `${name} exists already.` });
+  return errorResponse(409, 'ALREADY_EXISTS', `${name} exists already.`);
 }

@@ -11,6 +11,7 @@ import type { JsonObject } from '../core/json.ts';
 import { tryParseDuration } from '../core/text/format.ts';
 import { checkEndpoint } from '../core/text/url.ts';
 import type { Backend as BackendName } from '../models/table.ts';
+import { randomId } from '../platform/runtime/random-id.ts';
 
 export interface OpenedBackend {
   readonly name: BackendName;
@@ -51,11 +52,7 @@ const ACCEPTED_BY: Readonly<Record<Credential['type'], readonly BackendName[]>> 
   'vertex-ai': ['vertex'],
 };
 
-/**
- * Opens the backend for a credential, or the one that `wanted` names. Backends other than the Gemini API are loaded on
- * demand. Throws AppError: `usage` if credential and backend do not fit, `config` for an endpoint, version, project or
- * location that is missing or wrong, or an invalid `GMN_RETRY_DELAY`.
- */
+/** Throws AppError `usage` if credential and backend do not fit, `config` for what the environment sets wrongly. */
 export async function openBackend(chosen: ChosenCredential, options: BackendOptions): Promise<OpenedBackend> {
   const { app, settings, wanted, baseUrl, store = settings.store } = options;
   const { credential, carrier } = chosen;
@@ -171,7 +168,7 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
     const { ensureOnboarded } = await import('../api/code-assist-onboarding.ts');
     return ensureOnboarded({ place, caller, clock, project, pollMs: POLL_DELAYS * retryBaseMs }, signal);
   });
-  const sessionId = createUuid(app.random);
+  const sessionId = randomId();
   return {
     name: 'code-assist',
     ...{ retryBaseMs, notify },
@@ -184,12 +181,6 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
       return codeAssistQueries({ place, caller, onboardings, clock });
     },
   };
-}
-
-/** A v4 UUID, not cryptographically random: it is no secret. */
-function createUuid(random: () => number): string {
-  const digit = (from: number, count: number): string => (from + Math.floor(random() * count)).toString(16);
-  return 'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replace(/[xy]/g, (kind) => (kind === 'x' ? digit(0, 16) : digit(8, 4)));
 }
 
 async function openVertex(context: BackendContext): Promise<OpenedBackend> {

@@ -7,6 +7,7 @@ import type { CredentialChoice } from '../auth/choice.ts';
 import { chooseCredential } from '../auth/credential.ts';
 import type { ConfiguredModel } from '../config/model-configs.ts';
 import type { App, Settings } from '../core/app.ts';
+import { loadOnce } from '../core/async.ts';
 import type { BatchesClient } from '../core/batches.ts';
 import type { Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
@@ -14,7 +15,7 @@ import type { Notify } from '../core/event.ts';
 import type { FileSupport } from '../core/files.ts';
 import type { HttpRequest } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { CountedCall, Model, ModelRequest, Reply, ReplyEvent, ServiceTier } from '../core/model.ts';
+import type { CountedCall, Model, ModelRequest, ServiceTier } from '../core/model.ts';
 import { formatDuration } from '../core/text/format.ts';
 import type { BilledCall } from '../core/usage.ts';
 import { cacheDefault, DEFAULT_NAME, defaultChoice, readCachedDefault, resolveModel } from '../models/choice.ts';
@@ -30,7 +31,7 @@ import {
 } from '../models/table.ts';
 import { type OpenedBackend, openBackend, withEndpointHint } from './backend.ts';
 import type { Budget } from './budget.ts';
-import type { createUploads, FileNeed, Uploads } from './uploads.ts';
+import type { createUploads, FileNeed } from './uploads.ts';
 
 export interface ModelOptions extends Sampling {
   readonly model?: string;
@@ -118,11 +119,7 @@ export interface ModelLimits {
   readonly notify: Notify;
 }
 
-/**
- * Opens a model from settings, credential and backend. With `--demo` the real client talks to a server on the loopback
- * interface, and only the answers are made up. Opens a connection to the backend, unless for a dry run, and sends
- * nothing. Throws AppError `config`, `auth` or `usage` before that.
- */
+/** With `--demo` the real client talks to a server on the loopback interface. Sends nothing yet. Throws AppError. */
 export async function openModel(options: ModelOptions, app: App, limits: ModelLimits): Promise<OpenedModel> {
   const { notify } = limits;
   const settings = await app.settings();
@@ -225,12 +222,14 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
       return credential.account;
     },
   };
-  const fallback =
-    choice.isDefault && !options.noFallback && mayFallBack(standard ?? BUILT_IN, name, limits)
-      ? createFallback(choice.id, { name, builtIn: standard ?? BUILT_IN, toConfig }, (to) =>
-          cacheDefault(app, owner, to, choice.id),
-        )
-      : undefined;
+  const { fallbacks, choose } = standard ?? BUILT_IN;
+  const to = fallbacks[name];
+  // With a budget, only to a model whose price is known.
+  const mayFallBack = choice.isDefault && !options.noFallback && (limits.budget?.hasPrice(to, name) ?? true);
+  const remember = (): Promise<void> => cacheDefault(app, owner, to, choice.id);
+  const fallback: Fallback | undefined = mayFallBack
+    ? { from: choice.id, choose, remember, ...createSubstitute(choice.id, to, toConfig) }
+    : undefined;
   const modelId = (fallback && readCachedDefault(app, owner, choice.id)) ?? choice.id;
   const others = (options.fallback?.split(',') ?? []).map((wanted) =>
     resolveModel(wanted.trim(), { backend: name, source: '--fallback' }),
@@ -310,31 +309,6 @@ function fitWindow(model: Model, id: string): Model {
   };
 }
 
-interface FallbackChoice {
-  readonly name: BackendName;
-  readonly builtIn: BuiltInModel;
-  readonly toConfig: (id: string) => JsonObject;
-}
-
-/** With a budget, only to a model whose price is known. */
-function mayFallBack({ fallbacks }: BuiltInModel, name: BackendName, { budget }: ModelLimits): boolean {
-  return budget?.hasPrice(fallbacks[name], name) ?? true;
-}
-
-function createFallback(
-  from: string,
-  { name, builtIn: { fallbacks, choose }, toConfig }: FallbackChoice,
-  cache: (to: string) => Promise<void>,
-): Fallback {
-  const to = fallbacks[name];
-  return {
-    from,
-    choose,
-    ...createSubstitute(from, to, toConfig),
-    remember: () => cache(to),
-  };
-}
-
 function createSubstitute(from: string, to: string, toConfig: (id: string) => JsonObject): Substitute {
   return {
     to,
@@ -368,35 +342,21 @@ function toPreview({ method, url, headers, body }: HttpRequest): JsonObject {
   return { method, url: url.href, headers: Object.fromEntries(shown), body: JSON.parse(body?.toString() ?? 'null') };
 }
 
-interface FileProvider extends Pick<OpenedModel, 'provideFiles'> {
-  /** A model that takes requests with files of this machine. Other requests go directly to the given model. */
-  withFiles(model: Model): Model;
-}
-
-type StreamRest = Parameters<Model['stream']> extends [unknown, ...infer Rest] ? Rest : never;
-
 function createFileProvider(
   app: App,
   target: Pick<OpenedModel, 'files' | 'backend' | 'account'>,
   options: Parameters<typeof createUploads>[2],
-): FileProvider {
-  let opened: Promise<Uploads> | undefined;
-  const load = async (): Promise<Uploads> => (await import('./uploads.ts')).createUploads(app, target, options);
-  const open = (): Promise<Uploads> => (opened ??= load());
-  const provideFiles: OpenedModel['provideFiles'] = async (request, need) =>
-    (await import('./uploads.ts')).provideFiles(request, open, need);
-  async function* streamWithFiles(
-    model: Model,
-    request: ModelRequest,
-    ...rest: StreamRest
-  ): AsyncGenerator<ReplyEvent, Reply> {
-    return yield* (await import('./uploads.ts')).streamWithFiles(model, request, open, ...rest);
-  }
+) {
+  const load = () => import('./uploads.ts');
+  const open = loadOnce(async () => (await load()).createUploads(app, target, options));
   return {
-    provideFiles,
-    withFiles: (model) => ({
-      stream: (request, ...rest) =>
-        hasLocalFile(request) ? streamWithFiles(model, request, ...rest) : model.stream(request, ...rest),
+    provideFiles: async (request: ModelRequest, need: FileNeed) => (await load()).provideFiles(request, open, need),
+    /** A model that takes requests with files of this machine. Other requests go directly to the given model. */
+    withFiles: (model: Model): Model => ({
+      async *stream(request, ...rest) {
+        if (!hasLocalFile(request)) return yield* model.stream(request, ...rest);
+        return yield* (await load()).streamWithFiles(model, request, open, ...rest);
+      },
     }),
   };
 }

@@ -10,11 +10,7 @@ import {
   type ToolChoice,
 } from './conversation.ts';
 
-/**
- * Opens the conversation that the flags ask for: new, saved or unsaved, or continued. With tools it is saved after
- * every step, since they take time and change things; otherwise at the end. Throws AppError `usage` if there is no
- * such session, or if the flags contradict each other.
- */
+/** With tools it is saved after every step, since they take time and change things; otherwise at the end. Throws AppError `usage`. */
 export async function openConversation(
   options: SessionOptions & ToolChoice,
   app: App,

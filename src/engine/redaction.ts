@@ -3,7 +3,6 @@ import { readOwnSecrets } from '../auth/own-secrets.ts';
 import { listEnvFiles } from '../config/environment.ts';
 import { parseEnvFile } from '../config/variables.ts';
 import type { App } from '../core/app.ts';
-import type { Env } from '../core/io.ts';
 import { MARK, redactIn } from '../core/text/secrets.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
@@ -23,11 +22,11 @@ export function createRedaction(app: Pick<App, 'homes' | 'settings'>): Redaction
 
 /** The current credentials of gmn and the official CLI. Never throws. */
 export async function readSecrets(app: Pick<App, 'homes' | 'settings'>): Promise<ReadonlySet<string>> {
-  return readOwnSecrets(app, await readEnvFiles(app));
-}
-
-/** The user's `.env` files, each by itself: a value in one may be overridden by another or by the environment. */
-async function readEnvFiles({ homes }: Pick<App, 'homes'>): Promise<readonly Env[]> {
-  const files = await Promise.all(listEnvFiles(homes()).map((path) => readFileState(path)));
-  return files.flatMap((file) => (file.kind === 'text' ? [Object.fromEntries(parseEnvFile(file.text).variables)] : []));
+  const files = await Promise.all(listEnvFiles(app.homes()).map((path) => readFileState(path)));
+  // Each file by itself: a value in one may be overridden by another or by the environment.
+  const envs = files.flatMap((file) => (file.kind === 'text' ? [parseEnvFile(file.text).variables] : []));
+  return readOwnSecrets(
+    app,
+    envs.map((variables) => Object.fromEntries(variables)),
+  );
 }

@@ -67,16 +67,14 @@ export interface ToolboxContext {
   readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'findOwners'>;
 }
 
-interface HasWorkspace {
-  readonly workspace: Workspace;
-}
+type ToolboxParts = ToolboxContext & { readonly workspace: Workspace };
 
 /** Filled by the first toolbox that has the shell tool; most runs do not need it. */
 export interface BackgroundHolder {
   commands?: BackgroundCommands;
 }
 
-export async function openToolbox(options: ToolOptions, context: ToolboxContext & HasWorkspace): Promise<Toolbox> {
+export async function openToolbox(options: ToolOptions, context: ToolboxParts): Promise<Toolbox> {
   const { app, host, workspace } = context;
   const settings = await app.settings();
   const { mode, notices: modeNotices } = chooseMode(options, settings);
@@ -273,13 +271,7 @@ function formatMissingTools({ allowedTools = [] }: ToolOptions, remote: ToolboxC
 function createApprove(
   options: ToolOptions,
   mode: ApprovalMode,
-  {
-    workspace,
-    host,
-    remembered,
-    remote,
-    onDenied,
-  }: ToolboxContext & HasWorkspace & { readonly onDenied: (notice: string) => void },
+  { workspace, host, remembered, remote, onDenied }: ToolboxParts & { readonly onDenied: (notice: string) => void },
 ): Approve {
   const policy = approvalPolicy({
     mode,

@@ -1,10 +1,10 @@
-import type { FilesClient } from '../../api/files.ts';
 import type { BatchService } from '../../batch/remote/service.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { DAY_MS } from '../../core/text/format.ts';
 import type { OpenedModel } from '../../engine/model.ts';
 import { createUploads } from '../../engine/uploads.ts';
+import { splitTextLines } from '../../platform/files/chunks.ts';
 import { openFileSource } from '../../platform/files/upload-source.ts';
 
 const MIME_TYPE = 'application/jsonl';
@@ -38,7 +38,7 @@ export async function openBatchService(
       await files.delete(name, signal);
     },
     async *readResults(results, model, signal) {
-      const lines = 'inlined' in results ? results.inlined : downloadLines(files, results.fileName, signal);
+      const lines = 'inlined' in results ? results.inlined : splitTextLines(files.download(results.fileName, signal));
       for await (const line of lines) {
         const result = await jobs.parseResult(line, model);
         if (result !== undefined) yield result;
@@ -47,25 +47,11 @@ export async function openBatchService(
   };
 }
 
-async function* downloadLines(files: FilesClient, name: string, signal: AbortSignal): AsyncGenerator<string, void> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of files.download(name, signal)) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-  yield rest + decoder.decode();
-}
-
 function noBatchesError(backend: OpenedModel['backend']): AppError {
   const hint = 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), or --engine local';
-  if (backend === 'vertex') {
-    return new AppError('auth', '--engine api needs the Gemini API: on Vertex AI batches live in Cloud Storage', {
-      hint,
-    });
-  }
-  return new AppError('auth', '--engine api needs the Gemini API, which takes no Google login of the command line', {
-    hint,
-  });
+  const why =
+    backend === 'vertex'
+      ? ': on Vertex AI batches live in Cloud Storage'
+      : ', which takes no Google login of the command line';
+  return new AppError('auth', `--engine api needs the Gemini API${why}`, { hint });
 }

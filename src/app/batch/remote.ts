@@ -3,19 +3,17 @@ import { formatBatchLine } from '../../api/batches.ts';
 import type { RemoteTiming } from '../../batch/remote/jobs.ts';
 import type { PlanSettings } from '../../batch/remote/plan.ts';
 import type { PlanPlace } from '../../batch/remote/plan-store.ts';
-import type { PreparedRequest, RowCodec } from '../../batch/remote/service.ts';
+import type { RowCodec } from '../../batch/remote/service.ts';
 import { DEFAULT_LIMITS, type RemoteLimits } from '../../batch/remote/sharder.ts';
 import type { RunPaths } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
-import type { JsonObject } from '../../core/json.ts';
-import type { ModelRequest } from '../../core/model.ts';
 import type { BilledCall } from '../../core/usage.ts';
 import { DEFAULT_OUTPUT } from '../../engine/budget.ts';
 import { toBilledCall } from '../../engine/model.ts';
 import type { AnswerFormat } from '../../engine/output-schema.ts';
-import type { ComputeCost, Prices } from './price.ts';
+import type { Prices } from './price.ts';
 import { MIN_FILE_LIFE_MS } from './remote-service.ts';
 import { guessTokens } from './request.ts';
 import type { BatchSetup } from './setup.ts';
@@ -51,8 +49,6 @@ export function toRemoteLimits(options: { readonly shardRows?: number; readonly 
   return { ...DEFAULT_LIMITS, rows, jobs };
 }
 
-type AnswerCodec = Pick<RowCodec, 'toResult'>;
-
 interface Billing {
   readonly prices: Prices;
   readonly onCall: (call: BilledCall) => void;
@@ -60,7 +56,10 @@ interface Billing {
 }
 
 /** Converts lines of a batch to results. An answer that does not match the schema is an error that can be retried. */
-export function createAnswerCodec(schema: AnswerFormat['schema'], { prices, onCall, clock }: Billing): AnswerCodec {
+export function createAnswerCodec(
+  schema: AnswerFormat['schema'],
+  { prices, onCall, clock }: Billing,
+): Pick<RowCodec, 'toResult'> {
   return {
     toResult({ reply, counted }, { ms, attempts }) {
       // An answer that cannot be used is billed, too.
@@ -89,8 +88,16 @@ export function createRowCodec(setup: BatchSetup, billing: Billing): RowCodec {
       try {
         const request = await setup.toRequest(row);
         const provided = await setup.provide(request, { signal, minLifeMs: MIN_FILE_LIFE_MS });
-        const price = billing.prices.estimate;
-        return prepareRequest(provided, guessTokens(request), { price, fields: setup.opened.batchFields });
+        const { model, generationConfig } = provided;
+        const { maxOutputTokens = DEFAULT_OUTPUT } = generationConfig;
+        const prompt = guessTokens(request);
+        const output = Number(maxOutputTokens);
+        const usage = { promptTokenCount: prompt, candidatesTokenCount: output, totalTokenCount: prompt + output };
+        return {
+          model,
+          line: (key) => formatBatchLine(key, provided, setup.opened.batchFields),
+          cost: billing.prices.estimate(usage, model),
+        };
       } catch (thrown) {
         // Only this row is wrong.
         if (thrown instanceof AppError && thrown.fault === 'usage') return thrown;
@@ -98,19 +105,6 @@ export function createRowCodec(setup: BatchSetup, billing: Billing): RowCodec {
       }
     },
   };
-}
-
-interface Preparation {
-  readonly price: ComputeCost;
-  readonly fields: JsonObject | undefined;
-}
-
-function prepareRequest(request: ModelRequest, tokens: number, { price, fields }: Preparation): PreparedRequest {
-  const { model, generationConfig } = request;
-  const { maxOutputTokens } = generationConfig;
-  const output = typeof maxOutputTokens === 'number' ? maxOutputTokens : DEFAULT_OUTPUT;
-  const usage = { promptTokenCount: tokens, candidatesTokenCount: output, totalTokenCount: tokens + output };
-  return { model, line: (key) => formatBatchLine(key, request, fields), cost: price(usage, model) };
 }
 
 export function locatePlan({ plan }: RunPaths, { homes }: Pick<App, 'homes'>): PlanPlace {

@@ -1,7 +1,6 @@
 import { REDACTED_NOTICE } from '../../agent/turn.ts';
 import { hashSetting, type RunSettings } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
-import type { Content } from '../../core/content.ts';
 import { AppError, serverError } from '../../core/error.ts';
 import { toNoticeEvent } from '../../core/event.ts';
 import { canonicalJson, type JsonObject } from '../../core/json.ts';
@@ -73,6 +72,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
   try {
     const run = await open({});
     const { model: opened, agent, schema } = run.facts;
+    const { systemInstruction: system, generationConfig } = agent.request;
     const attachments = await readSharedFiles(options.file ?? [], app, { opened, host, signal: context.signal });
     const others = new Map<string, Promise<Run>>();
     const chooseRun = (name: string): Promise<Run> => {
@@ -102,7 +102,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       /** What the answers depend on besides the rows; see `RunFile`. */
       settings: {
         '-m': opened.modelId,
-        ...toHashedSetting('the system instruction', serializeParts(agent.request.systemInstruction)),
+        ...toHashedSetting('the system instruction', system && JSON.stringify(system.parts)),
         ...toHashedSetting('-p', options.prompt),
         ...toHashedSetting('--template', template?.body),
         ...(options.param === undefined ? {} : { '--param': options.param }),
@@ -111,7 +111,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
           attachments.length === 0 ? undefined : JSON.stringify(attachments.map(toFileIdentity)),
         ),
         ...(options.serviceTier === undefined ? {} : { '--service-tier': options.serviceTier }),
-        ...describeConfig(agent.request.generationConfig),
+        ...describeConfig(generationConfig),
       } as RunSettings,
       isPromptNeeded: template === undefined && options.prompt === undefined,
       ...requests,
@@ -165,10 +165,6 @@ function toHashedSetting(name: string, text: string | undefined): RunSettings {
 function describeConfig({ responseJsonSchema, responseMimeType: _, ...config }: JsonObject): RunSettings {
   if (responseJsonSchema === undefined) return config;
   return { ...config, '--output-schema': hashSetting(canonicalJson(responseJsonSchema)) };
-}
-
-function serializeParts(content: Content | undefined): string | undefined {
-  return content && JSON.stringify(content.parts);
 }
 
 function toFileIdentity(item: AttachedItem): unknown {

@@ -42,7 +42,13 @@ interface EngineOptions {
 export function createEngine(options: EngineOptions): Engine {
   const { app, locks } = options;
   const sessions = openServeSessions(app, locks);
-  const budget = loadOnce(() => openServeBudget(options));
+  const budget = loadOnce(async () => {
+    const { maxCost } = options;
+    const hint = 'Whoever runs this server can start it again, with a higher --max-cost.';
+    return maxCost === undefined
+      ? undefined
+      : (await import('../../engine/budget.ts')).openBudget({ maxCost, hint }, app);
+  });
   const sendPinned = createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers });
   return {
     sessions: sessions.store,
@@ -71,12 +77,6 @@ export function createEngine(options: EngineOptions): Engine {
       return { text, document: json };
     },
   };
-}
-
-async function openServeBudget({ maxCost, app }: EngineOptions): Promise<Budget | undefined> {
-  if (maxCost === undefined) return undefined;
-  const hint = 'Whoever runs this server can start it again, with a higher --max-cost.';
-  return (await import('../../engine/budget.ts')).openBudget({ maxCost, hint }, app);
 }
 
 interface ServedTurn {

@@ -38,10 +38,7 @@ export async function readPairs(words: readonly string[], app: App): Promise<rea
   return pairs;
 }
 
-/**
- * Parses a value that is JSON; any other is text. Where the schema asks for a string, only a quoted one is parsed. A
- * number that would lose precision stays text.
- */
+/** A value that is JSON is parsed, unless the schema wants a string and it is none, or a number would lose precision. */
 export function parseToolArguments(pairs: readonly (readonly [string, string])[], schema: JsonObject): JsonObject {
   return Object.fromEntries(pairs.map(([name, text]) => [name, parseArgument(text, schema, name)]));
 }

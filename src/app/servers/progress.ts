@@ -4,18 +4,13 @@ import type { Progress } from '../../mcp/client/types.ts';
 import { callEvery } from '../../platform/runtime/clock.ts';
 import { createProgress } from '../../render/spinner.ts';
 
-export interface CallProgress {
-  readonly onProgress: (step: Progress) => void;
-  pause<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Must be awaited before anything else is written. */
-  end(): Promise<void>;
-}
+export type CallProgress = ReturnType<typeof openProgress>;
 
 export function openProgress(
   what: string,
   { quiet, json }: { readonly quiet?: boolean; readonly json?: boolean },
   app: App,
-): CallProgress {
+) {
   const spinner = createProgress(app.io.err, {
     quiet: quiet === true || json === true,
     isDumb: app.env.TERM === 'dumb',
@@ -27,11 +22,11 @@ export function openProgress(
   let isPaused = false;
   spinner.wait(awaited);
   return {
-    onProgress(step) {
+    onProgress(step: Progress): void {
       awaited = `${what} ${formatStep(step)}`.trimEnd();
       if (!isPaused) spinner.wait(awaited);
     },
-    async pause(work) {
+    async pause<Result>(work: () => Promise<Result>): Promise<Result> {
       isPaused = true;
       await spinner.pause();
       try {
@@ -41,7 +36,8 @@ export function openProgress(
         spinner.wait(awaited);
       }
     },
-    end: async () => {
+    /** Must be awaited before anything else is written. */
+    async end(): Promise<void> {
       await spinner.pause();
     },
   };

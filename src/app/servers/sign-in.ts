@@ -12,10 +12,7 @@ interface SignInOptions {
   readonly pause: CallProgress['pause'];
 }
 
-/**
- * Prints the URL on stderr in any case, since the browser may be on another machine. If none was opened, a person may
- * paste the address at which their browser ended: it redirects to the machine the browser runs on.
- */
+/** Prints the URL in any case, since the browser may be on another machine; then the address where it ended can be pasted. */
 export function createSignInPrompt(
   { isOpened, pause }: SignInOptions,
   { env, io, signal }: Pick<App, 'env' | 'io' | 'signal'>,

@@ -73,7 +73,7 @@ async function takeResults(
   if (job?.results === undefined) return left;
   for (let downloads = 1; ; downloads += 1) {
     try {
-      await download(shard, job.results, { ...context, ids, left });
+      await download(shard, job.results, context, ids, left);
       return left;
     } catch (thrown) {
       signal.throwIfAborted();
@@ -84,15 +84,12 @@ async function takeResults(
   }
 }
 
-interface DownloadContext extends CollectContext {
-  readonly ids: ReadonlyMap<number, string>;
-  readonly left: Map<number, AppError | undefined>;
-}
-
 async function download(
   shard: Shard,
   results: NonNullable<BatchJob['results']>,
-  { service, store, codec, finish, clock, signal, ids, left }: DownloadContext,
+  { service, store, codec, finish, clock, signal }: CollectContext,
+  ids: ReadonlyMap<number, string>,
+  left: Map<number, AppError | undefined>,
 ): Promise<void> {
   const { runId } = store.plan;
   const asked = { model: shard.model, attempts: shard.attempt, ms: clock.now() - (shard.intentAt ?? clock.now()) };

@@ -46,10 +46,7 @@ export interface RemoteStatus {
   readonly states: ReadonlyMap<BatchState, number>;
 }
 
-/**
- * The Batch API as an engine. Rows are written to shards beside the output, which become jobs; their results are collected
- * as they end. The plan is written before every step that a crash could leave half done.
- */
+/** Rows become shards beside the output, and shards jobs. The plan is written before every step that a crash could leave half done. */
 export function createRemoteEngine(options: RemoteOptions): Engine {
   return {
     async run(run) {

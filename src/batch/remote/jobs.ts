@@ -124,10 +124,7 @@ export async function getShardJob(
   });
 }
 
-/**
- * Deletes what the service still keeps of a shard, as far as it lets us; it forgets files by itself after two days. What has no name
- * of this run stays, except the results of one of its jobs.
- */
+/** As far as the service lets us. What has no name of this run stays, except the results of one of its jobs. */
 export async function deleteRemote({ job, file }: Shard, { service, store, signal }: JobContext): Promise<void> {
   const attempt = async (step: () => Promise<unknown>): Promise<void> => {
     try {

@@ -61,10 +61,7 @@ export function formatPlan(plan: Plan): string {
   return `${JSON.stringify({ format: FORMAT, version: VERSION, ...plan }, null, 1)}\n`;
 }
 
-/**
- * Undefined unless gmn could have written it: whoever made the folder may have. A plan names no file of this machine but those of its
- * shards, by their numbers.
- */
+/** Undefined unless gmn could have written it. Names no file of this machine but those of its shards, by their numbers. */
 export function tryParsePlan(text: string): Plan | undefined {
   const value = tryParseJson(text);
   if (!isObject(value) || value.format !== FORMAT || value.version !== VERSION || isTooDeep(value)) return undefined;

@@ -90,15 +90,11 @@ export function checkHome({ gmn, gemini }: Homes): readonly Finding[] {
   const fault = findHomeFailure(gmn, status);
   if (fault !== undefined) return [fault, checkOfficialHome(gemini)];
   const open = [gmn, ...listPaths(gmn)].flatMap((path) => findExposure(path, isUsersOwn(path, gmn)) ?? []);
-  const home: Finding =
+  const what = open.length === 1 ? 'something' : `${open.length} things`;
+  const home =
     open.length === 0
       ? okFinding('home', gmn)
-      : {
-          check: 'home',
-          state: 'warning',
-          text: `${gmn}: other users may read ${open.length === 1 ? 'something' : `${open.length} things`} in it`,
-          remedies: open.slice(0, 5),
-        };
+      : warningFinding('home', `${gmn}: other users may read ${what} in it`, ...open.slice(0, 5));
   return [home, checkOfficialHome(gemini), checkSessions(`${gmn}/sessions`)];
 }
 
@@ -110,23 +106,12 @@ function checkOfficialHome(gemini: string): Finding {
 }
 
 function findHomeFailure(path: string, { kind, isOurs, isWritable }: PathStatus): Finding | undefined {
-  const failure = { check: 'home', state: 'failure', fault: 'config' } as const;
-  if (kind !== 'directory') {
-    return {
-      ...failure,
-      text: `${path} is not a directory`,
-      remedies: [{ words: 'Move it away', command: `mv ${quoteIfNeeded(path)} ${quoteIfNeeded(`${path}.old`)}` }],
-    };
-  }
-  if (!isOurs) {
-    return {
-      ...failure,
-      text: `${path} belongs to another user`,
-      remedies: [{ words: 'Keep your files elsewhere', command: 'export GMN_HOME=~/.gmn-own' }],
-    };
-  }
-  if (isWritable) return undefined;
-  return { ...failure, text: `${path} cannot be written to`, remedies: [chmodRemedy('Fix it', 700, path)] };
+  const fail = (what: string, remedy: Remedy): Finding => failureFinding('home', 'config', `${path} ${what}`, remedy);
+  const move = `mv ${quoteIfNeeded(path)} ${quoteIfNeeded(`${path}.old`)}`;
+  if (kind !== 'directory') return fail('is not a directory', { words: 'Move it away', command: move });
+  const elsewhere = { words: 'Keep your files elsewhere', command: 'export GMN_HOME=~/.gmn-own' };
+  if (!isOurs) return fail('belongs to another user', elsewhere);
+  return isWritable ? undefined : fail('cannot be written to', chmodRemedy('Fix it', 700, path));
 }
 
 /** Directories that users create with a plain mkdir; the secret files in them are private themselves. */

@@ -5,7 +5,6 @@ import { readLayers } from '../../config/layers.ts';
 import { resolveConfiguredModel } from '../../config/model-configs.ts';
 import { readServerEnablement } from '../../config/server-enablement.ts';
 import type { App, Settings } from '../../core/app.ts';
-import { AppError } from '../../core/error.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { type ConfiguredServer, listConfiguredServers } from '../../mcp/client/servers.ts';
 import { resolveModel } from '../../models/choice.ts';
@@ -18,7 +17,7 @@ import {
   failureFinding,
   okFinding,
   type Remedy,
-  toFailedFinding,
+  runCheck,
   warningFinding,
 } from './finding.ts';
 
@@ -42,14 +41,12 @@ function listSettingsFiles(app: App): readonly string[] {
   return [`${gemini}/settings.json`, `${gmn}/config.json`];
 }
 
-async function checkFile(file: string): Promise<readonly Finding[]> {
-  try {
+function checkFile(file: string): Promise<readonly Finding[]> {
+  return runCheck('settings', async () => {
     const text = readSmallFile(file);
     if (text !== undefined) await parseSettingsText({ file, text });
     return [];
-  } catch (thrown) {
-    return [toFailedFinding('settings', AppError.from(thrown))];
-  }
+  });
 }
 
 function checkLayer({ source, document }: Layer): Finding {
@@ -60,12 +57,11 @@ function checkLayer({ source, document }: Layer): Finding {
     return okFinding('settings', text);
   }
   const list = strays.map(({ key, meant }) => `${key} (did you mean ${meant}?)`).join(', ');
-  return {
-    check: 'settings',
-    state: 'warning',
-    text: `${source}: gmn does not read ${list}`,
-    remedies: strays.map(({ meant }) => ({ words: 'To see the value in use', command: `gmn config explain ${meant}` })),
-  };
+  const remedies = strays.map(({ meant }) => ({
+    words: 'To see the value in use',
+    command: `gmn config explain ${meant}`,
+  }));
+  return warningFinding('settings', `${source}: gmn does not read ${list}`, ...remedies);
 }
 
 /** Ignored settings of a folder are already among the notices, with the reason. */
@@ -83,15 +79,8 @@ interface Answerer {
   readonly fallback?: string;
 }
 
-export function checkModelSetting(settings: Settings, answerer: Answerer): Finding {
-  try {
-    return toModelFinding(settings, answerer);
-  } catch (thrown) {
-    return toFailedFinding('model', AppError.from(thrown));
-  }
-}
-
-function toModelFinding(
+/** Throws AppError for a model that cannot be used. */
+export function checkModelSetting(
   { model, modelConfigs = {} }: Settings,
   { backend = 'gemini-api', fallback }: Answerer,
 ): Finding {

@@ -55,11 +55,7 @@ export function formatBlocks(blocks: readonly ContentBlock[], isSaved: boolean):
 
 export type SaveMedia = (media: readonly Media[]) => Promise<readonly string[]>;
 
-/**
- * Checks the target of `--output-file` before any request. The named file is replaced; further media go beside it as
- * `name-2.png` and so on, never over an existing file, since the server decides how many there are. Throws AppError
- * `usage`.
- */
+/** The named file is replaced; further media go beside it as `name-2.png`, never over a file. Throws AppError `usage`. */
 export async function createMediaTarget(path: string | undefined, { cwd }: Pick<App, 'cwd'>): Promise<SaveMedia> {
   if (path === undefined) return async () => [];
   const named = await openOutputFile(path, cwd);

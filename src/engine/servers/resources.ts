@@ -3,10 +3,7 @@ import type { ReadResource, Resource } from '../../input/prompt-input.ts';
 import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import type { Connection } from '../../mcp/client/types.ts';
 
-/**
- * For `@server:uri` and `@server://rest`. Listed URIs are tried first: many servers accept any URI, even one with a
- * trailing comma.
- */
+/** For `@server:uri`. Listed URIs are tried first: many servers accept any URI, even one with a trailing comma. */
 export function createResourceReader({
   servers,
   pool,

@@ -9,17 +9,10 @@ export interface ServerOptions extends RosterOptions, Pick<ToolOptions, 'tools' 
   readonly servers?: 'none' | 'named' | 'all';
 }
 
-export interface RunServers {
-  readonly current: OpenedServers | undefined;
-  /** Stops the servers and starts those of the settings as they are now. Throws AppError `config`; then nothing changes. */
-  reload(): Promise<void>;
-  /** Calls `onChange` when one of `all` servers has joined or has other tools, until they are reloaded or closed. */
-  watch(onChange: (notices: readonly string[]) => void): void;
-  close(): Promise<void>;
-}
+export type RunServers = Awaited<ReturnType<typeof openRunServers>>;
 
 /** Loads nothing of MCP unless there are servers. Throws AppError `mcp` or `config`. */
-export async function openRunServers(options: ServerOptions, context: ServersContext): Promise<RunServers> {
+export async function openRunServers(options: ServerOptions, context: ServersContext) {
   const { app } = context;
   const isAll = options.servers === 'all';
   let current = isAll ? await (await prepareServers(options, context))?.() : await openNamed(options, context);
@@ -30,10 +23,11 @@ export async function openRunServers(options: ServerOptions, context: ServersCon
     current = undefined;
   };
   return {
-    get current() {
+    get current(): OpenedServers | undefined {
       return current;
     },
-    async reload() {
+    /** Stops the servers and starts those of the settings as they are now. Throws AppError `config`; then nothing changes. */
+    async reload(): Promise<void> {
       const settings = await loadSettings(app);
       const fresh = { ...context, app: { ...app, settings: async () => settings }, ignoresCache: true };
       // May throw, so call it while the current servers still run.
@@ -42,7 +36,8 @@ export async function openRunServers(options: ServerOptions, context: ServersCon
       lifetime = new AbortController();
       current = await reopen?.();
     },
-    watch(onChange) {
+    /** Calls `onChange` when one of `all` servers has joined or has other tools, until they are reloaded or closed. */
+    watch(onChange: (notices: readonly string[]) => void): void {
       if (isAll) current?.tools.watch(onChange, AbortSignal.any([context.signal, lifetime.signal]));
     },
     close,

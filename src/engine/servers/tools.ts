@@ -34,10 +34,7 @@ export async function openNamedServers(
   return connectServers(ready, options, { ...context, maxWaitMs: 0, roster, notices });
 }
 
-/**
- * Undefined if no server is configured. The returned function starts them, so that errors in the settings show before
- * the servers in use are closed. A slow or failing server is skipped with a notice. Throws as `openNamedServers` does.
- */
+/** The returned function starts them: errors in the settings must show before the servers in use are closed. */
 export async function prepareConfiguredServers(
   options: RosterOptions & ToolOptions,
   context: ServersContext,

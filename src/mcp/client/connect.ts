@@ -117,7 +117,7 @@ async function initialize(kind: TransportKind, handshake: Handshake, attempt = 1
       serverTransport.protocolVersion === 'auto' &&
       isLegacy &&
       !handshake.failsAtNewerVersion &&
-      (await clearLegacy(handshake))
+      clearLegacy(handshake)
     )
       return initialize(kind, handshake, attempt);
     if (attempt < MAX_ATTEMPTS && (serverTransport.signIns?.() ?? 0) > 0)

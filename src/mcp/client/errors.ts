@@ -147,10 +147,7 @@ function formatServerReason(body: unknown): string {
 
 const CODE_PREFIX = /^(?:MCP error -?\d+: )+/;
 
-/**
- * Strips the error code prefix, and turns a validator's JSON, `[{"path":["a"],"message":"Required"}]`, into `a:
- * Required`. All other text stays as it is. Never throws.
- */
+/** Strips the code, and turns a validator's JSON, `[{"path":["a"],"message":"Required"}]`, into `a: Required`. */
 export function simplifyMessage(message: string): string {
   const text = message.replace(CODE_PREFIX, '');
   const start = text.search(/\[\s*\{/);

@@ -7,10 +7,7 @@ import type { ClientContext, Connection } from './types.ts';
 export type ServerPool = ReturnType<typeof openServers>;
 
 const MAX_STARTS = 3;
-/**
- * How long a program may take to exit after its first work before it gets more. A call written to a program that is
- * about to exit is lost, and cannot be repeated safely: nobody knows whether it was read.
- */
+/** How long a program may take to exit after its first work before it gets more; see `runSafely`. */
 const EXIT_MS = 250;
 /** The same for a program that has exited after its work before: it will most likely do so again. */
 const EXPECTED_EXIT_MS = 1000;

@@ -1,6 +1,7 @@
 import { canonicalJson, isObject } from '../../core/json.ts';
 import { DAY_MS } from '../../core/text/format.ts';
 import { isRecent, readCache, writeCache } from '../../platform/files/small-file.ts';
+import { tryRemoveSync } from '../../platform/files/write-sync.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import type { NamedServer } from './definition.ts';
 import type { ClientContext } from './types.ts';
@@ -19,22 +20,17 @@ export function isKnownLegacy({ server: { definition }, context: { homes, clock 
   return at !== undefined && isRecent(at, clock.now(), CACHE_MS);
 }
 
-export async function cacheLegacy(address: Address): Promise<void> {
-  await writeVersion(address, 'legacy');
+export async function cacheLegacy({ server: { definition }, context: { homes, clock } }: Address): Promise<void> {
+  if (definition.kind === 'stdio') return;
+  await writeCache(versionCachePath(definition.url, homes().gmn), { era: 'legacy', at: clock.now() });
 }
 
 /** False if the cache still has it, for example on a full disk: another try would find the same. */
-export async function clearLegacy(address: Address): Promise<boolean> {
-  await writeVersion(address, 'unknown');
-  return address.server.definition.kind !== 'stdio' && !isKnownLegacy(address);
-}
-
-async function writeVersion(
-  { server: { definition }, context }: Address,
-  version: 'legacy' | 'unknown',
-): Promise<void> {
-  if (definition.kind === 'stdio') return;
-  await writeCache(versionCachePath(definition.url, context.homes().gmn), { era: version, at: context.clock.now() });
+export function clearLegacy(address: Address): boolean {
+  const { server, context } = address;
+  if (server.definition.kind === 'stdio') return false;
+  tryRemoveSync(versionCachePath(server.definition.url, context.homes().gmn));
+  return !isKnownLegacy(address);
 }
 
 function versionCachePath(url: string, home: string): string {

@@ -83,10 +83,7 @@ export function isDisabledEntry(definition: JsonValue | undefined): boolean {
   return isObject(definition) && (definition.disabled === true || definition.enabled === false);
 }
 
-/**
- * Splits a command line, removing quotes and backslashes as a POSIX shell does. Nothing else of a shell is interpreted:
- * `;`, `|`, `$` and the like are plain characters. An unclosed quote extends to the end.
- */
+/** Splits as a POSIX shell does, but `;`, `|`, `$` and the like are plain characters. An unclosed quote extends to the end. */
 export function splitCommand(line: string): readonly string[] {
   const words: string[] = [];
   let word: string | undefined;

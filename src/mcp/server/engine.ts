@@ -16,9 +16,7 @@ export interface TurnRequest {
   /** A command that must succeed when the model says it is done. Only with `directory`, if commands are allowed. */
   readonly verify?: string;
   readonly storage: TurnStorage;
-  /**
-   * Gets the session the turn is saved in, if that is not the one in `storage`; undefined if it cannot be continued.
-   */
+  /** Gets the session the turn is saved in, if it is not that of `storage`; undefined if it cannot be continued. */
   readonly onSession?: (sessionId: string | undefined) => void;
   readonly sampling?: TurnSampling;
   readonly generationConfig?: JsonObject;

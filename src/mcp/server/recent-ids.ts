@@ -1,17 +1,14 @@
-export interface RecentIds {
-  add(id: string): void;
-  has(id: string): boolean;
-}
+export type RecentIds = ReturnType<typeof createRecentIds>;
 
-export function createRecentIds(most: number): RecentIds {
+export function createRecentIds(most: number) {
   const ids = new Set<string>();
   return {
-    add(id) {
+    add(id: string): void {
       ids.delete(id);
       ids.add(id);
       const [oldest] = ids;
       if (ids.size > most && oldest !== undefined) ids.delete(oldest);
     },
-    has: (id) => ids.has(id),
+    has: (id: string): boolean => ids.has(id),
   };
 }

@@ -6,10 +6,8 @@ import { sanitize } from '../../core/text/terminal.ts';
 import type { Host } from './host.ts';
 
 /** The same words as after `-r`. */
-const NEWEST_NAMES: readonly string[] = ['latest', 'last'];
-
 function isNewestName(reference: string): boolean {
-  return NEWEST_NAMES.includes(reference.trim().toLowerCase());
+  return ['latest', 'last'].includes(reference.trim().toLowerCase());
 }
 
 /** The session of this full id, or the newest visible one. Throws as `requireSession` does. */

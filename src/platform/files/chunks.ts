@@ -43,6 +43,18 @@ export async function countLines(path: string, signal: AbortSignal): Promise<num
   return last === LINE_FEED ? count : count + 1;
 }
 
+/** The lines of a text in UTF-8 as it arrives; the last one may be empty. */
+export async function* splitTextLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of chunks) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  yield rest + decoder.decode();
+}
+
 /** Pipes the pieces through a transform, on demand. Throws what either side throws, and closes both. */
 export async function* pipeChunks<Item>(
   chunks: AsyncIterable<Uint8Array>,

@@ -5,7 +5,4 @@ export function storeZlib(bytes: Uint8Array): Buffer {
   return deflateSync(bytes, { level: 0 });
 }
 
-/** CRC-32, as PNG wants it. */
-export function crc32(bytes: Uint8Array): number {
-  return computeCrc32(bytes);
-}
+export const crc32: (bytes: Uint8Array) => number = computeCrc32;

@@ -101,10 +101,7 @@ async function showSignInUrl(url: URL, callback: Callback, { show, paste, signal
   }
 }
 
-/**
- * Lets only one process refresh a token: many servers accept a refresh token once, and the loser would have to sign in
- * again. The others get the tokens that the same issuer gave the first.
- */
+/** Only one process refreshes: many servers accept a refresh token once. The others get the tokens it got. */
 function serializeRefresh(
   send: Fetch,
   store: SignInStore,

@@ -4,22 +4,12 @@ import { sanitize } from '../../../core/text/terminal.ts';
 import { type HttpServer, listen, type ServeHandler } from '../../../platform/http/server.ts';
 import { createDeadline } from '../../../platform/runtime/clock.ts';
 
-export interface Callback {
-  readonly redirectUrl: string;
-  /** The query of the redirect with this state; any other request gets 404. Throws AppError `mcp`, also after five minutes. */
-  wait(state: string, signal: AbortSignal): Promise<URLSearchParams>;
-  /** For an address pasted by hand. False if it does not belong to the sign-in in progress. */
-  accept(address: string): boolean;
-  close(): Promise<void>;
-}
+export type Callback = Awaited<ReturnType<typeof openCallback>>;
 
 const SIGN_IN_MS = 300_000;
 
 /** `wanted` was used before; if its port is taken, another one is used, unless `isFixed`. Throws AppError `usage`. */
-export async function openCallback(
-  wanted: string | undefined,
-  { isFixed }: { readonly isFixed: boolean },
-): Promise<Callback> {
+export async function openCallback(wanted: string | undefined, { isFixed }: { readonly isFixed: boolean }) {
   const { port, pathname, hostname } = parseRedirectUrl(wanted);
   let expected: { readonly state: string; readonly settle: (query: URLSearchParams) => void } | undefined;
   const isExpected = (path: string, query: URLSearchParams): boolean =>
@@ -37,7 +27,8 @@ export async function openCallback(
   const server = await listenOn(port, handler, isFixed);
   return {
     redirectUrl: `http://${hostname}:${new URL(server.url).port}${pathname}`,
-    async wait(state, signal) {
+    /** The query of the redirect with this state; any other request gets 404. Throws AppError `mcp`, also after five minutes. */
+    async wait(state: string, signal: AbortSignal): Promise<URLSearchParams> {
       const deadline = createDeadline(
         signal,
         SIGN_IN_MS,
@@ -57,7 +48,8 @@ export async function openCallback(
         deadline.clear();
       }
     },
-    accept(address) {
+    /** For an address pasted by hand. False if it does not belong to the sign-in in progress. */
+    accept(address: string): boolean {
       const pasted = address.trim();
       const url = URL.canParse(pasted) ? new URL(pasted) : undefined;
       const isOurs = url !== undefined && isExpected(url.pathname, url.searchParams);

@@ -4,14 +4,7 @@ import type { Address } from '../../../platform/http/agent.ts';
 import { classifyNetwork, resolveAddresses, resolveHost } from '../../../platform/http/pinned.ts';
 import { findProxy } from '../../../platform/http/send.ts';
 
-/** Which addresses a server may send gmn and the browser to: its OAuth metadata names URLs of its own choice. */
-export interface Reach {
-  /**
-   * The only addresses to connect to for a URL; undefined for the server itself, or behind a proxy, which resolves
-   * names itself. Throws AppError `mcp` if one of them is in a network that the server is not in.
-   */
-  addresses(url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined>;
-}
+export type Reach = ReturnType<typeof createReach>;
 
 interface ReachOptions {
   readonly env: Env;
@@ -19,10 +12,10 @@ interface ReachOptions {
 }
 
 /**
- * A server on the public internet may lead only there; one on this machine or in a private network also to its own
+ * Which addresses a server may send gmn and the browser to: its OAuth metadata names URLs of its own choice. One on the public internet may lead only there; one on this machine or in a private network also to its own
  * network. Otherwise it could make gmn request what only this machine can reach.
  */
-export function createReach(serverUrl: string, { env, resolve = resolveHost }: ReachOptions): Reach {
+export function createReach(serverUrl: string, { env, resolve = resolveHost }: ReachOptions) {
   const server = new URL(serverUrl);
   let own: Promise<string | undefined> | undefined;
   const findAddresses = async (url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined> => {
@@ -36,7 +29,11 @@ export function createReach(serverUrl: string, { env, resolve = resolveHost }: R
     return networks.size === 1 ? [...networks][0] : undefined;
   };
   return {
-    async addresses(url, signal) {
+    /**
+     * The only addresses to connect to for a URL; undefined for the server itself, or behind a proxy, which resolves
+     * names itself. Throws AppError `mcp` if one of them is in a network that the server is not in.
+     */
+    async addresses(url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined> {
       if (url.origin === server.origin) return undefined;
       const addresses = (await findAddresses(url, signal)) ?? [];
       const closed = addresses.filter(({ address }) => classifyNetwork(address) !== 'public');

@@ -1,17 +1,12 @@
 import type { ConfiguredServer } from '../servers.ts';
 import type { RegisteredTool } from './registration.ts';
 
-/** A server with no tools in this run. `before` names the tools it had earlier; undefined if it was never seen. */
-interface AbsentServer {
-  readonly server: ConfiguredServer;
-  readonly before: readonly string[] | undefined;
-}
-
 interface AllowedTools {
   readonly patterns: readonly string[];
   readonly table: readonly RegisteredTool[];
   readonly servers: readonly ConfiguredServer[];
-  readonly absent: readonly AbsentServer[];
+  /** Servers with no tools in this run, and the tools they had earlier; undefined if they were never seen. */
+  readonly absent: readonly { readonly server: ConfiguredServer; readonly before: readonly string[] | undefined }[];
 }
 
 /**

@@ -47,10 +47,7 @@ export function createToolListFetcher(
   };
 }
 
-/**
- * Runs tool calls on their servers. A server started for its first call is asked for its tool list again: a tool whose
- * declaration differs from what the model was told is not run.
- */
+/** A server started for its first call is asked for its tools again: one that has changed since is not run. */
 export function createRemoteCalls(
   pool: ServerPool,
   fetchList: FetchToolList,

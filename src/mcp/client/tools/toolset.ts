@@ -43,10 +43,7 @@ export interface McpTools {
   /** The servers that have a tool of this name and withhold it, or are not ready and may have one. */
   findOwners(tool: string): readonly string[];
   readonly notices: readonly string[];
-  /**
-   * Fetches the lists that came from the cache, and from now on every list that changes. Calls `onChange` with the new
-   * notices when `tools` has changed or there is a new notice. Ends with the signal. Never throws.
-   */
+  /** Fetches lists that came from the cache or change; `onChange` gets new notices. Ends with the signal. Never throws. */
   watch(onChange: (notices: readonly string[]) => void, signal: AbortSignal): void;
   /** Only from servers the user trusts; still untrusted text. */
   readonly instructions: readonly { readonly server: string; readonly text: string }[];

@@ -124,16 +124,10 @@ function addHeaders(own: RemoteDefinition['headers'], given: RequestInit['header
   return headers;
 }
 
-/**
- * Any server may use this code. Our own error is recognized by the AppError in `data.cause`, which no JSON message can
- * hold.
- */
+/** Our own error is told from a server's by the AppError in `data.cause`, which no JSON message can hold. */
 const BROKEN_OFF_CODE = -32000;
 
-/**
- * Fails a request as soon as its response stream has ended and cannot be resumed; the SDK alone would wait for the
- * timeout. `why` gives the known reason. Must be called before the transport is started.
- */
+/** Fails a request when its stream has ended for good; the SDK would wait for the timeout. Call it before the start. */
 function failBrokenResponses(transport: SdkTransport, why: () => string): void {
   const requests = trackRequests();
   const send = transport.send.bind(transport);

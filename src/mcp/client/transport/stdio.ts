@@ -8,12 +8,19 @@ import { isMessage, trackRequests } from '../../wire/message.ts';
 import type { StdioDefinition } from '../definition.ts';
 import { MAX_NOISE_LINES, MAX_SERVER_MESSAGE_BYTES, MAX_STRAY_MESSAGES, STRAY_REASON } from '../limits.ts';
 import type { SdkTransport } from '../sdk.ts';
-import type { ClientContext, OpenTransport } from '../types.ts';
+import type { OpenTransport } from '../types.ts';
 
 export const openStdio: OpenTransport = async ({ definition }, context) => {
   // Never happens, since `transports` is chosen by this kind; narrows the type.
   if (definition.kind !== 'stdio') throw new TypeError(definition.kind);
-  const program = startProgram(toStartOptions(definition, context));
+  const { command, args } = definition;
+  const program = startProgram({
+    command,
+    args,
+    cwd: resolve(context.cwd, definition.cwd ?? '.'),
+    env: programEnvironment(context.env, definition.env),
+    onExit: context.onExit,
+  });
   const noise: string[] = [];
   let closeReason: string | undefined;
   const transport = createTransport(program, {
@@ -31,23 +38,13 @@ export const openStdio: OpenTransport = async ({ definition }, context) => {
     protocolVersion: 'legacy',
     closeReason: () => closeReason,
     async describeEnd() {
-      const end = await Promise.race([program.ended, stillRunning]);
+      const end = await Promise.race([program.ended, undefined]);
       const output = summarizeStderr([...program.errors().split('\n'), ...noise]);
       return [formatEnd(definition, end), output && `It said: ${output}`].filter((text) => text !== '').join('. ');
     },
     close: program.stop,
   };
 };
-
-const stillRunning = Promise.resolve(undefined);
-
-function toStartOptions(
-  { command, args, env, cwd }: StdioDefinition,
-  context: ClientContext,
-): Parameters<typeof startProgram>[0] {
-  const { onExit } = context;
-  return { command, args, cwd: resolve(context.cwd, cwd ?? '.'), env: programEnvironment(context.env, env), onExit };
-}
 
 interface OutputHandlers {
   onNoise(line: string): void;

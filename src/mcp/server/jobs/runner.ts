@@ -42,10 +42,7 @@ type StopReason = 'cancelled' | 'timeout' | 'interrupted';
 
 export interface LiveJob {
   readonly id: string;
-  /**
-   * Resolves when the job has ended and that is saved, or cannot be: if the server is killed then, the job must not
-   * look as if it were running.
-   */
+  /** Resolves when the end is saved, or cannot be: a killed server must not leave a job that looks as if it were running. */
   readonly ended: Promise<JobView>;
   view(): JobView;
   /** Ends its request and its child processes; does nothing to a job that has ended. */

@@ -91,10 +91,7 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
   };
 }
 
-/**
- * Keeps the output of a running job in memory and, in the order of the calls, on disk. Its files stay open while the job
- * runs. Nothing rejects: a full disk does not affect the output in memory.
- */
+/** Output in memory and, in the order of the calls, on disk. Nothing rejects: a full disk does not affect the memory. */
 function createJobWriter(files: RecordDirectory, id: string, saveQueued: (record: JobRecord) => Promise<void>) {
   let recordFile: RecordFile | undefined;
   let outputFile: RecordFile | undefined;

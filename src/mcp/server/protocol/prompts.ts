@@ -1,14 +1,8 @@
-interface PromptArgument {
-  readonly name: string;
-  readonly description: string;
-  readonly required: boolean;
-}
-
 interface Prompt {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly arguments: readonly PromptArgument[];
+  readonly arguments: readonly { readonly name: string; readonly description: string; readonly required: boolean }[];
   readonly text: (args: Readonly<Record<string, string>>) => string;
 }
 

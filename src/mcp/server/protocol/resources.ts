@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../core/json.ts';
 import { formatHelp } from '../help.ts';
 import type { Host } from '../host.ts';
 import { findJobPage, toPublicJob } from '../jobs/job.ts';
+import type { Page } from '../pages.ts';
 import { listVisibleSessions, toPublicSession } from '../sessions.ts';
 
 interface Resource {
@@ -11,12 +12,6 @@ interface Resource {
   readonly description: string;
   readonly mimeType: string;
   readonly read: (host: Host) => Promise<string>;
-}
-
-interface ResourceText {
-  readonly mimeType: string;
-  readonly text: string;
-  readonly next?: string;
 }
 
 const JSON_TYPE = 'application/json';
@@ -90,7 +85,10 @@ export const RESOURCE_TEMPLATES = [
   },
 ] as const;
 
-export async function readResource(host: Host, uri: string): Promise<ResourceText | undefined> {
+export async function readResource(
+  host: Host,
+  uri: string,
+): Promise<(Page & { readonly mimeType: string }) | undefined> {
   const known = RESOURCES.find((resource) => resource.uri === uri);
   if (known !== undefined) return { mimeType: known.mimeType, text: await known.read(host) };
   const page = host.pages.read(uri);

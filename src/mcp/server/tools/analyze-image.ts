@@ -1,4 +1,5 @@
 import { AppError } from '../../../core/error.ts';
+import type { ArgumentsOf } from '../../../core/schema.ts';
 import { sniffMedia } from '../../../core/text/media.ts';
 import { PLAIN_BUILT_IN } from '../../../models/table.ts';
 import { readBytes } from '../../../platform/files/read.ts';
@@ -8,29 +9,31 @@ import { checkModelName, PLAIN_MODEL, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
 import { plainFailure, plainResult, toMetadata } from './results.ts';
 
+const INPUT = {
+  properties: {
+    prompt: { type: 'string', description: 'What to find out about the image.' },
+    imagePath: { type: 'string', description: 'The path of an image file, absolute or below the first root.' },
+    imageUrl: { type: 'string', description: 'The https address of an image.' },
+    imageBase64: { type: 'string', description: 'The image itself, in base64.' },
+    mimeType: { type: 'string', description: 'What imageBase64 is, e.g. image/png; found out if it is not given.' },
+    model: PLAIN_MODEL,
+    mediaResolution: {
+      type: 'string',
+      description: 'How closely to look; more costs more tokens.',
+      enum: ['media_resolution_low', 'media_resolution_medium', 'media_resolution_high'],
+      default: 'media_resolution_medium',
+    },
+  },
+  required: ['prompt'],
+} as const;
+
 export const analyzeImage = serverTool({
   name: 'analyze_image',
   title: 'Analyze an image with Gemini',
   description:
     'Answer a question about an image: imagePath (a file inside a root of this server), imageUrl (https) or imageBase64.',
   annotations: { readOnlyHint: true, openWorldHint: true },
-  input: {
-    properties: {
-      prompt: { type: 'string', description: 'What to find out about the image.' },
-      imagePath: { type: 'string', description: 'The path of an image file, absolute or below the first root.' },
-      imageUrl: { type: 'string', description: 'The https address of an image.' },
-      imageBase64: { type: 'string', description: 'The image itself, in base64.' },
-      mimeType: { type: 'string', description: 'What imageBase64 is, e.g. image/png; found out if it is not given.' },
-      model: PLAIN_MODEL,
-      mediaResolution: {
-        type: 'string',
-        description: 'How closely to look; more costs more tokens.',
-        enum: ['media_resolution_low', 'media_resolution_medium', 'media_resolution_high'],
-        default: 'media_resolution_medium',
-      },
-    },
-    required: ['prompt'],
-  },
+  input: INPUT,
   fail: plainFailure,
   async run(args, { host, progress, signal }) {
     const { prompt, model, mediaResolution = 'media_resolution_medium' } = args;
@@ -63,13 +66,7 @@ const MAX_BYTES = 20_000_000;
 
 const TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/heic', 'image/heif'];
 
-/** Exactly one of the first three must be given. */
-interface ImageArguments {
-  readonly imagePath?: string;
-  readonly imageUrl?: string;
-  readonly imageBase64?: string;
-  readonly mimeType?: string;
-}
+type ImageArguments = ArgumentsOf<typeof INPUT>;
 
 interface ImageContext {
   readonly roots: Roots;
@@ -105,21 +102,13 @@ async function readImage(
 }
 
 async function readImageBytes(
-  { imagePath, imageUrl, imageBase64 }: ImageArguments,
+  { imagePath: name, imageUrl, imageBase64 }: ImageArguments,
   context: ImageContext,
 ): Promise<Uint8Array> {
-  if (imagePath !== undefined) return readImageFile(imagePath, context.roots);
   if (imageUrl !== undefined) return fetchImage(imageUrl, context);
-  return decodeImage(imageBase64 ?? '');
-}
-
-async function readImageFile(name: string, roots: Roots): Promise<Uint8Array> {
-  return readBytes(roots.requireFile(name), {
-    name,
-    maxBytes: MAX_BYTES,
-    tooLarge: imageTooLargeError,
-    links: 'never',
-  });
+  if (name === undefined) return decodeImage(imageBase64 ?? '');
+  const limits = { maxBytes: MAX_BYTES, tooLarge: imageTooLargeError, links: 'never' } as const;
+  return readBytes(context.roots.requireFile(name), { name, ...limits });
 }
 
 async function fetchImage(url: string, { engine, signal }: ImageContext): Promise<Uint8Array> {
