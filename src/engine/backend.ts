@@ -23,7 +23,9 @@ export interface OpenedBackend {
   readonly tier?: () => string | undefined;
   readonly queries: () => Promise<Queries>;
   readonly fileSupport: FileSupport;
+  /** Absent if the backend keeps no files. */
   readonly files?: (retries?: number) => Promise<FilesClient>;
+  /** Absent if the backend takes no batches. */
   readonly batches?: (retries?: number) => Promise<BatchesClient>;
   /** What each request of a batch has besides. */
   readonly batchFields?: JsonObject;

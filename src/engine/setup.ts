@@ -14,6 +14,7 @@ export interface RunSetup extends ModelOptions, AgentOptions, ServerOptions, Ans
   readonly timing?: 'run' | 'request';
   /** Without a `timeout` a run gets at least so long. */
   readonly leastMs?: number;
+  /** Default: the app's. */
   readonly signal?: AbortSignal;
   /** In dollars. */
   readonly maxCost?: number;

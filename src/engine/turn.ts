@@ -19,6 +19,7 @@ import type { Verification } from './verify.ts';
 
 export interface TurnOptions {
   readonly conversation: Conversation;
+  /** Default: the run's. */
   readonly signal?: AbortSignal;
   /** In place of `facts.agent`, which it is made from. */
   readonly agent?: Agent;

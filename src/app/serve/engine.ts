@@ -54,9 +54,10 @@ export function createEngine(options: EngineOptions): Engine {
     sessions: sessions.store,
     async startTurn(request) {
       checkDepth(app);
+      const limit = await budget();
       const conversation = await sessions.open(request.storage, request.onSession);
       const refused: string[] = [];
-      const events = settle(serveTurn(options, request, { conversation, refused, budget }));
+      const events = settle(serveTurn(options, request, conversation, refused, limit));
       return { events, refused };
     },
     countTokens: (text, signal) =>
@@ -79,16 +80,12 @@ export function createEngine(options: EngineOptions): Engine {
   };
 }
 
-interface ServedTurn {
-  readonly conversation: ServedConversation;
-  readonly refused: string[];
-  readonly budget: () => Promise<Budget | undefined>;
-}
-
 async function* serveTurn(
   options: EngineOptions,
   request: TurnRequest,
-  { conversation, refused, budget }: ServedTurn,
+  conversation: ServedConversation,
+  refused: string[],
+  budget: Budget | undefined,
 ): AsyncGenerator<TurnEvent, void> {
   const { prompt, verify: command } = request;
   const said: TurnEvent[] = [];
@@ -97,7 +94,7 @@ async function* serveTurn(
     checkDirectory(request);
     const app = createTurnApp(options.app, request.directory);
     const workspace = await openTurnWorkspace(request, app, refused);
-    const setup = toServedSetup(options, request, { kept: conversation.setup, workspace, budget: await budget() });
+    const setup = toServedSetup(options, request, { kept: conversation.setup, workspace, budget });
     run = await openRun(setup, app, createServeHost(said, refused));
     const agent = addRequestFields(run, request);
     // Check again: reading settings and context files took time.
