@@ -352,12 +352,14 @@ function createFileProvider(
   return {
     provideFiles: async (request: ModelRequest, need: FileNeed) => (await load()).provideFiles(request, open, need),
     /** A model that takes requests with files of this machine. Other requests go directly to the given model. */
-    withFiles: (model: Model): Model => ({
-      async *stream(request, ...rest) {
-        if (!hasLocalFile(request)) return yield* model.stream(request, ...rest);
-        return yield* (await load()).streamWithFiles(model, request, open, ...rest);
-      },
-    }),
+    withFiles(model: Model): Model {
+      const uploading: Model = {
+        async *stream(request, ...rest) {
+          return yield* (await load()).streamWithFiles(model, request, open, ...rest);
+        },
+      };
+      return { stream: (request, ...rest) => (hasLocalFile(request) ? uploading : model).stream(request, ...rest) };
+    },
   };
 }
 
