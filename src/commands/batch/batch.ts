@@ -1,5 +1,5 @@
 import { estimateBatch } from '../../app/batch/estimate.ts';
-import { createBilledCalls, createPrices } from '../../app/batch/price.ts';
+import { type ComputeCost, createBilledCalls, createPrices } from '../../app/batch/price.ts';
 import { openProgressLine, type ProgressLine } from '../../app/batch/progress-line.ts';
 import { toBatchPrices } from '../../app/batch/remote.ts';
 import { type BatchOptions, type BatchSetup, openBatch } from '../../app/batch/setup.ts';
@@ -69,9 +69,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   const setup = await openBatch(options, app, { prices, budget, onCall, onNotice, signal: app.signal });
   try {
     const { firstRow, rows } = await openRows(options, source, setup, app);
-    const { modelId } = setup.opened;
-    const isPriceKnown = prices.estimate({ promptTokenCount: 1, candidatesTokenCount: 1 }, modelId) !== undefined;
-    if (options.maxCost !== undefined && budget === undefined && !isPriceKnown) throw unknownPriceError(modelId);
+    if (options.maxCost !== undefined && budget === undefined) requirePrice(prices.estimate, setup.opened.modelId);
     const journal = await openJournal({
       ...{ paths, settings: setup.settings, clock: app.clock, signal: app.signal },
       input: { name: source.name, firstRow },
@@ -224,6 +222,10 @@ function requireOutput({ outputFile }: BatchCommandOptions, { cwd }: App): RunPa
   throw new AppError('usage', 'gmn batch needs --output-file: a later run continues from that file', {
     hint: 'Example: gmn batch questions.jsonl --output-file answers.jsonl',
   });
+}
+
+function requirePrice(price: ComputeCost, model: string): void {
+  if (price({ promptTokenCount: 1, candidatesTokenCount: 1 }, model) === undefined) throw unknownPriceError(model);
 }
 
 function checkNumbers(options: BatchCommandOptions): void {
