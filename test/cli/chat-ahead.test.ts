@@ -121,6 +121,7 @@ posixTest('a low window shows the status until something is typed, and then that
   chat.type('next\r');
   await chat.shows(/\nthree\n(?:. gemini[^\n]*\n)?gemini-2\.5-flash · 1 queued$/);
   chat.type(`${ESC}[A\u0015`);
+  await chat.shows(/\nthree\n(?:. gemini[^\n]*\n)?gemini-2\.5-flash · (?!1 queued)[^\n]*$/);
   rest.open();
   await chat.shows(/❯ go\none\n\ntwo\n\nthree and four\n\n❯/);
   chat.type(CTRL_D);
