@@ -108,6 +108,8 @@ export function deadlineError(timeoutMs: number): AppError {
 }
 
 export interface ModelLimits {
+  /** Shows how far an upload is. */
+  readonly showProgress?: (text: string) => void;
   /** When the run must end, in milliseconds since the epoch: no wait goes beyond it. */
   readonly endsAt?: () => number | undefined;
   /** Stops the clock while a file is uploaded, until the returned function is called. Absent: uploading counts. */
@@ -249,7 +251,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   };
   const sizes = new Map<string, number>();
   const { provideFiles, withFiles } = createFileProvider(app, target, {
-    ...{ isRemembered: !options.demo, pause, notify },
+    ...{ isRemembered: !options.demo, pause, notify, showProgress: limits.showProgress },
     onProvided: ({ uri }, bytes) => void sizes.set(uri, bytes),
   });
   const models = [modelId, ...ids, ...(fallback === undefined ? [] : [fallback.to])];

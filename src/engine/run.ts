@@ -271,7 +271,7 @@ async function openRunModel(setup: RunSetup, parts: RunParts, notify: Notify): P
     isTimedByRequest: setup.timing === 'request',
     // An upload does not count against the default timeout, but against one that the user set.
     pause: setup.timeout === undefined ? deadline.pause : undefined,
-    ...{ budget, notify },
+    ...{ budget, notify, showProgress: parts.host.showProgress },
   });
   const limitMs = Math.max(model.timeoutMs, setup.leastMs ?? 0);
   if (setup.timing !== 'request' && setup.timeout === undefined && limitMs !== chooseLimit(setup)) {

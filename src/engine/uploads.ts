@@ -16,7 +16,6 @@ import { createLocalSource } from '../platform/files/upload-source.ts';
 import { removeFiles } from '../platform/files/write.ts';
 import { readModifiedTime, tryRemoveSync } from '../platform/files/write-sync.ts';
 import { sha256 } from '../platform/runtime/native.ts';
-import { noteProgress } from '../render/spinner.ts';
 import { findLocalFile } from './local-files.ts';
 import { readSecrets } from './redaction.ts';
 
@@ -46,6 +45,8 @@ interface UploadOptions {
   /** Stops the clock of the run while something is sent, until the returned function is called. */
   readonly pause?: (() => () => void) | undefined;
   readonly notify?: Notify;
+  /** Shows how far an upload is. */
+  readonly showProgress?: (text: string) => void;
   readonly onProvided?: (file: RemoteFile, bytes: number) => void;
 }
 
@@ -56,7 +57,7 @@ const CACHE_MS = 7 * DAY_MS;
 export async function createUploads(
   app: App,
   opened: UploadTarget,
-  { isRemembered = true, pause, notify = () => {}, onProvided = () => {} }: UploadOptions = {},
+  { isRemembered = true, pause, notify = () => {}, showProgress = () => {}, onProvided = () => {} }: UploadOptions = {},
 ): Promise<Uploads> {
   if (opened.files === undefined) throw noFilesError(opened.backend);
   const client = await opened.files();
@@ -79,7 +80,7 @@ export async function createUploads(
       await source.open?.(signal);
       const file = await client.upload(await guardSource(source, app), {
         ...{ mimeType, signal, displayName: name },
-        onProgress: createUploadReporter(app, source.bytes),
+        onProgress: createUploadReporter(source.bytes, app, showProgress),
         address: cache.read()?.address,
         onAddress: (address) => cache.write({ address }),
         isEnough: (file) => livesLongEnough(file, minLifeMs),
@@ -99,7 +100,11 @@ export async function createUploads(
     const owner = `${opened.backend}\n${client.endpoint}\n${opened.account()}`;
     const cache = isRemembered ? createUploadCache(app, owner, source.sha256) : NO_CACHE;
     notify({ type: 'wait', what: `the service about ${name}` });
-    const lock = await cache.lock(signal, () => notify(`another gmn is uploading ${name}, which this one waits for`));
+    const lock = await cache.lock(
+      signal,
+      () => notify(`another gmn is uploading ${name}, which this one waits for`),
+      showProgress,
+    );
     try {
       const known = cache.read()?.name ?? toOwnName(source.sha256);
       const kept = await findKept(source, known, { client, livesLongEnough, ...need });
@@ -269,7 +274,7 @@ interface UploadCache {
   /** Never throws: without it the next run uploads from the beginning. */
   write(entry: CachedUpload): Promise<void>;
   /** Waits while another process uploads the same content; `onLong` is called if that takes long. Rejects with the signal's reason. */
-  lock(signal: AbortSignal, onLong: () => void): Promise<Lock | undefined>;
+  lock(signal: AbortSignal, onLong: () => void, showProgress: (text: string) => void): Promise<Lock | undefined>;
 }
 
 const NO_CACHE: UploadCache = { read: () => undefined, write: async () => {}, lock: async () => undefined };
@@ -287,7 +292,7 @@ function createUploadCache(app: App, owner: string, hash: string): UploadCache {
       await writeCache(path, entry);
       await removeFiles(directory, isOld).catch(() => {});
     },
-    lock(signal, onLong) {
+    lock(signal, onLong, showProgress) {
       const saidAt = app.clock.now() + SAID_MS;
       let isSaid = false;
       return acquireLock(join(directory, `${hash}.lock`), {
@@ -296,7 +301,7 @@ function createUploadCache(app: App, owner: string, hash: string): UploadCache {
         maxWaitMs: Number.POSITIVE_INFINITY,
         takesFrom: 'gone',
         isDone: async () => {
-          noteProgress(app.io.err, '· another gmn is uploading it');
+          showProgress('· another gmn is uploading it');
           if (!isSaid && app.clock.now() > saidAt) onLong();
           isSaid ||= app.clock.now() > saidAt;
           return false;
@@ -320,16 +325,19 @@ const BAR_CELLS = 20;
 const RATE_MS = 5000;
 
 /** Shows beside the spinner: `████░░░░ 42 % of 1.2 GB · 12.3 MB/s · 1 min 5 s left`. */
-function createUploadReporter({ io, clock }: App, total: number): (bytes: number) => void {
+function createUploadReporter(
+  total: number,
+  { clock }: App,
+  showProgress: (text: string) => void,
+): (bytes: number) => void {
   let marks: readonly { readonly at: number; readonly bytes: number }[] = [];
   return (bytes) => {
-    if (!io.err.isTerminal) return;
     const at = clock.now();
     const [first] = marks;
     if (first === undefined || bytes < first.bytes) marks = [{ at, bytes }];
     else marks = [...marks.filter((mark, index) => index === 0 || at - mark.at < RATE_MS), { at, bytes }];
     while (marks.length > 2 && at - (marks[1]?.at ?? at) >= RATE_MS) marks = marks.slice(1);
-    noteProgress(io.err, formatUploadProgress(bytes, total, toRate(marks)));
+    showProgress(formatUploadProgress(bytes, total, toRate(marks)));
   };
 }
 
