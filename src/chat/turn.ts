@@ -90,10 +90,9 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
   const { contents: earlier, compactions: compacted } = chat.conversation.session;
   const { sessionId } = createTurnConversation(chat.conversation);
   const conversation = { ...createUnsavedConversation({ earlier, compacted }), sessionId };
-  const agent = { ...run.facts.agent, tools: [] };
   let text = '';
   await withRenderer(chat, async (render) => {
-    for await (const event of run.turn(question, { conversation, agent, signal, onCall: stats.addCall })) {
+    for await (const event of run.turn(question, { conversation, hasTools: false, signal, onCall: stats.addCall })) {
       if (event.type === 'text') text += event.delta;
       else if (event.type !== 'failure') await render(event);
       else {

@@ -21,8 +21,10 @@ export interface TurnOptions {
   readonly conversation: Conversation;
   /** Default: the run's. */
   readonly signal?: AbortSignal;
-  /** In place of `facts.agent`, which it is made from. */
-  readonly agent?: Agent;
+  /** Fields of every request, over those of the run. */
+  readonly request?: Partial<Agent['request']>;
+  /** Default: true. */
+  readonly hasTools?: boolean;
   /** Opened for the first file of the answer, which most answers do not have. Absent: files are only in the events. */
   readonly openFiles?: () => Promise<AnswerFiles>;
   /** Whether the answer is to be a picture: then text may have to wait for it. */
@@ -57,7 +59,7 @@ export async function* takeTurn(
   options: TurnOptions,
   parts: TurnParts,
 ): AsyncGenerator<TurnEvent, void> {
-  const { conversation, openFiles, isPicture, onReply, tokensBefore, signal = parts.deadline.signal } = options;
+  const { conversation, openFiles, isPicture, tokensBefore, signal = parts.deadline.signal } = options;
   const { app, format, setup } = parts;
   const calls: BilledCall[] = [];
   const onCall = (call: BilledCall): void => {
@@ -96,7 +98,7 @@ export async function* takeTurn(
   try {
     conversation.keepSetup?.(parts.agent.setup);
     if (isPicture) files = await openFiles?.();
-    const agent = countCalls({ ...(options.agent ?? format.agent(parts.agent)), onReply }, parts, onCall);
+    const agent = countCalls(chooseAgent(options, parts), parts, onCall);
     const run = options.verify === undefined ? format.run : await verifyWith(options.verify, parts);
     const turn = { history: conversation.history, prompt, signal, tokensBefore };
     for await (const event of run(agent, turn)) {
@@ -128,6 +130,11 @@ async function saveTurn(
   const id = saved.sessionId ?? sessionId;
   if (id !== undefined && kind !== undefined) appendUsage(homes().gmn, { at: clock.now(), kind, id, cwd, calls });
   return saved;
+}
+
+function chooseAgent({ request, hasTools = true, onReply }: TurnOptions, { format, agent }: TurnParts): Agent {
+  const own = format.agent(agent);
+  return { ...own, request: { ...own.request, ...request }, tools: hasTools ? own.tools : [], onReply };
 }
 
 function countCalls(agent: Agent, { app, model }: TurnParts, onCall: (call: BilledCall) => void): Agent {

@@ -128,7 +128,7 @@ async function askRow(
   const text: string[] = [];
   const turn = run.turn(contents.at(-1) as Content, {
     conversation: createUnsavedConversation({ earlier: contents.slice(0, -1) }),
-    agent,
+    request: agent.request,
     signal,
     onCall(call) {
       calls.push(call);

@@ -1,3 +1,4 @@
+import type { Agent } from '../../agent/agent.ts';
 import type { App } from '../../core/app.ts';
 import { type Locks, loadOnce } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
@@ -11,6 +12,7 @@ import { type ModelOptions, type OpenedModel, openModel } from '../../engine/mod
 import { openRun, type Run } from '../../engine/run.ts';
 import type { RunSetup } from '../../engine/setup.ts';
 import { createLazyJournal, openOwnWorkspace } from '../../engine/toolbox.ts';
+import type { TurnOptions } from '../../engine/turn.ts';
 import type { Engine, TurnRequest } from '../../mcp/server/engine.ts';
 import { outsideRootsError } from '../../mcp/server/roots.ts';
 import { listKnownModels } from '../../models/listing.ts';
@@ -96,14 +98,14 @@ async function* serveTurn(
     const workspace = await openTurnWorkspace(request, app, refused);
     const setup = toServedSetup(options, request, { kept: conversation.setup, workspace, budget });
     run = await openRun(setup, app, createServeHost(said, refused));
-    const agent = addRequestFields(run, request);
+    const { agent } = run.facts;
     // Check again: reading settings and context files took time.
     checkDirectory(request);
     if (command !== undefined && !(options.permissions.shell && workspace)) {
       throw new AppError('internal', 'verify is not allowed here');
     }
     const verify = command === undefined ? undefined : { command };
-    for await (const event of run.turn(prompt, { conversation, agent, verify })) {
+    for await (const event of run.turn(prompt, { conversation, request: toRequestFields(agent, request), verify })) {
       reportUnoffered(event, agent, refused);
       yield* said.splice(0);
       yield event;
@@ -162,16 +164,12 @@ async function openTurnWorkspace(
   });
 }
 
-function addRequestFields({ facts: { agent } }: Run, request: TurnRequest): Run['facts']['agent'] {
-  const { generationConfig, safetySettings, isGrounded } = request;
+function toRequestFields({ request }: Agent, asked: TurnRequest): TurnOptions['request'] {
+  const { generationConfig, safetySettings, isGrounded } = asked;
   return {
-    ...agent,
-    request: {
-      ...agent.request,
-      generationConfig: { ...agent.request.generationConfig, ...generationConfig },
-      safetySettings,
-      ...(isGrounded ? { tools: [{ googleSearch: {} }] } : {}),
-    },
+    generationConfig: { ...request.generationConfig, ...generationConfig },
+    safetySettings,
+    tools: isGrounded ? [{ googleSearch: {} }] : request.tools,
   };
 }
 
