@@ -3,10 +3,10 @@ import {
   type BigIntStats,
   closeSync,
   constants,
-  createReadStream,
   fstatSync,
   openSync,
   readdirSync,
+  readSync,
   realpathSync,
   statSync,
 } from 'node:fs';
@@ -25,8 +25,6 @@ interface DirectoryEntry {
   readonly name: string;
   readonly kind: FileKind;
 }
-
-const CHUNK_BYTES = 1024 * 1024;
 
 interface ReadOptions {
   readonly name?: string;
@@ -60,10 +58,15 @@ export async function readBytes(path: string, options: ReadOptions): Promise<Uin
     if (!status.isFile()) throw irregularFileError(name);
     if (status.size > maxBytes) throw tooLarge(status.size);
     // Not by its size: a file may grow meanwhile, and those under /proc claim to be empty.
-    const stream = createReadStream('', { fd, end: maxBytes, highWaterMark: CHUNK_BYTES, autoClose: false });
-    const bytes = Buffer.concat(await stream.toArray());
-    if (bytes.length > maxBytes) throw tooLarge(bytes.length);
-    return bytes;
+    const chunks: Uint8Array[] = [];
+    for (let total = 0; ; ) {
+      const buffer = Buffer.allocUnsafe(Math.max(4096, status.size + 1 - total));
+      const count = readSync(fd, buffer);
+      if (count === 0) return Buffer.concat(chunks);
+      total += count;
+      if (total > maxBytes) throw tooLarge(total);
+      chunks.push(buffer.subarray(0, count));
+    }
   } catch (thrown) {
     throw thrown instanceof AppError ? thrown : readError(thrown, name);
   } finally {
