@@ -67,7 +67,7 @@ export function listContents(entry: RecordBody): readonly StoredContent[] {
 }
 
 export function formatHeader({ v, id, at, ...rest }: Header): string {
-  return `${JSON.stringify({ v, type: 'session', id, t: new Date(at).toISOString(), ...rest })}\n`;
+  return `${JSON.stringify({ v, type: 'session', id, t: formatIsoTime(at), ...rest })}\n`;
 }
 
 /** Ends with a newline. `references` lists the media that were moved into blobs. */
@@ -75,7 +75,7 @@ export function encodeRecord({ seq, at, state, body }: FileRecord, references: B
   const { kind, ...fields } = body;
   const { turn, name, model, by, unanswered } = state;
   const blobs = references.length === 0 ? undefined : references;
-  return `${JSON.stringify({ seq, t: new Date(at).toISOString(), type: kind, turn, name, model, by, unanswered, ...fields, blobs })}\n`;
+  return `${JSON.stringify({ seq, t: formatIsoTime(at), type: kind, turn, name, model, by, unanswered, ...fields, blobs })}\n`;
 }
 
 const TITLE_LENGTH = 100;
@@ -102,7 +102,7 @@ function findTypedText(texts: readonly string[]): string {
 }
 
 export function formatFileName(at: number, id: string): string {
-  return `${new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')}-${id}.jsonl`;
+  return `${formatIsoTime(at).replace(/[-:]|\.\d+/g, '')}-${id}.jsonl`;
 }
 
 /** 64 KiB as base64, which is a third longer than the bytes. */
@@ -196,4 +196,19 @@ const REASONS: Readonly<Record<string, string>> = {
 
 export function formatSaveError(thrown: unknown): string {
   return REASONS[errorCode(thrown)] ?? errorReason(thrown);
+}
+
+/** Same text as `toISOString`, which makes V8 load the time zone: 0.8 MB and 0.2 ms of every short run. */
+export function formatIsoTime(at: number): string {
+  const date = new Date(at);
+  const year = date.getUTCFullYear();
+  // Other years are written with a sign or leading zeros; an invalid date throws.
+  if (!(year >= 1000 && year <= 9999)) return date.toISOString();
+  const day = `${year}-${padTwo(date.getUTCMonth() + 1)}-${padTwo(date.getUTCDate())}`;
+  const time = `${padTwo(date.getUTCHours())}:${padTwo(date.getUTCMinutes())}:${padTwo(date.getUTCSeconds())}`;
+  return `${day}T${time}.${String(date.getUTCMilliseconds()).padStart(3, '0')}Z`;
+}
+
+function padTwo(number: number): string {
+  return String(number).padStart(2, '0');
 }
