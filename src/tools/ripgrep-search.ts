@@ -1,6 +1,7 @@
-import { join, posix } from 'node:path';
+import { join, type PlatformPath, posix } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { sniffEncoding } from '../core/text/decode.ts';
+import { toSlashes } from '../core/text/path.ts';
 import { isSensitiveEntry } from '../core/text/secrets.ts';
 import { realPath } from '../platform/files/path.ts';
 import { readHead } from '../platform/files/read-sync.ts';
@@ -33,8 +34,9 @@ function toWalkArgs({ workspace, place, isIgnoring }: RipgrepWalk): readonly str
   ];
 }
 
-/** A glob without a slash matches in every directory. */
-export function toAnywhereGlob(glob: string): string {
+/** A glob without a slash matches in every directory. On Windows models write backslashes, too. */
+export function toAnywhereGlob(pattern: string, paths?: PlatformPath): string {
+  const glob = toSlashes(pattern, paths);
   return glob.includes('/') ? glob : `**/${glob}`;
 }
 

@@ -27,3 +27,13 @@ export function processesWith(text: string): readonly string[] {
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => `${read(`/proc/${pid}/environ`)}${read(`/proc/${pid}/cmdline`)}`.includes(text));
 }
+
+/** What Node reports for a file with these permission bits. Windows has none: each file there may be read and written. */
+export function systemMode(mode: number): number {
+  return isWindows ? 0o666 : mode;
+}
+
+/** A path as a part of a regular expression: on Windows it has backslashes. */
+export function toPattern(path: string): string {
+  return path.replaceAll(/[\\.+()[\]]/g, '\\$&');
+}

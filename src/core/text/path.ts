@@ -1,7 +1,7 @@
-import { isAbsolute, relative, sep } from 'node:path';
+import system, { type PlatformPath } from 'node:path';
 
 /** By name alone: `/a/b` does not contain `/a/bc`. Both must be absolute and free of links. */
-export function contains(folder: string, path: string): boolean {
+export function contains(folder: string, path: string, { isAbsolute, relative, sep }: PlatformPath = system): boolean {
   const way = relative(folder, path);
   return isAbsolute(path) && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
@@ -10,6 +10,19 @@ export function shortenPath(path: string, home: string | undefined): string {
   return home && contains(home, path) ? `~${path.slice(home.replace(/[/\\]$/, '').length)}` : path;
 }
 
-export function toSlashes(path: string): string {
-  return sep === '/' ? path : path.replaceAll(sep, '/');
+export function toSlashes(path: string, { sep }: PlatformPath = system): string {
+  return path.split(sep).join('/');
+}
+
+/** https://learn.microsoft.com/en-us/windows/win32/fileio/naming-a-file */
+const DEVICE_NAME = /^(?:con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³]) *(?:[.:]|$)/i;
+
+/** In every directory of Windows, with any ending: `nul`, `a\\con.txt`. */
+export function isWindowsDevice(name: string): boolean {
+  return DEVICE_NAME.test(name);
+}
+
+/** On Windows, by its spelling: a server on the network, or a device. Even to look it up would reach out. */
+export function isRemotePath(path: string, { sep }: PlatformPath = system): boolean {
+  return sep === '\\' && (/^[\\/]{2}/.test(path) || path.split(/[\\/]/).some(isWindowsDevice));
 }

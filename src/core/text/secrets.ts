@@ -7,8 +7,7 @@ import { takeBefore, trimTrailing } from './trim.ts';
 const NAMES: ReadonlySet<string> = new Set(SECRET_NAMES);
 
 const DIRECTORIES: ReadonlySet<string> = new Set(SENSITIVE_DIRECTORIES);
-/** A fast path, since walks check many names: few of them have a step that begins one of these. */
-const PAIR_STARTS: ReadonlySet<string> = new Set(SENSITIVE_PAIRS.map((pair) => takeBefore(pair, '/')));
+const PAIRS = createStepsPattern(SENSITIVE_PAIRS);
 
 const COPY = /(?:~|\.(?:bak|backup|old|orig|save|swp))$/;
 
@@ -24,7 +23,7 @@ const WORK_TREES = /([\\/])\.(?:claude|codex|cursor|gemini)[\\/]worktrees(?=[\\/
 /** As the most lenient file system: no case, compatibility forms, invisible characters, trailing dots, streams. */
 export function foldName(name: string): string {
   // A fast path, since walks check many names.
-  if (/^[\w-]*(?:\.[\w-]+)*$/.test(name)) return name.toLowerCase();
+  if (!/[^\w.-]|\.$/.test(name)) return name.toLowerCase();
   const shown = name
     .replace(/%([0-7][\da-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
     .normalize('NFKC')
@@ -39,23 +38,22 @@ export function splitSteps(path: string): readonly string[] {
 
 /** Whether two absolute paths are one file to the most lenient file system. */
 export function isSamePath(one: string, other: string): boolean {
-  return one === other || splitSteps(one).join('/') === splitSteps(other).join('/');
+  return splitSteps(one).join('/') === splitSteps(other).join('/');
 }
 
-export function hasSteps(steps: readonly string[], paths: readonly string[]): boolean {
-  const joined = `/${steps.join('/')}/`;
-  return paths.some((path) => joined.includes(`/${path}/`));
+/** For `hasSteps`: one pattern for all paths, since walks check many names. */
+export function createStepsPattern(paths: readonly string[]): RegExp {
+  return new RegExp(`/(?:${paths.join('|').replaceAll('.', '\\.')})/`);
+}
+
+export function hasSteps(steps: readonly string[], pattern: RegExp): boolean {
+  return pattern.test(`/${steps.join('/')}/`);
 }
 
 export function isSecretName(name: string): boolean {
-  const lower = name.toLowerCase();
-  const folded = foldName(name);
-  return isOriginalOrCopyListed(lower) || (folded !== lower && isOriginalOrCopyListed(folded));
-}
-
-function isOriginalOrCopyListed(name: string): boolean {
-  const original = name.replace(COPY, '');
-  return isListed(name) || (original !== name && isListed(original));
+  const names = [name.toLowerCase(), foldName(name)];
+  const originals = names.map((copy) => copy.replace(COPY, ''));
+  return [...new Set([...names, ...originals])].some(isListed);
 }
 
 function isListed(name: string): boolean {
@@ -65,12 +63,7 @@ function isListed(name: string): boolean {
 /** By its name and directories, `above` included. Sent to a model only if a person approves that very file. */
 export function isSensitivePath(path: string, above = ''): boolean {
   const steps = [...splitSteps(above), ...splitSteps(path)];
-  return (
-    isSecretName(basename(path)) ||
-    steps.some((step) => DIRECTORIES.has(step)) ||
-    // A step may have an encoded slash in it.
-    (steps.some((step) => PAIR_STARTS.has(step) || step.includes('/')) && hasSteps(steps, SENSITIVE_PAIRS))
-  );
+  return isSecretName(basename(path)) || steps.some((step) => DIRECTORIES.has(step)) || hasSteps(steps, PAIRS);
 }
 
 /** The same for an entry of a directory known not to be sensitive; faster, for walks. */
@@ -98,7 +91,7 @@ export function isStatePath(path: string): boolean {
 export function listStateDirectories(homes: Homes | undefined, users: readonly string[]): readonly string[] {
   return [
     ...(homes === undefined ? [] : [homes.gmn, homes.gemini]),
-    ...users.flatMap((home) => [`${home}/.gmn`, `${home}/.gemini`]),
+    ...users.flatMap((home) => [join(home, '.gmn'), join(home, '.gemini')]),
   ];
 }
 
@@ -122,7 +115,7 @@ export function redactKnown(text: string, secrets: Iterable<string>): string {
 /** Longest first: one secret may be a prefix of another. */
 function listTextForms(secrets: Iterable<string>): readonly string[] {
   const forms = new Set([...secrets].filter(({ length }) => length >= MIN_LENGTH).flatMap(listEncodings));
-  return [...forms].filter(({ length }) => length >= MIN_LENGTH).sort((a, b) => b.length - a.length);
+  return [...forms].sort((a, b) => b.length - a.length);
 }
 
 /** In all strings, field names and attachments, in slices with pauses. The same object if it has none. */

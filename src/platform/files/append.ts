@@ -7,11 +7,10 @@ import {
   ftruncateSync,
   openSync,
   readSync,
-  renameSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { type FileHandle, link, open, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock } from '../../core/io.ts';
@@ -20,7 +19,7 @@ import { acquireLock } from './lock.ts';
 import { pathExists, temporaryPath } from './path.ts';
 import { readTextFile } from './read.ts';
 import { makePrivateDirectory, syncDirectory, writeAtomic } from './write.ts';
-import { tryRemoveSync } from './write-sync.ts';
+import { replaceFileSync, tryRemoveSync } from './write-sync.ts';
 
 const FLAGS = constants.O_RDWR | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const LINE_FEED = 10;
@@ -42,12 +41,15 @@ export async function createAppendFile(
 ): Promise<AppendFile> {
   await makePrivateDirectory(dirname(path));
   const temporary = temporaryPath(path);
-  const file = toAppendFile(openSync(temporary, FLAGS | constants.O_CREAT | constants.O_EXCL, 0o600), 0, dirname(path));
+  const descriptor = openSync(temporary, FLAGS | constants.O_CREAT | constants.O_EXCL, 0o600);
+  const opened = { descriptor, path: temporary, length: 0, unsynced: dirname(path) };
+  const file = toAppendFile(opened);
   try {
     for await (const piece of pieces) {
       if ((await file.append(piece)) === 'overtaken') throw new Error('another process writes to it');
     }
-    renameSync(temporary, path);
+    replaceFileSync(temporary, path);
+    opened.path = path;
     return file;
   } catch (thrown) {
     await file.close();
@@ -77,26 +79,32 @@ export async function openAppendFile(path: string, options: OpenOptions): Promis
     if (whole < status.size && whole === (end ?? whole)) {
       const stamp = new Date(now).toISOString().replace(/[-:.]/g, '');
       if (torn === 'keep') quarantineFragment(descriptor, whole, status.size, `${path}.torn-${stamp}`);
-      ftruncateSync(descriptor, whole);
+      truncateTo(whole, descriptor, path);
     }
-    return toAppendFile(descriptor, end ?? whole, isNew ? dirname(path) : undefined);
+    return toAppendFile({ descriptor, path, length: end ?? whole, unsynced: isNew ? dirname(path) : undefined });
   } catch (thrown) {
     closeSync(descriptor);
     throw thrown;
   }
 }
 
-/** Synchronous but for the sync: an answer waits for it. `unsynced`: the directory whose entry is not on disk yet. */
-function toAppendFile(opened: number, start: number, unsynced?: string): AppendFile {
+interface OpenedForAppending {
+  readonly descriptor: number;
+  readonly path: string;
+  readonly length: number;
+  /** The directory whose entry is not on disk yet. */
+  readonly unsynced?: string;
+}
+
+/** Synchronous but for the sync: an answer waits for it. */
+function toAppendFile(opened: OpenedForAppending): AppendFile {
   /** -1 once it is closed: the system may give the number to another file. */
-  let descriptor = opened;
-  let length = start;
-  let directory = unsynced;
+  let { descriptor, length, unsynced: directory } = opened;
   let syncing: Promise<void> | undefined;
   let torn = 0;
   const repair = (): void => {
     // Bytes that another process added since must stay.
-    if (fstatSync(descriptor).size === length + torn) ftruncateSync(descriptor, length);
+    if (fstatSync(descriptor).size === length + torn) truncateTo(length, descriptor, opened.path);
     torn = 0;
   };
   return {
@@ -130,6 +138,22 @@ function toAppendFile(opened: number, start: number, unsynced?: string): AppendF
       descriptor = -1;
     },
   };
+}
+
+/** On Windows what is open for appending cannot be truncated, so this opens the same file once more. */
+function truncateTo(length: number, descriptor: number, path: string): void {
+  if (process.platform !== 'win32') {
+    ftruncateSync(descriptor, length);
+    return;
+  }
+  const second = openSync(path, constants.O_RDWR);
+  try {
+    const [wanted, found] = [descriptor, second].map((file) => fstatSync(file, { bigint: true }));
+    if (wanted?.ino !== found?.ino || wanted?.dev !== found?.dev) throw new Error('it was replaced meanwhile');
+    ftruncateSync(second, length);
+  } finally {
+    closeSync(second);
+  }
 }
 
 function tryRepair(repair: () => void): void {
@@ -200,21 +224,24 @@ export async function trimLines(
   keep: number,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<void> {
-  let old: FileHandle | undefined;
+  const old = temporaryPath(path);
   const lock = await acquireLock(`${path}.lock`, { clock, signal, maxWaitMs: 0, isDone: async () => false }).catch(
     () => undefined,
   );
   try {
     if (!lock?.isHeld) return;
-    old = await open(path, constants.O_RDONLY);
-    const lines = splitNonEmptyLines(await old.readFile('utf8'));
+    // A second name of the old file. On Windows a file that is open cannot be replaced.
+    await link(path, old);
+    const before = await readFile(old);
+    const lines = splitNonEmptyLines(before.toString());
     await writeAtomic(path, joinLines(lines.slice(-keep)), { mode: 0o600 });
     // Lines appended since went to the old file.
-    for (const line of splitNonEmptyLines(await old.readFile('utf8'))) await appendLine(path, line);
+    const since = (await readFile(old)).subarray(before.length);
+    for (const line of splitNonEmptyLines(since.toString())) await appendLine(path, line);
   } catch {
     // Best effort: the file stays longer than necessary.
   } finally {
-    await old?.close();
+    tryRemoveSync(old);
     await lock?.release();
   }
 }

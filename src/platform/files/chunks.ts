@@ -33,10 +33,10 @@ export async function* readChunks(path: string, name: string, signal?: AbortSign
 
 const LINE_FEED = 10;
 
-export async function countLines(path: string, signal: AbortSignal): Promise<number> {
+export async function countLines(chunks: AsyncIterable<Uint8Array>): Promise<number> {
   let count = 0;
   let last = LINE_FEED;
-  for await (const chunk of readChunks(path, path, signal)) {
+  for await (const chunk of chunks) {
     for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, at + 1)) count += 1;
     last = chunk.at(-1) ?? last;
   }

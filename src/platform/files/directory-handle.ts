@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
 import { type HandleMode, openDirectorySync } from './directory-sync.ts';
-import { findFileKind, pathExists } from './path.ts';
+import { findFileKind, isDirectory, notDirectoryError, pathExists } from './path.ts';
 
 export interface DirectoryHandle {
   readonly path: string;
@@ -62,7 +62,12 @@ export function locate(path: string) {
   for (let current = path; ; current = dirname(current)) {
     try {
       const status = lstatSync(current, { throwIfNoEntry: false });
-      if (status !== undefined) return { real: realpathSync.native(current), rest, fault };
+      if (status !== undefined) {
+        const real = realpathSync.native(current);
+        // What Windows says is only that there is no such file.
+        if (rest.length > 0 && !isDirectory(real)) fault ??= notDirectoryError();
+        return { real, rest, fault };
+      }
     } catch (thrown) {
       if (dirname(current) === current) throw thrown;
       if (errorCode(thrown) !== 'ENOENT') fault ??= thrown;

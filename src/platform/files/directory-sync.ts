@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import type { Pace } from '../runtime/pace.ts';
 import { errorCode } from '../runtime/system.ts';
-import { type FileKind, findFileKind, READ_FLAGS_NO_LINK, toFileKind } from './path.ts';
+import { type FileKind, findFileKind, notDirectoryError, READ_FLAGS_NO_LINK, toFileKind } from './path.ts';
 
 /** Pinned by descriptor where the system exposes descriptors as paths, else by checking the path again. */
 export type HandleMode = 'descriptor' | 'path';
@@ -67,6 +67,8 @@ export function openDirectorySync(path: string, mode: HandleMode, at = path): Op
 
 function openDescriptor(path: string): number {
   try {
+    // Windows has no such flag, and opens a file.
+    if (constants.O_DIRECTORY === undefined && !statSync(path).isDirectory()) throw notDirectoryError();
     return openSync(path, READ_FLAGS_NO_LINK | (constants.O_DIRECTORY ?? 0));
   } catch (thrown) {
     // A link gives ELOOP, or on Linux ENOTDIR, as a file does.

@@ -47,6 +47,41 @@ export async function* readLineBatches(path: string, end = Number.POSITIVE_INFIN
   }
 }
 
+/** How far before a line the window begins: lines that are nearly in order are then read once. */
+const LOOK_BACK = CHUNK / 4;
+
+export interface LineReader {
+  /** The line that begins at this byte, without its newline. */
+  readAt(start: number): string;
+  close(): void;
+}
+
+/** For lines in any order. Throws system errors, and an Error for a line that is no text. */
+export function openLineReader(path: string): LineReader {
+  const descriptor = openSync(path, READ_FLAGS_NO_LINK);
+  // One buffer for all: a new one for each window would wait for the garbage collector.
+  let buffer = Buffer.allocUnsafe(LOOK_BACK + CHUNK);
+  let window = buffer.subarray(0, 0);
+  let windowStart = 0;
+  return {
+    readAt(start) {
+      for (let length = CHUNK; ; length *= 4) {
+        const at = start - windowStart;
+        const end = at < 0 || at > window.length ? -1 : window.indexOf(LINE_FEED, at);
+        if (end !== -1) return window.toString('utf8', at, end);
+        if (length > MAX_LINE) throw new Error('a line is longer than 512 MB');
+        if (buffer.length < LOOK_BACK + length) buffer = Buffer.allocUnsafe(LOOK_BACK + length);
+        windowStart = Math.max(0, start - LOOK_BACK);
+        window = buffer.subarray(0, readSync(descriptor, buffer, 0, buffer.length, windowStart));
+        if (window.length < buffer.length && !window.includes(LINE_FEED, start - windowStart)) {
+          throw new Error('it has no line there');
+        }
+      }
+    },
+    close: () => closeSync(descriptor),
+  };
+}
+
 function splitBatch(rest: readonly Buffer[], chunk: Buffer): readonly string[] {
   const bytes = rest.length === 0 ? chunk : Buffer.concat([...rest, chunk]);
   return bytes.toString('utf8').split('\n');

@@ -52,7 +52,7 @@ export async function acquireLock(path: string, options: LockOptions): Promise<L
     if (typeof outcome === 'object') return outcome;
     if (outcome === 'unwritable') return { isHeld: false, isTaken: false, release: async () => {} };
     if (await isDone()) return undefined;
-    if (await breakStaleLock(path, () => isStale(path, clock.now(), takesFrom))) continue;
+    if (await breakStaleLock(path, () => isStale(path, takesFrom))) continue;
     if (clock.now() >= giveUpAt) return { isHeld: false, isTaken: true, release: async () => {} };
     // Jitter for processes that started at the same time.
     await clock.sleep(pauseMs + (process.pid % 16), signal);
@@ -129,11 +129,11 @@ async function removeAbandoned(breaking: string): Promise<void> {
   }
 }
 
-async function isStale(path: string, now: number, takesFrom: 'idle' | 'gone'): Promise<boolean> {
+async function isStale(path: string, takesFrom: 'idle' | 'gone'): Promise<boolean> {
   const owner = readOwner(path);
   const touched = (await stat(path).catch(() => undefined))?.mtimeMs;
   if (touched === undefined) return false;
-  const ageMs = Math.abs(now - touched);
+  const ageMs = Math.abs(Date.now() - touched);
   const state = owner === undefined ? 'unknown' : checkProcess(owner);
   // The owner may have released the lock and exited meanwhile; then another process has it.
   if (state === 'gone') return readOwner(path)?.nonce === owner?.nonce;

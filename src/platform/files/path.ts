@@ -68,6 +68,11 @@ export function isOurs(owner: number | bigint, uid = process.getuid?.()): boolea
   return uid === undefined || Number(owner) === uid;
 }
 
+/** As the system reports it on POSIX. */
+export function notDirectoryError(): Error {
+  return Object.assign(new Error('it is not a directory'), { code: 'ENOTDIR' });
+}
+
 /** Private ones, one level at a time: Node's recursive mkdir never returns where nothing can be created (/proc). */
 export function makeDirectories(path: string): void {
   try {
@@ -79,7 +84,8 @@ export function makeDirectories(path: string): void {
     if (code !== 'ENOENT' || dirname(path) === path) throw thrown;
     makeDirectories(dirname(path));
     // Another process may have created it meanwhile.
-    if (mkdirFails(path)) throw thrown;
+    // Windows says that the directory is missing where a file is in its place.
+    if (mkdirFails(path)) throw isDirectory(dirname(path)) ? thrown : notDirectoryError();
   }
 }
 

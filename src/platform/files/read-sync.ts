@@ -1,4 +1,5 @@
-import { closeSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { READ_FLAGS_NO_LINK } from './path.ts';
 
 export interface RegularFile {
@@ -37,4 +38,9 @@ export function readHead(path: string, length: number): Uint8Array | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A text that the build made. */
+export function readBesideProgram(file: string): string {
+  return readFileSync(resolve(__dirname, file), 'utf8');
 }

@@ -1,12 +1,12 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, link, lstat, open, unlink } from 'node:fs/promises';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
 import type { DirectoryHandle } from './directory-handle.ts';
 import { movedError } from './directory-sync.ts';
 import { READ_FLAGS_NO_LINK } from './path.ts';
 import { readFully, toVersion } from './read.ts';
-import { writeBeside } from './write.ts';
+import { replaceFile, writeBeside } from './write.ts';
 
 export interface OpenedFile {
   readonly size: number;
@@ -114,7 +114,8 @@ async function replaceWith(
     if (old === undefined) return linkNew(temporary, directory.at(name));
     const now = await lstat(directory.at(name), { bigint: true }).catch(() => undefined);
     if (now === undefined || toVersion(now) !== old.version) return 'changed';
-    await rename(temporary, directory.at(name));
+    await former?.close();
+    await replaceFile(temporary, directory.at(name));
     return 'written';
   });
 }
@@ -129,7 +130,7 @@ async function linkNew(temporary: string, target: string): Promise<'written' | '
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errorCode(thrown))) throw thrown;
     // A file system without hard links.
     if ((await lstat(target).catch(() => undefined)) !== undefined) return 'changed';
-    await rename(temporary, target);
+    await replaceFile(temporary, target);
     return 'written';
   }
 }

@@ -61,7 +61,7 @@ export function isRecent(time: number, now: number, withinMs: number): boolean {
   return time <= now && now - time < withinMs;
 }
 
-/** Why a system-wide file must not be trusted: others could have written it. Undefined on Windows. Never throws. */
+/** Why a system-wide file must not be trusted: others could have written it. On Windows see `findWindowsDistrust`. Never throws. */
 export function findDistrust(path: string, owners: 'root' | 'root or me'): string | undefined {
   if (process.getuid === undefined) return undefined;
   const allowed = owners === 'root' ? [0] : [0, process.getuid()];

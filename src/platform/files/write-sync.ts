@@ -25,10 +25,36 @@ export function writeAtomicSync(path: string, text: string): void {
     } finally {
       closeSync(descriptor);
     }
-    renameSync(temporary, path);
+    replaceFileSync(temporary, path);
   } catch (thrown) {
     unlinkSync(temporary);
     throw thrown;
+  }
+}
+
+/**
+ * How long to wait before a file is renamed over another one again; undefined: that would be of no use. On Windows a file cannot be
+ * replaced while another process reads it (a virus scanner, an editor), which is soon over.
+ */
+export function nextReplacement(attempt: number, thrown: unknown, platform = process.platform): number | undefined {
+  const isTransient = platform === 'win32' && ['EPERM', 'EBUSY', 'EACCES'].includes(errorCode(thrown));
+  return isTransient && attempt < REPLACE_RETRIES ? 10 * (attempt + 1) : undefined;
+}
+
+/** About half a second in all. */
+const REPLACE_RETRIES = 9;
+
+/** Gives a complete file the name of another, which it replaces. Throws system errors; the other file is as before then. */
+export function replaceFileSync(from: string, to: string): void {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      renameSync(from, to);
+      return;
+    } catch (thrown) {
+      const delay = nextReplacement(attempt, thrown);
+      if (delay === undefined) throw thrown;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, delay);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import {
   access,
+  copyFile,
   type FileHandle,
   lstat,
   open,
@@ -18,7 +19,7 @@ import { errorCode, errorReason } from '../runtime/system.ts';
 import type { DirectoryHandle } from './directory-handle.ts';
 import { entryExists, isOurs, isTemporary, makeDirectories, temporaryPath } from './path.ts';
 import { isWritable, toVersion } from './read.ts';
-import { readModifiedTime } from './write-sync.ts';
+import { nextReplacement, readModifiedTime } from './write-sync.ts';
 import { resolveWritingTarget } from './writing-target.ts';
 
 type Data = string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<string>;
@@ -80,7 +81,7 @@ export async function writeBeside<T>(
 
 /** On disk when this resolves. Throws system errors. */
 export async function writeDurably(path: string, data: Data): Promise<void> {
-  await writeBeside(path, data, { mode: 0o600 }, (temporary) => rename(temporary, path));
+  await writeBeside(path, data, { mode: 0o600 }, (temporary) => replaceFile(temporary, path));
 }
 
 interface ReplaceOptions {
@@ -109,18 +110,31 @@ export async function writeAtomic(
         const now = await stat(target, { bigint: true }).catch(() => undefined);
         if (now === undefined || toVersion(now) !== expected) return 'changed';
       }
-      await renameOver(temporary, target);
+      await replaceFile(temporary, target);
       await syncDirectory(dirname(target));
       return 'written';
     });
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError('config', `cannot write ${path}: ${errorReason(cause)}`, {
-      cause,
-      hint: 'Check the free space and the permissions there.',
-    });
+    throw createWriteError('config', { name: path, cause, hint: WRITE_HINT });
   }
 }
+
+export const WRITE_HINT = 'Check the free space and the permissions there.';
+
+/** What is wrong with the place, where that is what failed; `hint` is for everything else. */
+export function createWriteError(
+  fault: 'config' | 'usage',
+  { name, cause, hint }: { readonly name: string; readonly cause: unknown; readonly hint: string },
+): AppError {
+  const [why, advice] = MISPLACED.get(errorCode(cause)) ?? [errorReason(cause), hint];
+  return new AppError(fault, `cannot write ${name}: ${why}`, { cause, hint: advice });
+}
+
+const MISPLACED: ReadonlyMap<string, readonly [why: string, advice: string]> = new Map([
+  ['ENOENT', ['the directory does not exist', 'Create it, or name a file in a directory that exists.']],
+  ['ENOTDIR', ['a file is where a directory should be', 'Name a file in a directory that exists.']],
+]);
 
 function ownerError(path: string): AppError {
   return new AppError('config', `cannot write ${path}: it belongs to another user`, {
@@ -139,13 +153,17 @@ export async function makePrivateDirectory(path: string): Promise<void> {
   }
 }
 
-/** Renames a file, over any other of the new name; nothing if it is missing. Throws AppError `config`. */
+/** Moves a file, over any other of the new name; nothing if it is missing. Throws AppError `config`. */
 export async function moveFile(from: string, to: string): Promise<void> {
   try {
-    await renameOver(from, to);
+    await replaceFile(from, to).catch(async (thrown: unknown) => {
+      if (errorCode(thrown) !== 'EXDEV') throw thrown;
+      await copyFile(from, to);
+      await unlink(from);
+    });
   } catch (cause) {
     if (errorCode(cause) === 'ENOENT') return;
-    throw new AppError('config', `cannot rename ${from} to ${to}: ${errorReason(cause)}`, {
+    throw new AppError('config', `cannot move ${from} to ${to}: ${errorReason(cause)}`, {
       cause,
       hint: 'Check the permissions there.',
     });
@@ -202,14 +220,15 @@ export async function removeTemporaries(directory: string, beforeMs: number): Pr
   await removeFiles(directory, (name) => isTemporary(name) && isOld(name));
 }
 
-/** On Windows a file cannot be replaced while another process reads it, so this retries. */
-async function renameOver(from: string, to: string): Promise<void> {
+/** As `replaceFileSync`. This process must not have the replaced file open. */
+export async function replaceFile(from: string, to: string): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await rename(from, to);
     } catch (thrown) {
-      if (attempt >= 9 || !['EPERM', 'EBUSY', 'EACCES'].includes(errorCode(thrown))) throw thrown;
-      await new Promise((resolve) => setTimeout(resolve, 10 * (attempt + 1)));
+      const delay = nextReplacement(attempt, thrown);
+      if (delay === undefined) throw thrown;
+      await new Promise((resolve) => setTimeout(resolve, delay));
     }
   }
 }
@@ -249,6 +268,9 @@ export interface OutputFile {
 
 /** Checks it, and changes nothing. A file is later replaced in one step and keeps its mode. Throws AppError `usage`. */
 export async function openOutputFile(name: string, cwd: string): Promise<OutputFile> {
+  // As /dev/null: the answer is not wanted.
+  if (process.platform === 'win32' && /^nul$/i.test(name))
+    return { write: async (content) => Buffer.byteLength(content) };
   try {
     const target = resolveWritingTarget(name, cwd);
     const before = await stat(target).catch(ignoreAbsent);
@@ -274,7 +296,7 @@ async function writeOutput(target: string, bytes: Buffer, mode: number | undefin
     // For a new file the umask applies, as with any other program.
     const options = { mode: mode === 0o666 ? undefined : mode && mode & 0o7777, isSynced: false };
     if (mode === undefined) await writeFile(target, bytes);
-    else await writeBeside(target, bytes, options, (temporary) => rename(temporary, target));
+    else await writeBeside(target, bytes, options, (temporary) => replaceFile(temporary, target));
     return bytes.length;
   } catch (cause) {
     throw outputError(name, cause);
@@ -294,10 +316,8 @@ export async function createOutputFile(name: string, cwd: string, bytes: Uint8Ar
 function outputError(name: string, cause: unknown): AppError {
   if (cause instanceof AppError) return cause;
   const isFull = ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(cause));
-  return new AppError('usage', `cannot write ${name}: ${errorReason(cause)}`, {
-    cause,
-    hint: isFull
-      ? 'Make room on that disk, or name a file on another one.'
-      : 'Name a file in a directory that exists and that you may write to.',
-  });
+  const hint = isFull
+    ? 'Make room on that disk, or name a file on another one.'
+    : 'Name a file in a directory that exists and that you may write to.';
+  return createWriteError('usage', { name, cause, hint });
 }

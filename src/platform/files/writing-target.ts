@@ -1,7 +1,7 @@
 import { lstatSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { AppError } from '../../core/error.ts';
-import { contains } from '../../core/text/path.ts';
+import { contains, isRemotePath } from '../../core/text/path.ts';
 import { findFileKind, realPath } from './path.ts';
 
 /** Here links stand for descriptors, and are followed. The files of /dev/shm are ordinary ones. */
@@ -14,6 +14,7 @@ const SYSTEM_LINKS = /^\/(?:dev\/(?!shm\/)|proc\/)/;
  */
 export function resolveWritingTarget(name: string, cwd: string): string {
   const path = resolve(cwd, name);
+  if (isRemotePath(basename(path)) || /^\\\\[.?]\\/.test(path)) throw deviceError(name);
   const target = realPath(path);
   if (SYSTEM_LINKS.test(path)) return target ?? path;
   const out = findWayOut(path, cwd);
@@ -24,6 +25,11 @@ export function resolveWritingTarget(name: string, cwd: string): string {
   const home = realPath(dirname(path)) ?? dirname(path);
   if (contains(home, target)) return target;
   throw linkError(name, `it is a link to ${target}, outside of its directory`);
+}
+
+/** A file of that name could hardly be removed again. */
+function deviceError(name: string): AppError {
+  return new AppError('usage', `cannot write ${name}: it is a device of Windows`, { hint: 'Name a file.' });
 }
 
 function linkError(name: string, why: string): AppError {

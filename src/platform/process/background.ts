@@ -22,8 +22,13 @@ export interface BackgroundCommands {
   /** Since it was last read. Waits up to `waitMs` for output or the end. Undefined if there is no such command. */
   read(id: number, waitMs: number, signal: AbortSignal): Promise<BackgroundOutput | undefined>;
   stop(id: number): Promise<BackgroundOutput | undefined>;
-  ids(): readonly number[];
+  /** Those that run, and the last that have ended. */
+  list(): readonly ListedCommand[];
   close(): Promise<void>;
+}
+
+export interface ListedCommand extends Pick<BackgroundOutput, 'command' | 'ending'> {
+  readonly id: number;
 }
 
 const MAX_COMMANDS = 8;
@@ -95,7 +100,7 @@ export function createBackgroundCommands(): BackgroundCommands {
       await entry.ended;
       return takeOutput(entry);
     },
-    ids: () => [...entries.keys()],
+    list: () => [...entries].map(([id, { command, ending }]) => ({ id, command, ending })),
     async close() {
       isClosed = true;
       await Promise.allSettled(starts);
@@ -146,7 +151,8 @@ function followCommand(command: string, { child, tree, watchdog }: StartedShell)
   const end = async (): Promise<void> => {
     const reason = await Promise.race([exited, stopped]);
     isEnding = true;
-    const { found, survivors } = await stopProcessTree(tree);
+    const mayHaveStrays = reason === 'exit' && !(await output.closesSoon());
+    const { found, survivors } = await stopProcessTree(tree, mayHaveStrays);
     await output.waitUntilSettled(NEVER);
     watchdog.release();
     for (const stream of [child.stdout, child.stderr]) stream?.destroy();

@@ -25,7 +25,8 @@ export async function writeClipboard(
 ): Promise<void> {
   const file = findHelper(program, env, [cwd]);
   if (file === undefined) throw missingProgramError(program);
-  const run = { program: file, args, input: text, cwd, env: helperEnvironment(env, [cwd]) };
+  const input = encodeForClipboard(text, program);
+  const run = { program: file, args, input, cwd, env: helperEnvironment(env, [cwd]) };
   const why = await feedProgram(run, signal).then(
     (exitCode) => (exitCode === 0 ? undefined : `exit code ${exitCode}`),
     (thrown: unknown) => {
@@ -37,6 +38,11 @@ export async function writeClipboard(
   throw new AppError('usage', `the answer was not copied: ${program} failed (${why})`, {
     hint: 'See what it says above.',
   });
+}
+
+/** clip.exe reads other text than UTF-16 in the code page of the console. */
+export function encodeForClipboard(text: string, program: string): string | Uint8Array {
+  return /\bclip(?:\.exe)?$/i.test(program) ? Buffer.from(`\ufeff${text}`, 'utf16le') : text;
 }
 
 function missingProgramError(program: string): AppError {

@@ -42,7 +42,7 @@ function pickVariables(env: Env, names: readonly string[], platform: string): Re
     // Shellshock: old versions of bash run such a value as a function.
     if (value !== undefined && !value.startsWith('()')) picked[name] = value;
   }
-  return picked;
+  return platform === 'win32' ? { ...picked, ...FROM_PATH_ONLY } : picked;
 }
 
 /**
@@ -71,8 +71,7 @@ export function programEnvironment(env: Env, own: Readonly<Record<string, string
 /** For a program that gmn starts for itself: also what it needs of the desktop, and the PATH it was found on. */
 export function helperEnvironment(env: Env, roots: readonly string[]): Record<string, string> {
   const picked = pickVariables(env, PASSED_TO_HELPERS, process.platform);
-  const searched = process.platform === 'win32' ? FROM_PATH_ONLY : {};
-  return { ...picked, ...toPathVariable(listHelperDirectories(env, roots)), ...searched };
+  return { ...picked, ...toPathVariable(listHelperDirectories(env, roots)) };
 }
 
 function toPathVariable(directories: readonly string[]): Record<string, string> {

@@ -1,13 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { helperEnvironment } from './environment.ts';
+import type { FoundProcess } from './identity.ts';
 import { windowsProgram } from './windows-command.ts';
-
-export interface FoundProcess {
-  readonly pid: number;
-  /** Untrusted text. */
-  readonly command: string;
-}
 
 export interface ProcessTree {
   readonly leader: number;
@@ -22,14 +17,18 @@ const POLL_MS = 25;
 /**
  * Stops a process tree: TERM, and KILL two seconds later. Processes that left the group are found by their marker,
  * where /proc exists. One that also dropped its environment (`env -i setsid …`) is not found and keeps running.
- * Resolves when none is left, with those found at first; `survivors` could not be stopped.
+ * Resolves when none is left, with those found at first; `survivors` could not be stopped. On Windows nothing is asked first, and strays
+ * of a leader that has ended are looked for only if there may be some, which takes up to a second.
  */
 export async function stopProcessTree(
   tree: ProcessTree,
+  mayHaveStrays = false,
 ): Promise<{ readonly found: readonly FoundProcess[]; readonly survivors: readonly FoundProcess[] }> {
   if (process.platform === 'win32') {
-    killProcessTree(tree);
-    return { found: [], survivors: [] };
+    // A process that has ended may have given its number to another.
+    if (sendSignal(tree.leader, 0)) killProcessTree(tree);
+    const found = mayHaveStrays ? await (await import('./windows-tree.ts')).stopStrays(tree.leader) : [];
+    return { found, survivors: [] };
   }
   // The last process of a pipeline may be about to exit by itself.
   if (findRunning(tree).length > 0) await pause();
@@ -78,13 +77,24 @@ done`;
 
 /**
  * Kills a process tree if this process is killed and cannot do it: the watchdog's input then ends. Start it before the
- * tree, because this process may be killed at any moment. Does nothing on Windows, which has no process groups.
+ * tree, because this process may be killed at any moment.
  */
 export function startWatchdog(marker: ProcessTree['marker']): Watchdog {
-  if (process.platform === 'win32') return { follow() {}, release() {} };
-  const watchdog = spawn('/bin/sh', ['-c', WATCH, marker], {
-    ...{ cwd: '/', env: { PATH: '/usr/bin:/bin' }, stdio: ['pipe', 'ignore', 'ignore'], detached: true },
-  });
+  if (process.platform === 'win32') {
+    const loading = import('./windows-tree.ts').then(({ startWindowsWatchdog }) => guard(startWindowsWatchdog()));
+    return {
+      follow: (leader) => void loading.then(({ follow }) => follow(leader)),
+      release: () => void loading.then(({ release }) => release()),
+    };
+  }
+  return guard(
+    spawn('/bin/sh', ['-c', WATCH, marker], {
+      ...{ cwd: '/', env: { PATH: '/usr/bin:/bin' }, stdio: ['pipe', 'ignore', 'ignore'], detached: true },
+    }),
+  );
+}
+
+function guard(watchdog: ChildProcess): Watchdog {
   // Without a watchdog the command still ends with this process, unless this process is killed.
   watchdog.on('error', () => {});
   watchdog.stdin?.on('error', () => {});

@@ -3,6 +3,12 @@ import { hostname } from 'node:os';
 import { isObject } from '../../core/json.ts';
 import { errorCode } from '../runtime/system.ts';
 
+export interface FoundProcess {
+  readonly pid: number;
+  /** Untrusted text. */
+  readonly command: string;
+}
+
 export interface ProcessIdentity {
   readonly pid: number;
   readonly host: string;

@@ -4,7 +4,7 @@ import type { Env } from '../../core/io.ts';
 import { errorReason } from '../runtime/system.ts';
 import { helperEnvironment } from './environment.ts';
 import { findHelper } from './program-path.ts';
-import type { Shell } from './shell-choice.ts';
+import { listShellArguments, type Shell } from './shell-choice.ts';
 import { FROM_PATH_ONLY, resolveCommand, windowsProgram } from './windows-command.ts';
 
 interface CommandWithInput {
@@ -21,7 +21,7 @@ export async function feedCommand(
   { shell, command, input, cwd, env }: CommandWithInput,
   signal: AbortSignal,
 ): Promise<number> {
-  const args = [...shell.args, shell.isVerbatim ? `"${command}"` : command];
+  const args = listShellArguments(shell, command);
   const given = process.platform === 'win32' ? { ...env, ...FROM_PATH_ONLY } : env;
   const run = { program: shell.path, args, isVerbatim: shell.isVerbatim, input, cwd, env: given };
   try {
@@ -40,7 +40,7 @@ interface ProgramWithInput {
   readonly args: readonly string[];
   /** Windows: the arguments must not be quoted again. */
   readonly isVerbatim?: boolean;
-  readonly input: string;
+  readonly input: string | Uint8Array;
   readonly cwd: string;
   readonly env: Env;
 }

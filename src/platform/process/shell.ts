@@ -3,19 +3,13 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { AppError } from '../../core/error.ts';
-import type { Env } from '../../core/io.ts';
-import { startTimer } from '../runtime/clock.ts';
+import { type Env, settlesWithin } from '../../core/io.ts';
+import { startTimer, systemClock } from '../runtime/clock.ts';
 import { errorReason } from '../runtime/system.ts';
 import { MARKER, shellEnvironment } from './environment.ts';
-import {
-  type FoundProcess,
-  killProcessTree,
-  type ProcessTree,
-  startWatchdog,
-  stopProcessTree,
-  type Watchdog,
-} from './group.ts';
-import type { Shell } from './shell-choice.ts';
+import { killProcessTree, type ProcessTree, startWatchdog, stopProcessTree, type Watchdog } from './group.ts';
+import type { FoundProcess } from './identity.ts';
+import { listShellArguments, type Shell } from './shell-choice.ts';
 
 export interface ShellCommand {
   readonly shell: Shell;
@@ -70,7 +64,8 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
     const output = collectOutput(child, run);
     const ending = await waitForExit(child, run.timeoutMs, signal);
     const silentMs = output.silentMs();
-    const { found, survivors } = await stopProcessTree(tree);
+    const mayHaveStrays = ending === 'exit' && !(await output.closesSoon());
+    const { found, survivors } = await stopProcessTree(tree, mayHaveStrays);
     await output.waitUntilSettled(signal);
     signal.throwIfAborted();
     return {
@@ -110,7 +105,7 @@ export function startShell({ shell, command, cwd, env }: ShellCommand): Promise<
       );
     };
     try {
-      const child = spawn(shell.path, [...shell.args, shell.isVerbatim ? `"${command}"` : command], {
+      const child = spawn(shell.path, listShellArguments(shell, command), {
         cwd,
         env: { ...shellEnvironment(env, shell), [MARKER]: [env[MARKER], marker].filter(Boolean).join(':') },
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -167,6 +162,8 @@ export function collectOutput(child: ChildProcess, { maxChars, onOutput }: Outpu
       return taken;
     },
     silentMs: () => performance.now() - lastMs,
+    /** Asked on Windows only, where it saves a list of all processes: whoever still runs there holds the pipes, as a rule. */
+    closesSoon: async () => process.platform !== 'win32' || settlesWithin(closed, LINGER_MS, systemClock),
     /** Resolves when everything was read, at an abort, or after a moment if a surviving process holds the pipes. */
     waitUntilSettled: (signal: AbortSignal) =>
       new Promise<void>((resolve) => {

@@ -3,12 +3,14 @@ import { win32 } from 'node:path';
 import type { Env } from '../../core/io.ts';
 
 const PROGRAMS = {
+  chcp: 'System32\\chcp.com',
   clip: 'System32\\clip.exe',
   cmd: 'System32\\cmd.exe',
   notepad: 'System32\\notepad.exe',
   powershell: 'System32\\WindowsPowerShell\\v1.0\\powershell.exe',
   rundll32: 'System32\\rundll32.exe',
   taskkill: 'System32\\taskkill.exe',
+  wmic: 'System32\\wbem\\wmic.exe',
 } as const;
 
 /** A bare name would be looked up in the current directory first, where a project could have put another program. */
@@ -22,7 +24,10 @@ export function findCommandInterpreter(env: Env): string {
   return win32.isAbsolute(named) ? named : windowsProgram('cmd', env);
 }
 
-/** Makes cmd.exe look for programs in PATH, and not in the current directory first. */
+/**
+ * For every child: cmd.exe, and each program that looks for another one, search PATH and not the current directory first, where a project
+ * may have put a `git.bat`.
+ */
 export const FROM_PATH_ONLY = { NoDefaultCurrentDirectoryInExePath: '1' };
 
 export interface WindowsCommand {

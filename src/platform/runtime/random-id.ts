@@ -17,6 +17,8 @@ export function randomId(): string {
 }
 
 function randomBytes(count: number): Buffer | undefined {
+  // On Windows this is a path like any other: C:\dev\urandom.
+  if (process.platform === 'win32') return undefined;
   const bytes = Buffer.alloc(count);
   try {
     const source = openSync('/dev/urandom', 'r');

@@ -1,11 +1,13 @@
 import { AppError, FAULTS, type Fault } from '../../core/error.ts';
 import { createAbortable } from './abort.ts';
 
-const FAULT_BY_SIGNAL = {
+const FAULT_BY_SIGNAL: Readonly<Record<string, Fault>> = {
   SIGINT: 'interrupted',
   SIGTERM: 'terminated',
   SIGHUP: 'hangup',
-} as const satisfies Record<string, Fault>;
+  // Ctrl+Break, on Windows only; elsewhere it is never sent.
+  ...(process.platform === 'win32' ? { SIGBREAK: 'interrupted' } : {}),
+};
 
 /**
  * How long a run may still wind down after a second signal. The second one may be the same Ctrl+C: the terminal sends it to

@@ -20,6 +20,11 @@ export function systemPlatform(): NodeJS.Platform {
   return process.platform;
 }
 
+/** What a person types to set a variable; on Windows that is PowerShell's form. */
+export function formatAssignment(name: string, value: string, platform: string = process.platform): string {
+  return platform === 'win32' ? `$env:${name} = "${value}"` : `export ${name}=${value}`;
+}
+
 export function runtimePath(): string {
   return process.execPath;
 }

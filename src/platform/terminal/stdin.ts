@@ -1,4 +1,4 @@
-import { fstatSync, read } from 'node:fs';
+import { fstatSync, read, type Stats } from 'node:fs';
 import { AppError } from '../../core/error.ts';
 import { errorReason } from '../runtime/system.ts';
 import type { ByteStream } from './input-stream.ts';
@@ -28,12 +28,17 @@ function detectKind(): StdinKind {
   try {
     const status = fstatSync(DESCRIPTOR);
     if (status.isCharacterDevice()) return 'none';
-    if (status.isFIFO()) return 'pipe';
+    if (status.isFIFO() || isWindowsPipe(status)) return 'pipe';
     if (status.isSocket()) return 'socket';
     return status.isDirectory() ? 'directory' : 'file';
   } catch {
     return 'none';
   }
+}
+
+/** Node never calls one a FIFO. */
+function isWindowsPipe(status: Stats): boolean {
+  return process.platform === 'win32' && !status.isFile() && !status.isDirectory();
 }
 
 async function* readAll(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {

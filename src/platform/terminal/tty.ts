@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { Env } from '../../core/io.ts';
+import { closeLostTerminal } from '../runtime/signals.ts';
 import { type TtyStream, ttyStream } from './input-stream.ts';
 import { handleSuspension } from './suspension.ts';
 
@@ -9,12 +10,13 @@ export interface Tty {
   readonly rows: number;
   /**
    * Discards typed input until the keyboard has been quiet for a moment, calls `show`, and resolves with the first of
-   * `keys` typed after that: a lower-case letter or control character. A paste is not a key. `INTERRUPT` stands for
+   * `keys` typed after that: a letter, a sign or a control character. A letter that is a key in lower case only is that key. A paste is not a key. `INTERRUPT` stands for
    * Ctrl+C, an abort and the end of the terminal, `CONTINUED` for a resume after suspension; both may always be
    * returned.
    */
   key(keys: Keys, show: () => Promise<void>, signal: AbortSignal): Promise<string>;
-  line(prompt: string, signal: AbortSignal): Promise<string>;
+  /** With `atEnd`, input typed ahead is discarded first, and that is the answer at Ctrl+D, and at Esc on an empty line. */
+  line(prompt: string, signal: AbortSignal, options?: { readonly atEnd: string }): Promise<string>;
   /** The editor has the terminal meanwhile; undefined if it failed. */
   edit(text: string, name: string, env: Env, signal: AbortSignal): Promise<string | undefined>;
   /** Shows a text in the pager named by `PAGER`; false if there is none, or it failed. */
@@ -60,9 +62,13 @@ function createTty(stream: TtyStream, descriptor: number): Tty {
       return process.stderr.rows || 24;
     },
     key: (keys, show, signal) => waitForKey({ stream, descriptor, keys }, show, signal),
-    line: async (prompt, signal) => {
+    line: async (prompt, signal, options) => {
       const { readTypedLine } = await import('./typed-line.ts');
-      return (await readTypedLine({ input: stream, prompt }, signal)) ?? INTERRUPT;
+      const keyboard = { stream, descriptor, keys: new Set<string>() };
+      if (options && (await withRawInput(keyboard, signal, ({ listen }) => waitForQuiet(keyboard, listen)))) {
+        return INTERRUPT;
+      }
+      return (await readTypedLine({ input: stream, prompt, ...options }, signal)) ?? INTERRUPT;
     },
     edit: async (text, name, env, signal) => {
       const { editInEditor } = await import('../process/editor.ts');
@@ -86,15 +92,28 @@ interface Keyboard {
   readonly keys: Keys;
 }
 
-/** In raw mode a terminal sends Ctrl+C and Ctrl+Z as characters, so both are handled here. */
-async function waitForKey(keyboard: Keyboard, show: () => Promise<void>, signal: AbortSignal): Promise<string> {
-  const { stream } = keyboard;
+interface RawInput {
+  /** From now on this gets what is typed. */
+  listen(listener: (chunk: string) => void): void;
+  suspend(): void;
+}
+
+/** In raw mode a terminal sends Ctrl+C and Ctrl+Z as characters. */
+async function withRawInput<Result>(
+  { stream }: Keyboard,
+  signal: AbortSignal,
+  work: (input: RawInput) => Promise<Result>,
+): Promise<Result> {
   let take: (chunk: string) => void = () => {};
   const listen = (listener: (chunk: string) => void): void => {
     take = listener;
   };
   const onData = (chunk: string): void => take(chunk);
-  const onEnd = (): void => take(INTERRUPT);
+  const onAbort = (): void => take(INTERRUPT);
+  const onEnd = (): void => {
+    closeLostTerminal();
+    take(INTERRUPT);
+  };
   const suspension = handleSuspension(
     () => stream.setRawMode(false),
     () => {
@@ -106,34 +125,44 @@ async function waitForKey(keyboard: Keyboard, show: () => Promise<void>, signal:
   stream.on('data', onData);
   stream.on('end', onEnd);
   stream.resume();
-  signal.addEventListener('abort', onEnd, { once: true });
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
+    return await work({ listen, suspend: () => suspension.start() });
+  } finally {
+    suspension.end();
+    stream.off('data', onData);
+    stream.off('end', onEnd);
+    signal.removeEventListener('abort', onAbort);
+    stream.setRawMode(false);
+    stream.pause();
+  }
+}
+
+async function waitForKey(keyboard: Keyboard, show: () => Promise<void>, signal: AbortSignal): Promise<string> {
+  return withRawInput(keyboard, signal, async ({ listen, suspend }) => {
     if (signal.aborted || (await waitForQuiet(keyboard, listen))) return INTERRUPT;
     let isShown = false;
     const pressed = new Promise<string>((resolve) => {
       listen((chunk) => {
         if (chunk.includes(INTERRUPT)) resolve(INTERRUPT);
         else if (chunk === CONTINUED) resolve(CONTINUED);
-        else if (chunk === SUSPEND) suspension.start();
-        else if (isShown && keyboard.keys.has(normalizeKey(chunk))) resolve(normalizeKey(chunk));
+        else if (chunk === SUSPEND) suspend();
+        else if (isShown) {
+          const key = findKey(chunk, keyboard.keys);
+          if (key !== undefined) resolve(key);
+        }
       });
     });
     await show();
     isShown = true;
-    return await pressed;
-  } finally {
-    suspension.end();
-    stream.off('data', onData);
-    stream.off('end', onEnd);
-    signal.removeEventListener('abort', onEnd);
-    stream.setRawMode(false);
-    stream.pause();
-  }
+    return pressed;
+  });
 }
 
 /** With a Japanese input method switched on, a letter arrives in its full-width form. */
-function normalizeKey(chunk: string): string {
-  return chunk.normalize('NFKC').toLowerCase();
+function findKey(chunk: string, keys: Keys): string | undefined {
+  const typed = chunk.normalize('NFKC');
+  return [typed, typed.toLowerCase()].find((key) => keys.has(key));
 }
 
 function waitForQuiet(keyboard: Keyboard, listen: (listener: (chunk: string) => void) => void): Promise<boolean> {

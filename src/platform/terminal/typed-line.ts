@@ -1,9 +1,12 @@
 import { createInterface } from 'node:readline';
 import type { TtyStream } from './input-stream.ts';
 
-/** Shown on stderr; empty at Ctrl+D, undefined at Ctrl+C, an abort or the terminal's end. */
+/**
+ * Shown on stderr; empty at Ctrl+D, undefined at Ctrl+C, an abort or the terminal's end. `atEnd`, if given, is the result
+ * at Ctrl+D, and at Esc on an empty line.
+ */
 export function readTypedLine(
-  { input, prompt }: { readonly input: TtyStream; readonly prompt: string },
+  { input, prompt, atEnd }: { readonly input: TtyStream; readonly prompt: string; readonly atEnd?: string },
   signal: AbortSignal,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
@@ -11,6 +14,7 @@ export function readTypedLine(
     const lines = createInterface({ input, output: process.stderr, terminal: true, historySize: 0 });
     const finish = (text: string | undefined): void => {
       signal.removeEventListener('abort', onStop);
+      input.removeListener('keypress', onKey);
       resolve(text);
       lines.close();
     };
@@ -18,11 +22,19 @@ export function readTypedLine(
       process.stderr.write('\n');
       finish(undefined);
     };
+    const onEnd = (): void => {
+      if (atEnd !== undefined) process.stderr.write('\n');
+      finish(atEnd ?? '');
+    };
+    const onKey = (_: string, key?: { readonly name?: string }): void => {
+      if (atEnd !== undefined && key?.name === 'escape' && lines.line === '') onEnd();
+    };
+    input.on('keypress', onKey);
     signal.addEventListener('abort', onStop, { once: true });
     lines.once('SIGINT', onStop);
     lines.once('line', (text) => finish(text));
     // No effect after any of the above.
-    lines.once('close', () => finish(''));
+    lines.once('close', onEnd);
     lines.setPrompt(prompt);
     lines.prompt();
   });

@@ -1,10 +1,18 @@
-import { join, relative, resolve, sep } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { AppError } from '../../core/error.ts';
-import { contains } from '../../core/text/path.ts';
+import { contains, toSlashes } from '../../core/text/path.ts';
 import { isSamePath, isSensitivePath, isState, type RootedPath, splitAtRoot } from '../../core/text/secrets.ts';
 import { locate } from '../../platform/files/directory-handle.ts';
 import { toFileError } from '../../platform/files/regular-file.ts';
-import { isInRepository, isProtected, isProtectedIfNew, isSystemPath, isWindowsSpecial } from './protection.ts';
+import {
+  isBelow,
+  isInRepository,
+  isProtected,
+  isProtectedIfNew,
+  isSystemPath,
+  isWindowsSpecial,
+  resolveInside,
+} from './protection.ts';
 
 export interface Place {
   readonly path: string;
@@ -40,6 +48,13 @@ export interface Fence {
   isListed(path: string): boolean;
   /** From now on these files, by real paths, are not written: they are read into instructions. */
   protect(paths: readonly string[]): void;
+  /**
+   * Lets tools write the context file of this name in the working directory, until the returned function is called: the
+   * user has asked for it. A person must be asked about each change, in every mode: see `isPermittedInstruction`.
+   */
+  permitInstruction(name: string): () => void;
+  /** Whether it is such a file, by its real path. */
+  isPermittedInstruction(path: string): boolean;
 }
 
 const MAX_PATH = 4096;
@@ -65,6 +80,7 @@ export async function createFence({
     protectedNames,
     listInstructions,
     instructions: [],
+    permits: new Set(),
     isWindows,
   };
   return {
@@ -72,6 +88,12 @@ export async function createFence({
     place: (path, use) => requirePlace(state, path, use),
     isListed: (path) => !isDenied(state, path) && !isSensitive(toRootedPath(roots, path)),
     protect: (paths) => void state.instructions.push(...paths),
+    permitInstruction: (name) => {
+      const permit = { path: join(first, name) };
+      state.permits.add(permit);
+      return () => void state.permits.delete(permit);
+    },
+    isPermittedInstruction: (path) => isPermitted(state, path),
   };
 }
 
@@ -84,6 +106,8 @@ interface FenceState {
   readonly listInstructions: (path: string) => Promise<readonly string[]>;
   /** Besides those that `listInstructions` gives. */
   readonly instructions: string[];
+  /** For context files that may be written all the same, by real paths. */
+  readonly permits: Set<{ readonly path: string }>;
   readonly isWindows: boolean;
 }
 
@@ -110,18 +134,20 @@ async function requirePlace(state: FenceState, path: string, use: 'read' | 'writ
   }
   if (state.isWindows && isWindowsSpecial(path)) throw outsideError(name, state);
   const { first, roots, spelled, protectedNames } = state;
-  const wanted = resolve(first, path);
-  if (!isInside(spelled, wanted)) throw outsideError(name, state);
+  const wanted = resolveInside(path, first, spelled);
+  if (wanted === undefined) throw outsideError(name, state);
   const located = locate(wanted);
   if (located === undefined || !isInside(roots, located.real)) throw outsideError(name, state);
   const real = join(located.real, ...located.rest);
   if (isDenied(state, real)) throw outsideError(name, state);
   if (located.fault !== undefined) throw toFileError(located.fault, name);
   const tails = [toRootedPath(roots, real), toRootedPath(spelled, wanted)];
-  const isClosed = ({ tail, above }: RootedPath): boolean => isProtected(tail, above, protectedNames);
+  const isOpened = isPermitted(state, real);
+  const isClosed = ({ tail, above }: RootedPath): boolean =>
+    isProtected(isOpened ? dirname(tail) : tail, above, protectedNames);
   if (use === 'write' && tails.some(isClosed)) throw protectedError(name);
   if (use === 'write' && located.rest.length > 0 && isProtectedIfNew(real)) throw protectedError(name);
-  if (use === 'write' && (isInRepository(real) || (await isInstruction(state, located.real, real))))
+  if (use === 'write' && (isInRepository(real) || (!isOpened && (await isInstruction(state, located.real, real)))))
     throw protectedError(name);
   return {
     path: real,
@@ -129,6 +155,10 @@ async function requirePlace(state: FenceState, path: string, use: 'read' | 'writ
     missing: located.rest.length,
     isSensitive: tails.some(isSensitive),
   };
+}
+
+function isPermitted({ permits }: FenceState, path: string): boolean {
+  return [...permits].some((permit) => permit.path === path);
 }
 
 async function isInstruction(
@@ -140,7 +170,7 @@ async function isInstruction(
 }
 
 function isInside(roots: readonly string[], path: string): boolean {
-  return roots.some((root) => contains(root, path));
+  return roots.some((root) => isBelow(root, path));
 }
 
 function toRootedPath(roots: readonly string[], path: string): RootedPath {
@@ -152,8 +182,7 @@ function isSensitive({ tail, above }: RootedPath): boolean {
 }
 
 function toDisplayPath({ first }: FenceState, path: string): string {
-  const shown = contains(first, path) ? relative(first, path) || '.' : path;
-  return shown.split(sep).join('/');
+  return toSlashes(contains(first, path) ? relative(first, path) || '.' : path);
 }
 
 function outsideError(name: string, { roots }: FenceState): AppError {

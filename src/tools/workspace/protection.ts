@@ -1,6 +1,6 @@
-import { basename, dirname, join } from 'node:path';
-import { contains } from '../../core/text/path.ts';
-import { foldName, hasSteps, splitSteps } from '../../core/text/secrets.ts';
+import system, { basename, dirname, join, type PlatformPath } from 'node:path';
+import { contains, isWindowsDevice } from '../../core/text/path.ts';
+import { createStepsPattern, foldName, hasSteps, splitSteps } from '../../core/text/secrets.ts';
 import { takeBefore } from '../../core/text/trim.ts';
 import { entryExists } from '../../platform/files/path.ts';
 import {
@@ -14,12 +14,12 @@ import {
 /** Files that tools must not create. Examples (.env.example) are allowed: no program reads them. */
 const PROTECTED_NEW_NAMES = /^(?:\.env(?!\.(?:example|sample|template|dist)$)|id_(?:[^.]+$|rsa|dsa|ecdsa|ed25519))/;
 
+const PAIRS = createStepsPattern(PROTECTED_PAIRS);
+
+/** File systems of the kernel, on Linux and macOS; on Windows these are names like any others. */
 const SYSTEM_DIRECTORIES = ['/proc', '/sys', '/dev'];
 /** A disk in memory, with files like any others. */
 const MEMORY_DISK = '/dev/shm';
-
-/** https://learn.microsoft.com/en-us/windows/win32/fileio/naming-a-file */
-const DEVICE_NAME = /^(?:con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³])$/;
 
 /** Whether it may be the Windows short name of a protected directory, such as `GIT~1`. */
 function isShortForm(segment: string): boolean {
@@ -37,7 +37,7 @@ export function isProtected(path: string, above = '', names: readonly string[] =
   const all = [...splitSteps(above), ...segments];
   return (
     all.some((segment) => PROTECTED_DIRECTORIES.includes(segment)) ||
-    hasSteps(all, PROTECTED_PAIRS) ||
+    hasSteps(all, PAIRS) ||
     segments.some(
       (segment) =>
         PROTECTED_FILES.includes(segment) ||
@@ -67,13 +67,45 @@ export function isProtectedIfNew(path: string): boolean {
   return PROTECTED_NEW_NAMES.test(foldName(basename(path)));
 }
 
-export function isSystemPath(path: string): boolean {
+export function isSystemPath(path: string, { sep }: PlatformPath = system): boolean {
+  if (sep === '\\') return false;
   return SYSTEM_DIRECTORIES.some((directory) => contains(directory, path)) && !contains(MEMORY_DISK, path);
 }
 
+/**
+ * A device, a stream of a file, a path without its drive (`C:a`), or a name that most programs of Windows cannot open: they drop the
+ * dots and spaces at its end.
+ */
 export function isWindowsSpecial(path: string): boolean {
-  const steps = path.replace(/^[a-z]:/i, '').split(/[\\/]/);
-  return steps.some((step) => step.includes(':') || DEVICE_NAME.test(foldName(takeBefore(step, '.'))));
+  const steps = path.replace(/^[a-z]:(?=[\\/])/i, '').split(/[\\/]/);
+  return steps.some(
+    (step) =>
+      step.includes(':') ||
+      isWindowsDevice(foldName(takeBefore(step, '.'))) ||
+      (/[. ]$/.test(step) && step !== '.' && step !== '..'),
+  );
+}
+
+/** Where a path leads by its spelling alone, so that nothing outside is even looked up; undefined: out of the roots. */
+export function resolveInside(
+  path: string,
+  first: string,
+  roots: readonly string[],
+  paths: PlatformPath = system,
+): string | undefined {
+  const wanted = paths.resolve(first, path);
+  return roots.some((root) => isBelow(root, wanted, paths)) ? wanted : undefined;
+}
+
+/**
+ * As `contains`, for what may be used: `relative` takes more letters for the same (k and the sign for kelvin) than the file system of
+ * Windows does.
+ */
+export function isBelow(root: string, path: string, paths: PlatformPath = system): boolean {
+  const above = paths.resolve(root);
+  const start = paths.resolve(path).slice(0, above.length);
+  const isSame = start.toUpperCase() === above.toUpperCase() && start.toLowerCase() === above.toLowerCase();
+  return isSame && contains(root, path, paths);
 }
 
 /** `/`, the home directory, or a directory above it. */

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { expect, test } from 'vitest';
 import { createOutputStore } from '../../../src/platform/files/run-directory.ts';
 import { posixTest } from '../../support/posix.ts';
@@ -42,7 +42,7 @@ test('only this run can read it, and only by this very path', async () => {
   for (const spelling of [
     join(path, '../2.txt'),
     `${path}/../1.txt`,
-    path.replace('/1.txt', '//1.txt'),
+    path.replace(/(?=[\\/]1\.txt)/, sep),
     join(path, '..'),
   ])
     expect(await here.error('read_file', { file_path: spelling })).toContain('is outside the workspace');

@@ -2,6 +2,7 @@ import { chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isRecent, readCache, writeCache } from '../../../src/platform/files/small-file.ts';
+import { systemMode } from '../../support/posix.ts';
 import { temporary } from '../../support/temporary.ts';
 
 const asIs = (value: unknown): unknown => value;
@@ -10,8 +11,8 @@ test('what is written is read back, and is for our eyes only', async () => {
   const file = join(temporary(), 'home', 'memo.json');
   await writeCache(file, { a: [1] });
   expect(readCache(file, asIs)).toEqual({ a: [1] });
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700);
+  expect(statSync(file).mode & 0o777).toBe(systemMode(0o600));
+  expect(statSync(join(file, '..')).mode & 0o777).toBe(systemMode(0o700));
   expect(readFileSync(file, 'utf8')).toBe('{\n  "a": [\n    1\n  ]\n}\n');
 });
 

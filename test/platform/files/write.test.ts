@@ -1,7 +1,9 @@
 import {
   chmodSync,
+  closeSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -15,8 +17,8 @@ import { expect, test } from 'vitest';
 import { temporaryPath } from '../../../src/platform/files/path.ts';
 import { readFileState } from '../../../src/platform/files/read.ts';
 import { quarantine, removeFiles, removeTemporaries, writeAtomic } from '../../../src/platform/files/write.ts';
-import { tryCreateExclusive } from '../../../src/platform/files/write-sync.ts';
-import { fifo, isWindows, posixTest } from '../../support/posix.ts';
+import { nextReplacement, tryCreateExclusive } from '../../../src/platform/files/write-sync.ts';
+import { fifo, isWindows, posixTest, systemMode } from '../../support/posix.ts';
 import { temporary } from '../../support/temporary.ts';
 
 posixTest('a replaced file keeps its mode, or gets the one given, whatever the umask', async () => {
@@ -26,10 +28,10 @@ posixTest('a replaced file keeps its mode, or gets the one given, whatever the u
   await writeAtomic(path, 'new');
   expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual(['new', 0o664]);
   await writeAtomic(path, 'newer', { mode: 0o600 });
-  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(statSync(path).mode & 0o777).toBe(systemMode(0o600));
   const fresh = join(temporary(), 'b');
   await writeAtomic(fresh, 'x');
-  expect(statSync(fresh).mode & 0o777).toBe(0o600);
+  expect(statSync(fresh).mode & 0o777).toBe(systemMode(0o600));
 });
 
 test('a link stays a link, and its target is replaced', async () => {
@@ -40,6 +42,29 @@ test('a link stays a link, and its target is replaced', async () => {
   expect(lstatSync(join(root, 'link')).isSymbolicLink()).toBe(true);
   expect(readFileSync(join(root, 'real'), 'utf8')).toBe('new');
   expect(readdirSync(root).sort()).toEqual(['link', 'real']);
+});
+
+test('a file that stays open is not replaced where the system forbids it, and loses nothing', async () => {
+  const root = temporary();
+  const path = join(root, 'a');
+  writeFileSync(path, 'old');
+  const reader = openSync(path, 'r');
+  const outcome = await writeAtomic(path, 'new').catch(({ fault }) => fault);
+  closeSync(reader);
+  expect([outcome, readFileSync(path, 'utf8')]).toEqual(isWindows ? ['config', 'old'] : ['written', 'new']);
+  expect(await writeAtomic(path, 'newer')).toBe('written');
+  expect([readFileSync(path, 'utf8'), readdirSync(root)]).toEqual(['newer', ['a']]);
+});
+
+test('on Windows a replacement waits for whoever reads the file, for half a second', () => {
+  const failed = (code: string) => Object.assign(new Error(code), { code });
+  const delays = (thrown: Error, platform: NodeJS.Platform) =>
+    Array.from({ length: 12 }, (_, attempt) => nextReplacement(attempt, thrown, platform) ?? 0);
+  for (const code of ['EPERM', 'EBUSY', 'EACCES']) {
+    expect(delays(failed(code), 'win32').reduce((sum, delay) => sum + delay)).toBe(450);
+    expect(delays(failed(code), 'linux')).toEqual(Array(12).fill(0));
+  }
+  expect(delays(failed('ENOSPC'), 'win32')).toEqual(Array(12).fill(0));
 });
 
 test('a file that changed since it was read is not replaced', async () => {
@@ -111,7 +136,7 @@ test('a file is created once', async () => {
   const path = join(root, 'below', 'marker');
   expect([tryCreateExclusive(path, 'x'), tryCreateExclusive(path, 'y')]).toEqual(['created', 'exists']);
   expect(readFileSync(path, 'utf8')).toBe('x');
-  if (!isWindows) expect(statSync(join(root, 'below')).mode & 0o777).toBe(0o700);
+  if (!isWindows) expect(statSync(join(root, 'below')).mode & 0o777).toBe(systemMode(0o700));
   expect(tryCreateExclusive(join(path, 'z'), '')).toBe('failed');
 });
 

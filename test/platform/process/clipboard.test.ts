@@ -1,7 +1,13 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { decodeAppleData, listClipboardReaders, readClipboard } from '../../../src/platform/process/clipboard.ts';
+import {
+  decodeAppleData,
+  encodeForClipboard,
+  findClipboardWriter,
+  listClipboardReaders,
+  readClipboard,
+} from '../../../src/platform/process/clipboard.ts';
 import { posixTest } from '../../support/posix.ts';
 import { temporary } from '../../support/temporary.ts';
 
@@ -30,4 +36,10 @@ posixTest('a program that never answers is given up', async (t) => {
     fault: 'usage',
     message: 'the clipboard does not answer: wl-paste took longer than 0.1 s',
   });
+});
+
+test('clip.exe gets UTF-16, which it reads whatever the code page is; other programs get the text', () => {
+  const [program = ''] = findClipboardWriter({}, 'win32') ?? [];
+  expect(Buffer.from(encodeForClipboard('é日', program)).toString('hex')).toBe('fffee900e565');
+  for (const other of ['xclip', 'wl-copy', 'pbcopy']) expect(encodeForClipboard('é日', other)).toBe('é日');
 });

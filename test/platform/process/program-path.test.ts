@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { helperEnvironment, programEnvironment } from '../../../src/platform/process/environment.ts';
 import { findHelper, listHelperDirectories } from '../../../src/platform/process/program-path.ts';
 import { posixTest } from '../../support/posix.ts';
@@ -59,7 +59,7 @@ posixTest('the PATH of an MCP server has no directory that depends on where gmn 
   expect(programEnvironment({ PATH: '.' }, { PATH: './mine' })).toEqual({ PATH: './mine' });
 });
 
-test('docs/configuration.md names every variable that a helper gets', () => {
+posixTest('docs/configuration.md names every variable that a helper gets', () => {
   // Asked for whatever it might want to pass on.
   const all = new Proxy<Record<string, string>>({}, { get: () => '/x', ownKeys: () => ['LC_ALL'] });
   const given = Object.keys(helperEnvironment(all, [])).filter((name) => name !== 'LC_ALL');

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { shellEnvironment } from '../../../src/platform/process/environment.ts';
 import { cappedText } from '../../../src/platform/process/shell.ts';
-import { chooseShell } from '../../../src/platform/process/shell-choice.ts';
+import { chooseShell, listShellArguments } from '../../../src/platform/process/shell-choice.ts';
+import { windowsProgram } from '../../../src/platform/process/windows-command.ts';
 import { posixTest } from '../../support/posix.ts';
 
 test('head and tail keep what they say, for any cut into chunks', () => {
@@ -36,8 +37,7 @@ test('docs/tools.md names every variable that a command gets', () => {
 });
 
 posixTest('the shell is the one asked for, else the own one if it is known, else the system one', () => {
-  const path = (wanted: string | undefined, SHELL: string | undefined, platform = 'linux') =>
-    chooseShell(wanted, { SHELL, ComSpec: SHELL }, platform).path;
+  const path = (wanted: string | undefined, SHELL: string | undefined) => chooseShell(wanted, { SHELL }, 'linux').path;
   expect(path('/bin/sh', '/bin/bash')).toBe('/bin/sh');
   expect(chooseShell('sh', { PATH: '/usr/bin:/bin' }, 'linux').path).toMatch(/^(?:\/usr)?\/bin\/sh$/);
   for (const wanted of ['/nope', '/', '/etc/passwd', 'no-such-shell', '']) {
@@ -48,16 +48,48 @@ posixTest('the shell is the one asked for, else the own one if it is known, else
   expect(path(undefined, '/nowhere/bash')).toBe('/bin/sh');
   expect(path(undefined, 'bash')).toBe('/bin/sh');
   expect(path(undefined, undefined)).toBe('/bin/sh');
-  expect(path(undefined, undefined, 'win32')).toBe('C:\\Windows\\System32\\cmd.exe');
-  expect(chooseShell(undefined, { ComSpec: 'C:\\Windows\\cmd.exe' }, 'win32').args).toEqual(['/d', '/s', '/c']);
-  expect(chooseShell(undefined, { ComSpec: 'C:\\x\\pwsh.exe' }, 'win32').args.at(-1)).toBe('-Command');
-  expect(chooseShell(undefined, { ComSpec: 'C:\\x\\bash.exe' }, 'win32').args).toEqual(['-c']);
-  expect(chooseShell(undefined, { ComSpec: 'cmd.exe' }, 'win32').path).toBe('C:\\Windows\\System32\\cmd.exe');
+});
+
+/** On a Windows that has these programs. */
+const onWindows = (env: Record<string, string>, ...installed: readonly string[]) =>
+  chooseShell(undefined, env, 'win32', (name) => installed.find((path) => path.includes(name)));
+
+test('on Windows PowerShell is the shell: the newer one if it is installed; cmd.exe where there is none', () => {
+  const [pwsh, old] = ['C:\\Program Files\\PowerShell\\7\\pwsh.exe', windowsProgram('powershell', {})];
+  expect(onWindows({}, old, pwsh).path).toBe(pwsh);
+  expect(onWindows({}, old)).toMatchObject({ path: old, isVerbatim: false });
+  expect(onWindows({}, old).args.at(-1)).toBe('-Command');
+  expect(onWindows({}).path).toBe('C:\\Windows\\System32\\cmd.exe');
+  expect(onWindows({ ComSpec: 'cmd.exe' }).path).toBe('C:\\Windows\\System32\\cmd.exe');
+  expect(onWindows({ ComSpec: 'C:\\Windows\\cmd.exe' }).args).toEqual(['/d', '/s', '/c']);
+  expect(onWindows({ ComSpec: 'C:\\x\\bash.exe' }).args).toEqual(['-c']);
+});
+
+test.each([
+  ['dir', 'dir'],
+  ['cd sub\r\ndir "a b"\n', 'cd sub & dir "a b"'],
+  ['if exist a (\n  echo b\n  echo c\n)', 'if exist a ( echo b & echo c )'],
+  ['a ^\n  b &&\nc', 'a b && c'],
+])('all lines of %j run in cmd.exe, with output in UTF-8', (command, line) => {
+  expect(listShellArguments(onWindows({}), command)).toEqual([
+    ...['/d', '/s', '/c'],
+    `"C:\\Windows\\System32\\chcp.com 65001 >nul & ${line}"`,
+  ]);
+});
+
+test('PowerShell is given the command as it is, between the encoding and the exit code', () => {
+  const command = 'git status\nif ($?) { "a`nb" }';
+  const script = listShellArguments(onWindows({}, windowsProgram('powershell', {})), command).at(-1);
+  expect(script?.split('\n').slice(2, -1).join('\n')).toBe(command);
+  expect(script).toMatch(/^\$OutputEncoding = \[Console\]::OutputEncoding = .*UTF8/);
+  expect(script).toMatch(/exit \$LASTEXITCODE/);
 });
 
 test('the environment on Windows has what programs there need, and no more', () => {
   const env = { Path: 'C:\\x', SystemRoot: 'C:\\Windows', GEMINI_API_KEY: 'canary' };
-  const given = shellEnvironment(env, chooseShell(undefined, {}, 'win32'), 'win32');
+  const given = shellEnvironment(env, onWindows({}), 'win32');
   expect(given).toMatchObject({ Path: 'C:\\x', SystemRoot: 'C:\\Windows', SHELL: 'C:\\Windows\\System32\\cmd.exe' });
   expect(Object.values(given)).not.toContain('canary');
+  // Else cmd.exe runs what a project calls git.bat.
+  expect(given).toMatchObject({ NoDefaultCurrentDirectoryInExePath: '1' });
 });

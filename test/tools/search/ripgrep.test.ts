@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { posixTest } from '../../support/posix.ts';
 import { marker, placeAt, temporary } from '../place.ts';
 
 test('a program called rg in the workspace is never run', async () => {
@@ -25,7 +26,7 @@ test('a program called rg in the workspace is never run', async () => {
   }
 });
 
-test('what a lying rg says is looked up through the fence, and its words are not repeated', async () => {
+posixTest('what a lying rg says is looked up through the fence, and its words are not repeated', async () => {
   const top = temporary({ 'outside.txt': 'canary\n', 'app/a.txt': 'first\nneedle\n', 'app/.env': 'canary\n' });
   symlinkSync('../outside.txt', join(top, 'app/link.txt'));
   const lines = [
@@ -54,7 +55,7 @@ test('what a lying rg says is looked up through the fence, and its words are not
   expect(existsSync(join(top, 'mark'))).toBe(true);
 });
 
-test('without a usable rg (it fails, hangs or floods) gmn searches itself', async () => {
+posixTest('without a usable rg (it fails, hangs or floods) gmn searches itself', async () => {
   const root = temporary({ 'a.txt': 'needle\n' });
   const tools = temporary();
   marker(tools, join(tools, 'mark'), 'exit 2\n');
@@ -73,7 +74,7 @@ test('without a usable rg (it fails, hangs or floods) gmn searches itself', asyn
   await expect(search).rejects.toBe(reason);
 });
 
-test('what an rg finds where nobody looks does not count, however much it is', async () => {
+posixTest('what an rg finds where nobody looks does not count, however much it is', async () => {
   const root = temporary({
     '.geminiignore': 'hidden.txt\n',
     'hidden.txt': 'needle\n',

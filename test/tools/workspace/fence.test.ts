@@ -2,6 +2,7 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
+import { toSlashes } from '../../../src/core/text/path.ts';
 import { createFence, type FenceOptions, withFileName } from '../../../src/tools/workspace/fence.ts';
 import { posixTest } from '../../support/posix.ts';
 import { temporary } from '../place.ts';
@@ -36,12 +37,15 @@ const PROTECTED = (name: string) => [
 const NO_PATH = ['usage', 'this is not a path', 'Give a path relative to the working directory.'];
 
 test('a root that is not there, and no root at all, are refused with a next step', async () => {
-  const missing = join(temporary(), 'missing');
-  await expect(createFence({ roots: [missing] })).rejects.toMatchObject({
-    fault: 'usage',
-    message: `no such directory: ${missing}`,
-    hint: 'Name one that exists.',
-  });
+  const top = temporary();
+  symlinkSync('nowhere', join(top, 'dangling'));
+  for (const missing of [join(top, 'missing'), join(top, 'dangling')]) {
+    await expect(createFence({ roots: [missing] })).rejects.toMatchObject({
+      fault: 'usage',
+      message: `no such directory: ${missing}`,
+      hint: 'Name one that exists.',
+    });
+  }
   await expect(createFence({ roots: [] })).rejects.toMatchObject({
     fault: 'usage',
     message: 'there is no directory to work in',
@@ -105,7 +109,7 @@ test('several roots are named in the refusal, and a place in another is named in
   const first = temporary();
   const second = temporary({ 'b.txt': '' });
   const { place } = await createFence({ roots: [first, second] });
-  expect((await place(join(second, 'b.txt'), 'read')).name).toBe(join(second, 'b.txt'));
+  expect((await place(join(second, 'b.txt'), 'read')).name).toBe(toSlashes(join(second, 'b.txt')));
   await expect(place('/nowhere', 'read')).rejects.toMatchObject({
     hint: `Only paths below ${first} and ${second} can be used, and links must not lead out of it.`,
   });
@@ -123,8 +127,10 @@ test('a path that leads in through the name of the root it was given by is the s
 test('what is denied is closed under the name it was given by, and under its real one', async () => {
   const root = temporary({ 'keys/a': '', 'open/b': '' });
   symlinkSync('keys', join(root, 'ways'));
-  const { place, isListed } = await createFence({ roots: [root], denied: [join(root, 'ways'), join(root, 'none/x')] });
-  for (const path of ['keys/a', 'ways/a', 'keys', 'none/x/y']) {
+  symlinkSync('nowhere', join(root, 'dangling'));
+  const denied = ['ways', 'none/x', 'dangling'].map((name) => join(root, name));
+  const { place, isListed } = await createFence({ roots: [root], denied });
+  for (const path of ['keys/a', 'ways/a', 'keys', 'none/x/y', 'dangling']) {
     await expect(place(path, 'read')).rejects.toThrow('is outside the workspace');
   }
   expect((await place('open/b', 'read')).name).toBe('open/b');
@@ -186,6 +192,41 @@ test('what is kept by others in work trees is for writing, and what lies beside 
   expect(await write('.codex/worktrees2')).toBe('a.txt is protected');
 });
 
+test('a work tree of another program is written only from inside it, not from above', async () => {
+  const { asked } = await fence({ '.codex/worktrees/w/a.txt': '' });
+  expect(await asked('.codex/worktrees/w/a.txt', 'write')).toEqual(PROTECTED('.codex/worktrees/w/a.txt'));
+});
+
+test('what instructs models is read, and not written: the files that are listed for a path, and those named later', async () => {
+  const root = temporary({ 'docs/Rules.md': '', 'docs/other.md': '', 'flag.md': '' });
+  const asked: string[] = [];
+  const listInstructions = async (path: string) => {
+    asked.push(path);
+    return [join(root, 'docs/Rules.md'), join(root, 'docs/later.md')];
+  };
+  const { place, protect } = await createFence({ roots: [root], listInstructions });
+  const write = (path: string) =>
+    place(path, 'write').then(
+      ({ name }) => name,
+      ({ message }) => message,
+    );
+  expect(await write('flag.md')).toBe('flag.md');
+  protect([join(root, 'other.md'), join(root, 'flag.md')]);
+  expect(await Promise.all(['flag.md', 'docs/rules.md', 'docs/later.md'].map(write))).toEqual(
+    ['flag.md', 'docs/rules.md', 'docs/later.md'].map((name) => `${name} is protected`),
+  );
+  expect(await write('docs/other.md')).toBe('docs/other.md');
+  asked.length = 0;
+  for (const path of ['flag.md', 'docs/Rules.md']) expect((await place(path, 'read')).name).toBe(path);
+  expect(asked).toEqual([]);
+});
+
+test('what belongs to a repository without .git is read, and not written', async () => {
+  const { asked } = await fence({ 'x.git/HEAD': '', 'x.git/objects/x': '', 'x.git/refs/x': '', 'x.git/config': '' });
+  expect(await asked('x.git/config')).toBe('x.git/config');
+  expect(await asked('x.git/config', 'write')).toEqual(PROTECTED('x.git/config'));
+});
+
 test('the names of Windows are traps there alone', async () => {
   const windows = await fence({}, { isWindows: true });
   expect(await windows.asked('sub/NUL.txt')).toEqual(OUTSIDE(windows.root, 'sub/NUL.txt'));
@@ -213,4 +254,39 @@ test('errors of some work with a file get its name', async () => {
   const told = new AppError('usage', 'told');
   await expect(withFileName('a.txt', () => Promise.reject(told))).rejects.toThrow('a.txt: told');
   expect(await withFileName('a.txt', async () => 7)).toBe(7);
+});
+
+posixTest('a context file that the user asks for may be written until it is closed, by its own path', async () => {
+  const root = temporary({ 'sub/AGENTS.md': '', 'AGENTS.md': '', '.git/HEAD': '' });
+  const listInstructions = async () => [join(root, 'AGENTS.md')];
+  const { place, permitInstruction, isPermittedInstruction } = await createFence({ roots: [root], listInstructions });
+  const isOpen = (path: string) =>
+    place(path, 'write').then(
+      () => true,
+      () => false,
+    );
+  symlinkSync('sub/AGENTS.md', join(root, 'other.md'));
+  const all = ['AGENTS.md', 'sub/AGENTS.md', 'GEMINI.md', 'other.md', '.git/AGENTS.md'];
+  expect(await Promise.all(all.map(isOpen))).toEqual(all.map(() => false));
+  const close = permitInstruction('AGENTS.md');
+  const closeOther = permitInstruction('AGENTS.md');
+  expect(await Promise.all(all.map(isOpen))).toEqual([true, false, false, false, false]);
+  expect([join(root, 'AGENTS.md'), join(root, 'sub/AGENTS.md')].map(isPermittedInstruction)).toEqual([true, false]);
+  // Each permit is its own.
+  close();
+  close();
+  expect([await isOpen('AGENTS.md'), isPermittedInstruction(join(root, 'AGENTS.md'))]).toEqual([true, true]);
+  closeOther();
+  expect([await isOpen('AGENTS.md'), isPermittedInstruction(join(root, 'AGENTS.md'))]).toEqual([false, false]);
+});
+
+posixTest('one that is a link, or in a directory that is protected, stays closed', async () => {
+  const root = temporary({ 'CLAUDE.md': '', '.gemini/a': '' });
+  symlinkSync('CLAUDE.md', join(root, 'AGENTS.md'));
+  const linked = await createFence({ roots: [root] });
+  const inside = await createFence({ roots: [join(root, '.gemini')] });
+  for (const { permitInstruction, place } of [linked, inside]) {
+    permitInstruction('AGENTS.md');
+    await expect(place('AGENTS.md', 'write')).rejects.toThrow('AGENTS.md is protected');
+  }
 });

@@ -7,6 +7,7 @@ import type { Clock } from '../../../src/core/io.ts';
 import { sha256 } from '../../../src/platform/runtime/native.ts';
 import { undoAll, undoStore } from '../../../src/tools/workspace/journal.ts';
 import { isLong } from '../../support/fuzz.ts';
+import { systemMode } from '../../support/posix.ts';
 import { placeAt, put, snapshot, temporary } from '../place.ts';
 
 const CLOCK: Clock = { now: () => 1_000, sleep: async () => {} };
@@ -85,9 +86,9 @@ test('the store is for the user’s eyes only, and a torn line costs nothing but
     { id: 'run.2', run: 'run', time: 1000, path: join(root, 'a.txt') },
   ]);
   for (const name of ['changes.jsonl', ...readdirSync(join(directory, 'blobs')).map((blob) => `blobs/${blob}`)]) {
-    expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
+    expect(statSync(join(directory, name)).mode & 0o777).toBe(systemMode(0o600));
   }
-  expect(statSync(directory).mode & 0o777).toBe(0o700);
+  expect(statSync(directory).mode & 0o777).toBe(systemMode(0o700));
   for (const blob of readdirSync(join(directory, 'blobs'))) writeFileSync(join(directory, 'blobs', blob), 'damaged');
   await expect(store.undo([changes[1]!], here.workspace)).rejects.toThrow('no longer stored');
 });

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { linkSync, symlinkSync } from 'node:fs';
+import { linkSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { toSlashes } from '../../../src/core/text/path.ts';
 import { FUZZ_TIMEOUT, fuzz, isLong } from '../../support/fuzz.ts';
 import { CANARY, generatedPayload, payloadTable, plantScene } from '../payload-scene.ts';
 import { type Place, place, placeAt, snapshot, temporary } from '../place.ts';
@@ -93,7 +93,9 @@ test('a file of another workspace directory can be used, its neighbours cannot',
   const top = temporary({ 'a/x.txt': 'a\n', 'b/y.txt': 'b\n', 'bc/z.txt': CANARY });
   const here = await placeAt(join(top, 'a'), { roots: [join(top, 'a'), join(top, 'b')] });
   expect(await here.output('read_file', { path: join(top, 'b/y.txt') })).toBe('b');
-  expect(await here.output('glob', { pattern: '*', path: join(top, 'b') })).toEqual({ files: [join(top, 'b/y.txt')] });
+  expect(await here.output('glob', { pattern: '*', path: join(top, 'b') })).toEqual({
+    files: [toSlashes(join(top, 'b/y.txt'))],
+  });
   expect(await here.error('read_file', { path: join(top, 'bc/z.txt') })).toContain('outside the workspace');
 });
 
@@ -113,6 +115,6 @@ test('an outside file that is hard-linked into the workspace is replaced there, 
   const here = await placeAt(join(top, 'app'));
   await here.output('read_file', { path: 'hard.txt' });
   await here.output('write_file', { path: 'hard.txt', content: 'changed\n' });
-  expect(execFileSync('cat', [join(top, 'outside.txt')], { encoding: 'utf8' })).toBe('outside\n');
+  expect(readFileSync(join(top, 'outside.txt'), 'utf8')).toBe('outside\n');
   expect(dirname(join(top, 'app/hard.txt'))).toBe(here.root);
 });

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix, win32 } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
@@ -15,11 +15,15 @@ import {
   PROTECTED_PAIRS,
   PROTECTED_PATTERNS,
 } from '../../../src/tools/workspace/protected-lists.ts';
-import { isProtected, isSystemPath, isTooBroad, isWindowsSpecial } from '../../../src/tools/workspace/protection.ts';
+import { isProtected, isSystemPath, isTooBroad } from '../../../src/tools/workspace/protection.ts';
 import { fuzz } from '../../support/fuzz.ts';
+import { isWindows } from '../../support/posix.ts';
 import { type Files, place, placeAt, put, snapshot } from '../place.ts';
 import { DISGUISES, PROTECTED, WRITE_PROTECTED } from '../protected-paths.ts';
 import { ORDINARY, READ_PROTECTED } from '../secret-paths.ts';
+
+/** On Windows a name with a dot at its end is no path at all. */
+const REFUSED = isWindows ? /is protected|\. is outside the workspace/ : /is protected/;
 
 test.each(['existing', 'missing'])('none of 160 writes to protected paths lands, the file %s', async (state) => {
   const files: Files = state === 'existing' ? Object.fromEntries(PROTECTED.map((path) => [path, 'old\n'])) : {};
@@ -177,7 +181,7 @@ test('what is missing to make a repository is not written, and what is ordinary 
   for (const path of ['HEAD', 'config', 'part/config', 'part/notes.md', 'src/HEAD', 'refs/x', 'hooks/use-x.ts'])
     await here.output('write_file', { path, content: 'x\n' });
   for (const path of ['part/HEAD', 'part/head', 'part/HEAD/x', 'part/hEAD.', 'src/refs/y', 'commondir', 'objects/y'])
-    expect(await here.error('write_file', { path, content: 'x' }), path).toContain('is protected');
+    expect(await here.error('write_file', { path, content: 'x' }), path).toMatch(REFUSED);
   symlinkSync('nowhere', join(here.root, 'linked/refs'));
   await here.output('write_file', { path: 'linked/objects/x', content: 'x\n' });
   expect(await here.error('write_file', { path: 'linked/HEAD', content: 'x' })).toContain('is protected');
@@ -300,19 +304,6 @@ test.each([
 });
 
 test.each([
-  ['CON', true],
-  ['a/nul.txt', true],
-  ['com1', true],
-  ['lpt9.log', true],
-  ['a.txt::$DATA', true],
-  ['C:/project/a.txt', false],
-  ['console.ts', false],
-  ['common.ts', false],
-] as const)('%s is a trap on Windows: %s', (path, expected) => {
-  expect(isWindowsSpecial(path)).toBe(expected);
-});
-
-test.each([
   ['/', '/home/ann', true],
   ['/home/ann', '/home/ann', true],
   ['/home', '/home/ann', true],
@@ -324,7 +315,8 @@ test.each([
 
 test('the paths of the kernel are nobody’s files', () => {
   const paths = ['/proc/1/mem', '/dev', '/dev/shmem', '/sys/x', '/process', '/home/dev', '/dev/shm/project/a.txt'];
-  expect(paths.map(isSystemPath)).toEqual([true, true, true, true, false, false, false]);
+  expect(paths.map((path) => isSystemPath(path, posix))).toEqual([true, true, true, true, false, false, false]);
+  expect(paths.map((path) => isSystemPath(win32.resolve('C:\\', path), win32))).toEqual(paths.map(() => false));
 });
 
 test('only the user lets a file with secrets be read, and only once', async () => {
@@ -390,6 +382,6 @@ test('what other programs and models take for instructions, and what the user ke
 test('what the settings name as context files is not written, however it is spelled', async () => {
   const here = await place({}, { protectedNames: ['RULES.md'] });
   for (const path of ['RULES.md', 'sub/rules.md', 'Rules.md.'])
-    expect(await here.error('write_file', { path, content: 'x' })).toContain('is protected');
+    expect(await here.error('write_file', { path, content: 'x' })).toMatch(REFUSED);
   expect(await here.output('write_file', { path: 'RULES.txt', content: 'x\n' })).toBe('Created.');
 });

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import {
   filterObjects,
   isObject,
@@ -33,9 +34,9 @@ const MAX_ISSUERS = 8;
 
 /** The sign-ins of one user for one address, in a private file; never in the official CLI's directory. */
 export function openSignInStore(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>) {
-  const directory = `${homes().gmn}/mcp`;
+  const directory = join(homes().gmn, 'mcp');
   // Hashed: an address may hold characters that a file name cannot.
-  const file = `${directory}/sign-in-${sha256(url)}.json`;
+  const file = join(directory, `sign-in-${sha256(url)}.json`);
   const readAll = (): readonly SignInRecord[] => parseSignIns(tryParseJson(readSmallFile(file) ?? ''), url);
   const write = async (signIns: readonly SignInRecord[]): Promise<void> => {
     await makePrivateDirectory(directory);

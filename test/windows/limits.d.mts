@@ -1,0 +1,1 @@
+export function explainLimit(file: string, name: string): string | undefined;
