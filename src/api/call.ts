@@ -30,6 +30,8 @@ export interface ModelOptions {
   readonly retries?: number;
   /** Whether thoughts are shown: a call is not retried once something was shown. */
   readonly showsThoughts: boolean;
+  /** Thoughts come for the moment only: they are no part of the reply's content. */
+  readonly dropsThoughts?: boolean;
   /** When the run must end, in milliseconds since the epoch; undefined if there is no deadline. */
   readonly deadline?: () => number | undefined;
   /** A deadline for each request, its retries included; 0 means none. */
@@ -402,11 +404,12 @@ function hasSubstance(part: Part): boolean {
 function createReaderOptions({
   clock: { now },
   backend: { secrets },
+  dropsThoughts,
 }: ModelOptions): (request: ModelRequest) => Promise<ReplyOptions> | ReplyOptions {
   let ids: CallIds | undefined;
   return (request) => {
     const hasFunctions = request.tools?.some((tool) => tool.functionDeclarations !== undefined) ?? false;
-    const keeper = request.keepLimit ? createContentCollector(request.keepLimit) : undefined;
+    const keeper = request.keepLimit ? createContentCollector(request.keepLimit, { dropsThoughts }) : undefined;
     if (!hasFunctions) return { keeper, secrets };
     return import('./reply-calls.ts').then(({ createCallIds }) => {
       ids ??= createCallIds(now);

@@ -34,17 +34,17 @@ export function parseChunk(value: unknown): Chunk {
   }
   const { candidate, others } = parseCandidates(value.candidates);
   return {
-    parts: parseParts(candidate?.content),
+    parts: parseParts(candidate.content),
     otherCandidates: others,
-    finishReason: toReason(candidate?.finishReason, FINISH_REASONS),
+    finishReason: toReason(candidate.finishReason, FINISH_REASONS),
     finishMessage: findFinishMessage(candidate),
     modelVersion: toNonEmptyString(value.modelVersion),
     block: isObject(value.promptFeedback) ? findBlock(value.promptFeedback) : undefined,
     usageMetadata: isObject(value.usageMetadata) ? value.usageMetadata : undefined,
-    continuationToken: tryParseToken(candidate?.continuationToken),
-    grounding: isObject(candidate?.groundingMetadata) ? toJsonObject(candidate.groundingMetadata) : undefined,
-    citations: isObject(candidate?.citationMetadata) ? parseCitations(candidate.citationMetadata) : undefined,
-    pages: isObject(candidate?.urlContextMetadata) ? parsePages(candidate.urlContextMetadata.urlMetadata) : undefined,
+    continuationToken: tryParseToken(candidate.continuationToken),
+    grounding: isObject(candidate.groundingMetadata) ? toJsonObject(candidate.groundingMetadata) : undefined,
+    citations: isObject(candidate.citationMetadata) ? parseCitations(candidate.citationMetadata) : undefined,
+    pages: isObject(candidate.urlContextMetadata) ? parsePages(candidate.urlContextMetadata.urlMetadata) : undefined,
   };
 }
 
@@ -61,42 +61,40 @@ function toReason(value: unknown, names: readonly string[]): string | undefined 
 type Fields = Readonly<Record<string, unknown>>;
 
 function findBlock({ blockReason, blockReasonMessage, safetyRatings }: Fields): string | undefined {
-  const words = [toReason(blockReason, BLOCK_REASONS), toNonEmptyString(blockReasonMessage)].filter(
-    (text) => text !== undefined,
-  );
-  return words.length === 0 ? undefined : [...words, ...listUnsafe(safetyRatings)].join(': ');
+  const why = joinTexts(toReason(blockReason, BLOCK_REASONS), toNonEmptyString(blockReasonMessage));
+  return why && joinTexts(why, formatUnsafe(safetyRatings));
 }
 
 /** Ratings come with every chunk; they matter only in the one that says why the answer was stopped. */
-function findFinishMessage(candidate: Fields | undefined): string | undefined {
-  const message = toNonEmptyString(candidate?.finishMessage);
-  const reason = toReason(candidate?.finishReason, FINISH_REASONS);
-  if (reason === undefined || reason === 'STOP' || candidate?.safetyRatings === undefined) return message;
-  return [...(message === undefined ? [] : [message]), ...listUnsafe(candidate.safetyRatings)].join(': ') || undefined;
+function findFinishMessage({ finishMessage, finishReason, safetyRatings }: Fields): string | undefined {
+  const message = toNonEmptyString(finishMessage);
+  const reason = toReason(finishReason, FINISH_REASONS);
+  return reason === undefined || reason === 'STOP' ? message : joinTexts(message, formatUnsafe(safetyRatings));
 }
 
-/** Nothing, or one text with all categories that were rated unsafe. */
-function listUnsafe(ratings: unknown): readonly string[] {
-  const unsafe = filterObjects(ratings).filter(
-    ({ blocked, probability }) => blocked === true || probability === 'HIGH' || probability === 'MEDIUM',
-  );
-  if (unsafe.length === 0) return [];
-  return [unsafe.map(({ category, probability }) => `${category} ${probability ?? ''}`.trimEnd()).join(', ')];
+function joinTexts(...texts: readonly (string | undefined)[]): string | undefined {
+  return texts.filter(Boolean).join(': ') || undefined;
 }
 
-function parseCandidates(value: unknown): {
-  readonly candidate: Fields | undefined;
-  readonly others: number;
-} {
-  if (value === undefined || value === null) return { candidate: undefined, others: 0 };
+/** All categories that were rated unsafe; empty if there are none. */
+function formatUnsafe(ratings: unknown): string {
+  return filterObjects(ratings)
+    .filter(({ blocked, probability }) => blocked === true || probability === 'HIGH' || probability === 'MEDIUM')
+    .map(({ category, probability }) => `${category} ${probability ?? ''}`.trimEnd())
+    .join(', ');
+}
+
+/** The first candidate, without any fields if there is none, and how many others there are. */
+function parseCandidates(value: unknown): { readonly candidate: Fields; readonly others: number } {
+  if (value === undefined || value === null) return { candidate: {}, others: 0 };
   if (!Array.isArray(value)) throw malformedReplyError('candidates is not a list');
-  let candidate: Fields | undefined;
+  let first: Fields | undefined;
   for (const entry of value) {
     if (!isObject(entry)) throw malformedReplyError('a candidate is not an object');
     // A chunk may hold only another candidate, whose text must not be mixed with the first one's.
-    if ((entry.index ?? 0) === 0) candidate ??= entry;
+    if ((entry.index ?? 0) === 0) first ??= entry;
   }
-  return { candidate, others: value.length - (candidate === undefined ? 0 : 1) };
+  return { candidate: first ?? {}, others: value.length - (first === undefined ? 0 : 1) };
 }
 
 function parseParts(content: unknown): readonly Part[] {

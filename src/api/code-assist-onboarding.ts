@@ -79,11 +79,9 @@ async function onboard(options: OnboardingOptions, tierId: string, signal: Abort
 /** A failed operation comes with status 200; its error is inside the body. https://google.aip.dev/151 */
 async function onboardingError(error: unknown, { identity }: QueryContext): Promise<AppError> {
   const { tryParseGoogleError } = await import('./google-error.ts');
-  const { message = '', reasons = [], links = [], metadata = {} } = tryParseGoogleError({ error }) ?? {};
+  const { message = '', reasons = [], links = [] } = tryParseGoogleError({ error }) ?? {};
   const detail = toOneLine(redactKnown(message, identity.secrets));
-  const found = [...links, metadata.validation_link ?? '', metadata.validation_url ?? ''].map((link) =>
-    redactKnown(link, identity.secrets),
-  );
+  const found = links.map((link) => redactKnown(link, identity.secrets));
   const problem = findAccountError(reasons, { detail, links: found });
   if (problem !== undefined) return problem;
   const why =

@@ -5,6 +5,7 @@ import {
   findAccountError,
   type GoogleError,
   htmlToText,
+  toGoogleError,
   toOneLine,
   tryParseDelay,
   tryParseGoogleError,
@@ -42,7 +43,7 @@ interface FailureCase extends FailedCall {
  */
 export function classifyResponse(refusal: FailedCall): AppError {
   const parsed = tryParseGoogleError(refusal.body);
-  const error = parsed ?? { message: '', reasons: [], metadata: {}, quotaIds: [], links: [] };
+  const error = parsed ?? toGoogleError({}, '');
   const redactSecrets = (text: string): string => redactKnown(text, refusal.secrets);
   const quote = (text: string, max?: number): string => toOneLine(redactSecrets(text), max);
   const detail = parsed === undefined ? htmlToText(redactSecrets(refusal.body)) : quote(parsed.message);
@@ -76,12 +77,10 @@ function findCredentialError(failed: FailureCase): AppError | undefined {
     return authError(failed, authHint);
   }
   if (status !== 403) return undefined;
-  const { validation_link: link = '', validation_url: url = '' } = error.metadata;
-  const links = [...error.links, link, url];
   const problem = findAccountError(error.reasons, {
     detail: failed.detail,
     label: formatHttpStatus(failed),
-    links: links.map((link) => redactKnown(link, failed.secrets)),
+    links: error.links.map((link) => redactKnown(link, failed.secrets)),
     status,
   });
   if (problem !== undefined) return problem;
@@ -127,8 +126,9 @@ function findPermissionError(failed: FailureCase): AppError | undefined {
   }
   // Without the role no model can be used; the answer names the one that was asked for.
   const isRole = error.reasons.includes('IAM_PERMISSION_DENIED') || ROLE_TEXT.test(error.message);
-  if (isRole || !namesModel(failed)) return undefined;
-  return refusalError(failed, `model ${toOneLine(failed.model ?? '', 100)} refused`, {
+  const model = findNamedModel(failed);
+  if (isRole || model === undefined) return undefined;
+  return refusalError(failed, `model ${toOneLine(model, 100)} refused`, {
     hint: `This ${credential} may not use it: choose another with -m. See which there are: gmn models --refresh`,
   });
 }
@@ -139,9 +139,10 @@ function deniedError(failed: FailureCase): AppError {
   });
 }
 
-function namesModel({ model = '', error: { message, metadata } }: FailureCase): boolean {
-  const name = model.replace(/^.*\//s, '');
-  return name !== '' && [message, metadata.resource, metadata.model].some((text) => text?.includes(name));
+/** The model if the answer names it. */
+function findNamedModel({ model, error: { message, metadata } }: FailureCase): string | undefined {
+  const name = model?.slice(model.lastIndexOf('/') + 1);
+  return name && [message, metadata.resource, metadata.model].some((text) => text?.includes(name)) ? model : undefined;
 }
 
 function formatProject({ error, quote }: FailureCase): string {
@@ -150,8 +151,8 @@ function formatProject({ error, quote }: FailureCase): string {
 }
 
 function enableHint({ error, quote }: FailureCase): string {
-  const url = error.metadata.activationUrl ?? '';
-  return url.startsWith('https://console.')
+  const url = error.metadata.activationUrl;
+  return url?.startsWith('https://console.')
     ? `Enable it: ${quote(url)}`
     : 'Enable the API in the Google Cloud console.';
 }
@@ -165,7 +166,6 @@ const SIZE =
   /\b(?:size|bytes|pages?)\b.{0,60}\bexceed|\bexceed(?:s|ed|ing)?\b.{0,60}\b(?:size|bytes|pages?|[KMG]i?B)\b/i;
 /** "User location is not supported for the API use." */
 const LOCATION = /\blocation is not supported\b/i;
-const LARGE_HINT = 'Send fewer or smaller files.';
 const LOCATION_HINT =
   'See where it is offered: https://ai.google.dev/gemini-api/docs/available-regions. Vertex AI is offered in other regions, too: GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_LOCATION=global';
 
@@ -175,35 +175,31 @@ function findTokenLimit(message: string): number | undefined {
 }
 
 function findRequestError(failed: FailureCase): AppError | undefined {
-  switch (failed.status) {
-    case 400:
-      if (LENGTH.test(failed.error.message)) {
-        return refusalError(failed, "the prompt is longer than the model's window", {
-          hint: 'Send less at once. To see how long it is: --count-tokens',
-          objection: 'length',
-          windowTokens: findTokenLimit(failed.error.message),
-        });
-      }
-      if (LOCATION.test(failed.error.message)) {
-        return refusalError(failed, 'the Gemini API is not offered where this request came from', {
-          hint: LOCATION_HINT,
-        });
-      }
-      if (FREE_TIER.test(failed.error.message)) return noQuotaError(failed);
-      if (SIZE.test(failed.error.message))
-        return refusalError(failed, 'the request is too large', { hint: LARGE_HINT });
-      return refusalError(failed, 'invalid request', {
-        hint: failed.model === undefined ? WHO_ANSWERED : 'Check the prompt, the attachments and the flags.',
-        objection: SIGNATURE.test(failed.error.message) ? 'signature' : undefined,
-      });
-    case 404:
-      return notFoundError(failed);
-    case 413:
-    case 431:
-      return refusalError(failed, 'the request is too large', { hint: LARGE_HINT });
-    default:
-      return undefined;
+  const { status } = failed;
+  const { message } = failed.error;
+  if (status === 404) return notFoundError(failed);
+  if (status === 413 || status === 431) return tooLargeError(failed);
+  if (status !== 400) return undefined;
+  if (LENGTH.test(message)) {
+    return refusalError(failed, "the prompt is longer than the model's window", {
+      hint: 'Send less at once. To see how long it is: --count-tokens',
+      objection: 'length',
+      windowTokens: findTokenLimit(message),
+    });
   }
+  if (LOCATION.test(message)) {
+    return refusalError(failed, 'the Gemini API is not offered where this request came from', { hint: LOCATION_HINT });
+  }
+  if (FREE_TIER.test(message)) return noQuotaError(failed);
+  if (SIZE.test(message)) return tooLargeError(failed);
+  return refusalError(failed, 'invalid request', {
+    hint: failed.model === undefined ? WHO_ANSWERED : 'Check the prompt, the attachments and the flags.',
+    objection: SIGNATURE.test(message) ? 'signature' : undefined,
+  });
+}
+
+function tooLargeError(failed: FailureCase): AppError {
+  return refusalError(failed, 'the request is too large', { hint: 'Send fewer or smaller files.' });
 }
 
 const ENDPOINT_HINT =
@@ -213,7 +209,7 @@ const ENDPOINT_HINT =
 function notFoundError(failed: FailureCase): AppError {
   const { model, asks = 'this call', error, notFoundHint } = failed;
   if (model === undefined) return refusalError(failed, `the server does not offer ${asks}`, { hint: ENDPOINT_HINT });
-  if (error.status !== 'NOT_FOUND' && !namesModel(failed)) {
+  if (error.status !== 'NOT_FOUND' && findNamedModel(failed) === undefined) {
     return refusalError(failed, 'there is nothing at this address', { hint: ENDPOINT_HINT });
   }
   return refusalError(failed, `model ${toOneLine(model, 100)} not found`, {
@@ -285,7 +281,7 @@ function findQuotaError(failed: FailureCase): AppError | undefined {
       quota: { per: 'plan' },
     });
   }
-  const isNamedDaily = [...error.quotaIds, metadata.quota_limit ?? ''].some((id) => /PerDay|Daily/.test(id));
+  const isNamedDaily = error.quotaIds.some((id) => /PerDay|Daily/.test(id));
   if (!isNamedDaily && !reasons.includes('QUOTA_EXHAUSTED')) return undefined;
   const isDaily = isNamedDaily && (findResetMs(failed) ?? 0) <= LONGEST_DAY_MS;
   const resets = formatReset(failed, isDaily);
@@ -301,7 +297,7 @@ const LONGEST_DAY_MS = 25 * 3_600_000;
 function findResetMs({ error: { metadata }, headers }: FailureCase): number | undefined {
   const delayMs = tryParseDelay(metadata.quotaResetDelay);
   if (delayMs !== undefined) return delayMs;
-  const untilMs = Date.parse(metadata.quotaResetTimeStamp ?? '') - Date.parse(headers.date ?? '');
+  const untilMs = parseDate(metadata.quotaResetTimeStamp) - parseDate(headers.date);
   return Number.isNaN(untilMs) ? undefined : untilMs;
 }
 
@@ -311,7 +307,7 @@ function formatReset({ error, headers, quote }: FailureCase, isDaily: boolean): 
   const time = error.metadata.quotaResetTimeStamp;
   if (time !== undefined) return `It resets at ${quote(time, 40)}.`;
   if (!isDaily) return 'The service does not say when it resets.';
-  const now = Date.parse(headers.date ?? '');
+  const now = parseDate(headers.date);
   const wait = Number.isNaN(now) ? '' : `, in ${formatDuration(msUntilPacificMidnight(now))}`;
   return `It resets at midnight Pacific time${wait}.`;
 }
@@ -324,13 +320,17 @@ function tryParseRetryHeader(headers: FailedCall['headers']): number | undefined
   const value = headers['retry-after']?.trim() ?? '';
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
   // Relative to the server's `date`, so that a wrong local clock does no harm.
-  const delay = Date.parse(value) - Date.parse(headers.date ?? '');
+  const delay = parseDate(value) - parseDate(headers.date);
   return Number.isNaN(delay) ? undefined : Math.max(0, delay);
 }
 
 function findMinuteDelay(error: GoogleError): number | undefined {
-  const names = [...error.quotaIds, error.metadata.quota_limit ?? ''];
-  return names.some((name) => name.includes('PerMinute')) ? MAX_SERVER_DELAY_MS : undefined;
+  return error.quotaIds.some((id) => id.includes('PerMinute')) ? MAX_SERVER_DELAY_MS : undefined;
+}
+
+/** NaN if it is absent, or no date. */
+function parseDate(text = ''): number {
+  return Date.parse(text);
 }
 
 function formatHttpStatus({ status, error, quote }: FailureCase): string {

@@ -13,10 +13,12 @@ export interface GoogleError {
   /** `ErrorInfo.reason` of every detail that has one. */
   readonly reasons: readonly string[];
   readonly metadata: Readonly<Record<string, string>>;
+  /** Of every violation, and the `quota_limit` of Code Assist. */
   readonly quotaIds: readonly string[];
   /** `QuotaFailure.violations[].quotaValue` by quota id, where it is a number. */
   readonly quotaLimits?: Readonly<Record<string, number>>;
   readonly retryMs?: number;
+  /** `Help.links[].url`, and where Code Assist lets an account be verified. */
   readonly links: readonly string[];
 }
 
@@ -30,7 +32,7 @@ export function tryParseGoogleError(body: unknown, depth = 0): GoogleError | und
   if (!isObject(outer)) return undefined;
   const error = isObject(outer.error) ? outer.error : outer;
   const message = toNonEmptyString(error.message) ?? toNonEmptyString(outer.error) ?? '';
-  const inner = message.includes('{') && depth < MAX_NESTING ? tryParseGoogleError(message, depth + 1) : undefined;
+  const inner = depth < MAX_NESTING ? tryParseGoogleError(message, depth + 1) : undefined;
   const own = toGoogleError(error, message);
   // An object without these fields is not an error body: any page with a style sheet contains braces.
   if (message === '' && own.code === undefined && own.status === undefined && !Array.isArray(error.details))
@@ -39,24 +41,30 @@ export function tryParseGoogleError(body: unknown, depth = 0): GoogleError | und
   return inner === undefined || inner.message === '' ? own : { ...own, ...inner };
 }
 
-function toGoogleError(error: Fields, message: string): GoogleError {
+export function toGoogleError(error: Fields, message: string): GoogleError {
   const details = filterObjects(error.details);
   const code = Number(error.code);
   const status = toNonEmptyString(error.status);
   const violations = details.flatMap((detail) => filterObjects(detail.violations));
   const limits = violations.flatMap((entry) => toQuotaLimit(entry));
+  const links = details.flatMap((detail) => filterObjects(detail.links));
+  const metadata = Object.fromEntries(details.flatMap((detail) => listStringEntries(detail.metadata)));
   const retryMs = details.map((detail) => tryParseDelay(detail.retryDelay)).find((ms) => ms !== undefined);
   return {
     ...(Number.isInteger(code) && code > 0 ? { code } : {}),
     ...(status === undefined ? {} : { status }),
     ...(retryMs === undefined ? {} : { retryMs }),
     message,
-    reasons: details.flatMap((detail) => toNonEmptyString(detail.reason) ?? []),
-    metadata: Object.fromEntries(details.flatMap((detail) => listStringEntries(detail.metadata))),
-    quotaIds: violations.flatMap((entry) => toNonEmptyString(entry.quotaId) ?? []),
+    reasons: filterTexts(details.map(({ reason }) => reason)),
+    metadata,
+    quotaIds: filterTexts([...violations.map(({ quotaId }) => quotaId), metadata.quota_limit]),
     ...(limits.length === 0 ? {} : { quotaLimits: Object.fromEntries(limits) }),
-    links: details.flatMap((detail) => filterObjects(detail.links)).flatMap((link) => toNonEmptyString(link.url) ?? []),
+    links: filterTexts([...links.map(({ url }) => url), metadata.validation_link, metadata.validation_url]),
   };
+}
+
+function filterTexts(values: readonly unknown[]): readonly string[] {
+  return values.flatMap((value) => toNonEmptyString(value) ?? []);
 }
 
 function toQuotaLimit({ quotaId, quotaValue }: Fields): readonly (readonly [string, number])[] {
@@ -66,11 +74,11 @@ function toQuotaLimit({ quotaId, quotaValue }: Fields): readonly (readonly [stri
 
 /** Parses a protobuf duration (`34.07s`, also `900ms`, `1h2m`) to milliseconds. */
 export function tryParseDelay(value: unknown): number | undefined {
-  return typeof value === 'string' && value !== '' ? tryParseDuration(value.replaceAll(' ', '')) : undefined;
+  return typeof value === 'string' ? tryParseDuration(value.replaceAll(' ', '')) : undefined;
 }
 
 function parseLoosely(text: string): unknown {
-  const plain = text.replaceAll('\u00a0', ' ').trim();
+  const plain = text.replaceAll('\u00a0', ' ');
   const inside = plain.slice(Math.max(0, plain.indexOf('{')), plain.lastIndexOf('}') + 1);
   for (const candidate of [plain, inside, inside.replace(/,(?:\s*,)+/g, ',')]) {
     try {
@@ -111,11 +119,7 @@ export function findAccountError(reasons: readonly string[], problem: AccountPro
     return accountError(what, problem, `${KEY_HINT} of another account, or appeal to Google`);
   }
   if (!has('VALIDATION_REQUIRED')) return undefined;
-  return accountError(
-    'Google requires this account to be verified first',
-    problem,
-    validationHint(problem.links ?? []),
-  );
+  return accountError('Google requires this account to be verified first', problem, validationHint(problem.links));
 }
 
 function accountError(what: string, { detail, label, status }: AccountProblem, hint: string): AppError {
@@ -124,8 +128,8 @@ function accountError(what: string, { detail, label, status }: AccountProblem, h
 }
 
 /** Suggests only links to Google; any other stays in the quoted message. */
-function validationHint(links: readonly string[]): string {
-  const link = links.find((candidate) => URL.canParse(candidate) && isGoogleUrl(new URL(candidate)));
+function validationHint(links: AccountProblem['links']): string {
+  const link = links?.find((candidate) => URL.canParse(candidate) && isGoogleUrl(new URL(candidate)));
   return link === undefined
     ? 'Verify the account with Google, then try again.'
     : `Open the link, verify the account, then try again: ${toOneLine(link)}`;
@@ -153,7 +157,7 @@ const MAX_PAGE_TEXT = 200;
 export function htmlToText(page: string): string {
   let text = '';
   let at = 0;
-  while (at < page.length && text.length < 4 * MAX_PAGE_TEXT) {
+  while (text.length < 4 * MAX_PAGE_TEXT) {
     const open = page.indexOf('<', at);
     text += `${page.slice(at, open === -1 ? page.length : Math.min(open, at + 4 * MAX_PAGE_TEXT))} `;
     if (open === -1) break;
@@ -163,7 +167,7 @@ export function htmlToText(page: string): string {
 }
 
 function findTagEnd(page: string, open: number): number {
-  const hidden = /^<(script|style|!--)/i.exec(page.slice(open, open + 8))?.[1]?.toLowerCase();
+  const hidden = /^<(script|style|!--)/.exec(page.slice(open, open + 8).toLowerCase())?.[1];
   const close = hidden === undefined ? '>' : hidden === '!--' ? '-->' : `</${hidden}>`;
   const end = page.indexOf(close, open);
   return end === -1 ? page.length : end + close.length;

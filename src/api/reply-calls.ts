@@ -26,13 +26,13 @@ export function createCallIds(now: () => number): CallIds {
 
 /** The calls of one reply. A call that cannot run has a `fault`, and so does the repetition of an id. */
 export function toReplyCalls(parts: readonly CallPart[], ids: CallIds): readonly ReplyCall[] {
-  const seen = new Set<string>();
+  const seen = new Set<string | undefined>();
   return parts.map(({ functionCall }) => {
     const name = toNonEmptyString(functionCall.name);
     const given = toNonEmptyString(functionCall.id);
     const { args, fault } = checkArgs(functionCall.args);
     const isRepeated = given !== undefined && seen.has(given);
-    if (given !== undefined) seen.add(given);
+    seen.add(given);
     const why =
       name === undefined
         ? 'the call names no function'

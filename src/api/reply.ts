@@ -55,7 +55,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
       if (delta !== '') events.push({ type: isThought ? 'thought' : 'text', delta });
     } else if ('functionCall' in part && part.functionCall) {
       seen.calls.push(String(part.functionCall.name));
-      if (ids) calls.push(part);
+      calls.push(part);
     } else if (!extras.take(part, events)) {
       countKinds(part, seen.otherKinds);
     }
@@ -69,15 +69,15 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
       if (chunk.finishMessage) seen.finishMessage = chunk.finishMessage;
       if (chunk.grounding) {
         excess ??= meter.value(chunk.grounding);
-        if (excess === undefined) grounding = { ...grounding, ...chunk.grounding };
+        grounding = { ...grounding, ...chunk.grounding };
       }
       if (chunk.citations) {
         excess ??= meter.value(chunk.citations);
-        if (excess === undefined) for (const citation of chunk.citations) citations.push(citation);
+        for (const citation of chunk.citations) citations.push(citation);
       }
       if (chunk.pages) {
         excess ??= meter.value(chunk.pages);
-        if (excess === undefined) extras.addPages(chunk.pages);
+        extras.addPages(chunk.pages);
       }
       for (const part of chunk.parts) {
         excess ??= meter.part(part);
@@ -170,14 +170,14 @@ function createExtraParts() {
 
 /** Speech streams as samples in many parts, which are one sound. */
 function joinSamples(files: readonly AnswerFile[]): readonly AnswerFile[] {
-  const groups: AnswerFile[][] = [];
+  const groups: { readonly first: AnswerFile; readonly more: AnswerFile[] }[] = [];
   for (const file of files) {
     const last = groups.at(-1);
-    if (/^audio\/(?:l16|pcm)\b/i.test(file.mimeType) && last?.[0]?.mimeType === file.mimeType) last.push(file);
-    else groups.push([file]);
+    if (last?.first.mimeType === file.mimeType && /^audio\/(?:l16|pcm)\b/i.test(file.mimeType)) last.more.push(file);
+    else groups.push({ first: file, more: [] });
   }
-  return groups.flatMap(([first, ...more]) => {
-    if (first === undefined || more.length === 0) return first ?? [];
+  return groups.map(({ first, more }) => {
+    if (more.length === 0) return first;
     const samples = [first, ...more].map(({ data }) => Buffer.from(data, 'base64'));
     return { ...first, data: Buffer.concat(samples).toString('base64') };
   });
@@ -219,11 +219,10 @@ function createJoiner() {
   let held = '';
   return {
     push(text: string): string {
-      if (text === '') return '';
-      const joined = held === '' ? text : held + text;
+      const joined = held + text;
       const last = joined.charCodeAt(joined.length - 1);
       held = last >= 0xd800 && last <= 0xdbff ? joined.slice(-1) : '';
-      return (held === '' ? joined : joined.slice(0, -1)).toWellFormed();
+      return joined.slice(0, joined.length - held.length).toWellFormed();
     },
     flush: () => held.toWellFormed(),
   };
@@ -309,36 +308,21 @@ interface ContentCollector {
  * Collects every part unchanged and in order. Joins neighbouring texts only if nothing is lost: neither has a key
  * besides `text` and `thought`, and `thought` is the same. Drops the whole reply once it exceeds `limit` characters.
  */
-export function createContentCollector(limit: number): ContentCollector {
-  let parts: Part[] = [];
+export function createContentCollector(limit: number, { dropsThoughts = false } = {}): ContentCollector {
+  let parts: Part[] | undefined = [];
   let length = 0;
-  /** Plain texts that will become one part. */
-  let plain: { readonly first: PlainPart; readonly texts: string[] } | undefined;
-  const close = (): void => {
-    if (plain !== undefined) parts.push({ ...plain.first, text: plain.texts.join('') });
-    plain = undefined;
-  };
   return {
     add(part) {
-      if (length > limit) return;
+      if (dropsThoughts && 'text' in part && part.thought === true) return;
       length += measurePart(part);
-      if (length > limit) {
-        parts = [];
-        plain = undefined;
-      } else if (!isPlainText(part)) {
-        close();
-        parts.push(part);
-      } else if (plain !== undefined && plain.first.thought === part.thought) {
-        plain.texts.push(part.text);
-      } else {
-        close();
-        plain = { first: part, texts: [part.text] };
-      }
+      if (length > limit) parts = undefined;
+      if (parts === undefined) return;
+      const last = parts.at(-1);
+      if (last && isPlainText(last) && isPlainText(part) && last.thought === part.thought) {
+        parts.splice(-1, 1, { ...last, text: last.text + part.text });
+      } else parts.push(part);
     },
-    content() {
-      close();
-      return length > limit ? undefined : { role: 'model', parts };
-    },
+    content: () => parts && { role: 'model', parts },
   };
 }
 
@@ -446,7 +430,6 @@ export function parseServedTier(value: unknown): string | undefined {
 
 /** Most replies are text alone, which needs no details. */
 function findOtherModalities(details: UsageDetails): UsageDetails | undefined {
-  const counts = DETAIL_KEYS.flatMap((key) => details[key] ?? []);
   const isOther = (count: unknown): boolean => isObject(count) && count.modality !== 'TEXT';
-  return counts.some(isOther) ? details : undefined;
+  return DETAIL_KEYS.some((key) => details[key]?.some(isOther)) ? details : undefined;
 }

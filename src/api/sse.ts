@@ -1,5 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { HttpBody, HttpResponse, Trace } from '../core/io.ts';
+import { tryParseJson } from '../core/json.ts';
 
 /** Of one event. Empty lines count too: each takes more memory than its bytes. */
 const MAX_LINES = 1_000_000;
@@ -26,7 +27,7 @@ const GRACE_MS = 1000;
  * is complete.
  */
 export async function* readSseEvents(body: HttpBody, options: SseOptions): AsyncGenerator<readonly string[], void> {
-  const { now, contentIdleMs = 300_000, maxEventBytes = 64 * 1024 * 1024, isFinished = () => false } = options;
+  const { now, contentIdleMs = 300_000, maxEventBytes = 64 * 1024 * 1024 } = options;
   const parser = createSseParser(maxEventBytes);
   const chunks = body[Symbol.asyncIterator]();
   let contentAt = now();
@@ -36,7 +37,7 @@ export async function* readSseEvents(body: HttpBody, options: SseOptions): Async
       try {
         step = await chunks.next();
       } catch (thrown) {
-        if (!(thrown instanceof AppError) || thrown.fault !== 'api' || !isFinished()) throw thrown;
+        if (!(thrown instanceof AppError) || thrown.fault !== 'api' || !options.isFinished?.()) throw thrown;
         options.trace?.(`after the finish reason: ${thrown.message}`);
         break;
       }
@@ -46,7 +47,7 @@ export async function* readSseEvents(body: HttpBody, options: SseOptions): Async
       const time = now();
       if (parser.isInData() || events.length > 0) contentAt = time;
       else if (time - contentAt > contentIdleMs) throw onlyCommentsError();
-      if (isFinished()) options.setIdleTimeout?.(GRACE_MS);
+      if (options.isFinished?.()) options.setIdleTimeout?.(GRACE_MS);
     }
     const last = parser.end();
     if (last.length > 0) yield last;
@@ -81,8 +82,9 @@ function createSseParser(maxEventBytes: number): SseParser {
     push: (chunk) => read(decoder.decode(chunk, { stream: true })),
     isInData: () => fields.hasData() || lines.rest().startsWith('d'),
     end() {
-      const rest = decoder.decode();
-      const events = rest === '' && lines.rest() === '' ? [] : read(`${rest}\n`);
+      // A character that was cut off becomes U+FFFD.
+      read(decoder.decode());
+      const events = lines.rest() === '' ? [] : read('\n');
       const open = fields.open().filter((text) => text !== '');
       if (open.every((text) => isJson(text) || text.split('\n').every(isJson))) return [...events, ...open];
       throw new AppError('api', 'the answer was cut short in the middle of an event', {
@@ -182,12 +184,7 @@ function createFieldReader(maxEventBytes: number): FieldReader {
 }
 
 function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return tryParseJson(text) !== undefined;
 }
 
 function tooLargeEventError(limit: number): AppError {

@@ -175,5 +175,61 @@ test('pages are read with their status, and without one as not loaded', () => {
 test('a reason that is not specified is none, and a number is a name', () => {
   const reason = (finishReason: string | number) => parseChunk({ candidates: [{ finishReason }] }).finishReason;
   expect(['FINISH_REASON_UNSPECIFIED', '_UNSPECIFIED_X'].map(reason)).toEqual([undefined, '_UNSPECIFIED_X']);
-  expect([0, 1, 2, 5, 42].map(reason)).toEqual([undefined, 'STOP', 'MAX_TOKENS', 'OTHER', 'reason 42']);
+  expect([0, 1, 2, 3, 4, 5, 42].map(reason)).toEqual([
+    ...[undefined, 'STOP', 'MAX_TOKENS', 'SAFETY', 'RECITATION', 'OTHER', 'reason 42'],
+  ]);
+  const block = (blockReason: number) => parseChunk({ promptFeedback: { blockReason } }).block;
+  expect([0, 1, 2, 3, 4, 42].map(block)).toEqual([
+    ...[undefined, 'SAFETY', 'OTHER', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'reason 42'],
+  ]);
+});
+
+const UNSAFE = [
+  { category: 'HARASSMENT', probability: 'HIGH' },
+  { category: 'HATE', probability: 'MEDIUM', blocked: false },
+  { category: 'DANGER', probability: 'LOW', blocked: true },
+  { category: 'OTHER', blocked: true },
+];
+const SAFE = [
+  { category: 'X', probability: 'LOW' },
+  { category: 'Y', probability: 'NEGLIGIBLE', blocked: 'true' },
+  'Z',
+];
+const SAID = 'HARASSMENT HIGH, HATE MEDIUM, DANGER LOW, OTHER';
+
+test.for<readonly [object, string | undefined]>([
+  [{ blockReason: 'SAFETY' }, 'SAFETY'],
+  [{ blockReasonMessage: 'No.' }, 'No.'],
+  [{ blockReason: 'SAFETY', blockReasonMessage: 'No.', safetyRatings: SAFE }, 'SAFETY: No.'],
+  [{ blockReason: 'SAFETY', blockReasonMessage: 'No.', safetyRatings: [...SAFE, ...UNSAFE] }, `SAFETY: No.: ${SAID}`],
+  [{ blockReason: 'SAFETY', safetyRatings: UNSAFE }, `SAFETY: ${SAID}`],
+  [{ safetyRatings: UNSAFE }, undefined],
+  [{ blockReason: 'BLOCKED_REASON_UNSPECIFIED', blockReasonMessage: '' }, undefined],
+])('a prompt is blocked by %j because of %j', ([promptFeedback, block]) => {
+  expect(parseChunk({ promptFeedback }).block).toBe(block);
+});
+
+test.for<readonly [object, string | undefined]>([
+  [{ finishReason: 'SAFETY', safetyRatings: [...SAFE, ...UNSAFE] }, SAID],
+  [{ finishReason: 'SAFETY', finishMessage: 'No.', safetyRatings: UNSAFE }, `No.: ${SAID}`],
+  [{ finishReason: 'SAFETY', finishMessage: 'No.', safetyRatings: SAFE }, 'No.'],
+  [{ finishReason: 'SAFETY', safetyRatings: SAFE }, undefined],
+  [{ finishReason: 'STOP', finishMessage: 'Done.', safetyRatings: UNSAFE }, 'Done.'],
+  [{ finishReason: 'STOP', safetyRatings: UNSAFE }, undefined],
+  [{ finishMessage: 'Wait.', safetyRatings: UNSAFE }, 'Wait.'],
+  [{ safetyRatings: UNSAFE }, undefined],
+])(
+  'an answer that ends with %j says of it %j: ratings of an answer that goes on, or is whole, are no reason',
+  ([candidate, finishMessage]) => {
+    expect(parseChunk({ candidates: [candidate] }).finishMessage).toBe(finishMessage);
+  },
+);
+
+test('published texts that are repeated are read under both names, and nothing else with them', () => {
+  const sources = [{ uri: 'https://a.test' }, { uri: 'https://b.test' }];
+  const citations = (citationMetadata: unknown) => parseChunk({ candidates: [{ citationMetadata }] }).citations;
+  expect(citations({ citationSources: [...sources, 'x', null] })).toEqual(sources);
+  expect(citations({ citations: sources })).toEqual(sources);
+  expect(citations({})).toEqual([]);
+  expect(citations('x')).toBeUndefined();
 });

@@ -5,13 +5,6 @@ import {
   type FailedCall,
   msUntilPacificMidnight,
 } from '../../src/api/failure.ts';
-import {
-  findAccountError,
-  htmlToText,
-  toOneLine,
-  tryParseDelay,
-  tryParseGoogleError,
-} from '../../src/api/google-error.ts';
 import { type AppError, findStatus } from '../../src/core/error.ts';
 
 /** What is found only by those who look closely: the edges between one kind of refusal and the next. */
@@ -65,6 +58,39 @@ test('a key is at fault only where the reason begins so, and the status says inv
   expect(told({ status: 400 }, { details: [reason('OTHER'), reason('API_KEY_EXPIRED')] }).fault).toBe('auth');
 });
 
+const RESTRICTED =
+  'The key is restricted: change what it may be used for at https://console.cloud.google.com/apis/credentials, or make another one.';
+const REFUSED = 'Google refuses the project of this key: use a key of another project, or ask Google about this one.';
+
+test.for([
+  ['API_KEY_HTTP_REFERRER_BLOCKED', RESTRICTED],
+  ['MY_API_KEY_SERVICE_BLOCKED', 'AUTH HINT'],
+  ['API_KEY_SERVICE_BLOCKED_X', 'AUTH HINT'],
+  ['CONSUMER_SUSPENDED', REFUSED],
+  ['CONSUMER_INVALID', REFUSED],
+  ['USER_PROJECT_DENIED', REFUSED],
+  ['MY_CONSUMER_INVALID', 'AUTH HINT'],
+  ['CONSUMER_INVALID_X', 'AUTH HINT'],
+] as const)('after 403 %s the next step with a key is: %s', ([name, hint]) => {
+  expect(told({ status: 403, credential: 'key' }, { details: [reason(name)] })).toMatchObject({ fault: 'auth', hint });
+});
+
+test('where no field tells that the project is refused, the message does', () => {
+  const hint = (message: string) => told({ status: 403, credential: 'key' }, { message }).hint;
+  expect(hint("Consumer 'api_key:1' of projects/1 has been suspended.")).toBe(REFUSED);
+  expect(hint('Your project was long ago denied access.')).toBe(REFUSED);
+  expect(hint('This project is not denied.')).toBe('AUTH HINT');
+});
+
+test('a refused model is named by the message or the details; without a role, none can be used', () => {
+  const words = (error: object) => told({ status: 403 }, error).message;
+  const refused = 'model models/gemini-x refused';
+  expect(words({ message: 'No gemini-x for you.' })).toContain(refused);
+  expect(words({ message: 'No.', details: [reason('X', { resource: 'models/gemini-x' })] })).toContain(refused);
+  expect(words({ message: 'No.', details: [reason('X', { model: 'gemini-x' })] })).toContain(refused);
+  expect(words({ message: 'No gemini-x.', details: [reason('IAM_PERMISSION_DENIED')] })).toContain('permission denied');
+});
+
 test('where an account is verified is read from the details too', () => {
   const link = { validation_link: 'https://accounts.google.com/v' };
   const hint = (metadata: object) => told({ status: 403 }, { details: [reason('VALIDATION_REQUIRED', metadata)] }).hint;
@@ -74,17 +100,6 @@ test('where an account is verified is read from the details too', () => {
     expect(hint({ validation_link: bad })).toBe('Verify the account with Google, then try again.');
   }
   expect(hint({})).toBe('Verify the account with Google, then try again.');
-});
-
-test('the error about an account omits label and links if there are none', () => {
-  const trouble = findAccountError(['VALIDATION_REQUIRED'], { detail: '' });
-  expect(trouble?.shortMessage).toBe('Google requires this account to be verified first');
-  expect(trouble).toMatchObject({ fault: 'auth', hint: 'Verify the account with Google, then try again.' });
-  expect(findStatus(trouble)).toBeUndefined();
-  const labelled = findAccountError(['TOS_VIOLATION'], { detail: 'Gone.', label: '403', status: 403 });
-  expect(labelled?.shortMessage).toMatch(/ terms of service \(403\): Gone\.$/);
-  expect(findStatus(labelled)).toBe(403);
-  expect(findAccountError(['OTHER'], { detail: '' })).toBeUndefined();
 });
 
 test('an API that is off is switched on in Google’s console alone', () => {
@@ -127,9 +142,41 @@ test.for([
   });
 });
 
+test.for([
+  ['Request payload size exceeds the limit.', true],
+  ['One page may not exceed it.', true],
+  ['It would exceed 1000 pages.', true],
+  ['It exceeds one page.', true],
+  ['Exceeding 20 MB is not possible.', true],
+  ['The limit was exceeded by 2 GiB.', true],
+  ['It exceeds all bounds.', false],
+  ['The size of the pages is wrong.', false],
+] as const)('%j is about the size: %s', ([message, isLarge]) => {
+  expect(told({ status: 400 }, { message })).toMatchObject(
+    isLarge
+      ? { message: `API error: the request is too large (400): ${message}`, hint: 'Send fewer or smaller files.' }
+      : { message: `API error: invalid request (400): ${message}` },
+  );
+});
+
+test.for([
+  'The free tier is not available in your country.',
+  'A free quota tier is currently not available.',
+  'This model does not have a free tier.',
+  "This model doesn't have a free quota tier.",
+])('%j is about the plan, with 400 and with 429', (message) => {
+  for (const status of [400, 429]) {
+    expect(told({ status }, { message })).toMatchObject({
+      message: `API error: no quota for models/gemini-x (${status}): ${message}`,
+      hint: 'Your plan does not include this model: choose another with -m, or enable billing.',
+    });
+  }
+});
+
 test('the error of a call without a model names none', () => {
   const none = { model: undefined };
   expect(told({ ...none, status: 400 }, { message: 'x' }).hint).toContain('--debug');
+  expect(told({ ...none, status: 403 }, { message: 'x' }).message).toBe('API error: permission denied (403): x');
   expect(told({ ...none, status: 404 })).toMatchObject({
     message: 'API error: the server does not offer this call (404)',
     hint: expect.stringContaining('Check the address: '),
@@ -204,6 +251,23 @@ test('the reset of a quota is reported as the server gives it, and it is of a da
   expect(daily('PerHour')).toContain('quota exceeded for');
 });
 
+test.for<readonly [string, object, boolean]>([
+  ['nothing of its reset', {}, true],
+  ['25 hours', { quotaResetDelay: '25h' }, true],
+  ['a second more', { quotaResetDelay: '25h1s' }, false],
+  ['25 hours by its date', { quotaResetTimeStamp: '2026-10-22T08:28:00Z' }, true],
+  ['a second more by its date', { quotaResetTimeStamp: '2026-10-22T08:28:01Z' }, false],
+  ['no date', { quotaResetTimeStamp: 'soon' }, true],
+  ['an hour and another date', { quotaResetDelay: '1h', quotaResetTimeStamp: '2026-12-24T00:00:00Z' }, true],
+])('a quota that calls itself daily, and says %s, is of a day: %s', ([, metadata, isDaily]) => {
+  const headers = { date: 'Wed, 21 Oct 2026 07:28:00 GMT' };
+  const details = [reason('X', { quota_limit: 'RequestsPerDay', ...metadata })];
+  expect(told({ headers }, { details }).message).toContain(isDaily ? 'daily quota exceeded' : 'quota used up');
+  expect(
+    told({}, { details: [reason('X', { quota_limit: 'RequestsPerDay', quotaResetTimeStamp: '2030-01-01' })] }),
+  ).toMatchObject({ message: expect.stringContaining('daily quota exceeded') });
+});
+
 test.for([
   ['Please retry in 250ms.', 250],
   ['Please retry in 12.5s.', 12_500],
@@ -248,6 +312,12 @@ test.for<readonly [string, Partial<FailedCall>, object, object | undefined]>([
   ['tokens', {}, { details: [{ violations: [TOKENS] }] }, { per: 'minute', of: 'tokens', limit: 250_000 }],
   ['no number', {}, { details: [{ violations: [{ quotaId: 'PerMinute' }] }] }, { per: 'minute' }],
   [
+    'tokens of Code Assist',
+    {},
+    { details: [reason('X', { quota_limit: 'TokensPerMinutePerUser' })] },
+    { per: 'minute', of: 'tokens' },
+  ],
+  [
     'another limit',
     {},
     { details: [{ violations: [{ quotaId: 'TokensPerHour', quotaValue: 5 }] }] },
@@ -285,120 +355,6 @@ test('an error inside a stream has the status it names, or that of a broken serv
   expect([400, 599].map((code) => status({ code }))).toEqual([400, 599]);
   expect([399, 600, 0, 'x'].map((code) => status({ code, message: 'x' }))).toEqual([500, 500, 500, 500]);
   expect(status('no JSON')).toBe(500);
-});
-
-test('an error body is read with what it holds, and without what it does not', () => {
-  const nothing = { message: 'm', reasons: [], metadata: {}, quotaIds: [], links: [] };
-  expect(tryParseGoogleError({ error: { message: 'm' } })).toStrictEqual(nothing);
-  expect(tryParseGoogleError({ error: { message: 'm', code: 0, status: 1 } })).toStrictEqual(nothing);
-  expect(tryParseGoogleError({ message: 'm', code: '404' })).toStrictEqual({ ...nothing, code: 404 });
-  expect(tryParseGoogleError({ message: 'm', code: 4.5 })).toStrictEqual(nothing);
-  const details = [
-    { retryDelay: '' },
-    { retryDelay: '2 s', reason: 1, metadata: { a: 'b', c: 1 }, violations: [{ quotaId: 1 }, { quotaId: 'q' }] },
-    { retryDelay: '9s', reason: 'R', metadata: 'x', links: [{ url: 1 }, { url: 'u' }] },
-    'x',
-  ];
-  expect(tryParseGoogleError({ error: { message: 'm', status: 'S', details } })).toStrictEqual({
-    message: 'm',
-    status: 'S',
-    retryMs: 2000,
-    reasons: ['R'],
-    metadata: { a: 'b' },
-    quotaIds: ['q'],
-    links: ['u'],
-  });
-});
-
-test('an object that says nothing is no error body, one word of it is enough', () => {
-  for (const body of ['{}', '{"a":1}', '[]', '7', 'null', '{"error":{}}', '"x"', '']) {
-    expect(tryParseGoogleError(body)).toBeUndefined();
-  }
-  expect(tryParseGoogleError('{"error":"words"}')?.message).toBe('words');
-  expect(tryParseGoogleError('{"code":1}')?.code).toBe(1);
-  expect(tryParseGoogleError('{"status":"S"}')?.status).toBe('S');
-  expect(tryParseGoogleError('{"details":[]}')).toBeDefined();
-  expect(tryParseGoogleError('  \u00a0[{"error": {"message":\u00a0"a\u00a0b"}}] ')?.message).toBe('a b');
-});
-
-test('what is wrapped is read up to ten times, and an inner error body wins', () => {
-  const wrapped = (times: number): string => {
-    let body = '{"message":"m"}';
-    for (let n = 0; n < times; n += 1) body = JSON.stringify(body);
-    return body;
-  };
-  expect(tryParseGoogleError(wrapped(10))?.message).toBe('m');
-  expect(tryParseGoogleError(wrapped(12))).toBeUndefined();
-  const nested = (times: number): string =>
-    times === 0 ? 'end' : JSON.stringify({ error: { code: 400 + times, message: nested(times - 1) } });
-  expect(tryParseGoogleError(nested(3))).toMatchObject({ code: 401, message: 'end' });
-  expect(tryParseGoogleError(nested(11))).toMatchObject({ code: 401, message: 'end' });
-  expect(tryParseGoogleError(nested(12))).toMatchObject({ code: 402 });
-  const inner = JSON.stringify({ error: { message: 'see {"code":7}', status: 'S' } });
-  expect(tryParseGoogleError(inner)).toMatchObject({ message: 'see {"code":7}', status: 'S' });
-});
-
-test.for([
-  ['1 h 2 m', 3_720_000],
-  ['', undefined],
-  [5, undefined],
-  ['x', undefined],
-] as const)('%j is a delay of %s ms', ([value, ms]) => {
-  expect(tryParseDelay(value)).toBe(ms);
-});
-
-test('the limit of a quota is a number above zero, with the id of the quota', () => {
-  const violations = [
-    ...[{ quotaId: 'a', quotaValue: '15' }, { quotaId: 'b', quotaValue: 0 }, { quotaId: 'c' }],
-    ...[
-      { quotaId: 4, quotaValue: 1 },
-      { quotaId: 'd', quotaValue: 'x' },
-      { quotaId: 'e', quotaValue: null },
-    ],
-    ...[{ quotaValue: 9 }, { quotaId: 'f', quotaValue: -1 }, { quotaId: 'g', quotaValue: 0.5 }],
-    ...[{ quotaId: 'h', quotaValue: 'Infinity' }],
-  ];
-  const limits = (list: readonly object[]) => tryParseGoogleError({ message: 'm', details: [{ violations: list }] });
-  expect(limits(violations)?.quotaLimits).toStrictEqual({ a: 15, g: 0.5 });
-  expect(limits(violations.slice(1, 8))).not.toHaveProperty('quotaLimits');
-});
-
-test('a line is cut only if it is too long, and never through a character', () => {
-  expect(toOneLine('12345', 5)).toBe('12345');
-  expect(toOneLine('123456', 5)).toBe('12345…');
-  expect(toOneLine('😀12345😀', 8)).toBe('😀12345…');
-  expect(toOneLine('😀123456', 5)).toBe('😀123…');
-});
-
-test.for([
-  ['a <!-- <b> c --> d', 'a d'],
-  ['a <SCRIPT>x > y</script> d', 'a d'],
-  ['a <style>p > b {}</style> d', 'a d'],
-  ['a <p title="x<script">b</p> d', 'a b d'],
-  ['a <scripts> d', 'a'],
-  ['a <b', 'a'],
-  ['a <!-- b > c', 'a'],
-] as const)('of %j the text %j is visible', ([page, text]) => {
-  expect(htmlToText(page)).toBe(text);
-});
-
-test.for<readonly [string, string]>([
-  ['a list', '[{"error":{"code":429,"message":"m"}}]'],
-  ['a string', '"{\\"error\\":{\\"code\\":429,\\"message\\":\\"m\\"}}"'],
-  ['other text around', 'got {"error":{"code":429,"message":"m"}} from upstream'],
-  ['doubled commas', '{"error":{"code":429,,\n,"message":"m"}}'],
-  ['no-break spaces', '\u00a0{"error":\u00a0{"code":429,"message":"m"}}'],
-  [
-    'nested in a message',
-    JSON.stringify({ error: { message: JSON.stringify({ error: { code: 429, message: 'm' } }) } }),
-  ],
-  ['no error key', '{"code":429,"message":"m"}'],
-])('an error body is understood with %s', ([, body]) => {
-  expect(tryParseGoogleError(body)).toMatchObject({ code: 429, message: 'm' });
-});
-
-test('braces in a sentence stay part of it', () => {
-  expect(tryParseGoogleError('{"error":{"message":"use {} or {\\"a\\":1}"}}')?.message).toBe('use {} or {"a":1}');
 });
 
 const HOUR_MS = 3_600_000;

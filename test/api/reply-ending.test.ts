@@ -80,6 +80,18 @@ test('where the model searched is put together from all that came', async () => 
   expect(reply?.grounding).toEqual({ a: 1, b: 2 });
 });
 
+test('published texts that the answer repeats are listed as they came, from all chunks', async () => {
+  const citing = (...citationSources: readonly object[]) => ({ citationMetadata: { citationSources } });
+  const { reply } = await read([
+    chunk([{ text: 'a' }], citing({ uri: 'u' }, { uri: 'v' })),
+    chunk([], { ...STOP, ...citing({ uri: 'u' }) }),
+  ]);
+  expect(reply?.citations).toEqual([{ uri: 'u' }, { uri: 'v' }, { uri: 'u' }]);
+  expect((await read([chunk([{ text: 'a' }], { ...STOP, ...citing() })])).reply).toMatchObject({
+    citations: undefined,
+  });
+});
+
 test('a reply is kept whole only if that is asked for', async () => {
   const chunks = [chunk([{ text: 'a' }]), chunk([{ text: 'b', thoughtSignature: 's' }], STOP)];
   const keeper = createContentCollector(100);
@@ -385,6 +397,14 @@ test('every call has an id of its own, its given one where that is free', () => 
     { id: 'b_99_2', name: 'b', args: {} },
   ]);
   expect(toReplyCalls([call({ name: 'a', id: 'x' })], ids)).toEqual([{ id: 'x_3', name: 'a', args: {}, givenId: 'x' }]);
+});
+
+test('calls without ids do not repeat each other', () => {
+  const calls = toReplyCalls(
+    [call({ name: 'a' }), call({ name: 'a' })],
+    createCallIds(() => 99),
+  );
+  expect(calls.map(({ fault }) => fault)).toEqual([undefined, undefined]);
 });
 
 test('a call that cannot run says why', () => {

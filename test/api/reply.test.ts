@@ -38,6 +38,13 @@ test('where a text is split into events, inside a character too, makes no differ
   );
 });
 
+test('of a text that ends in half of a character only that half is held back', () => {
+  const reader = replyReader('asked');
+  const take = (text: string) => reader.take(parseChunk({ candidates: [{ content: { parts: [{ text }] } }] }));
+  const deltas = ['ab\ud83d', '\ude00c'].flatMap((text) => take(text));
+  expect(deltas).toEqual(['ab', '😀c'].map((delta) => ({ type: 'text', delta })));
+});
+
 const part = fc.oneof(
   { arbitrary: fc.record({ text }), weight: 3 },
   { arbitrary: fc.record({ text, thought: fc.constant(true) }), weight: 3 },
@@ -149,9 +156,12 @@ test.for([
   expect(told[0]).toEqual({ type: 'text', delta: 'first' });
 });
 
-test('grounding and pages count towards the limit of an answer', () => {
-  const urlMetadata = [{ retrievedUrl: 'x'.repeat(3000) }];
-  for (const found of [{ groundingMetadata: { a: 'x'.repeat(3000) } }, { urlContextMetadata: { urlMetadata } }]) {
+test('grounding, citations and pages count towards the limit of an answer', () => {
+  const long = 'x'.repeat(3000);
+  const grounding = { groundingMetadata: { a: long } };
+  const citations = { citationMetadata: { citationSources: [{ uri: long }] } };
+  const pages = { urlContextMetadata: { urlMetadata: [{ retrievedUrl: long }] } };
+  for (const found of [grounding, citations, pages]) {
     expect(overrun([], found)).toMatchObject({ told: [], error: { fault: 'limit' } });
   }
 });
@@ -225,6 +235,8 @@ test('what a price depends on is kept: modalities, over all connections, and the
   expect((await named.finish()).reply).toMatchObject({ serviceTier: 'priority' });
   for (const [trafficType, serviceTier] of [
     ['ON_DEMAND', 'standard'],
+    ['NOT_ON_DEMAND', 'not_on_demand'],
+    ['ON_DEMAND_', undefined],
     ['ON_DEMAND_OFFPEAK', 'offpeak'],
     ['PROVISIONED_THROUGHPUT', 'provisioned_throughput'],
     ['\u001b[31m', 'unknown'],
@@ -253,4 +265,22 @@ test('counts of one connection alone are kept, and what are no counts is left ou
   reader.resume();
   takeUsage(reader, {});
   expect((await reader.finish()).reply).toEqual({ finishReason: 'STOP', usage: {}, model: 'asked', details });
+});
+
+test('what a connection has cost so far is told with the model that answers, and nothing before it is known', () => {
+  const reader = replyReader('asked');
+  expect(reader.counted()).toBeUndefined();
+  takeUsage(reader, { trafficType: 'ON_DEMAND' });
+  expect(reader.counted()).toBeUndefined();
+  const promptTokensDetails = [{ modality: 'AUDIO', tokenCount: 9 }];
+  takeUsage(reader, { promptTokenCount: 9, promptTokensDetails }, 'CONTINUATION');
+  const first = reader.counted();
+  const counted = { usage: { promptTokenCount: 9 }, model: 'asked', serviceTier: 'standard' };
+  expect(first).toEqual({ ...counted, details: { promptTokensDetails } });
+  takeUsage(reader, { candidatesTokenCount: 1 }, 'CONTINUATION');
+  expect(first?.usage).toEqual({ promptTokenCount: 9 });
+  reader.resume();
+  expect(reader.counted()).toBeUndefined();
+  reader.take(parseChunk({ modelVersion: 'gemini-x', usageMetadata: { totalTokenCount: 4 } }));
+  expect(reader.counted()).toEqual({ ...counted, usage: { totalTokenCount: 4 }, model: 'gemini-x' });
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { formatRetry, joinClauses, nextRetry, toFinalFailure } from '../../src/api/retry.ts';
+import { formatRetry, joinClauses, nextRetry, pauseBeforeRetry, toFinalFailure } from '../../src/api/retry.ts';
 import { AppError, type RetryAdvice } from '../../src/core/error.ts';
+import { SAID_MS } from '../../src/core/io.ts';
 
 test('no more retries are made than were asked for, and no more than the failure allows', () => {
   const options = { baseMs: 1000, random: () => 0, now: () => 0 };
@@ -79,3 +80,31 @@ test('two clauses become one sentence, whether or not the first ended in a full 
   expect(joinClauses('Slow down.', 'retry 1 of 2')).toBe('Slow down; retry 1 of 2');
   expect(joinClauses('no v1.5 here', 'retry 1 of 2')).toBe('no v1.5 here; retry 1 of 2');
 });
+
+test.for([
+  [SAID_MS, false],
+  [SAID_MS + 1, true],
+] as const)(
+  'before a retry %i ms are waited, which the trace says; the user is told: %s',
+  async ([delayMs, isTold]) => {
+    const { signal } = new AbortController();
+    const happened: unknown[] = [];
+    const clock = { now: () => 0, sleep: async (...given: unknown[]) => void happened.push(given) };
+    const pause = (notify?: (message: string) => void) =>
+      pauseBeforeRetry(
+        new AppError('api', 'Slow down.'),
+        { delayMs, number: 1, of: 3 },
+        { clock, trace: (text) => happened.push(`trace: ${text}`), notify },
+        signal,
+      );
+    const traced = 'trace: Slow down; retry 1 of 3 in 10 s';
+    await pause((text) => happened.push(`notice: ${text}`));
+    expect(happened.splice(0)).toEqual([
+      traced,
+      ...(isTold ? ['notice: Slow down; retry 1 of 3 in 10 s'] : []),
+      [delayMs, signal],
+    ]);
+    await pause();
+    expect(happened).toEqual([traced, [delayMs, signal]]);
+  },
+);

@@ -100,6 +100,14 @@ test('an event is read in every form the standard allows (S7)', async () => {
   expect(await eventsOf([Buffer.from(text)])).toEqual(['{"a":\n1}', ' two', '3']);
 });
 
+test.for([
+  ['CR and LF', ['data: 1\r', '\ndata: 2\n\n']],
+  ['CR, an empty chunk and LF', ['data: 1\r', '', '\ndata: 2\n\n']],
+  ['CR alone', ['data: 1\r', 'data: 2\n\n']],
+] as const)('a line end that arrives as %s is one', async ([, chunks]) => {
+  expect(await eventsOf(chunks.map((chunk) => Buffer.from(chunk)))).toEqual(['1\n2']);
+});
+
 const BARE = '{\n  "error": {\n    "code": 503,\n    "message": "busy"\n  }\n}';
 
 test.for([
@@ -114,10 +122,32 @@ test.for([
     ['[{"error":\n{"code":503}}]'],
   ],
   ['of something else', 'data: 1\n\n{"a":1}\n\n{"b":', ['1']],
+  ['twice', '{"error":1}\n\n{"error":2}\n\n', ['{"error":1}', '{"error":2}']],
+  ['with a space after its name', '{"error" : 1}\n\n', ['{"error" : 1}']],
+  ['behind a line of another field', 'id: 1\n\n{"error":1}\n\n', ['{"error":1}']],
+  [
+    'after many events, in its place',
+    `${'data: 1\n\n'.repeat(20)}{"error":1}\n\ndata: 2\n\n`,
+    [...Array.from({ length: 20 }, () => '1'), '{"error":1}', '2'],
+  ],
 ] as const)('bare JSON counts as an event %s, however it is cut', async ([, text, events]) => {
   const bytes = Buffer.from(text);
   expect(await eventsOf([bytes])).toEqual(events);
   expect(await eventsOf([...bytes].map((byte) => Uint8Array.of(byte)))).toEqual(events);
+});
+
+test.for([
+  [15, 'in its place'],
+  [16, 'at the end'],
+] as const)('bare JSON with %i empty lines inside counts %s', async ([count, where]) => {
+  const text = `{"error":[\n${'0,\n\n'.repeat(count)}0]}\n\ndata: 1\n\n`;
+  const bare = `{"error":[\n${'0,\n'.repeat(count)}0]}`;
+  expect(await eventsOf([Buffer.from(text)])).toEqual(where === 'at the end' ? ['1', bare] : [bare, '1']);
+});
+
+test('an empty chunk inside bare JSON is no line of it', async () => {
+  const chunks = ['{"error":\n', '', '1}\n\n'].map((chunk) => Buffer.from(chunk));
+  expect(await eventsOf(chunks)).toEqual(['{"error":\n1}']);
 });
 
 test('many empty lines inside bare JSON take no longer than others', async () => {
@@ -130,6 +160,7 @@ test.for([
   ['data: {"a":1}\n', ['{"a":1}']],
   ['data: 1\n\n: comm', ['1']],
   ['data: 1\n\ndat', ['1']],
+  ['data: {"a":1}\ndata: {"b":2}', ['{"a":1}\n{"b":2}']],
   ['data:\n', []],
   ['data', []],
   ['', []],
@@ -137,19 +168,23 @@ test.for([
   expect(await eventsOf([Buffer.from(text)])).toEqual(events);
 });
 
-test.for(['data: {"a":', 'data: {"a":1\n', 'data: {"a":"\u00e4"', 'data: {"a":\ndata:', '{"error":{"code":503'])(
-  'an end inside an event is a failure: %j',
-  async (text) => {
-    const bytes = Buffer.from(text);
-    await expect(eventsOf([bytes])).rejects.toMatchObject({
-      fault: 'api',
-      message: 'the answer was cut short in the middle of an event',
-      hint: 'Send the prompt again.',
-      retry: {},
-    });
-    await expect(eventsOf([Buffer.from('data: 1\n\n'), bytes.subarray(0, -1)])).rejects.toThrow('cut short');
-  },
-);
+test.for([
+  'data: {"a":',
+  'data: {"a":1\n',
+  'data: {"a":"\u00e4"',
+  'data: {"a":\ndata:',
+  'data: {"a":1}\ndata: {"b":2',
+  '{"error":{"code":503',
+])('an end inside an event is a failure: %j', async (text) => {
+  const bytes = Buffer.from(text);
+  await expect(eventsOf([bytes])).rejects.toMatchObject({
+    fault: 'api',
+    message: 'the answer was cut short in the middle of an event',
+    hint: 'Send the prompt again.',
+    retry: {},
+  });
+  await expect(eventsOf([Buffer.from('data: 1\n\n'), bytes.subarray(0, -1)])).rejects.toThrow('cut short');
+});
 
 test('a line or an event beyond the cap stops there (S24)', async () => {
   let taken = 0;
@@ -198,6 +233,12 @@ test('comments alone do not keep a stream alive for ever; data that trickles doe
     yield* ticking('\n', 1);
   }
   await expect(drain(unfinished())).resolves.toBe(1);
+  async function* bare(): AsyncGenerator<Uint8Array> {
+    yield* ticking('{"error":\n', 1);
+    yield* ticking(': ping\n', 9);
+    yield* ticking('1}\n\n', 1);
+  }
+  await expect(drain(bare())).resolves.toBe(1);
   async function* finished(): AsyncGenerator<Uint8Array> {
     yield* ticking('dat', 1);
     yield* ticking('a: 1\n\n', 1);
@@ -283,6 +324,10 @@ test('an event, and a line, may be as long as the cap, and not a byte longer', a
   expect(await eventsOf([Buffer.from('data: 1234'), Buffer.from('567890')], 16)).toEqual(['1234567890']);
   await expect(eventsOf([Buffer.from('data: 1234'), Buffer.from('5678901')], 16)).rejects.toMatchObject(tooLong);
   await expect(eventsOf([Buffer.from('data: 12345678901')], 16)).rejects.toMatchObject(tooLong);
+  // Each event has the whole cap; bare JSON keeps what it has used, whatever stands between its lines.
+  expect(await eventsOf([Buffer.from('data: 1234567890\n\n'.repeat(2))], 10)).toEqual(['1234567890', '1234567890']);
+  await expect(eventsOf([Buffer.from('{"error":[\n\n1]}\n\n')], 13)).rejects.toMatchObject(tooLong);
+  expect(await eventsOf([Buffer.from('{"error":[\n\n1]}\n\n')], 14)).toEqual(['{"error":[\n1]}']);
   // The line end between two lines of data counts.
   expect(await eventsOf([Buffer.from('data: 12345\ndata: 6789\n\n')], 10)).toEqual(['12345\n6789']);
   await expect(eventsOf([Buffer.from('data: 12345\ndata: 67890\n\n')], 10)).rejects.toMatchObject(tooLong);

@@ -56,7 +56,7 @@ export const modules = [
     units: [
       {
         mutate: ['src/api/failure.ts', 'src/api/google-error.ts'],
-        tests: ['test/api/refusal-details.test.ts', 'test/api/failure.test.ts'],
+        tests: ['test/api/google-error.test.ts', 'test/api/refusal-details.test.ts', 'test/api/failure.test.ts'],
       },
       { mutate: ['src/api/retry.ts'], tests: ['test/api/retry.test.ts'] },
     ],

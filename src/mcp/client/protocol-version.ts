@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { canonicalJson, isObject } from '../../core/json.ts';
 import { DAY_MS } from '../../core/text/format.ts';
 import { isRecent, readCache, writeCache } from '../../platform/files/small-file.ts';
@@ -34,7 +35,7 @@ export function clearLegacy(address: Address): boolean {
 }
 
 function versionCachePath(url: string, home: string): string {
-  return `${home}/cache/mcp/era-${sha256(canonicalJson(url))}.json`;
+  return join(home, 'cache', 'mcp', `era-${sha256(canonicalJson(url))}.json`);
 }
 
 function tryParseLegacyTime(value: unknown): number | undefined {

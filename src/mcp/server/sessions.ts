@@ -1,14 +1,9 @@
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { SessionSummary } from '../../core/session.ts';
-import { isUuid } from '../../core/text/names.ts';
+import { isNewestWord, isUuid } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Host } from './host.ts';
-
-/** The same words as after `-r`. */
-function isNewestName(reference: string): boolean {
-  return ['latest', 'last'].includes(reference.trim().toLowerCase());
-}
 
 /** The session of this full id, or the newest visible one. Throws as `requireSession` does. */
 export function requireReplySession(
@@ -16,7 +11,7 @@ export function requireReplySession(
   reference: string | undefined,
   cwd: string | undefined,
 ): Promise<SessionSummary> {
-  return reference === undefined || isNewestName(reference)
+  return reference === undefined || isNewestWord(reference)
     ? requireNewestForCaller(host, cwd)
     : requireSession(host, reference);
 }
@@ -57,7 +52,7 @@ export async function resolveSession(host: Host, reference: string): Promise<Ses
 
 /** Neither a number nor what could be the beginning of an id. */
 function isPlainSessionName(name: string): boolean {
-  return /^\w[\w.-]{0,63}$/.test(name) && !/^(?:\d+|[\da-f-]{8,})$/i.test(name) && !isNewestName(name);
+  return /^\w[\w.-]{0,63}$/.test(name) && !/^(?:\d+|[\da-f-]{8,})$/i.test(name) && !isNewestWord(name);
 }
 
 /** The session this server continued last, else the newest of the directory. Throws as `requireSession` does. */

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/error.ts';
-import type { JsonObject } from '../../core/json.ts';
+import type { JsonObject, JsonValue } from '../../core/json.ts';
 import { type ArgumentsOf, type InputSchema, parseArguments } from '../../core/schema.ts';
 import { ALIASES, MODELS, PLAIN_BUILT_IN } from '../../models/table.ts';
 import type { Host, ToolInfo } from './host.ts';
@@ -69,12 +69,47 @@ export function serverTool<const Schema extends InputSchema>(spec: ServerToolSpe
     input: { type: 'object', properties: input.properties, ...(input.required ? { required: input.required } : {}) },
     async call(args, call) {
       try {
-        return await run(parseArguments(input, args), call);
+        return await run(parseArguments(input, renameArguments(input, args)), call);
       } catch (thrown) {
         return fail(AppError.from(thrown));
       }
     },
   };
+}
+
+/** Words for the same thing, in the tools here and in those of other servers. */
+const SYNONYMS: ReadonlyMap<string, string> = new Map([
+  ['working_directory', 'cwd'],
+  ['system_instruction', 'system_prompt'],
+  ['max_output_tokens', 'max_tokens'],
+]);
+
+/**
+ * The arguments under the names that the tool publishes: a caller may write `sessionId` for `session_id`, or `cwd` for `working_directory`.
+ * Throws AppError `usage` for two names of one argument with different values.
+ */
+function renameArguments({ properties }: InputSchema, args: JsonObject): JsonObject {
+  const renamed = new Map<string, { readonly typed: string; readonly value: JsonValue }>();
+  for (const [typed, value] of Object.entries(args)) {
+    if (value === null || value === undefined) continue;
+    const plain = toArgumentKey(typed);
+    const name = Object.keys(properties).find((published) => toArgumentKey(published) === plain) ?? typed;
+    const before = renamed.get(name);
+    // Hosts that fill in a whole form leave empty what they do not use.
+    if (before !== undefined && value === '') continue;
+    if (before !== undefined && before.value !== '' && JSON.stringify(before.value) !== JSON.stringify(value)) {
+      throw new AppError('usage', `${before.typed} and ${typed} mean the same, and differ`, {
+        hint: 'Give one of them.',
+      });
+    }
+    renamed.set(name, { typed, value });
+  }
+  return Object.fromEntries([...renamed].map(([name, { value }]) => [name, value]));
+}
+
+function toArgumentKey(name: string): string {
+  const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return SYNONYMS.get(snake) ?? snake;
 }
 
 /** The argument `model` of tools that make one model call. */

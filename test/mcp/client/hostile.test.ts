@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { connectServer } from '../../../src/mcp/client/connect.ts';
+import { posixTest } from '../../support/posix.ts';
 import { eventPair, httpPeer } from './http-peer.ts';
 import { faultOf, fixture, server, surroundings } from './support.ts';
 
@@ -120,7 +121,7 @@ test('the JSON of a validator becomes plain text', async (t) => {
   );
 });
 
-test('a server that ignores every request to end is killed with its children', async (t) => {
+posixTest('a server that ignores every request to end is killed with its children', async (t) => {
   const { open, started } = hostile(t, 'stubborn');
   const connection = await open();
   await connection.ping();

@@ -28,7 +28,7 @@ test.skipIf(process.platform === 'win32')('cancelling a job ends the commands it
   const { job_id } = (await server.call('delegate', { prompt: 'x', mode: 'async' })).structuredContent;
   const pid = await pidIn(join(server.cwd, 'pid'));
   expect((await server.call('delegate_cancel', { job_id })).structuredContent.status).toBe('cancelled');
-  await expect.poll(() => isRunning(pid)).toBe(false);
+  await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
 });
 
 test.skipIf(process.platform === 'win32')('a client that leaves ends the commands of its calls', async (t) => {
@@ -36,7 +36,7 @@ test.skipIf(process.platform === 'win32')('a client that leaves ends the command
   void server.call('chat', { prompt: 'x' });
   const pid = await pidIn(join(server.cwd, 'pid'));
   expect(await server.end()).toBe(0);
-  await expect.poll(() => isRunning(pid)).toBe(false);
+  await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
 });
 
 test('of a thousand async submissions some are accepted and run, the rest refused, none lost', async (t) => {

@@ -7,7 +7,7 @@ import { listSet } from '../../support/tool-sets.ts';
 import { echo, serve } from './support.ts';
 
 const write = call('write_file', { file_path: 'made.txt', content: 'by Gemini' });
-const shell = call('run_shell_command', { command: 'touch made.txt' });
+const shell = call('run_shell_command', { command: 'echo made > made.txt' });
 const readSecret = call('read_file', { file_path: '.env' });
 const read = call('read_file', { file_path: 'notes.txt' });
 

@@ -2,7 +2,10 @@ import type { ConfiguredServer } from '../servers.ts';
 import type { RegisteredTool } from './registration.ts';
 
 interface AllowedTools {
+  /** Of the command line. */
   readonly patterns: readonly string[];
+  /** Of the user's settings: they do not count for the servers of a folder, which may take any name. */
+  readonly ownPatterns?: readonly string[];
   readonly table: readonly RegisteredTool[];
   readonly servers: readonly ConfiguredServer[];
   /** Servers with no tools in this run, and the tools they had earlier; undefined if they were never seen. */
@@ -17,7 +20,8 @@ interface AllowedTools {
  */
 export function isToolAllowed(entry: RegisteredTool, allowed: AllowedTools): boolean {
   if (entry.server.isTrusted) return true;
-  return allowed.patterns.some((pattern) => {
+  const patterns = [...allowed.patterns, ...(entry.server.scope === 'workspace' ? [] : (allowed.ownPatterns ?? []))];
+  return patterns.some((pattern) => {
     if (pattern === `${entry.server.name}__*`) return true;
     const known = allowed.table.find(({ tool }) => tool.name === pattern);
     if (known !== undefined && isSameTool(known, entry))

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { canonicalJson, filterObjects, isObject, toNonEmptyString } from '../../../core/json.ts';
 import { DAY_MS } from '../../../core/text/format.ts';
 import { isRecent, readCache, writeCache } from '../../../platform/files/small-file.ts';
@@ -105,10 +106,10 @@ function isPair(value: unknown): value is readonly [string, string] {
 }
 
 function toolCachePath(home: string, fingerprint: string): string {
-  return `${home}/cache/mcp/tools-${fingerprint}.json`;
+  return join(home, 'cache', 'mcp', `tools-${fingerprint}.json`);
 }
 
 /** Not below cache/: this record must survive clearing the cache. */
 function knownToolsPath(home: string, { scope, file, name }: ServerIdentity): string {
-  return `${home}/mcp/seen-${sha256(canonicalJson([scope, file, name]))}.json`;
+  return join(home, 'mcp', `seen-${sha256(canonicalJson([scope, file, name]))}.json`);
 }

@@ -27,6 +27,8 @@ export interface ToolsetOptions extends CallHandling {
   readonly reserved: readonly string[];
   /** From `--allowed-tools`: `server__*`, `server__tool`, or a tool's name as the model knows it. */
   readonly allowedTools?: readonly string[];
+  /** From the user's `tools.allowed`, in the same forms. */
+  readonly allowedBySettings?: readonly string[];
   readonly isPreview?: boolean;
   readonly ignoresCache?: boolean;
   readonly notices?: readonly string[];
@@ -139,7 +141,14 @@ const refuseToStart: FetchToolList = async (server) => {
 };
 
 function createRegistry(options: ToolsetOptions, found: readonly ServerTools[], call: RegistrationOptions['call']) {
-  const { servers, unused = [], context, reserved, allowedTools: patterns = [] } = options;
+  const {
+    servers,
+    unused = [],
+    context,
+    reserved,
+    allowedTools: patterns = [],
+    allowedBySettings: ownPatterns = [],
+  } = options;
   const names = [...servers, ...unused].map(({ name }) => name);
   const register = (earlier: readonly RegisteredTool[]): Registration =>
     registerTools(
@@ -156,7 +165,10 @@ function createRegistry(options: ToolsetOptions, found: readonly ServerTools[], 
     notices: () => current.notices,
     isTrusted(tool: Tool): boolean {
       const entry = earlier.find((each) => each.tool === tool);
-      return entry !== undefined && isToolAllowed(entry, { patterns, table: current.registered, servers, absent });
+      return (
+        entry !== undefined &&
+        isToolAllowed(entry, { patterns, ownPatterns, table: current.registered, servers, absent })
+      );
     },
     refreshTools(): boolean {
       const before = current.registered;

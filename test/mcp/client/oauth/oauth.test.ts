@@ -9,6 +9,7 @@ import { createReach } from '../../../../src/mcp/client/oauth/reach.ts';
 import { openSignInStore } from '../../../../src/mcp/client/oauth/store.ts';
 import { readSignInStatus, signIn, signOut } from '../../../../src/mcp/client/sign-in.ts';
 import type { SignInPrompt } from '../../../../src/mcp/client/types.ts';
+import { systemMode } from '../../../support/posix.ts';
 import { type OAuthManners, oauthPeer } from '../oauth-peer.ts';
 import { faultOf, goodServer, server, surroundings } from '../support.ts';
 
@@ -50,7 +51,7 @@ test('a sign-in finds its own way, and is kept for our eyes only', async (t) => 
   });
   const directory = join(context.homes().gmn, 'mcp');
   const [file = ''] = readdirSync(directory);
-  expect(statSync(join(directory, file)).mode & 0o777).toBe(0o600);
+  expect(statSync(join(directory, file)).mode & 0o777).toBe(systemMode(0o600));
   expect(readFileSync(join(directory, file), 'utf8')).not.toContain('code_verifier');
   expect(await (await open()).callTool('echo', { message: 'hi' })).toEqual(echoed);
   expect(shown).toHaveLength(1);

@@ -9,6 +9,7 @@ import { listConfiguredServers } from '../../../../src/mcp/client/servers.ts';
 import { recordTools } from '../../../../src/mcp/client/tools/cache.ts';
 import { computeShares, registerTools } from '../../../../src/mcp/client/tools/registration.ts';
 import { isRunning } from '../../../support/mcp-place.ts';
+import { systemMode } from '../../../support/posix.ts';
 import { httpPeer, streamable } from '../http-peer.ts';
 import { configured, good, hostile, SEEN, settings, signal, toolset } from '../toolset-support.ts';
 
@@ -48,7 +49,7 @@ test('no claim of a tool lowers the bar: every one of them may do anything', () 
   });
   const [{ tool } = {}] = registered;
   expect(tool).toMatchObject({ name: 'look', effect: 'execute' });
-  const policy = approvalPolicy({ mode: 'auto_edit', allowedTools: [], isTrusted: () => false });
+  const policy = approvalPolicy({ mode: 'auto_edit', allowed: [], isTrusted: () => false });
   expect(tool && policy.rule({ tool, args: {} })).toMatchObject({ kind: 'ask' });
 });
 
@@ -82,7 +83,7 @@ test('once its tools are known, a server is started only when one is called', as
   expect(await tool('add').invoke({ a: 1, b: 2 }, signal)).toMatchObject({ ok: true, response: { output: '3' } });
   expect(messages().length).toBeGreaterThan(before);
   const cache = join(context.homes().gmn, 'cache', 'mcp');
-  for (const name of readdirSync(cache)) expect(statSync(join(cache, name)).mode & 0o777).toBe(0o600);
+  for (const name of readdirSync(cache)) expect(statSync(join(cache, name)).mode & 0o777).toBe(systemMode(0o600));
 });
 
 test('a list that was kept for another definition, or that is broken, is not used', async (t) => {

@@ -3,6 +3,7 @@ import { AppError } from '../../../../src/core/error.ts';
 import type { JsonObject } from '../../../../src/core/json.ts';
 import { connectServer } from '../../../../src/mcp/client/connect.ts';
 import { systemClock } from '../../../../src/platform/runtime/clock.ts';
+import { isWindows } from '../../../support/posix.ts';
 import { connected, faultOf, fixture, goodServer, server, surroundings } from '../support.ts';
 
 test('a server is greeted, and says who it is', async (t) => {
@@ -142,7 +143,10 @@ test('a server gets a small environment, its own variables, and its arguments wo
     const [block] = (await connection.callTool(tool, {})).content;
     return JSON.parse(block?.type === 'text' ? block.text : '');
   };
-  expect(Object.keys(await shown('environment')).sort()).toEqual(['HOME', 'LC_ALL', 'OWN', 'PATH', 'TMPDIR', 'USER']);
+  const given = Object.keys(await shown('environment')).filter(
+    (name) => !isWindows || name in context.env || name === 'OWN' || name === 'Path',
+  );
+  expect(given.map((name) => name.toUpperCase()).sort()).toEqual(['HOME', 'LC_ALL', 'OWN', 'PATH', 'TMPDIR', 'USER']);
   expect(await shown('arguments')).toEqual({ args, cwd: around.context.cwd });
 });
 
@@ -172,13 +176,16 @@ test('roots are declared only if there are some, elicitation only if somebody ca
 
 const STARTS: readonly (readonly [JsonObject, string])[] = [
   [{ command: './no-such-program' }, 'There is no program ./no-such-program'],
-  [{ command: '/' }, 'The program / may not be run'],
+  [{ command: '/' }, isWindows ? 'There is no program /' : 'The program / may not be run'],
   [
     { command: process.execPath, cwd: '/no/such/place' },
     `There is no program ${process.execPath}, or no directory /no/such/place`,
   ],
   [{ command: process.execPath, args: ['-e', 'process.exit(7)'] }, 'It ended with exit code 7'],
-  [{ command: process.execPath, args: ['-e', 'process.kill(process.pid, "SIGKILL")'] }, 'It was ended by SIGKILL'],
+  [
+    { command: process.execPath, args: ['-e', 'process.kill(process.pid, "SIGKILL")'] },
+    isWindows ? 'It ended with exit code 1' : 'It was ended by SIGKILL',
+  ],
 ];
 
 test.for(STARTS)('what cannot be started says why: %j', async ([entry, why], t) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { failure, fakeGemini, reply } from '../../../support/gemini.ts';
 import { callGmnIn, place } from '../../../support/gmn.ts';
+import { systemMode } from '../../../support/posix.ts';
 import { echo, readModel, sdkClient, serve, silence } from '../support.ts';
 
 const UUID = expect.stringMatching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -297,13 +298,13 @@ test('what is on disk is for its owner alone', async (t) => {
   await server.call('delegate', { prompt: 'x' });
   await server.end();
   const directory = join(server.home, '.gmn/jobs');
-  expect(statSync(directory).mode & 0o777).toBe(0o700);
+  expect(statSync(directory).mode & 0o777).toBe(systemMode(0o700));
   expect(
     readdirSync(directory).map((name) => [name.replace(/^[\w-]+/, ''), statSync(join(directory, name)).mode & 0o777]),
   ).toEqual(
     expect.arrayContaining([
-      ['.jsonl', 0o600],
-      ['.txt', 0o600],
+      ['.jsonl', systemMode(0o600)],
+      ['.txt', systemMode(0o600)],
     ]),
   );
 });
@@ -372,3 +373,24 @@ test.for(['legacy', 'auto'] as const)(
     expect((await call('delegate', { prompt: 'x', working_directory: '/' })).code).toBe('INVALID_DIRECTORY');
   },
 );
+
+test('an argument may have the name that another tool gives it, and two names must agree', async (t) => {
+  const gemini = await fakeGemini(t, [echo, echo, reply('more')]);
+  const server = await serve(t, { gemini });
+  const named = { prompt: 'x', cwd: server.cwd, working_directory: '', sessionId: 'mine', systemPrompt: 'Be brief.' };
+  const first = await server.call('delegate', { ...named, timeoutMs: 60_000 });
+  const { job_id, session_id } = first.structuredContent;
+  const status = await server.call('delegate_status', { jobId: job_id });
+  expect(status.structuredContent).toMatchObject({ working_directory: server.cwd, timeout_ms: 60_000 });
+  expect(gemini.requests[0]?.body.systemInstruction.parts[0].text).toContain('Be brief.');
+  const twice = { prompt: 'x', sessionId: session_id, session_id, working_directory: server.cwd };
+  expect((await server.call('chat-reply', twice))._meta.sessionId).toBe(session_id);
+  await server.call('generate_text', { prompt: 'x', system_prompt: 'Be long.', max_output_tokens: 9 });
+  expect(gemini.requests[2]?.body).toMatchObject({
+    systemInstruction: { parts: [{ text: 'Be long.' }] },
+    generationConfig: { maxOutputTokens: 9 },
+  });
+  const differing = await server.call('chat', { prompt: 'x', cwd: '.', working_directory: '/' });
+  expect(differing).toMatchObject({ isError: true });
+  expect(differing.content[0].text).toContain('cwd and working_directory mean the same, and differ');
+});

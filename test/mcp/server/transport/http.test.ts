@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fakeGemini } from '../../../support/gemini.ts';
 import { place } from '../../../support/gmn.ts';
-import { posixTest } from '../../../support/posix.ts';
+import { posixTest, systemMode } from '../../../support/posix.ts';
 import { echo, httpClient, serveHttp, serveRaw, silence } from '../support.ts';
 
 const INITIALIZE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize' });
@@ -214,7 +214,7 @@ test('the token can be in a private file, which is created if it is missing', as
   expect(first.stderr()).toContain('token written to token');
   expect(first.token).toBe('');
   const file = join(at.cwd, 'token');
-  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(statSync(file).mode & 0o777).toBe(systemMode(0o600));
   const second = await serveHttp(t, { at, flags: ['--token-file', 'token'] });
   expect(second.stderr()).toContain('token from token');
 });
@@ -243,7 +243,7 @@ test('the token can be in the environment, if it is long enough', async (t) => {
   expect(short.stderr()).toContain('GMN_MCP_TOKEN: a token has at least 16 visible characters');
 });
 
-test('a signal ends the server and its work', async (t) => {
+posixTest('a signal ends the server and its work', async (t) => {
   const { scripted, begun, closed } = silence();
   const server = await serveHttp(t, { gemini: await fakeGemini(t, [scripted]) });
   const client = await httpClient(t, server);
