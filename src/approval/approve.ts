@@ -1,6 +1,7 @@
 import { createSerial } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
+import { formatPermission, type Permission } from '../core/permission.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type {
   Approve,
@@ -14,10 +15,11 @@ import type {
   ToolResult,
 } from '../core/tool.ts';
 import { formatCall, formatToolFailure } from '../render/tool-line.ts';
+import type { Offer, ResolvedCall, Scope } from './grants.ts';
+import type { Answer, QuestionItem } from './keys.ts';
 import type { Person, WithPerson } from './person.ts';
-import type { Denial, Policy, ResolvedCall, Scope } from './policy.ts';
+import type { Denial, Policy } from './policy.ts';
 import { formatRefusal, isSameChange, type Proposal, prepareProposal } from './proposal.ts';
-import type { Answer } from './question.ts';
 
 export interface ApprovalOptions {
   readonly policy: Policy;
@@ -29,9 +31,15 @@ export interface ApprovalOptions {
   readonly permit: (path: string) => Promise<void>;
   /** The real path of the file a call would write. Absent: "always this file" is not offered. */
   readonly findTarget?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
+  /** Whether a person must be asked about each change of this file, in every mode. */
+  readonly isGuarded?: (target: string) => boolean;
   /** The real path of the directory a command would run in. Absent: the path is taken as the model spelled it. */
   readonly findDirectory?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   readonly onDenied?: (notice: string) => void;
+  /** Keeps a permission for later runs. Absent: that is not offered. Throws AppError. */
+  readonly keep?: (permission: Permission) => Promise<void>;
+  /** Whether changes that nobody was asked about are to be shown. */
+  readonly showsChanges?: boolean;
 }
 
 /** The person sees only the first line; the model gets both. */
@@ -43,7 +51,7 @@ const CHANGED_SINCE = 'Something has changed since then. This is what would be d
 /**
  * Decides by the policy and asks the person where the policy says so. Without one such a call is denied at once, with a
  * reason that tells the model how the user can allow it. Concurrent calls are decided one after the other; adjacent writes are asked about as a group, each previewed on
- * top of those before it.
+ * top of those before it; those of guarded files one by one.
  */
 export function createApprover(options: ApprovalOptions): Approve {
   const inOrder = createSerial();
@@ -73,14 +81,13 @@ async function decideCall(
     const resolved = await resolveCall(options, tool, call.args);
     const decision = options.policy.rule(resolved);
     if (decision.kind === 'deny') return denyCall(options, call, decision);
-    if (decision.kind === 'run') return await allowCall(options, resolved, call);
+    if (decision.kind === 'run') return await allowUnasked(options, resolved, call, signal);
     const known = await findGroupDecision(options, resolved, call, signal);
     if (known !== undefined) return known;
-    const { scope } = decision;
     const asked = await options.withPerson((person) =>
-      askAboutCall({ ...options, person, scope }, resolved, call, context),
+      askAboutCall({ ...options, person, offer: decision }, resolved, call, context),
     );
-    return asked ?? denyCall(options, call, await options.explainDenial(resolved, scope));
+    return asked ?? denyCall(options, call, await options.explainDenial(resolved, decision.scope));
   } catch (thrown) {
     if (signal.aborted) return { kind: 'stop' };
     const { message } = AppError.from(thrown);
@@ -103,12 +110,14 @@ function reportDenial({ onDenied }: ApprovalOptions, notice: string, reason: str
 }
 
 async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<ResolvedCall> {
-  const { findSecret, findTarget, findDirectory } = options;
+  const { findSecret, findTarget, isGuarded, findDirectory } = options;
+  const target = await findTarget?.(tool, args);
   return {
     tool,
     args,
     secret: await findSecret(tool, args),
-    target: await findTarget?.(tool, args),
+    target,
+    isGuarded: target !== undefined && isGuarded?.(target),
     directory: await findDirectory?.(tool, args),
   };
 }
@@ -136,9 +145,25 @@ async function allowCall(
   return args === call.args ? { kind: 'run' } : { kind: 'run-edited', args };
 }
 
+/** With the diff of a change that was not shown. What cannot be previewed fails in the tool itself, with the reason. */
+async function allowUnasked(
+  options: DecideOptions,
+  resolved: ResolvedCall,
+  call: ToolCall,
+  signal: AbortSignal,
+): Promise<CallDecision> {
+  const decision = await allowCall(options, resolved, call);
+  if (!options.showsChanges || resolved.tool.effect !== 'write') return decision;
+  const proposal = await prepareProposal(resolved, signal);
+  if ('ok' in proposal || proposal.preview.kind !== 'diff') return decision;
+  const answer = options.shared.get(call.args);
+  const isKnown = answer?.kind === 'shown' && isSameChange(answer.preview, proposal.preview);
+  return isKnown ? decision : { kind: 'run', diff: proposal.preview.diff };
+}
+
 interface AskOptions extends DecideOptions {
   readonly person: Person;
-  readonly scope: Scope;
+  readonly offer: Offer;
 }
 
 async function askAboutCall(
@@ -153,7 +178,7 @@ async function askAboutCall(
   if ('ok' in start) return refuseCall(options, call, start);
   const answer = options.shared.get(call.args);
   if (answer?.kind === 'shown') await options.person.say(CHANGED_SINCE);
-  const others = answer === undefined ? await findGroup(options, context, draft) : [];
+  const others = answer === undefined && !first.isGuarded ? await findGroup(options, context, draft) : [];
   if (others.length > 0) {
     const decision = await askForGroup(options, [{ ...start, call }, ...others], signal);
     if (decision !== undefined) return decision;
@@ -167,20 +192,21 @@ async function askForOne(
   call: ToolCall,
   signal: AbortSignal,
 ): Promise<CallDecision> {
-  const { policy, person, scope } = options;
+  const { person, keep } = options;
   let proposal = start;
   for (;;) {
     const { resolved, preview } = proposal;
     const hasFile = resolved.target !== undefined;
-    const answer = await person.ask({ items: [{ name: resolved.tool.name, preview }], scope, hasFile }, signal);
+    const items = [toQuestionItem(proposal, call)];
+    const question = { items, offer: toOffer(options, resolved), hasFile, canKeep: keep !== undefined };
+    const answer = await person.ask(question, signal);
     switch (answer.kind) {
       case 'yes':
-      case 'always':
-      case 'file': {
+      case 'grant': {
         const now = await prepareProposal(resolved, signal);
         if ('ok' in now) return refuseCall(options, call, now);
         if (isSameChange(now.preview, preview)) {
-          if (answer.kind !== 'yes') policy.remember(resolved, answer.kind === 'file' ? 'file' : 'scope');
+          if (answer.kind === 'grant') await grantCall(options, resolved, answer);
           return allowCall(options, resolved, call);
         }
         await person.say(CHANGED_SINCE);
@@ -199,7 +225,36 @@ async function askForOne(
   }
 }
 
-function toDenial(answer: Exclude<Answer, { kind: 'yes' | 'always' | 'file' | 'edit' }>): CallDecision {
+function toQuestionItem({ resolved, preview }: Proposal, { id }: ToolCall): QuestionItem {
+  const { tool, args, secret, isGuarded, target } = resolved;
+  const { name } = tool;
+  return { name, preview, call: { id, name, args, guarded: secret ?? (isGuarded ? target : undefined) } };
+}
+
+/** An edited call may be one of which the policy would offer something else. */
+function toOffer({ policy, offer }: AskOptions, resolved: ResolvedCall): Offer {
+  const decision = policy.rule(resolved);
+  return decision.kind === 'ask' ? decision : { scope: offer.scope };
+}
+
+/** A permission that cannot be kept holds for this run, and the person is told why. */
+async function grantCall(
+  { policy, keep, person }: AskOptions,
+  resolved: ResolvedCall,
+  { reach, isKept }: Extract<Answer, { kind: 'grant' }>,
+): Promise<void> {
+  const grant = policy.remember(resolved, reach);
+  if (!isKept || keep === undefined || grant === undefined || grant.kind === 'file' || grant.kind === 'secret') return;
+  try {
+    await keep(grant);
+    await person.say(`Kept for this project: ${formatPermission(grant)}`);
+  } catch (thrown) {
+    const { message, hint } = AppError.from(thrown);
+    await person.say(sanitize(`Only for this run: ${message}. ${hint ?? ''}`.trimEnd()));
+  }
+}
+
+function toDenial(answer: Exclude<Answer, { kind: 'yes' | 'grant' | 'edit' }>): CallDecision {
   switch (answer.kind) {
     case 'reply':
       return { kind: 'deny', reason: `The user said no to this call, and wrote: ${answer.text}` };
@@ -226,7 +281,7 @@ async function findGroup(
     // A call that runs without a question is previewed too: later previews build on its changes.
     const proposal = await prepareProposal(resolved, signal, draft);
     // A call refused now may be possible after the earlier ones have run; it is decided in its turn.
-    if (kind === 'ask' && !('ok' in proposal)) found.push({ ...proposal, call });
+    if (kind === 'ask' && !resolved.isGuarded && !('ok' in proposal)) found.push({ ...proposal, call });
   }
   return found;
 }
@@ -236,15 +291,15 @@ async function askForGroup(
   candidates: readonly [Candidate, ...Candidate[]],
   signal: AbortSignal,
 ): Promise<CallDecision | undefined> {
-  const { policy, shared, scope, person } = options;
-  const items = candidates.map(({ resolved, preview }) => ({ name: resolved.tool.name, preview }));
-  const answer = await person.ask({ items, scope, hasFile: false }, signal);
+  const { shared, offer, person, keep } = options;
+  const items = candidates.map((candidate) => toQuestionItem(candidate, candidate.call));
+  const answer = await person.ask({ items, offer, hasFile: false, canKeep: keep !== undefined }, signal);
   const [first] = candidates;
   for (const { call, preview } of candidates) {
-    if (answer.kind === 'yes' || answer.kind === 'always') shared.set(call.args, { kind: 'shown', preview });
+    if (answer.kind === 'yes' || answer.kind === 'grant') shared.set(call.args, { kind: 'shown', preview });
     else shared.set(call.args, answer.kind === 'single' ? { kind: 'single' } : toDenial(answer));
   }
-  if (answer.kind === 'always') for (const { resolved } of candidates) policy.remember(resolved, 'scope');
+  if (answer.kind === 'grant') await grantCall(options, first.resolved, answer);
   return answer.kind === 'single' ? undefined : findGroupDecision(options, first.resolved, first.call, signal);
 }
 

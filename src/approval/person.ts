@@ -1,8 +1,9 @@
 import type { Env, Out } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import { openTty as openOwnTty, type Tty } from '../platform/terminal/tty.ts';
+import type { Answer, Question } from './keys.ts';
 import { editArguments, type Proposal } from './proposal.ts';
-import { type Answer, askPerson, type Question } from './question.ts';
+import { askPerson } from './question.ts';
 
 export interface Person {
   ask(question: Question, signal: AbortSignal): Promise<Answer>;

@@ -1,11 +1,23 @@
-import { canonicalJson, type JsonObject } from '../core/json.ts';
 import type { Effect, Tool } from '../core/tool.ts';
+import {
+  type CommandLimits,
+  checkLimits,
+  createGrant,
+  findPrefix,
+  type Grant,
+  isGranted,
+  type Offer,
+  type Reach,
+  type ResolvedCall,
+  type Scope,
+  toScope,
+} from './grants.ts';
 
 export type ApprovalMode = 'default' | 'auto_edit' | 'plan' | 'yolo';
 
 type PolicyDecision =
   | { readonly kind: 'run' }
-  | { readonly kind: 'ask'; readonly scope: Scope }
+  | ({ readonly kind: 'ask' } & Offer)
   | ({ readonly kind: 'deny' } & Denial);
 
 export interface Denial {
@@ -15,36 +27,24 @@ export interface Denial {
   readonly advice: string;
 }
 
-/** `tool`: every call of this tool; `command`: this very command in this directory; `call`: this very file. */
-export type Scope = 'tool' | 'command' | 'call';
-
 export interface PolicyOptions {
   readonly mode: ApprovalMode;
-  /** `--allowed-tools`: names, or `server__*` for all tools of a server. */
-  readonly allowedTools: readonly string[];
-  /** The user's own `trust: true`; one set by the workspace does not count. */
+  /** Of the command line, the settings, and what was kept for the project. */
+  readonly allowed: readonly Grant[];
+  /** The user's own `trust: true`, or a pattern of theirs for its server; one set by the workspace does not count. */
   readonly isTrusted: (tool: Tool) => boolean;
-  /** Approvals remembered across a change of mode; empty unless given. */
-  readonly remembered?: Set<string>;
+  readonly limits?: CommandLimits;
+  /** Answers remembered across a change of mode; none unless given. */
+  readonly remembered?: Grant[];
+  /** Is called when the person allows all edits. */
+  readonly onMode?: (mode: ApprovalMode) => void;
 }
-
-export interface ResolvedCall {
-  readonly tool: Tool;
-  readonly args: JsonObject;
-  /** The real path of the file it would read, if that file likely holds keys or passwords. */
-  readonly secret?: string;
-  /** The real path of the file it would write, if it writes one. */
-  readonly target?: string;
-  /** The real path of the directory it would run in, if it runs a command in one. */
-  readonly directory?: string;
-}
-
-export type Reach = 'scope' | 'file';
 
 export interface Policy {
   /** Depends only on the options and on what was remembered. */
   rule(call: ResolvedCall): PolicyDecision;
-  remember(call: ResolvedCall, reach: Reach): void;
+  /** Gives what it remembers; undefined if the call has nothing of that reach. */
+  remember(call: ResolvedCall, reach: Reach): Grant | undefined;
 }
 
 type Decision = 'run' | 'ask' | 'deny';
@@ -61,31 +61,49 @@ export function selectOfferedTools(tools: readonly Tool[], mode: ApprovalMode): 
 }
 
 /**
- * Decides which calls run, ask, or are denied. Sensitive files ask in every mode, whatever is allowed or trusted. No
+ * Decides which calls run, ask, or are denied. Sensitive and guarded files ask in every mode, whatever is allowed or trusted. No
  * mode and no list lifts the workspace fence: the fence is not a matter of approval.
  */
-export function approvalPolicy({ mode, allowedTools, isTrusted, remembered = new Set() }: PolicyOptions): Policy {
-  const isAllowed = (tool: Tool): boolean =>
-    tool.isNeverAsked || allowedTools.some((pattern) => matchesPattern(pattern, tool.name)) || isTrusted(tool);
+export function approvalPolicy(options: PolicyOptions): Policy {
+  const { allowed, isTrusted, limits = { exclude: [] }, remembered = [], onMode } = options;
+  let { mode } = options;
   return {
     rule(call) {
-      const decision = DECISIONS[mode][call.tool.effect];
-      if (decision === 'deny') return { kind: 'deny', ...planDenial(call.tool) };
-      if (REACHES.some((reach) => remembered.has(toApprovalKey(call, reach)))) return { kind: 'run' };
+      const { tool } = call;
+      const decision = DECISIONS[mode][tool.effect];
+      if (decision === 'deny') return { kind: 'deny', ...planDenial(tool) };
+      const limit = checkLimits(limits, call);
+      if (limit === 'core' || limit === 'exclude') return { kind: 'deny', ...limitDenial(tool, `tools.${limit}`) };
+      const granted = [...allowed, ...remembered];
+      // The very command was seen by a person; all other permissions may not have meant what is excluded.
+      const counted = limit === 'unclear' ? granted.filter(({ kind }) => kind === 'command') : granted;
+      if (isGranted(counted, call)) return { kind: 'run' };
       const scope = toScope(call);
-      if (scope === 'call') return { kind: 'ask', scope };
-      return decision === 'run' || isAllowed(call.tool) ? { kind: 'run' } : { kind: 'ask', scope };
+      const asks = scope === 'call' || scope === 'once' || limit === 'unclear';
+      if (!asks && (decision === 'run' || tool.isNeverAsked || isTrusted(tool))) return { kind: 'run' };
+      return { kind: 'ask', scope, words: findPrefix(call), server: tool.remote?.server };
     },
-    remember: (call, reach) => void remembered.add(toApprovalKey(call, reach)),
+    remember(call, reach) {
+      const grant = createGrant(call, reach);
+      // No other mode asks about edits, and an answer lifts none.
+      if (grant?.kind === 'edits' && mode === 'default') {
+        mode = 'auto_edit';
+        onMode?.(mode);
+      } else if (grant !== undefined && grant.kind !== 'edits') remembered.push(grant);
+      return grant;
+    },
   };
 }
 
 export function nonInteractiveDenial(tool: Tool, scope: Scope, isTextFormat: boolean): Denial {
   const why = isTextFormat ? 'there is no terminal to ask on' : 'nobody is asked in this output format';
   const opening = `${tool.name} was not run: it needs the user's approval, and ${why}.`;
-  if (scope === 'call') {
-    const what = 'The file may hold keys or passwords';
-    const ways = `attach it with -f, or run gmn ${isTextFormat ? 'in a terminal' : 'with -o text in a terminal'}`;
+  if (scope === 'call' || scope === 'once') {
+    const isSecret = scope === 'call';
+    const what = isSecret
+      ? 'The file may hold keys or passwords'
+      : 'The file instructs models, so each change of it is asked about';
+    const ways = `${isSecret ? 'attach it with -f, or ' : ''}run gmn ${isTextFormat ? 'in a terminal' : 'with -o text in a terminal'}`;
     return { reason: `${opening} ${what}; the user can ${ways}.`, advice: `${why}. ${what}: ${ways}` };
   }
   const flags = `--allowed-tools ${tool.name}${tool.effect === 'write' ? ' or --approval-mode auto_edit' : ''}`;
@@ -102,27 +120,10 @@ function planDenial({ name, effect, isNeverAsked }: Tool): Denial {
   };
 }
 
-/** `server__*` covers the tools of one server; any other star is literal. */
-function matchesPattern(pattern: string, name: string): boolean {
-  return pattern.endsWith('__*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
-}
-
-function toScope({ tool, args, secret }: ResolvedCall): Scope {
-  if (secret !== undefined) return 'call';
-  return tool.effect === 'execute' && typeof args.command === 'string' ? 'command' : 'tool';
-}
-
-const REACHES: readonly Reach[] = ['scope', 'file'];
-
-function toApprovalKey(call: ResolvedCall, reach: Reach): string {
-  const { tool, args, secret, target, directory } = call;
-  // For a call that writes no file this key is never remembered, so it never matches.
-  if (reach === 'file') return canonicalJson([reach, target ?? null]);
-  const scope = toScope(call);
-  if (scope === 'tool') return canonicalJson([scope, tool.name]);
-  // By real path: the spelled name may lead elsewhere by the next call.
-  if (secret !== undefined) return canonicalJson([scope, tool.name, secret]);
-  // Built-in tools know which arguments are only descriptions for the user; for a remote tool every argument counts.
-  const { dir_path: spelled = null, ...exact } = tool.plain?.(args) ?? args;
-  return canonicalJson([scope, tool.name, exact, directory ?? spelled]);
+function limitDenial({ name }: Tool, key: string): Denial {
+  const why = `${key} in the settings excludes this command`;
+  return {
+    reason: `${name} was not run: ${why}. Tell the user what you would run.`,
+    advice: `${why}. Where: gmn config explain ${key}`,
+  };
 }

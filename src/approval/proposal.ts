@@ -2,7 +2,7 @@ import type { Env } from '../core/io.ts';
 import { isObject, type JsonObject, type JsonValue, toNonEmptyString, tryParseJson } from '../core/json.ts';
 import type { Draft, Preview, ToolResult } from '../core/tool.ts';
 import type { Tty } from '../platform/terminal/tty.ts';
-import type { ResolvedCall } from './policy.ts';
+import type { ResolvedCall } from './grants.ts';
 
 export interface Proposal {
   readonly resolved: ResolvedCall;

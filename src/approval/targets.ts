@@ -30,13 +30,16 @@ export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'findSe
  * Finds the real path of the file a call would write, and of the directory a command would run in; undefined if the
  * fence refuses it, as it will again when the tool runs.
  */
-export function targetFiles(workspace: Workspace): Required<Pick<ApprovalOptions, 'findTarget' | 'findDirectory'>> {
+export function targetFiles(
+  workspace: Workspace,
+): Required<Pick<ApprovalOptions, 'findTarget' | 'isGuarded' | 'findDirectory'>> {
   const findRealPath = (path: string, use: 'read' | 'write'): Promise<string | undefined> =>
     workspace.place(path, use).then(
       (place) => place.path,
       () => undefined,
     );
   return {
+    isGuarded: workspace.isPermittedInstruction,
     findDirectory: async (tool, args) =>
       tool.effect === 'execute' && tool.findPath !== undefined
         ? findRealPath(tool.findPath(args) ?? '.', 'read')

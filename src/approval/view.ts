@@ -58,7 +58,7 @@ export async function questionView(name: string, preview: Preview, options: View
   const hidden = await countUnseen(preview, pause);
   const warning =
     hidden === 0 ? [] : layOutRows(`${plural(hidden, 'character')} that cannot be seen: shown as escapes`, 'yellow');
-  const [first = '', ...others] = layOutRows(`${sanitize(name)} ${formatPreviewTitle(preview)}`, 'bold');
+  const [first = '', ...others] = layOutRows(formatQuestionTitle(name, preview), 'bold');
   const claim = formatClaim(preview);
   const about = claim === undefined ? [] : layOutRows(claim, 'dim');
   const loss = formatLoss(preview);
@@ -76,6 +76,10 @@ export function groupView(views: readonly QuestionView[], previews: readonly Pre
     body: inner.flatMap(({ title, body }) => [...title, ...body]),
     brief: inner.flatMap(({ title }) => title),
   };
+}
+
+export function formatQuestionTitle(name: string, preview: Preview): string {
+  return `${sanitize(name)} ${formatPreviewTitle(preview)}`;
 }
 
 function formatPreviewTitle(preview: Preview): string {

@@ -40,7 +40,7 @@ export async function toBackgroundResult(
   options: BackgroundContext,
 ): Promise<ToolResult> {
   if (found === undefined) {
-    const ids = options.background.ids();
+    const ids = options.background.list().map((listed) => listed.id);
     const known = ids.length === 0 ? 'none was started' : `there is ${ids.join(', ')}`;
     return errorResult(`there is no such command in the background; ${known}`);
   }

@@ -1,7 +1,6 @@
 import { AppError } from '../core/error.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { takeBefore } from '../core/text/trim.ts';
 import type { Effect } from '../core/tool.ts';
 import { TOOL_SETS, type ToolDefinition } from './define.ts';
 import { TOOLS } from './list.ts';
@@ -20,24 +19,8 @@ export function listNamesByEffect(effect: Effect): readonly string[] {
   return listNames((tool) => tool.effect === effect);
 }
 
-export interface ToolLimits {
-  readonly core?: readonly string[];
-  readonly exclude?: readonly string[];
-}
-
-/**
- * Whether the settings allow a tool. In doubt they do not: `name(…)`, which means some calls of a tool, excludes all of
- * it and allows none of it.
- */
-export function isAllowedBySettings(name: string, { core, exclude = [] }: ToolLimits): boolean {
-  const isExcluded = exclude.some((entry) => toToolName(takeBefore(entry, '(')) === name);
-  const isCore =
-    core === undefined || !BUILTIN_NAMES.includes(name) || core.some((entry) => toToolName(entry) === toOwner(name));
-  return isCore && !isExcluded;
-}
-
 /** The tool whose use decides about this one: itself, unless it is a companion. */
-function toOwner(name: string): string {
+export function toOwner(name: string): string {
   return findBuiltin(name)?.companionOf ?? name;
 }
 
@@ -45,9 +28,10 @@ export function dropLoneCompanions<Kind extends { readonly name: string }>(tools
   return tools.filter(({ name }) => tools.some((tool) => tool.name === toOwner(name)));
 }
 
-function toToolName(entry: string): string {
-  const name = entry.trim();
-  return TOOLS.find(({ classNames = [] }) => classNames.includes(name))?.name ?? translateName(name);
+/** By its own name, an official one, or that of its class. */
+export function findToolName(name: string): string | undefined {
+  const own = TOOLS.find(({ classNames = [] }) => classNames.includes(name))?.name ?? translateName(name);
+  return BUILTIN_NAMES.includes(own) ? own : undefined;
 }
 
 function translateName(name: string): string {

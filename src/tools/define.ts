@@ -4,7 +4,15 @@ import type { Env, SendHttp } from '../core/io.ts';
 import { type JsonObject, type JsonValue, toNonEmptyString } from '../core/json.ts';
 import type { Ground } from '../core/model.ts';
 import { type ArgumentsOf, findProblem, formatRange, type InputSchema, type Property } from '../core/schema.ts';
-import { type Draft, type Effect, errorResult, type Preview, type Tool, type ToolResult } from '../core/tool.ts';
+import {
+  type CommandCall,
+  type Draft,
+  type Effect,
+  errorResult,
+  type Preview,
+  type Tool,
+  type ToolResult,
+} from '../core/tool.ts';
 import type { BackgroundCommands } from '../platform/process/background.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
 import type { StoreOutput } from './command-output.ts';
@@ -57,6 +65,7 @@ interface ToolHandlers<S extends InputSchema> {
   readonly root?: string;
   /** What a person is shown first; a tool result instead refuses the call. A thrown AppError becomes such a result. */
   preview?(input: ArgumentsOf<S>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
+  findCommand?(input: ArgumentsOf<S>): CommandCall;
   /** Added to the arguments where calls are compared. */
   distinguish?(): JsonObject;
   /** A thrown AppError becomes a tool result with its message and hint. */
@@ -87,7 +96,7 @@ export function defineTool<const S extends InputSchema, Context>({
     (args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<T | ToolResult> =>
       runToResult(async () => handler(parseInput(input, aliases, args), signal, draft), signal);
   const create = (context: Context): Tool => {
-    const { root, preview, distinguish, run } = handle(context);
+    const { root, preview, findCommand, distinguish, run } = handle(context);
     return {
       name,
       description: typeof description === 'string' ? description : description(context),
@@ -99,11 +108,22 @@ export function defineTool<const S extends InputSchema, Context>({
         ...distinguish?.(),
       }),
       findPath: target === undefined ? undefined : (args) => toNonEmptyString(findArgument(args, target, aliases)),
+      findCommand: findCommand && ((args) => tryFindCommand(() => findCommand(parseInput(input, aliases, args)))),
       invoke: withValidation((values, signal) => run(values, signal)),
       preview: preview && withValidation((values, signal, draft) => preview(values, signal, draft)),
     };
   };
   return { ...facts, create };
+}
+
+/** A call whose arguments are wrong runs nothing. */
+function tryFindCommand(find: () => CommandCall): CommandCall | undefined {
+  try {
+    return find();
+  } catch (thrown) {
+    if (thrown instanceof AppError) return undefined;
+    throw thrown;
+  }
 }
 
 function findArgument(

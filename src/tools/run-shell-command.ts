@@ -1,6 +1,7 @@
 import { formatDuration } from '../core/text/format.ts';
 import type { ToolResult } from '../core/tool.ts';
 import { runShell, type ShellResult } from '../platform/process/shell.ts';
+import { isPosixShell } from '../platform/process/shell-choice.ts';
 import { startInBackground } from './background-command.ts';
 import { describeEnding, joinCaptured, shortenOutput, summarizeOutput } from './command-output.ts';
 import { defineTool, type ToolContext } from './define.ts';
@@ -46,6 +47,11 @@ export const runShellCommand = defineTool({
         directory: await resolveDirectory(dir_path),
         description,
         isBackground: is_background ? true : undefined,
+      }),
+      findCommand: ({ command, is_background = false }) => ({
+        command,
+        isBackground: is_background,
+        isPosix: isPosixShell(shell),
       }),
       async run({ command, dir_path = '.', is_background = false }, signal) {
         const cwd = await resolveDirectory(dir_path);

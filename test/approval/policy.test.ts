@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Reach } from '../../src/approval/grants.ts';
 import {
   type ApprovalMode,
   approvalPolicy,
   nonInteractiveDenial,
   type PolicyOptions,
-  type Reach,
   selectOfferedTools,
 } from '../../src/approval/policy.ts';
 import type { JsonObject } from '../../src/core/json.ts';
@@ -30,11 +30,16 @@ const SHELL = runShellCommand.create({
 });
 const FETCH = tool('web_fetch', 'network');
 const SEARCH = { ...tool('google_web_search', 'network'), isNeverAsked: true } as const;
-const REMOTE = tool('files__delete', 'execute');
+const REMOTE: Tool = {
+  ...tool('files__delete', 'execute'),
+  remote: { server: 'files', fingerprint: 'f1', tool: 'delete' },
+};
 const ALL = [READ, WRITE, SHELL, FETCH, SEARCH, REMOTE];
 
+const allow = (...names: readonly string[]) => names.map((name) => ({ kind: 'tool', tool: name }) as const);
+
 function policy(options: Partial<PolicyOptions> = {}) {
-  const rules = approvalPolicy({ mode: 'default', allowedTools: [], isTrusted: () => false, ...options });
+  const rules = approvalPolicy({ mode: 'default', allowed: [], isTrusted: () => false, ...options });
   const asked = (one: Tool, args: JsonObject) => ({
     tool: one,
     args,
@@ -66,7 +71,7 @@ test('plan declares readers alone, every other mode all tools in their order', (
 });
 
 test('a writer called in plan mode is denied with words for the model, whatever is allowed', () => {
-  const rules = policy({ mode: 'plan', allowedTools: ['write_file'], isTrusted: () => true });
+  const rules = policy({ mode: 'plan', allowed: allow('write_file'), isTrusted: () => true });
   rules.remember(WRITE, {});
   expect(rules.rule(WRITE, {})).toEqual({
     kind: 'deny',
@@ -75,22 +80,39 @@ test('a writer called in plan mode is denied with words for the model, whatever 
   });
 });
 
-test('--allowed-tools approves by name, and all tools of a server by its pattern', () => {
-  const rules = policy({ allowedTools: ['write_file', 'files__*'] });
+test('a permission for a tool covers every call of it, and no other tool', () => {
+  const rules = policy({ allowed: allow('write_file', 'files__delete') });
   expect(rules.rule(WRITE, {})).toEqual({ kind: 'run' });
-  expect(rules.rule(REMOTE, {})).toEqual({ kind: 'run' });
-  expect(rules.rule(tool('files', 'execute'), {})).toEqual({ kind: 'ask', scope: 'tool' });
-  expect(rules.rule(tool('files2__delete', 'execute'), {})).toEqual({ kind: 'ask', scope: 'tool' });
-  expect(rules.rule(SHELL, { command: 'ls' })).toEqual({ kind: 'ask', scope: 'command' });
+  // The name of a remote tool is its server's choice.
+  expect(rules.rule(REMOTE, {})).toEqual({ kind: 'ask', scope: 'tool', server: 'files' });
+  expect(rules.rule(SHELL, { command: 'a && b' })).toEqual({ kind: 'ask', scope: 'command' });
 });
 
 test.each(['*', 'write*', 'WRITE_FILE', '', 'run_shell_command(ls)', 'run_shell_command*', '_*'])(
-  'the pattern "%s" approves nothing',
+  'the name "%s" approves nothing',
   (pattern) => {
-    const rules = policy({ allowedTools: [pattern] });
+    const rules = policy({ allowed: allow(pattern) });
     for (const one of [WRITE, SHELL, FETCH, REMOTE]) expect(rules.rule(one, {}).kind).toBe('ask');
   },
 );
+
+test('what is allowed of an MCP server is for that definition of it, as a whole or one tool', () => {
+  const { remote } = REMOTE;
+  if (remote === undefined) throw new Error('no server');
+  const other: Tool = { ...REMOTE, name: 'list', remote: { ...remote, tool: 'list' } };
+  const changed: Tool = { ...REMOTE, remote: { ...remote, fingerprint: 'f2' } };
+  const named: Tool = { ...REMOTE, remote: { ...remote, server: 'files2' } };
+  for (const [reach, covered] of [
+    ['scope', [REMOTE]],
+    ['server', [REMOTE, other]],
+  ] as const) {
+    const rules = policy();
+    rules.remember(REMOTE, {}, reach);
+    for (const one of [REMOTE, other, changed, named, tool('files__delete', 'execute')]) {
+      expect([one.remote, rules.rule(one, {}).kind]).toEqual([one.remote, covered.includes(one) ? 'run' : 'ask']);
+    }
+  }
+});
 
 test("the user's trust approves", () => {
   const rules = policy({ isTrusted: ({ name }) => name === 'files__delete' });
@@ -99,7 +121,7 @@ test("the user's trust approves", () => {
 
 test('a sensitive read asks in every mode, allowed and trusted too', () => {
   for (const mode of MODES) {
-    const rules = policy({ mode, allowedTools: ['read_file'], isTrusted: () => true });
+    const rules = policy({ mode, allowed: allow('read_file'), isTrusted: () => true });
     expect(rules.rule(READ, { file_path: '.env' })).toEqual({ kind: 'ask', scope: 'call' });
     expect(rules.rule(READ, { file_path: 'a.txt' })).toEqual({ kind: 'run' });
   }
@@ -113,11 +135,23 @@ test('"always" for a sensitive read covers that very file, under whatever name',
   expect(rules.rule(READ, { file_path: '.env', description: 'x' }).kind).toBe('run');
 });
 
+test('"all edits" is the mode auto_edit, of which the run is told', () => {
+  const modes: ApprovalMode[] = [];
+  const rules = policy({ onMode: (mode) => void modes.push(mode) });
+  rules.remember(WRITE, { file_path: 'a' });
+  expect(modes).toEqual(['auto_edit']);
+  expect(rules.rule(WRITE, { file_path: 'b' }).kind).toBe('run');
+  expect(rules.rule(tool('edit_file', 'write'), { file_path: 'a' }).kind).toBe('run');
+  expect(rules.rule(SHELL, { command: 'ls' }).kind).toBe('ask');
+  // As a kept permission it counts where the mode is chosen, so that the mode can be left again.
+  expect(policy({ allowed: [{ kind: 'edits' }] }).rule(WRITE, {}).kind).toBe('ask');
+});
+
 test('"always" for a tool covers every call of it, and no other tool', () => {
   const rules = policy();
-  rules.remember(WRITE, { file_path: 'a' });
-  expect(rules.rule(WRITE, { file_path: 'b' }).kind).toBe('run');
-  expect(rules.rule(tool('edit_file', 'write'), { file_path: 'a' }).kind).toBe('ask');
+  rules.remember(FETCH, { url: 'a' });
+  expect(rules.rule(FETCH, { url: 'b' }).kind).toBe('run');
+  expect(rules.rule(tool('other', 'network'), { url: 'a' }).kind).toBe('ask');
 });
 
 test('"always" for a command covers that command in that directory, however the model describes it', () => {
@@ -132,18 +166,10 @@ test('"always" for a command covers that command in that directory, however the 
   expect(rules.rule(SHELL, { command: 'make' }).kind).toBe('ask');
   expect(rules.rule(SHELL, { command: 'make', dir_path: 'elsewhere' }).kind).toBe('ask');
   expect(rules.rule(tool('other__run', 'execute'), { command: 'npm test' }).kind).toBe('ask');
-});
-
-test('"always" for a command of a remote tool covers these very arguments, its description among them', () => {
-  const rules = policy();
-  const asked = { command: 'send', description: 'Hello' };
-  rules.remember(REMOTE, asked);
-  expect(rules.rule(REMOTE, { description: 'Hello', command: 'send' }).kind).toBe('run');
-  for (const description of ['', 'hello', null, { text: 'Hello' }])
-    expect(rules.rule(REMOTE, { ...asked, description }).kind).toBe('ask');
-  expect(rules.rule(REMOTE, { command: 'send' }).kind).toBe('ask');
-  expect(rules.rule(REMOTE, { ...asked, instruction: 'x' }).kind).toBe('ask');
-  expect(rules.rule(REMOTE, { ...asked, dir_path: '.' }).kind).toBe('ask');
+  rules.remember(SHELL, { command: 'serve', is_background: true });
+  expect(rules.rule(SHELL, { command: 'serve', is_background: true }).kind).toBe('run');
+  expect(rules.rule(SHELL, { command: 'serve' }).kind).toBe('ask');
+  expect(rules.rule(SHELL, { command: 'serve', is_background: 'yes' }).kind).toBe('ask');
 });
 
 test('nothing chained to a command that always runs runs with it', () => {
@@ -190,25 +216,16 @@ test('nothing chained to a command that always runs runs with it', () => {
   for (const command of variants) expect([command, rules.rule(SHELL, { command }).kind]).toEqual([command, 'ask']);
 });
 
-test('a call that was not remembered is ruled as if nothing had been', () => {
-  const args = fc.dictionary(fc.string(), fc.string());
+test('a command that was not remembered is ruled as if nothing had been', () => {
+  const args = fc.record({ command: fc.string(), dir_path: fc.constantFrom('.', 'sub'), is_background: fc.boolean() });
   fc.assert(
-    fc.property(args, args, (first, second) => {
-      const [one, two]: readonly JsonObject[] = [
-        { command: 'a', ...first },
-        { command: 'b', ...second },
-      ];
+    fc.property(args, args, (one, two) => {
       const rules = policy();
-      rules.remember(REMOTE, one!);
-      const isSame = JSON.stringify(sorted(one!)) === JSON.stringify(sorted(two!));
-      expect(rules.rule(REMOTE, two!).kind).toBe(isSame ? 'run' : 'ask');
+      rules.remember(SHELL, one);
+      expect(rules.rule(SHELL, two).kind).toBe(JSON.stringify(one) === JSON.stringify(two) ? 'run' : 'ask');
     }),
   );
 });
-
-function sorted(args: JsonObject) {
-  return Object.entries(args).sort(([left], [right]) => (left < right ? -1 : 1));
-}
 
 test('without a terminal the denial says how the user can allow the call', () => {
   const readReason = (...input: Parameters<typeof nonInteractiveDenial>) => nonInteractiveDenial(...input).reason;
@@ -222,6 +239,9 @@ test('without a terminal the denial says how the user can allow the call', () =>
   );
   expect(readReason(READ, 'call', true)).toBe(
     `${opening('read_file')} The file may hold keys or passwords; the user can attach it with -f, or run gmn in a terminal.`,
+  );
+  expect(readReason(WRITE, 'once', true)).toBe(
+    `${opening('write_file')} The file instructs models, so each change of it is asked about; the user can run gmn in a terminal.`,
   );
   expect(readReason(READ, 'call', false)).toBe(
     "read_file was not run: it needs the user's approval, and nobody is asked in this output format. " +
@@ -249,14 +269,14 @@ test('the advice for the user says what would allow the call', () => {
 });
 
 test('the flags that the advice names do allow the call', () => {
-  for (const one of [WRITE, SHELL, FETCH, REMOTE, SEARCH]) {
+  for (const one of [WRITE, SHELL, FETCH, SEARCH]) {
     const inPlan = policy({ mode: 'plan' }).rule(one, {});
     if (inPlan.kind !== 'deny') throw new Error('not denied');
     for (const { advice } of [inPlan, nonInteractiveDenial(one, 'tool', true)]) {
       for (const flags of advice.replace(/^.* Allow it with /, '').split(' or ')) {
         const value = (name: string) => new RegExp(`--${name} (\\S+)`).exec(flags)?.[1];
         const mode = (value('approval-mode') ?? 'default') as ApprovalMode;
-        const rules = policy({ mode, allowedTools: [value('allowed-tools') ?? ''] });
+        const rules = policy({ mode, allowed: allow(value('allowed-tools') ?? '') });
         expect([flags, rules.rule(one, {}).kind]).toEqual([flags, 'run']);
       }
     }
@@ -267,7 +287,17 @@ test('"always this file" covers that file, whichever tool writes it, and no othe
   const rules = policy();
   rules.remember(WRITE, { file_path: 'a' }, 'file');
   expect(rules.rule(WRITE, { file_path: 'a', content: 'x' })).toEqual({ kind: 'run' });
-  expect(rules.rule(WRITE, { file_path: 'b' })).toEqual({ kind: 'ask', scope: 'tool' });
-  expect(rules.rule(SHELL, { command: 'a' })).toEqual({ kind: 'ask', scope: 'command' });
+  expect(rules.rule(WRITE, { file_path: 'b' })).toEqual({ kind: 'ask', scope: 'edits' });
+  expect(rules.rule(SHELL, { command: 'a' })).toEqual({ kind: 'ask', scope: 'command', words: ['a'] });
   expect(rules.rule(FETCH, { file_path: 'a' })).toEqual({ kind: 'ask', scope: 'tool' });
+});
+
+test('a guarded write asks in every mode that writes, and nothing that was ever allowed covers it', () => {
+  const guarded = { tool: WRITE, args: { file_path: 'AGENTS.md' }, target: '/w/AGENTS.md', isGuarded: true };
+  for (const mode of ['default', 'auto_edit', 'yolo'] as const) {
+    const rules = approvalPolicy({ mode, allowed: allow('write_file'), isTrusted: () => true });
+    for (const reach of ['scope', 'file'] as const) rules.remember({ ...guarded, isGuarded: false }, reach);
+    expect(rules.rule({ ...guarded, isGuarded: false })).toEqual({ kind: 'run' });
+    expect(rules.rule(guarded)).toEqual({ kind: 'ask', scope: 'once' });
+  }
 });

@@ -12,7 +12,7 @@ test('what the policy lets run is not asked about', async () => {
 });
 
 test('what the policy denies is not asked about', async () => {
-  const policy = approvalPolicy({ mode: 'plan', allowedTools: [], isTrusted: () => false });
+  const policy = approvalPolicy({ mode: 'plan', allowed: [], isTrusted: () => false });
   const { decide, told } = fakePerson({}, { policy });
   expect(await decide(WRITE, {})).toMatchObject({ kind: 'deny' });
   expect(told).toEqual([]);
@@ -116,7 +116,7 @@ test('a call that its preview refuses is reported; one that the person refuses i
   const notices: string[] = [];
   const onDenied = (notice: string): void => void notices.push(notice);
   await fakePerson({}, { onDenied }).decide(WRITE, { file_path: 'a', content: 'bad' });
-  expect(notices).toEqual([expect.stringMatching(/^write_file a failed: Bad[^\n]*$/)]);
+  expect(notices).toEqual([expect.stringMatching(/^write_file a: Bad[^\n]*$/)]);
   await fakePerson({ keys: ['n'] }, { onDenied }).decide(WRITE, { file_path: 'a', content: 'good' });
   expect(notices).toHaveLength(1);
 });
@@ -136,10 +136,10 @@ test('what does not fit is cut in the middle, and approved only after it was sho
   const { decide, screen } = fakePerson({ keys: ['y', 'a', CONTINUED, 'd', 'y'], rows: 10 });
   expect(await decide(SHELL, { command })).toEqual({ kind: 'run' });
   const cut = ['╭ run_shell_command in /w', '│ line 0', '│ line 1', '┆ 26 more lines', '│ line 28', '│ line 29'];
-  const few = '╰ [d] all of it [n]o [e]dit [r]eply [q]uit turn › ';
+  const few = '╰ [d] all of it [N]o [e]dit [r]eply [q]uit turn [?] › ';
   const hint = '│ This is not all of it. See the rest first: d';
   const all = ['╭ run_shell_command in /w', ...command.split('\n').map((line) => `│ ${line}`)];
-  const many = '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › ';
+  const many = '╰ [y]es [N]o [a]lways this command [e]dit [r]eply [q]uit turn [?] › ';
   expect(screen().split('\n')).toEqual([
     ...cut,
     `${few}y`,
@@ -159,12 +159,12 @@ test('after the window has changed the question is drawn for it, and nothing is 
   const { decide, screen } = fakePerson({ keys: ['y', 'y'], nextColumns: 40 });
   const command = 'a'.repeat(50);
   expect(await decide(SHELL, { command })).toEqual({ kind: 'run' });
-  const keys = '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › y';
+  const keys = '╰ [y]es [N]o [a]lways this command [e]dit [r]eply [q]uit turn [?] › y';
   const title = '╭ run_shell_command in /w';
   expect(screen().split('\n')).toEqual([
     ...[title, `│ ${command}`, keys],
     ...['│ The window has changed since.', title, `│ ${'a'.repeat(37)}`, `┊ ${'a'.repeat(13)}`],
-    ...['╰ [y]es [n]o [a]lways this command', '  [e]dit [r]eply [q]uit turn › y', ''],
+    ...['╰ [y]es [N]o [a]lways this command', '  [e]dit [r]eply [q]uit turn [?] › y', ''],
   ]);
   const other = fakePerson({ keys: [CONTINUED, 'n'], columns: 40, nextColumns: 20, rows: 9 });
   expect(await other.decide(SHELL, { command })).toEqual({ kind: 'deny', reason: NO });
@@ -190,7 +190,7 @@ test('a diff keeps its tabs wide, and says when lines end in an odd way', async 
       '│ -→   one',
       '│ \\ No newline at end of file',
       '│ +→   tw\\u200bo',
-      '╰ [y]es [n]o [a]lways [e]dit [r]eply [d]iff [q]uit turn › n\n',
+      '╰ [y]es [N]o [a]ll edits [e]dit [r]eply [d]iff [q]uit turn [?] › n\n',
     ].join('\n'),
   );
 });
@@ -212,16 +212,22 @@ test('a narrow terminal gets short lines, each painted on its own, none without 
   ]);
 });
 
-test('a question without a scope has yes and no only; other keys, and Ctrl+C, mean no', async () => {
+test('a question without a scope has yes, no and no answer; other keys mean no', async () => {
   const ask = async (keys: readonly string[], command = 'ls') => {
     const { tty, err, screen } = fakePerson({ keys });
     const preview = { kind: 'command', command, directory: '/w' } as const;
     const question = { items: [{ name: 'This would run', preview }], hasFile: false };
-    return [(await askPerson(question, { tty, err, env: {} }, new AbortController().signal)).kind, screen()];
+    const { kind, ...how } = await askPerson(question, { tty, err, env: {} }, new AbortController().signal);
+    return [kind, screen(), how] as const;
   };
-  expect(await ask(['y'])).toEqual(['yes', '╭ This would run in /w\n│ ls\n╰ [y]es [n]o › y\n']);
-  for (const key of ['n', 'a', 'q', INTERRUPT]) expect((await ask([key]))[0]).toBe('no');
+  expect(await ask(['y'])).toEqual(['yes', '╭ This would run in /w\n│ ls\n╰ [y]es [N]o › y\n', {}]);
+  for (const key of ['n', '\r', '\n', 'a', 'q']) expect((await ask([key]))[0]).toBe('no');
+  for (const key of ['\u001b', '\u0004']) {
+    const [kind, screen, how] = await ask([key]);
+    expect([kind, screen.endsWith(' [N]o › \n'), how]).toEqual(['stop', true, {}]);
+  }
+  expect((await ask([INTERRUPT]))[2]).toEqual({ isInterrupt: true });
   const [kind, screen] = await ask(['y', 'd', 'y'], 'ls\n'.repeat(50));
   expect(kind).toBe('yes');
-  expect(screen).toMatch(/╰ \[d\] all of it \[n\]o › y\n│ This is not all of it\. See the rest first: d\n/);
+  expect(screen).toMatch(/╰ \[d\] all of it \[N\]o › y\n│ This is not all of it\. See the rest first: d\n/);
 });

@@ -12,7 +12,8 @@ import { runInTerminal } from '../support/pty.ts';
 import { place } from '../tools/place.ts';
 
 function policyWith(allowedTools: readonly string[]) {
-  return approvalPolicy({ mode: 'default', allowedTools, isTrusted: () => false });
+  const allowed = allowedTools.map((tool) => ({ kind: 'tool', tool }) as const);
+  return approvalPolicy({ mode: 'default', allowed, isTrusted: () => false });
 }
 
 const findTarget = async (_: Tool, args: JsonObject) => `/w/${args.file_path}`;
@@ -22,7 +23,9 @@ test('f allows every change of that file, and of no other', async () => {
   expect(await decide(WRITE, { file_path: 'a', content: '1' })).toEqual({ kind: 'run' });
   expect(await decide(WRITE, { file_path: 'a', content: '2' })).toEqual({ kind: 'run' });
   expect(await decide(WRITE, { file_path: 'b', content: '3' })).toEqual({ kind: 'deny', reason: NO });
-  expect(screen()).toContain('╰ [y]es [n]o [a]lways [f] always this file [e]dit [r]eply [d]iff [q]uit turn › f\n');
+  expect(screen()).toContain(
+    '╰ [y]es [N]o [a]ll edits [f] always this file [e]dit [r]eply [d]iff\n  [q]uit turn [?] › f\n',
+  );
 });
 
 test('in a narrow window the keys stand in rows, none of them broken', async () => {
@@ -30,14 +33,38 @@ test('in a narrow window the keys stand in rows, none of them broken', async () 
   await decide(WRITE, { file_path: 'a', content: '1' });
   expect(screen().split('\n').slice(-5)).toEqual([
     '│ +1',
-    '╰ [y]es [n]o [a]lways',
+    '╰ [y]es [N]o [a]ll edits',
     '  [f] always this file [e]dit',
-    '  [r]eply [d]iff [q]uit turn › f',
+    '  [r]eply [d]iff [q]uit turn [?] › f',
     '',
   ]);
   const tiny = fakePerson({ keys: ['n'], columns: 9 }, { findTarget });
   await tiny.decide(WRITE, { file_path: 'a', content: '1' });
-  expect(tiny.screen()).toContain('╰ [y]es\n  [n]o\n  [a]lways\n  [f] always this file\n');
+  expect(tiny.screen()).toContain('╰ [y]es\n  [N]o\n  [a]ll edits\n  [f] always this file\n');
+});
+
+test('a guarded file is asked about alone, each time, and no key allows it for later', async () => {
+  const isGuarded = (target: string) => target === '/w/AGENTS.md';
+  const change = (file_path: string, content: string) => [WRITE, { file_path, content }] as const;
+  const keep = async () => {};
+  const first = fakePerson({ keys: ['a', 'n', 'A', 'f', 'y'], columns: 120 }, { findTarget, isGuarded, keep });
+  const verdicts = await first.decideAll([
+    change('notes.txt', '1'),
+    change('AGENTS.md', '2'),
+    change('b.txt', '3'),
+    change('AGENTS.md', '4'),
+    change('AGENTS.md', '5'),
+    change('AGENTS.md', '6'),
+  ]);
+  expect(verdicts.map(({ kind }) => kind)).toEqual(['run', 'deny', 'run', 'deny', 'deny', 'run']);
+  expect(first.screen()).toContain('╭ 2 changes ');
+  expect(first.screen().match(/╰ .*/g)?.slice(1)).toEqual(
+    ['n', 'A', 'f', 'y'].map((key) => `╰ [y]es [N]o [e]dit [r]eply [d]iff [q]uit turn [?] › ${key}`),
+  );
+  // As the first of a reply, too.
+  const alone = fakePerson({ keys: ['y', 'y'] }, { findTarget, isGuarded });
+  await alone.decideAll([change('AGENTS.md', '1'), change('a.txt', '2'), change('b.txt', '3')]);
+  expect(alone.screen()).toMatch(/^╭ write_file src\/a\.ts[\s\S]*╭ 2 changes /);
 });
 
 test('what is not offered is no answer', async () => {
@@ -95,7 +122,7 @@ test('several changes of one reply are one list, and y applies all', async () =>
     [
       '╭ 3 changes  +3 −0',
       ...['1', '2', '3'].flatMap((text) => ['├ write_file src/a.ts  +1 −0', '│ @@ @@', `│ +${text}`]),
-      '╰ [y]es to all [a]lways [d]iff [n]o [o]ne by one [r]eply [q]uit turn › y\n',
+      '╰ [y]es to all [N]o [a]ll edits [o]ne by one [r]eply [d]iff [q]uit turn [?] › y\n',
     ].join('\n'),
   );
   expect(told).toEqual(['hold', 'close', 'resume']);
@@ -238,7 +265,7 @@ posixTest(
       env: { NO_COLOR: '1' },
       rows: 60,
     });
-    const screen = (await terminal.until(/turn › /)).replaceAll('\r\n', '\n');
+    const screen = (await terminal.until(/\[\?\] › /)).replaceAll('\r\n', '\n');
     terminal.type('y');
     expect((await terminal.ended).exitCode).toBe(0);
     const second = screen.slice(screen.lastIndexOf('├ edit_file'));
@@ -262,7 +289,7 @@ test('a list that does not fit is its titles, and approved only after all of it 
   const { decideAll, screen } = fakePerson({ keys: ['y', 'd', 'y'], rows: 12 });
   expect((await decideAll(EDITS)).map(({ kind }) => kind)).toEqual(['run', 'run', 'run']);
   const title = '├ write_file src/a.ts  +1 −0';
-  const few = '╰ [d]iff [n]o [o]ne by one [r]eply [q]uit turn › ';
+  const few = '╰ [d]iff [N]o [o]ne by one [r]eply [q]uit turn [?] › ';
   expect(screen().split('\n').slice(0, 7)).toEqual([
     '╭ 3 changes  +3 −0',
     title,

@@ -150,7 +150,7 @@ posixTest('a command that hides its end behind other commands shows its end, and
     expect(first).toMatch(/┆ \d+ more lines\n/);
     expect(first.replaceAll(/\n[│┊] /g, '')).toContain('; touch made\n╰');
     expect(first.split('\n').length).toBeLessThanOrEqual(25);
-    expect(first).toContain('╰ [d] all of it [n]o [e]dit [r]eply [q]uit turn › ');
+    expect(first).toContain('╰ [d] all of it [N]o [e]dit [r]eply [q]uit turn [?] › ');
     terminal.type('y');
     expect(await terminal.until(PROMPT)).toContain('│ This is not all of it. See the rest first: d\n');
     terminal.type('d');
@@ -175,11 +175,11 @@ posixTest('on a narrow terminal every line fits and stays inside the frame, in J
 });
 
 posixTest('a text cannot draw a frame of its own', async (t) => {
-  const fake = '╰ [y]es [n]o › ';
+  const fake = '╰ [y]es [N]o › ';
   const terminal = start(t, { calls: [command(`true ${'x'.repeat(71)}${fake}\n${fake}`)] });
-  const screen = await terminal.until('[q]uit turn › ');
+  const screen = await terminal.until('[q]uit turn [?] › ');
   expect(screen.split('\n').filter((row) => row.startsWith('╰'))).toEqual([
-    '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › ',
+    '╰ [y]es [N]o [a]lways this command [e]dit [r]eply [q]uit turn [?] › ',
   ]);
   terminal.type('n');
   await terminal.ended;

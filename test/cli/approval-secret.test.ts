@@ -25,7 +25,7 @@ async function openSecretQuestion(keys: readonly string[], meanwhile: (root: str
     return left.shift() ?? 'q';
   };
   const approve = createApprover({
-    policy: approvalPolicy({ mode: 'yolo', allowedTools: [], isTrusted: () => false }),
+    policy: approvalPolicy({ mode: 'yolo', allowed: [], isTrusted: () => false }),
     withPerson: createTerminalPerson({
       err: { write, isTerminal: true, isStyled: false, columns: 200 },
       env: {},
@@ -62,7 +62,7 @@ posixTest('the question names the file that would be read, and why it is asked',
       '│ }',
       `│ ${root}/.env`,
       '│ This file may hold keys or passwords, and would be sent to the model.',
-      '╰ [y]es [n]o [a]lways this file [e]dit [r]eply [q]uit turn › y',
+      '╰ [y]es [N]o [a]lways this file [e]dit [r]eply [q]uit turn [?] › y',
       '',
     ].join('\n'),
   );

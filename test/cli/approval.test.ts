@@ -31,7 +31,7 @@ posixTest('y runs the command that was shown, and the person is not kept on the 
     [
       `╭ run_shell_command in ${cwd}`,
       '│ echo 1 > made; cat made',
-      '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › ',
+      '╰ [y]es [N]o [a]lways this command [e]dit [r]eply [q]uit turn [?] › ',
     ].join('\n'),
   );
   expect(verdicts).toEqual([{ verdict: { kind: 'run' }, response: { output: '1\n', exit_code: 0 }, told: WAITED }]);
@@ -40,7 +40,7 @@ posixTest('y runs the command that was shown, and the person is not kept on the 
 posixTest.for([
   ['n', 'n', { kind: 'deny', reason: NO }],
   ['Enter', '\r', { kind: 'deny', reason: NO }],
-  ['Esc', '\u001b', { kind: 'deny', reason: NO }],
+  ['Esc', '\u001b', { kind: 'stop' }],
   ['Ctrl+D', '\u0004', { kind: 'deny', reason: NO }],
   ['q', 'q', { kind: 'stop' }],
   ['Q', 'Q', { kind: 'stop' }],
@@ -73,7 +73,7 @@ posixTest('a diff is shown with its counts, in colour, and y writes it', async (
       '│ \u001b[2m@@ -1 +1 @@\u001b[22m',
       '│ \u001b[31m-old\u001b[39m',
       '│ \u001b[32m+console.log("こんにちは");\u001b[39m',
-      '╰ [y]es [n]o [a]lways [e]dit [r]eply [d]iff [q]uit turn › ',
+      '╰ [y]es [N]o [a]ll edits [e]dit [r]eply [d]iff [q]uit turn [?] › ',
     ].join('\n'),
   );
   expect(verdicts).toEqual([
@@ -177,7 +177,7 @@ posixTest('several changes of one reply stand in one list, and one key applies t
     [
       '╭ 2 changes  +2 −2',
       ...['a', 'b'].flatMap((name) => [`├ write_file ${name}.js  +1 −1`, '│ @@ -1 +1 @@', '│ -old', `│ +${name}`]),
-      '╰ [y]es to all [a]lways [d]iff [n]o [o]ne by one [r]eply [q]uit turn › ',
+      '╰ [y]es to all [N]o [a]ll edits [o]ne by one [r]eply [d]iff [q]uit turn [?] › ',
     ].join('\n'),
   );
   expect(verdicts).toEqual([

@@ -68,7 +68,7 @@ const host = createTerminalHost({ io, env: process.env } as unknown as App, {
   },
 });
 const approve = createApprover({
-  policy: approvalPolicy({ mode: script.mode ?? 'default', allowedTools: [], isTrusted: () => false }),
+  policy: approvalPolicy({ mode: script.mode ?? 'default', allowed: [], isTrusted: () => false }),
   withPerson: host.withPerson ?? (async () => undefined),
   explainDenial: host.explainDenial,
   findSecret: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { editText } from '../../src/tools/edit-text.ts';
 import { FUZZ_TIMEOUT, fuzz } from '../support/fuzz.ts';
+import { systemMode } from '../support/posix.ts';
 import { CALM, NO_JOURNAL, place, snapshot } from './place.ts';
 
 const LINES = ['alpha', '  beta = $1;', '\tgamma("x")', 'δέλτα 😀', '', "$& $` $' $$", 'repeat'] as const;
@@ -75,7 +76,7 @@ test(
           usual.some((bytes) => bytes.equals(written)),
           JSON.stringify(written.toString()),
         ).toBe(true);
-        expect(statSync(path).mode & 0o7777).toBe(mode);
+        expect(statSync(path).mode & 0o7777).toBe(systemMode(mode));
         count += 1;
       }),
       cases,

@@ -2,6 +2,7 @@ import { readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
+import { systemMode } from '../support/posix.ts';
 import { chmod, place, put } from './place.ts';
 
 const PNG = Buffer.from(
@@ -218,7 +219,7 @@ test('a replaced file keeps its mode, its byte order mark and its line endings',
   await here.output('read_file', { path: 'run.sh' });
   await here.output('write_file', { path: 'run.sh', content: 'three\nfour\n' });
   expect(readFileSync(path, 'utf8')).toBe('\uFEFFthree\r\nfour\r\n');
-  expect(statSync(path).mode & 0o7777).toBe(0o751);
+  expect(statSync(path).mode & 0o7777).toBe(systemMode(0o751));
 });
 
 test('an edit is shown as a diff, made literally, and refused where it cannot be', async () => {

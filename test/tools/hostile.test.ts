@@ -7,6 +7,7 @@ import type { JsonObject } from '../../src/core/json.ts';
 import { searchFiles } from '../../src/tools/search/engine.ts';
 import type { WalkedDirectory } from '../../src/tools/search/walk.ts';
 import { isLong } from '../support/fuzz.ts';
+import { posixTest } from '../support/posix.ts';
 import { CALM, place, ticksDuring } from './place.ts';
 
 const CALLS: readonly ((path: string) => readonly [name: string, args: JsonObject])[] = [
@@ -18,7 +19,7 @@ const CALLS: readonly ((path: string) => readonly [name: string, args: JsonObjec
   (path) => ['search_file_content', { path, pattern: 'x' }],
 ];
 
-test('eight FIFOs and a socket are refused by every tool, and hold nothing up', async () => {
+posixTest('eight FIFOs and a socket are refused by every tool, and hold nothing up', async () => {
   const here = await place({ 'a.txt': 'needle\n' });
   const names = Array.from({ length: 8 }, (_, index) => `fifo-${index}`);
   for (const name of names) execFileSync('mkfifo', [join(here.root, name)]);
@@ -217,7 +218,7 @@ test('thousands of files in one directory are listed in part, with their number'
   expect(ticks).toBeGreaterThan(0);
 }, 60_000);
 
-test('a tree that is deeper than paths can be is walked as far as they go', async () => {
+posixTest('a tree that is deeper than paths can be is walked as far as they go', async () => {
   const here = await place();
   let path = here.root;
   for (let depth = 0; depth < 60 && path.length < 3800; depth += 1) {
@@ -235,7 +236,7 @@ test('a tree that is deeper than paths can be is walked as far as they go', asyn
   expect(JSON.stringify(output)).toContain('deep.txt');
 });
 
-test('names with line feeds, escapes and dashes come back as they are', async () => {
+posixTest('names with line feeds, escapes and dashes come back as they are', async () => {
   const names = ['a\nb.txt', '\u001b[31mred.txt', '-rf', 'quote".txt', ' space ', '\u202egpj.exe', '*.txt'];
   const here = await place(Object.fromEntries(names.map((name) => [name, 'needle\n'])));
   const found = await here.output('search_file_content', { pattern: 'needle', names_only: true });

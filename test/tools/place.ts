@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Env } from '../../src/core/io.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { toSlashes } from '../../src/core/text/path.ts';
 import type { Tool, ToolResult } from '../../src/core/tool.ts';
 import { createBackgroundCommands } from '../../src/platform/process/background.ts';
 import { TOOLS } from '../../src/tools/list.ts';
@@ -80,7 +81,7 @@ export function snapshot(root: string): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   const visit = (path: string): void => {
     const status = lstatSync(path);
-    const name = path.slice(root.length);
+    const name = toSlashes(path.slice(root.length));
     if (status.isDirectory()) {
       found[name] = 'directory';
       for (const entry of readdirSync(path)) visit(join(path, entry));

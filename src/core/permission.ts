@@ -1,0 +1,90 @@
+import { canonicalJson, isList, isObject, type JsonObject, type JsonValue } from './json.ts';
+import { quoteIfNeeded } from './text/quote.ts';
+import { sanitize } from './text/terminal.ts';
+
+/** What runs without a question. It can be kept; every source of permissions is read into this. */
+export type Permission =
+  /** The mode `auto_edit`. */
+  | { readonly kind: 'edits' }
+  /** Every call of a built-in tool. */
+  | { readonly kind: 'tool'; readonly tool: string }
+  /** Exactly this command in this directory. */
+  | { readonly kind: 'command'; readonly command: string; readonly directory: string; readonly isBackground?: true }
+  /** Commands that begin with these words. */
+  | { readonly kind: 'prefix'; readonly words: readonly string[] }
+  /** All tools of an MCP server, as it is defined now. */
+  | ({ readonly kind: 'server' } & ServerOrigin)
+  | ({ readonly kind: 'server-tool'; readonly tool: string } & ServerOrigin);
+
+export interface ServerOrigin {
+  readonly server: string;
+  /** Of the server's definition: one of the same name is not the same server. */
+  readonly fingerprint: string;
+}
+
+export function isSamePermission(one: object, other: object): boolean {
+  return canonicalJson({ ...one }) === canonicalJson({ ...other });
+}
+
+/** For people. Sanitized for the terminal. */
+export function formatPermission(permission: Permission): string {
+  switch (permission.kind) {
+    case 'edits':
+      return 'all edits';
+    case 'tool':
+      return sanitize(permission.tool);
+    case 'command':
+      return `${sanitize(permission.command)} (exactly, in ${sanitize(permission.directory)}${permission.isBackground ? ', in the background' : ''})`;
+    case 'prefix':
+      return `${formatCommandWords(permission.words)} …`;
+    case 'server':
+      return `${sanitize(permission.server)}: all its tools`;
+    case 'server-tool':
+      return `${sanitize(permission.server)}: ${sanitize(permission.tool)}`;
+  }
+}
+
+export function formatCommandWords(words: readonly string[]): string {
+  return sanitize(words.map(quoteIfNeeded).join(' '));
+}
+
+/** Undefined for anything that gmn would not have written. */
+export function tryParsePermission(value: JsonValue | undefined): Permission | undefined {
+  if (!isObject(value)) return undefined;
+  const { kind, ...fields } = value;
+  switch (kind) {
+    case 'edits':
+      return hasOnly(fields, []) ? { kind } : undefined;
+    case 'tool':
+      return hasOnly(fields, ['tool']) ? { kind, ...fields } : undefined;
+    case 'command': {
+      const { isBackground, ...texts } = fields;
+      if (!hasOnly(texts, ['command', 'directory']) || (isBackground !== undefined && isBackground !== true))
+        return undefined;
+      return isBackground ? { kind, ...texts, isBackground } : { kind, ...texts };
+    }
+    case 'prefix': {
+      const { words, ...others } = fields;
+      const isValid =
+        isList(words) && words.length > 0 && words.every((word) => typeof word === 'string' && word !== '');
+      return isValid && hasOnly(others, []) ? { kind, words: words as readonly string[] } : undefined;
+    }
+    case 'server':
+      return hasOnly(fields, ['server', 'fingerprint']) ? { kind, ...fields } : undefined;
+    case 'server-tool':
+      return hasOnly(fields, ['server', 'fingerprint', 'tool']) ? { kind, ...fields } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Whether these keys, and no others, have texts. */
+function hasOnly<Key extends string>(
+  fields: JsonObject,
+  keys: readonly Key[],
+): fields is Readonly<Record<Key, string>> {
+  return (
+    Object.keys(fields).length === keys.length &&
+    keys.every((key) => Object.hasOwn(fields, key) && typeof fields[key] === 'string' && fields[key] !== '')
+  );
+}

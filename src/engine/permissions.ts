@@ -1,0 +1,87 @@
+import type { CommandLimits } from '../approval/grants.ts';
+import { readSetting } from '../config/keys.ts';
+import {
+  addPermission,
+  type KeptPermission,
+  permissionsFilePath,
+  readPermissionsFile,
+  removePermissions,
+} from '../config/permissions-file.ts';
+import type { App, Settings } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import type { Permission } from '../core/permission.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { realPath } from '../platform/files/path.ts';
+import { findToolName } from '../tools/builtins.ts';
+import { listCommandRules, parseRule, toPermission } from '../tools/rules.ts';
+
+export interface SettingsPermissions {
+  readonly allowed: readonly Permission[];
+  /** Those of `tools.allowed` that may be about tools of MCP servers. */
+  readonly patterns: readonly string[];
+  readonly notices: readonly string[];
+}
+
+/** `tools.allowed`, of the user and the machine only: a folder may not set it. */
+export function readAllowedSetting({ document = {} }: Pick<Settings, 'document'>): SettingsPermissions {
+  const entries = (readSetting(document, 'tools.allowed') ?? []).map((entry) => entry.trim());
+  const rules = entries.map((entry) => ({ entry, rule: parseRule(entry) }));
+  const unclear = rules.filter(({ rule }) => rule.command !== undefined && toPermission(rule) === undefined);
+  return {
+    allowed: rules.flatMap(({ rule }) => toPermission(rule) ?? []),
+    patterns: rules
+      .filter(({ rule }) => rule.command === undefined && findToolName(rule.name) === undefined)
+      .map(({ entry }) => entry),
+    notices: unclear.map(
+      ({ entry }) =>
+        `tools.allowed: ${sanitize(entry)} allows nothing: it takes run_shell_command with the first words of a command, like run_shell_command(git status)`,
+    ),
+  };
+}
+
+export function readCommandLimits({ document = {} }: Pick<Settings, 'document'>): CommandLimits {
+  const core = listCommandRules(readSetting(document, 'tools.core') ?? []);
+  const exclude = listCommandRules(readSetting(document, 'tools.exclude') ?? []);
+  const isLimited = core.length > 0 && core.every(({ command }) => command !== undefined);
+  return {
+    core: isLimited ? core.flatMap(({ words }) => (words === undefined ? [] : [words])) : undefined,
+    exclude: exclude.flatMap(({ words }) => (words === undefined ? [] : [words])),
+  };
+}
+
+/** What was kept for the project of a run: its working directory, by its real path. */
+export interface ProjectPermissions {
+  /** Read anew each time. Throws AppError `config` if the file is damaged. */
+  list(): readonly KeptPermission[];
+  keep(permission: Permission): Promise<void>;
+  remove(kept: readonly KeptPermission[]): Promise<void>;
+}
+
+export function openProjectPermissions(
+  app: Pick<App, 'cwd' | 'homes' | 'clock' | 'signal'>,
+  roots: readonly string[] = [app.cwd],
+): ProjectPermissions {
+  const file = permissionsFilePath(app.homes().gmn);
+  const project = realPath(app.cwd) ?? app.cwd;
+  return {
+    list: () => readPermissionsFile(file, roots).filter((kept) => kept.project === project),
+    async keep(permission) {
+      readPermissionsFile(file, roots);
+      await addPermission(file, { project, permission, time: new Date(app.clock.now()).toISOString() }, app);
+    },
+    remove: (kept) => removePermissions(file, kept, app),
+  };
+}
+
+/** None if the file is damaged; a notice says so. */
+export function tryListPermissions(permissions: ProjectPermissions): {
+  readonly kept: readonly Permission[];
+  readonly notices: readonly string[];
+} {
+  try {
+    return { kept: permissions.list().map(({ permission }) => permission), notices: [] };
+  } catch (thrown) {
+    const { message, hint } = AppError.from(thrown);
+    return { kept: [], notices: [`${message}. ${hint ?? ''}`.trimEnd()] };
+  }
+}
