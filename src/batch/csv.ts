@@ -1,28 +1,37 @@
 import { parse } from 'csv-parse';
 import { AppError } from '../core/error.ts';
 import { pipeChunks } from '../platform/files/chunks.ts';
-import { brokenRow, fieldsRow, type InputOptions, MAX_LINE_BYTES, type RawRow, type Row } from './row.ts';
+import {
+  brokenRow,
+  COLUMN_NAME,
+  type CsvFormat,
+  fieldsRow,
+  type InputFormat,
+  type InputOptions,
+  MAX_LINE_BYTES,
+  type RawRow,
+  type Row,
+} from './row.ts';
 
 const QUOTE_HINT = 'Check its quotes: after one that is not closed, all that follows is part of the same row.';
 const HEADER_HINT = 'The first line names the columns, for example: id,prompt';
 
+interface CsvOptions extends Omit<InputOptions, 'onHeader'> {
+  readonly onHeader?: (header: Omit<CsvFormat, 'hasMark'>) => void;
+}
+
 /** The first line names the columns. Paths in a column `files` are separated by `;`. Throws AppError `usage`. */
 export async function* readCsvRows(
   chunks: AsyncIterable<Uint8Array>,
-  { format, name, isPromptNeeded = false, maxLineBytes = MAX_LINE_BYTES }: InputOptions,
+  { format, name, isPromptNeeded = false, maxLineBytes = MAX_LINE_BYTES, onHeader = () => {} }: CsvOptions,
 ): AsyncGenerator<Row, void> {
-  const head = format === 'tsv' ? { delimiter: '\t', chunks } : await findDelimiter(chunks);
-  const parser = parse({
-    delimiter: head.delimiter,
-    // Excel's TSV quotes as its CSV does.
-    relax_column_count: true,
-    skip_empty_lines: true,
-    skip_records_with_error: true,
-    max_record_size: maxLineBytes,
-    on_skip: (error) => void parser.push({ fault: error?.message ?? 'it cannot be read' }),
-  });
+  const { delimiter, records } = await openRecords(chunks, format, maxLineBytes);
   try {
-    yield* toRows(pipeChunks<CsvRecord>(head.chunks, parser), name, isPromptNeeded);
+    yield* toRows(records, name, (columns) => {
+      if (isPromptNeeded && !columns.includes('prompt') && !columns.includes('files'))
+        throw noPromptColumnError(name, columns);
+      onHeader({ delimiter, columns });
+    });
   } catch (thrown) {
     if (thrown instanceof AppError || !(thrown instanceof Error)) throw thrown;
     throw new AppError('usage', `${name} cannot be read as ${format.toUpperCase()}: ${thrown.message}`, {
@@ -32,13 +41,36 @@ export async function* readCsvRows(
   }
 }
 
+/** How many rows `readCsvRows` gives. Throws what cannot be read. */
+export async function countCsvRows(chunks: AsyncIterable<Uint8Array>, format: InputFormat): Promise<number> {
+  const { records } = await openRecords(chunks, format, MAX_LINE_BYTES);
+  let count = -1;
+  for await (const _ of records) count += 1;
+  return Math.max(0, count);
+}
+
+async function openRecords(chunks: AsyncIterable<Uint8Array>, format: InputFormat, maxBytes: number) {
+  const head = format === 'tsv' ? { delimiter: '\t' as const, chunks } : await findDelimiter(chunks);
+  const parser = parse({
+    delimiter: head.delimiter,
+    // Excel's TSV quotes as its CSV does. In a field that does not begin with one, a quote is text.
+    relax_quotes: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    max_record_size: maxBytes,
+    on_skip: (error) => void parser.push({ fault: error?.message ?? 'it cannot be read' }),
+  });
+  return { delimiter: head.delimiter, records: pipeChunks<CsvRecord>(head.chunks, parser) };
+}
+
 const LINE_FEED = 10;
 const MAX_HEADER_BYTES = 65_536;
 
 /** Excel separates by `;` in countries that write decimals with a comma. The header shows which one it is. */
 async function findDelimiter(
   chunks: AsyncIterable<Uint8Array>,
-): Promise<{ readonly delimiter: string; readonly chunks: AsyncIterable<Uint8Array> }> {
+): Promise<{ readonly delimiter: CsvFormat['delimiter']; readonly chunks: AsyncIterable<Uint8Array> }> {
   const iterator = chunks[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   while (!head.includes(LINE_FEED) && head.length < MAX_HEADER_BYTES) {
@@ -61,15 +93,14 @@ type CsvRecord = readonly string[] | { readonly fault: string };
 async function* toRows(
   records: AsyncIterable<CsvRecord>,
   name: string,
-  isPromptNeeded: boolean,
+  onHeader: (columns: readonly string[]) => void,
 ): AsyncGenerator<Row, void> {
   let columns: readonly string[] | undefined;
   let index = 0;
   for await (const record of records) {
     if (columns === undefined) {
       columns = parseHeader(record, name);
-      if (isPromptNeeded && !columns.includes('prompt') && !columns.includes('files'))
-        throw noPromptColumnError(name, columns);
+      onHeader(columns);
       continue;
     }
     yield toRow(record, columns, index);
@@ -109,15 +140,16 @@ function splitPaths(files: string): readonly string[] {
 function parseHeader(record: CsvRecord, name: string): readonly string[] {
   if ('fault' in record) throw new AppError('usage', `${name}: the header cannot be read`, { hint: HEADER_HINT });
   const columns = record.map((column) => column.trim());
-  const isNamed = columns.every((column) => /^[\p{L}_][\p{L}\p{N}_ .-]*$/u.test(column));
-  if (!isNamed || new Set(columns).size !== columns.length) {
+  if (!columns.every((column) => COLUMN_NAME.test(column))) {
     throw new AppError('usage', `${name} has no header: its first line does not name columns`, { hint: HEADER_HINT });
   }
-  return columns;
+  const twice = columns.find((column, at) => columns.indexOf(column) < at);
+  if (twice === undefined) return columns;
+  throw new AppError('usage', `${name} has two columns "${twice}"`, { hint: 'Give each column a name of its own.' });
 }
 
 function noPromptColumnError(name: string, columns: readonly string[]): AppError {
   return new AppError('usage', `${name} has no column "prompt"; its columns: ${columns.slice(0, 20).join(', ')}`, {
-    hint: 'Name one so, or say what to ask with --template or -p. The first line must name the columns.',
+    hint: `Say what to ask with the columns in it: -p '… {{${columns.find((column) => column !== 'id') ?? 'id'}}}'. The first line must name the columns.`,
   });
 }

@@ -6,13 +6,16 @@ const MAX_FILL = 0.75;
 
 export type IdTable = ReturnType<typeof createIdTable>;
 
+/** A mark has a byte, or four. */
+type Marks = typeof Uint8Array | typeof Uint32Array;
+
 /**
- * A mark for each id, in about 15 bytes however long the id is: 64 bits of its hash stand for it. The chance that two of ten
+ * A mark for each id, in about 15 bytes (19 with marks of four) however long the id is: 64 bits of its hash stand for it. The chance that two of ten
  * million ids collide is one in 300,000. When it is full, a further level is added and nothing is moved: a table that is copied to grow needs three times its memory
  * for a moment, and until the next garbage collection.
  */
-export function createIdTable() {
-  let newest = createLevel(FIRST_SLOTS);
+export function createIdTable(marks: Marks = Uint8Array) {
+  let newest = createLevel(FIRST_SLOTS, marks);
   const levels = [newest];
   let slots = FIRST_SLOTS;
   return {
@@ -24,12 +27,12 @@ export function createIdTable() {
       }
       return 0;
     },
-    /** From 1 to 255. */
+    /** From 1 to the largest that fits: 255 by default. */
     set(id: string, mark: number): void {
       const [high, low] = toHash(id);
       const level = levels.find((each) => each.get(high, low) !== 0);
       if (level === undefined && newest.size >= MAX_FILL * newest.slots) {
-        newest = createLevel(Math.ceil(slots / 2));
+        newest = createLevel(Math.ceil(slots / 2), marks);
         slots += newest.slots;
         // The largest is the most likely to have an id.
         levels.unshift(newest);
@@ -44,10 +47,10 @@ export function createIdTable() {
   };
 }
 
-function createLevel(slots: number) {
+function createLevel(slots: number, Marks: Marks) {
   const highs = new Uint32Array(slots);
   const lows = new Uint32Array(slots);
-  const marks = new Uint8Array(slots);
+  const marks: Uint8Array | Uint32Array = new Marks(slots);
   let size = 0;
   /** The slot of the hash, or the free one where it belongs. */
   const findSlot = (high: number, low: number): number => {
@@ -65,7 +68,11 @@ function createLevel(slots: number) {
       lows[slot] = low;
       marks[slot] = mark;
     },
-    count: (bits: number): number => marks.reduce((sum, mark) => sum + ((mark & bits) === bits ? 1 : 0), 0),
+    count(bits: number): number {
+      let count = 0;
+      for (const mark of marks) if ((mark & bits) === bits) count += 1;
+      return count;
+    },
     get size() {
       return size;
     },

@@ -1,7 +1,17 @@
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { formatSize } from '../core/text/format.ts';
-import { brokenRow, type InputOptions, jsonRow, MAX_LINE_BYTES, type RawRow, type Row, textRow } from './row.ts';
+import { countLines } from '../platform/files/chunks.ts';
+import {
+  brokenRow,
+  type InputFormat,
+  type InputOptions,
+  jsonRow,
+  MAX_LINE_BYTES,
+  type RawRow,
+  type Row,
+  textRow,
+} from './row.ts';
 
 /**
  * The rows of an input, read as the consumer asks for them; nothing is kept. Takes UTF-8, with or without a byte order
@@ -9,10 +19,13 @@ import { brokenRow, type InputOptions, jsonRow, MAX_LINE_BYTES, type RawRow, typ
  * header, or what is not text. What is wrong with one row is that row's `input`.
  */
 export async function* readRows(chunks: AsyncIterable<Uint8Array>, options: InputOptions): AsyncGenerator<Row, void> {
-  const bytes = toUtf8(chunks, options.name);
+  let hasMark = false;
+  const bytes = toUtf8(chunks, options.name, () => {
+    hasMark = true;
+  });
   if (options.format === 'csv' || options.format === 'tsv') {
     const { readCsvRows } = await import('./csv.ts');
-    yield* readCsvRows(bytes, options);
+    yield* readCsvRows(bytes, { ...options, onHeader: (header) => options.onHeader?.({ ...header, hasMark }) });
     return;
   }
   const toRow = options.format === 'lines' ? (raw: RawRow) => textRow(raw, raw.text) : jsonRow;
@@ -30,6 +43,11 @@ export async function* readRows(chunks: AsyncIterable<Uint8Array>, options: Inpu
       else yield typeof line === 'number' ? tooLongRow(raw, line, maxLineBytes) : notTextRow(raw, line);
     }
   }
+}
+
+export async function countInputRows(chunks: AsyncIterable<Uint8Array>, format: InputFormat): Promise<number> {
+  if (format === 'csv' || format === 'tsv') return (await import('./csv.ts')).countCsvRows(toUtf8(chunks, ''), format);
+  return countLines(chunks);
 }
 
 function tooLongRow(raw: Omit<RawRow, 'text'>, bytes: number, limit: number): Row {
@@ -92,7 +110,11 @@ async function* splitInputLines(
   if (restBytes > 0) yield [take(new Uint8Array(0))];
 }
 
-async function* toUtf8(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array, void> {
+async function* toUtf8(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  onMark = () => {},
+): AsyncGenerator<Uint8Array, void> {
   let decoder: TextDecoder | undefined;
   let head: Uint8Array | undefined = new Uint8Array(0);
   const decode = (bytes: Uint8Array, isLast: boolean): Uint8Array => {
@@ -111,6 +133,7 @@ async function* toUtf8(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGe
     head = Buffer.concat([head, chunk]);
     if (head.length < 4) continue;
     const { bytes, encoding } = removeByteOrderMark(head);
+    if (bytes.length < head.length) onMark();
     if (encoding !== undefined) decoder = new TextDecoder(encoding, { fatal: true });
     head = undefined;
     yield decode(bytes, false);

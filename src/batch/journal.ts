@@ -1,16 +1,18 @@
 import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
+import { type JsonValue, tryParseJson } from '../core/json.ts';
 import { type AppendFile, openAppendFile } from '../platform/files/append.ts';
 import { acquireLock } from '../platform/files/lock.ts';
 import { pathExists } from '../platform/files/path.ts';
 import { readPathStatus } from '../platform/files/read.ts';
 import { moveFile } from '../platform/files/write.ts';
+import { readModifiedTime } from '../platform/files/write-sync.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
 import { errorCode, errorReason } from '../platform/runtime/system.ts';
 import { type FailedFile, openFailedFile, type RedactLines } from './failed-file.ts';
 import { createIdTable, type IdTable } from './id-table.ts';
 import { type FinishedRow, formatOutputLine, isFailed, tryParseOutputLine } from './result.ts';
-import type { Row } from './row.ts';
+import type { CsvFormat, Row } from './row.ts';
 import {
   checkSameRun,
   createRunId,
@@ -22,6 +24,7 @@ import {
   writeRunFile,
 } from './run-file.ts';
 import { readRunLines } from './run-lines.ts';
+import { toTableFormat, writeTable } from './table-file.ts';
 
 export interface JournalOptions {
   readonly paths: RunPaths;
@@ -29,7 +32,10 @@ export interface JournalOptions {
   readonly input: RunInput;
   /** Starts a new output; the old one is kept as `<out>.old`. */
   readonly restarts: boolean;
+  /** How the input looks, if it is a CSV: a table looks the same. */
+  readonly table?: CsvFormat;
   readonly redact: RedactLines;
+  readonly notify: (message: string) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
@@ -62,6 +68,7 @@ export interface Journal {
   close(): Promise<void>;
 }
 
+/** Three bits: the others are for `table-file.ts`. */
 const OK = 1;
 const FAILED = 2;
 /** Added to the mark of an id that a row of this input has. */
@@ -82,14 +89,14 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     takesFrom: 'gone',
   });
   if (lock?.isTaken) {
-    throw new AppError('usage', `another gmn batch is writing to ${paths.output}`, {
+    throw new AppError('usage', `another gmn batch is writing to ${paths.named}`, {
       hint: `Wait for it, or use another --output-file. (Its lock: ${paths.lock})`,
     });
   }
   if (!lock?.isHeld) throw outputWriteError(paths.output, new Error(`cannot create ${paths.lock}`));
   try {
     const run = await prepareRunFile(options);
-    const marks = createIdTable();
+    const marks = createIdTable(run.table === undefined ? Uint8Array : Uint32Array);
     const { counts, end } = await scanOutput(paths, marks);
     const file = await openAppendFile(paths.output, { now: clock.now(), torn: 'drop', createMode: 0o666, end }).catch(
       (thrown: unknown) => {
@@ -97,7 +104,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       },
     );
     const failed = await openFailedFile(paths.failed, (id) => (marks.get(id) & OK) !== 0, options.redact);
-    const journal = createJournal({ paths, runId: run.runId, marks, counts, file, failed, clock });
+    const journal = createJournal({ ...options, run, marks, counts, file, failed });
     return {
       ...journal,
       async close() {
@@ -113,8 +120,12 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 async function prepareRunFile(options: JournalOptions): Promise<RunFile> {
   const { paths, settings, input, restarts, clock } = options;
   const before = await readRunFile(paths);
-  if (before === undefined && (readPathStatus(paths.output)?.bytes ?? 0) > 0) {
-    throw new AppError('usage', `${paths.output} exists and is not the output of a batch run`, {
+  const isTable = paths.table !== undefined;
+  for (const path of [paths.table, paths.output]) {
+    if (path === undefined || (readPathStatus(path)?.bytes ?? 0) === 0) continue;
+    // A run file without `table`: an earlier gmn has written lines of JSON under that name.
+    if (before !== undefined && (before.table !== undefined || !isTable)) continue;
+    throw new AppError('usage', `${path} exists and is not the ${isTable ? 'table' : 'output'} of a batch run`, {
       hint: 'Use another --output-file, or move it away.',
     });
   }
@@ -124,9 +135,11 @@ async function prepareRunFile(options: JournalOptions): Promise<RunFile> {
   }
   if (before !== undefined) {
     await moveFile(paths.output, paths.old);
+    if (paths.table !== undefined && paths.oldTable !== undefined) await moveFile(paths.table, paths.oldTable);
     await moveFile(paths.failed, paths.oldFailed);
   }
-  const run = { runId: createRunId(), createdAt: new Date(clock.now()).toISOString(), settings, input };
+  const table = paths.table === undefined ? undefined : toTableFormat(paths.table, options.table);
+  const run = { runId: createRunId(), createdAt: new Date(clock.now()).toISOString(), settings, input, table };
   await writeRunFile(paths, run);
   return run;
 }
@@ -172,15 +185,16 @@ function countMark(counts: { ok: number; failed: number }, before: number, ok: b
   else counts.failed += 1;
 }
 
-interface JournalParts extends Pick<Journal, 'paths' | 'runId'> {
+interface JournalParts extends Pick<JournalOptions, 'paths' | 'redact' | 'notify' | 'clock'> {
+  readonly run: RunFile;
   readonly marks: IdTable;
   readonly counts: { ok: number; failed: number };
   readonly file: AppendFile;
   readonly failed: FailedFile;
-  readonly clock: Clock;
 }
 
-function createJournal({ paths, runId, marks, counts, file, failed, clock }: JournalParts): Journal {
+function createJournal(parts: JournalParts): Journal {
+  const { paths, run, marks, counts, file, failed, clock } = parts;
   let waiting: string[] = [];
   let flushed: Promise<void> | undefined;
   let syncedAt = clock.now();
@@ -215,7 +229,7 @@ function createJournal({ paths, runId, marks, counts, file, failed, clock }: Jou
 
   return {
     paths,
-    runId,
+    runId: run.runId,
     counts,
     claim(id) {
       const mark = marks.get(id);
@@ -228,13 +242,15 @@ function createJournal({ paths, runId, marks, counts, file, failed, clock }: Jou
       return mark & OK ? 'ok' : mark & FAILED ? 'failed' : undefined;
     },
     async write(row) {
+      // First the line, then the mark: a row that is marked is among those that `append` writes.
+      const line = run.table === undefined ? formatOutputLine(row) : await formatTableLine(row, parts.redact);
       const before = marks.get(row.id);
       // No row gets a second answer, whichever engine asks.
       if (before & OK) return;
       const ok = !isFailed(row.result);
       countMark(counts, before, ok);
       marks.set(row.id, (before & SEEN) | (ok ? OK : FAILED));
-      waiting.push(formatOutputLine(row));
+      waiting.push(line);
       // All rows that finish in one turn of the event loop are one write.
       flushed ??= nextTurn().then(() => {
         flushed = undefined;
@@ -273,8 +289,27 @@ function createJournal({ paths, runId, marks, counts, file, failed, clock }: Jou
         await file.close();
         await failed.close((id) => (marks.get(id) & OK) !== 0, forgetsOthers);
       }
+      await updateTable(parts, forgetsOthers);
     },
   };
+}
+
+/** A table has the columns of the rows, and takes them from here. */
+async function formatTableLine(row: FinishedRow, redact: RedactLines): Promise<string> {
+  const [line] = await redact([row.line]);
+  return formatOutputLine(
+    row,
+    line === undefined ? undefined : ((tryParseJson(line) as JsonValue | undefined) ?? line),
+  );
+}
+
+async function updateTable({ paths, run, marks, notify }: JournalParts, forgetsOthers: boolean): Promise<void> {
+  if (paths.table === undefined || run.table === undefined || marks.size === 0) return;
+  const isStale = (readModifiedTime(paths.table) ?? 0) <= (readModifiedTime(paths.output) ?? 0);
+  const hasOthers = forgetsOthers && marks.count(SEEN) < marks.size;
+  if (!isStale && !hasOthers) return;
+  const notices = await writeTable(paths, { format: run.table, marks, kept: forgetsOthers ? SEEN : 0 });
+  notices.forEach(notify);
 }
 
 function outputWriteError(output: string, cause: unknown): AppError {

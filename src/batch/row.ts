@@ -12,7 +12,21 @@ export interface InputOptions {
   readonly isPromptNeeded?: boolean;
   /** A longer line is a failed row: more could not be sent anyway. */
   readonly maxLineBytes?: number;
+  /** Called before the first row of a CSV. */
+  readonly onHeader?: (format: CsvFormat) => void;
 }
+
+export interface CsvFormat {
+  readonly delimiter: (typeof DELIMITERS)[number];
+  /** Whether it begins with a byte order mark. */
+  readonly hasMark: boolean;
+  readonly columns: readonly string[];
+}
+
+/** How a column of a CSV may be named; a placeholder of this shape must be a column. */
+export const COLUMN_NAME = /^[\p{L}_][^{}\p{Cc}]*$/u;
+
+export const DELIMITERS = [',', ';', '\t'] as const;
 
 export const MAX_LINE_BYTES = 32_000_000;
 
@@ -24,8 +38,8 @@ export interface RowInput {
   readonly system?: string;
   readonly files?: readonly string[];
   readonly model?: string;
-  /** All other fields that are text, numbers or booleans: the parameters of `--template`. */
-  readonly params: Readonly<Record<string, string>>;
+  /** All fields but `prompt` and `contents`, as text: what placeholders are filled with. */
+  readonly params: ReadonlyMap<string, string>;
 }
 
 export interface Row {
@@ -54,6 +68,11 @@ export function createRowId({ lineNumber, text }: Omit<RawRow, 'index'>): string
   return `${lineNumber}-${sha256(text).slice(0, 12)}`;
 }
 
+/** Whether gmn has made the id, so that the row has none of its own. */
+export function isRowId(id: unknown): boolean {
+  return typeof id === 'string' && /^\d+-[\da-f]{12}$/.test(id);
+}
+
 export function brokenRow(raw: RawRow, message: string, hint: string, line?: string): Row {
   return { index: raw.index, id: createRowId(raw), input: new AppError('usage', message, { hint }), line };
 }
@@ -80,12 +99,12 @@ export function jsonRow(raw: RawRow): Row {
 
 export function textRow(raw: RawRow, prompt: string): Row {
   const id = createRowId(raw);
-  return { index: raw.index, id, input: { prompt, params: {} }, line: JSON.stringify({ id, prompt }) };
+  return { index: raw.index, id, input: { prompt, params: new Map() }, line: JSON.stringify({ id, prompt }) };
 }
 
 /** Checks the types of the known fields. Whether there is anything to ask is decided later: a template may need no prompt. */
 export function fieldsRow(raw: RawRow, fields: JsonObject): Row {
-  const { id: given, prompt, contents, system, files, model, ...rest } = fields;
+  const { id: given, prompt, contents, system, files, model } = fields;
   const fault = findFieldFault(fields);
   if (fault !== undefined) return brokenRow(raw, `line ${raw.lineNumber}: ${fault}`, SHAPE_HINT, raw.text);
   const id = given === undefined || given === null || given === '' ? createRowId(raw) : String(given);
@@ -96,7 +115,7 @@ export function fieldsRow(raw: RawRow, fields: JsonObject): Row {
     system: toNonEmptyString(system),
     files: Array.isArray(files) ? (files as readonly string[]) : undefined,
     model: toNonEmptyString(model),
-    params: toParams(rest),
+    params: toParams(fields),
   };
   return { index: raw.index, id, input, line: JSON.stringify({ ...fields, id }) };
 }
@@ -143,11 +162,12 @@ function namesLocalFile(contents: JsonValue | undefined): boolean {
   return parts.some((part) => Object.hasOwn(part, 'localFile'));
 }
 
-function toParams(fields: JsonObject): Readonly<Record<string, string>> {
-  const params: Record<string, string> = {};
-  for (const [name, value] of Object.entries(fields)) {
-    if (typeof value === 'string') params[name] = value;
-    else if (typeof value === 'number' || typeof value === 'boolean') params[name] = String(value);
-  }
-  return params;
+function toParams({ prompt: _, contents: __, ...fields }: JsonObject): ReadonlyMap<string, string> {
+  const own = Object.entries(fields).filter(([name, value]) => name !== 'id' || !isRowId(value));
+  return new Map(own.map(([name, value]) => [name, toFieldText(value)]));
+}
+
+function toFieldText(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -14,21 +14,33 @@ import { writeAtomic } from '../platform/files/write.ts';
 import { resolveWritingTarget } from '../platform/files/writing-target.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
+import { type CsvFormat, DELIMITERS } from './row.ts';
 
 const FORMAT = 'gmn-batch';
 const VERSION = 1;
 
-function toRunPaths(output: string) {
+/** With these endings the output is a table, made from a JSONL file beside it, which is the record of what is done. */
+const TABLE = /\.(?:csv|tsv|tab)$/i;
+
+function toRunPaths(named: string) {
+  const isTable = TABLE.test(named);
   return {
-    output,
-    run: `${output}.run.json`,
-    failed: `${output}.failed.jsonl`,
-    lock: `${output}.lock`,
+    /** What the user calls the output. */
+    named,
+    /** One line of JSON per row. */
+    output: isTable ? `${named}.jsonl` : named,
+    table: isTable ? named : undefined,
+    /** Only while the table is written. */
+    tablePart: isTable ? `${named}.part` : undefined,
+    run: `${named}.run.json`,
+    failed: `${named}.failed.jsonl`,
+    lock: `${named}.lock`,
     /** The last output that `--restart` replaced, and its failed rows. */
-    old: `${output}.old`,
-    oldFailed: `${output}.old.failed.jsonl`,
+    old: isTable ? `${named}.old.jsonl` : `${named}.old`,
+    oldTable: isTable ? `${named}.old` : undefined,
+    oldFailed: `${named}.old.failed.jsonl`,
     /** A directory: which rows are in flight at the service. */
-    plan: `${output}.batch`,
+    plan: `${named}.batch`,
   };
 }
 
@@ -39,13 +51,13 @@ export type RunPaths = ReturnType<typeof toRunPaths>;
  * files, so this throws AppError `usage` for an output as `resolveWritingTarget` does, and for each of the others that is a link.
  */
 export function resolveRunPaths(name: string, cwd: string): RunPaths {
-  const output = resolveWritingTarget(name, cwd);
-  if (isDirectory(output)) {
+  const named = resolveWritingTarget(name, cwd);
+  if (isDirectory(named)) {
     throw new AppError('usage', `${name} is a directory`, { hint: 'Name a file: --output-file out.jsonl' });
   }
-  const paths = toRunPaths(output);
+  const paths = toRunPaths(named);
   for (const path of Object.values(paths)) {
-    const kind = findFileKind(path);
+    const kind = path === undefined ? undefined : findFileKind(path);
     if (kind === undefined || kind === (path === paths.plan ? 'directory' : 'file')) continue;
     if (kind === 'link') {
       throw new AppError('usage', `${path} is a link, and gmn makes none beside an output`, {
@@ -77,6 +89,8 @@ export interface RunFile {
   readonly createdAt: string;
   readonly settings: RunSettings;
   readonly input: RunInput;
+  /** How the table is written, if the output is one. */
+  readonly table?: CsvFormat;
 }
 
 export function createRunId(): string {
@@ -91,7 +105,7 @@ export function hashSetting(text: string): string {
   return `sha256:${sha256(text).slice(0, 32)}`;
 }
 
-export async function readRunFile({ run, output }: RunPaths): Promise<RunFile | undefined> {
+export async function readRunFile({ run, named: output }: RunPaths): Promise<RunFile | undefined> {
   const state = await readFileState(run);
   if (state.kind === 'absent') return undefined;
   const file = state.kind === 'text' ? tryParseRunFile(state.text) : undefined;
@@ -104,11 +118,21 @@ export async function readRunFile({ run, output }: RunPaths): Promise<RunFile | 
 export function tryParseRunFile(text: string): RunFile | undefined {
   const value = tryParseJson(text);
   if (!isObject(value) || value.format !== FORMAT || value.version !== VERSION || isTooDeep(value)) return undefined;
-  const { runId, createdAt, settings, input } = value;
+  const { runId, createdAt, settings, input, table } = value;
   if (!isRunId(runId) || typeof createdAt !== 'string' || !isObject(settings) || !isObject(input)) return undefined;
   const { name, firstRow } = input;
   if (typeof name !== 'string' || typeof firstRow !== 'string') return undefined;
-  return { runId, createdAt, settings: toJsonObject(settings), input: { name, firstRow } };
+  return {
+    ...{ runId, createdAt, settings: toJsonObject(settings), input: { name, firstRow } },
+    table: tryParseTableFormat(table),
+  };
+}
+
+function tryParseTableFormat(value: unknown): CsvFormat | undefined {
+  if (!isObject(value) || !Array.isArray(value.columns)) return undefined;
+  const delimiter = DELIMITERS.find((each) => each === value.delimiter);
+  const columns = value.columns.filter((column) => typeof column === 'string');
+  return delimiter === undefined ? undefined : { delimiter, hasMark: value.hasMark === true, columns };
 }
 
 export async function writeRunFile({ run }: RunPaths, file: RunFile): Promise<void> {
@@ -120,7 +144,7 @@ export async function writeRunFile({ run }: RunPaths, file: RunFile): Promise<vo
 export function checkSameRun(
   before: RunFile,
   now: Pick<RunFile, 'settings' | 'input'>,
-  { output, failed }: RunPaths,
+  { named: output, failed }: RunPaths,
 ): void {
   const names = [...new Set([...Object.keys(before.settings), ...Object.keys(now.settings)])];
   const changes = names

@@ -40,9 +40,19 @@ test('a row is a text or an object, and what is neither is a failed row, not the
     ].join('\r\n'),
   );
   expect(rows.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  expect(rows[0]?.input).toEqual({ prompt: 'one', params: {} });
+  expect(rows[0]?.input).toEqual({ prompt: 'one', params: new Map() });
   expect(rows[0]?.id).toMatch(/^1-[0-9a-f]{12}$/);
-  expect(rows[1]).toMatchObject({ id: '7', input: { prompt: 'two', params: { lang: 'fr', n: '3' } } });
+  expect(rows[1]).toMatchObject({
+    id: '7',
+    input: {
+      prompt: 'two',
+      params: new Map([
+        ['id', '7'],
+        ['lang', 'fr'],
+        ['n', '3'],
+      ]),
+    },
+  });
   expect(rows.slice(2, 6).map(fault)).toEqual([
     expect.stringContaining('line 4 is not JSON'),
     'line 5 is neither a text nor an object',
@@ -101,13 +111,31 @@ test('a line that is too long or not UTF-8 is a failed row, and the next ones ar
   expect(rows.map(({ line }) => line === undefined)).toEqual([true, true, false]);
 });
 
-test('CSV and TSV have a header, and a ragged or misquoted row is one failed row', async () => {
-  const csv = '\ufeffid,prompt,lang\r\na,"say ""hi"", please\nnow",fr\r\nb,short\r\nc,bad"quote,de\r\n,last,it\r\n';
+test('CSV and TSV have a header, a ragged row is one failed row, and a quote inside a field is text', async () => {
+  const csv = '\ufeffid,prompt,lang\r\na,"say ""hi"", please\nnow",fr\r\nb,short\r\nc,5" disk,d"e"\r\n,last,it\r\n';
   const rows = await readAll(csv, 'csv', { size: 5 });
-  expect(rows[0]).toMatchObject({ id: 'a', input: { prompt: 'say "hi", please\nnow', params: { lang: 'fr' } } });
+  expect(rows[0]).toMatchObject({
+    id: 'a',
+    input: {
+      prompt: 'say "hi", please\nnow',
+      params: new Map([
+        ['id', 'a'],
+        ['lang', 'fr'],
+      ]),
+    },
+  });
   expect(fault(rows[1] as Row)).toBe('row 2 has 2 fields, the header has 3');
-  expect(fault(rows[2] as Row)).toContain('row 3: Invalid');
-  expect(rows.slice(1, 3).map(({ line }) => line)).toEqual(['["b","short"]', undefined]);
+  expect(rows[1]?.line).toBe('["b","short"]');
+  expect(rows[2]).toMatchObject({
+    id: 'c',
+    input: {
+      prompt: '5" disk',
+      params: new Map([
+        ['id', 'c'],
+        ['lang', 'd"e"'],
+      ]),
+    },
+  });
   expect(rows[3]).toMatchObject({ index: 3, input: { prompt: 'last' } });
   expect(rows).toHaveLength(4);
   expect(await readAll('id\tprompt\tfiles\nx\thello\ta.txt; b.txt\n', 'tsv')).toMatchObject([

@@ -23,6 +23,7 @@ function open(output: string, options: Partial<JournalOptions> = {}) {
     input: { name: 'in.jsonl', firstRow: 'x' },
     restarts: false,
     redact: async (lines) => lines,
+    notify: () => {},
     clock: systemClock,
     signal: new AbortController().signal,
     ...options,

@@ -77,7 +77,16 @@ export async function openScene(faults = '') {
     const settings = { model: MODEL };
     const input = { name: 'in', firstRow: 'x' };
     const paths = resolveRunPaths(output, directory);
-    const journal = await openJournal({ paths, settings, input, restarts: false, redact, clock: systemClock, signal });
+    const journal = await openJournal({
+      paths,
+      settings,
+      input,
+      restarts: false,
+      redact,
+      notify: () => {},
+      clock: systemClock,
+      signal,
+    });
     let store: PlanStore | undefined;
     try {
       const { step = plainStep, ...more } = given;

@@ -276,7 +276,9 @@ test('a plan that was made elsewhere is not believed, though gmn could have writ
   const path = join(cwd, 'out.jsonl.batch');
   const place = { path, tokens: join(cwd, 'tokens') };
   await (await openPlan(place, FRESH)).close();
-  expect((await openPlan(place))?.plan.runId).toBe(FRESH.runId);
+  const again = await openPlan(place);
+  expect(again?.plan.runId).toBe(FRESH.runId);
+  await again?.close();
   const elsewhere = { path, tokens: join(cwd, 'of-another-home') };
   for (const open of [() => openPlan(elsewhere), () => openPlan(elsewhere, FRESH)]) {
     await expect(open()).rejects.toMatchObject({ fault: 'usage', hint: expect.stringContaining('copy that, too') });

@@ -47,6 +47,7 @@ async function runBatch(
         input: { name: 'in', firstRow: '' },
         restarts: false,
         redact: async (lines) => lines,
+        notify: () => {},
         clock: CLOCK,
       },
       signal: stop.signal,

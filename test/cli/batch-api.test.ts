@@ -1,11 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import { expect, type TestContext, test } from 'vitest';
 import { checkEngine } from '../../src/commands/batch/engine.ts';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { callGmnIn, parseLines, place, startGmn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
 
 const ROWS = Array.from({ length: 5 }, (_value, index) => `{"id":"r${index}","prompt":"p${index}"}`);
 const API = ['batch', 'in.jsonl', '--output-file', 'out.jsonl', '--engine', 'api', '--shard-rows', '2'];
@@ -51,7 +53,7 @@ async function scene(t: TestContext, faults: string, env: Readonly<Record<string
 
 const CREATION = /:batchGenerateContent$/;
 
-test('a run is interrupted, seen, and waited for: every row gets one answer from one job', async (t) => {
+posixTest('a run is interrupted, seen, and waited for: every row gets one answer from one job', async (t) => {
   const run = await scene(t, 'batch-time=1h');
   const stopped = await run.interrupt(API);
   expect(stopped.exitCode).toBe(130);
@@ -96,6 +98,25 @@ test('collect takes what is ready, cancel ends the rest, and the local engine an
   const local = await run.gmn(LOCAL);
   expect(local.exitCode).toBe(0);
   expect(run.readLines()).toHaveLength(5);
+});
+
+test('a table has the columns of rows that jobs have answered, whoever collects them', async (t) => {
+  const run = await scene(t, 'batch-time=1h');
+  const csv = ['id,city', 'a,Rome', 'b,"Paris, France"', 'c,Bonn'].join('\n');
+  writeFileSync(join(run.cwd, 'in.csv'), `${csv}\n`);
+  const words = ['batch', 'in.csv', '-p', 'Where is {{city}}?', '--output-file', 'out.csv', '--engine', 'api'];
+  const stopped = await run.interrupt(words, 4);
+  expect(stopped.stderr).toMatch(/To wait for them: gmn batch wait \S*out\.csv\n/);
+  run.passHour();
+  const { stdout } = await run.gmn(['batch', 'collect', 'out.csv']);
+  expect(stdout).toBe('3 rows answered, 0 failed\n');
+  expect(parse(readFileSync(join(run.cwd, 'out.csv'))).map((record) => record.slice(0, 4))).toEqual([
+    ['id', 'city', 'response', 'ok'],
+    ['a', 'Rome', 'demo: Where is Rome?', 'true'],
+    ['b', 'Paris, France', 'demo: Where is Paris, France?', 'true'],
+    ['c', 'Bonn', 'demo: Where is Bonn?', 'true'],
+  ]);
+  expect(JSON.parse((await run.gmn(['batch', 'status', 'out.csv', '--json'])).stdout)).toMatchObject({ ok: 3 });
 });
 
 test('an answer costs half of what it costs otherwise', async (t) => {

@@ -13,6 +13,7 @@ import {
   runShell,
   startGmn,
 } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 interface OutputLine {
@@ -206,7 +207,7 @@ test('a file per row, and lines of stdin, in the order of the input', async (t) 
   ]);
 });
 
-test('Ctrl+C finishes what is in flight, says so with 130, and the next run does the rest', async (t) => {
+posixTest('Ctrl+C finishes what is in flight, says so with 130, and the next run does the rest', async (t) => {
   const { open, opened } = gate();
   let onFirst = (): void => {};
   const server = await fakeGemini(

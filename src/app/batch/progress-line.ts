@@ -5,6 +5,9 @@ import { callEvery } from '../../platform/runtime/clock.ts';
 const REDRAW_MS = 250;
 const LINE_MS = 30_000;
 
+/** The columns of `^C`, which the terminal writes after the line: it must not begin another one. */
+const ECHO = 2;
+
 export type ProgressLine = ReturnType<typeof openProgressLine>;
 
 /** One live line on a terminal, a line every half minute elsewhere, nothing with `isQuiet`. */
@@ -23,7 +26,7 @@ export function openProgressLine(
   const erase = (): string => (isDrawn ? '\r\u001b[K' : '');
   const draw = (): void => {
     const line = formatProgress({ ...state(), rate: meter.rate() });
-    write(isLive ? `\r\u001b[K${line.slice(0, Math.max(1, err.columns - 1))}` : `gmn: ${line}\n`);
+    write(isLive ? `\r\u001b[K${fitParts(line, err.columns - ECHO - 1)}` : `gmn: ${line}\n`);
     isDrawn = isLive;
   };
   const stop = isQuiet ? () => {} : callEvery(isLive ? REDRAW_MS : LINE_MS, draw);
@@ -40,4 +43,11 @@ export function openProgressLine(
       isDrawn = false;
     },
   };
+}
+
+/** Whole parts, as many as fit. */
+function fitParts(line: string, width: number): string {
+  if (line.length <= width) return line;
+  const end = line.lastIndexOf(' · ', width);
+  return line.slice(0, end > 0 ? end : Math.max(1, width));
 }

@@ -82,7 +82,10 @@ async function withService<Result>(
     const { clock, signal } = app;
     const { redact } = createLazyRedaction(app);
     const calls = createBilledCalls();
-    const journal = await openJournal({ paths, settings, input, restarts: false, redact, clock, signal });
+    const notify = (message: string): void => {
+      if (!options.quiet && !options.json) void app.io.err.write(`gmn: ${message}\n`);
+    };
+    const journal = await openJournal({ paths, settings, input, restarts: false, redact, notify, clock, signal });
     try {
       const { schema } = store.plan.settings;
       const format = schema === undefined ? undefined : await readAnswerFormat(JSON.stringify(schema), app);
@@ -96,9 +99,7 @@ async function withService<Result>(
           codec: { ...codec, prepare: refuseRows },
           limits: toRemoteLimits({}),
           timing: toRemoteTiming(opened.retryBaseMs, false),
-          notify: (message) => {
-            if (!options.quiet && !options.json) void app.io.err.write(`gmn: ${message}\n`);
-          },
+          notify,
         },
       });
     } finally {

@@ -2,7 +2,6 @@ import type { Agent } from '../../agent/agent.ts';
 import type { PendingRow } from '../../batch/engine.ts';
 import type { AttemptAnswer, PreparedRow } from '../../batch/local-engine.ts';
 import type { RowInput } from '../../batch/row.ts';
-import type { Template } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
 import type { Content, Part } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
@@ -25,17 +24,14 @@ import { type AttachedItem, loadFile } from '../../input/files.ts';
 import { findUserHomes } from '../../platform/host.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { createFence, type Fence } from '../../tools/workspace/fence.ts';
-import { fillTemplate, listPlaceholders } from '../template.ts';
 import type { Prices } from './price.ts';
+import type { RowPrompt } from './row-prompt.ts';
 
 interface RequestParts {
   readonly app: App;
   readonly run: Run;
   readonly chooseRun: (name: string) => Promise<Run>;
-  readonly template: Template | undefined;
-  readonly params: readonly string[];
-  /** Put before the prompt of every row. */
-  readonly words: string | undefined;
+  readonly prompt: RowPrompt;
   readonly attachments: readonly AttachedItem[];
   readonly prices: Pick<Prices, 'sum'>;
   readonly onCall: (call: BilledCall) => void;
@@ -72,7 +68,7 @@ export async function createRequests(parts: RequestParts) {
 
   /** The parts in front of the last content of a row with `contents`; for other rows, the whole prompt. */
   const toParts = async (input: RowInput, fileSupport: FileSupport): Promise<readonly Part[]> => {
-    const text = await toPromptText(input, parts);
+    const text = await parts.prompt.toPromptText(input);
     const { files = [], contents } = input;
     const isBlank = text === undefined || text.trim() === '';
     // The files of -f are the same for every row, so they alone ask nothing.
@@ -88,9 +84,13 @@ export async function createRequests(parts: RequestParts) {
   };
 
   const toRequest = async ({ input }: Pick<PendingRow, 'input'>): Promise<RowRequest> => {
-    const run = input.model === undefined ? parts.run : await parts.chooseRun(input.model);
+    const { isPlace } = parts.prompt;
+    // A column that the prompt names is text for it: a `model` may be that of a car.
+    const model = isPlace('model') ? undefined : input.model;
+    const system = isPlace('system') ? undefined : input.system;
+    const run = model === undefined ? parts.run : await parts.chooseRun(model);
     const { facts } = run;
-    const agent = input.system === undefined ? facts.agent : withSystem(facts.agent, input.system);
+    const agent = system === undefined ? facts.agent : withSystem(facts.agent, system);
     const added = await toParts(input, facts.model.fileSupport);
     const { role = 'user', parts: own = [] } = input.contents?.at(-1) ?? {};
     const content: Content = { role, parts: [...added, ...own] };
@@ -150,53 +150,6 @@ async function askRow(
     }
   }
   throw new AppError('internal', 'the turn ended without an end');
-}
-
-async function toPromptText(input: RowInput, parts: RequestParts): Promise<string | undefined> {
-  const { template, words } = parts;
-  if (input.contents !== undefined && template !== undefined) {
-    throw new AppError('usage', 'the row has "contents", in which --template has no place', {
-      hint: 'Use -p for words before its last question, or give the row a "prompt" instead.',
-    });
-  }
-  const own = template === undefined ? input.prompt : await fillRowTemplate(input, template, parts.params);
-  return words === undefined || own === undefined ? (own ?? words) : `${words}\n\n${own}`;
-}
-
-/** Fields of the row are parameters of the template; fields without a placeholder are ignored. */
-function fillRowTemplate({ prompt, params }: RowInput, template: Template, flags: readonly string[]): Promise<string> {
-  const places = template.kind === 'markdown' ? listPlaceholders(template) : [];
-  const own = Object.entries(params).filter(([name]) => places.includes(name) && name !== 'prompt');
-  const given = flags.filter((flag) => !own.some(([name]) => flag.startsWith(`${name}=`)));
-  return fillTemplate(template, {
-    params: [...given, ...own.map(([name, value]) => `${name}=${value}`)],
-    words: prompt,
-    stdin: async () => '',
-    run: () => Promise.reject(unsafeTemplateError(template)),
-    read: () => Promise.reject(unsafeTemplateError(template)),
-    quote: (text) => text,
-  });
-}
-
-/** Rows are data: a template must not run a command or read a file because of them. Throws AppError `usage`. */
-export function checkTemplate(template: Template): void {
-  const { kind, body, name } = template;
-  if (kind === 'command' && /[!@]\{/.test(body)) throw unsafeTemplateError(template);
-  if (kind === 'markdown' && listPlaceholders(template).includes('stdin')) {
-    throw new AppError('usage', `the template ${name} wants stdin, which rows do not have`, {
-      hint: 'Use {{prompt}} or a field of the rows in its place.',
-    });
-  }
-}
-
-function unsafeTemplateError({ name }: Template): AppError {
-  return new AppError(
-    'usage',
-    `the template ${name} runs commands or reads files (!{…}, @{…}), which a batch does not do`,
-    {
-      hint: 'Use a template without them; files of a row are named in its "files".',
-    },
-  );
 }
 
 function withSystem(agent: Agent, text: string): Agent {

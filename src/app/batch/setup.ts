@@ -15,9 +15,11 @@ import type { FileNeed } from '../../engine/uploads.ts';
 import { createAttachments } from '../../input/attachment.ts';
 import { type AttachedItem, addFiles } from '../../input/files.ts';
 import { makesPictures } from '../../models/table.ts';
+import { formatAssignment } from '../../platform/runtime/system.ts';
 import { chooseTemplate } from '../template.ts';
 import type { Prices } from './price.ts';
-import { checkTemplate, createRequests, type RowRequest } from './request.ts';
+import { createRequests, type RowRequest } from './request.ts';
+import { createRowPrompt } from './row-prompt.ts';
 
 export interface BatchOptions extends ModelOptions {
   readonly prompt?: string;
@@ -48,12 +50,7 @@ const MAX_MODELS = 50;
 /** What is needed to convert rows to requests, for any engine. Throws AppError. */
 export async function openBatch(options: BatchOptions, app: App, context: SetupContext) {
   const template = options.template === undefined ? undefined : await chooseTemplate(options.template, app);
-  if (template !== undefined) checkTemplate(template);
-  else if (options.param !== undefined) {
-    throw new AppError('usage', '--param needs --template', {
-      hint: 'Example: --template translate --param to=French',
-    });
-  }
+  const prompt = createRowPrompt({ words: options.prompt, template, params: options.param ?? [] });
   // The engine retries, not the model: what one row learns of the server holds for all.
   const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
   const setup = { ...options, retries: 0, timing: 'request', servers: 'none', budget: context.budget } as const;
@@ -88,13 +85,17 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       return opening;
     };
     const requests = await createRequests({
-      ...{ app, run, chooseRun, template, attachments },
-      params: options.param ?? [],
-      words: options.prompt,
+      ...{ app, run, chooseRun, prompt, attachments },
       prices: context.prices,
       onCall: context.onCall,
       onNotice: context.onNotice,
     });
+    const redactRequest = async ({ agent: { request, redaction }, contents }: RowRequest): Promise<ModelRequest> => {
+      const given: ModelRequest = { ...request, contents };
+      const redacted = (await redaction?.redact(given)) ?? given;
+      if (redacted !== given) context.onNotice(REDACTED_NOTICE);
+      return redacted;
+    };
     return {
       opened,
       retries,
@@ -115,13 +116,16 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       } as RunSettings,
       isPromptNeeded: template === undefined && options.prompt === undefined,
       ...requests,
+      checkRow: prompt.check,
       redact: createLazyRedaction(app).redact,
-      /** Without gmn's own credentials, and with the addresses of files that are uploaded for it. Throws AppError. */
-      async provide({ agent: { request, redaction }, contents }: RowRequest, need: FileNeed): Promise<ModelRequest> {
-        const given: ModelRequest = { ...request, contents };
-        const redacted = (await redaction?.redact(given)) ?? given;
-        if (redacted !== given) context.onNotice(REDACTED_NOTICE);
-        return opened.provideFiles(redacted, need);
+      /** With the addresses of files that are uploaded for it. Throws AppError. */
+      provide: async (request: RowRequest, need: FileNeed): Promise<ModelRequest> =>
+        opened.provideFiles(await redactRequest(request), need),
+      /** As it would be sent. Uploads nothing. */
+      async preview(request: RowRequest) {
+        const { listLocalFiles } = await import('../../engine/local-files.ts');
+        const redacted = await redactRequest(request);
+        return { request: await request.run.facts.model.preview(redacted), uploads: listLocalFiles(redacted) };
       },
       close,
     };
@@ -145,7 +149,7 @@ function createBatchHost(onNotice: SetupContext['onNotice']): Host {
 function requireBatchBackend({ backend }: OpenedModel): void {
   if (backend !== 'code-assist') return;
   throw serverError('auth', 'a Google login is not for batches: Code Assist allows people, not programs', {
-    hint: 'Use an API key (export GEMINI_API_KEY=…, or gmn auth set-key), or Vertex AI: --auth vertex-ai',
+    hint: `Use an API key (${formatAssignment('GEMINI_API_KEY', '…')}, or gmn auth set-key), or Vertex AI: --auth vertex-ai`,
   });
 }
 

@@ -1,6 +1,6 @@
 import { extname, resolve } from 'node:path';
-import { readRows } from '../../batch/input.ts';
-import { fieldsRow, type InputFormat, type Row } from '../../batch/row.ts';
+import { countInputRows, readRows } from '../../batch/input.ts';
+import { fieldsRow, type InputFormat, type InputOptions, type Row, type RowInput } from '../../batch/row.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { readChunks } from '../../platform/files/chunks.ts';
@@ -15,14 +15,16 @@ export interface SourceOptions {
   readonly each?: string;
 }
 
+interface SourceReading extends Pick<InputOptions, 'isPromptNeeded' | 'onHeader'> {
+  readonly signal: AbortSignal;
+}
+
 export interface Source {
   readonly name: string;
-  /** One row per file. Such rows have no prompt. */
-  readonly isEach: boolean;
-  /** Reads rows on demand. Can be called again only if `isRepeatable`. */
-  open(options: { readonly isPromptNeeded: boolean; readonly signal: AbortSignal }): AsyncIterable<Row>;
-  readonly isRepeatable: boolean;
-  readonly hasLineRows: boolean;
+  /** Reads rows on demand. To be called once: stdin has no second time. */
+  open(options: SourceReading): AsyncIterable<Row>;
+  /** Reads a file a second time, in the background. Absent for what cannot be read twice. */
+  readonly count?: (signal: AbortSignal) => Promise<number>;
 }
 
 const FORMATS: Readonly<Record<string, InputFormat>> = {
@@ -62,12 +64,10 @@ export function createRowSource(options: SourceOptions, app: App): Source {
   const isFile = path !== undefined && readPathStatus(path)?.kind === 'file';
   return {
     name,
-    isEach: false,
-    isRepeatable: isFile,
-    hasLineRows: isFile && (format === 'lines' || format === 'jsonl'),
-    open: ({ isPromptNeeded, signal }) => {
+    count: isFile ? (signal) => countInputRows(readChunks(path, path, signal), format) : undefined,
+    open: ({ signal, ...others }) => {
       const chunks = path === undefined ? stdin.read(signal) : readChunks(path, named ?? '-', signal);
-      return readRows(chunks, { format, name: isStdin ? 'stdin' : named, isPromptNeeded });
+      return readRows(chunks, { format, name: isStdin ? 'stdin' : named, ...others });
     },
   };
 }
@@ -75,9 +75,6 @@ export function createRowSource(options: SourceOptions, app: App): Source {
 function eachSource(pattern: string, app: App): Source {
   return {
     name: pattern,
-    isEach: true,
-    isRepeatable: true,
-    hasLineRows: false,
     async *open({ signal }) {
       const { findEachFile } = await import('../../input/each-file.ts');
       let index = 0;
@@ -93,20 +90,49 @@ function eachSource(pattern: string, app: App): Source {
   };
 }
 
-/** The rows, with a hash of the first to recognize the input; it is empty if there is none. */
-export async function peekRows(rows: AsyncIterable<Row>) {
+/** Enough to tell rows that differ in shape from a column that none of them has. */
+const MAX_PEEKED = 100;
+const MAX_PEEKED_LENGTH = 8_000_000;
+
+/**
+ * The rows, with a hash of the first to recognize the input; it is empty if there is none. `close` is for rows that nobody
+ * reads. Throws what is wrong with the first row, or what `check` throws, unless one of the first rows can be asked.
+ */
+export async function peekRows(rows: AsyncIterable<Row>, check: (input: RowInput) => void) {
   const iterator = rows[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  const { value } = first;
+  const peeked: Row[] = [];
+  let fault: unknown;
+  let isPassed = false;
+  let length = 0;
+  while (!isPassed && peeked.length < MAX_PEEKED && length < MAX_PEEKED_LENGTH) {
+    const next = await iterator.next();
+    if (next.done) break;
+    peeked.push(next.value);
+    const { input, line = '' } = next.value;
+    length += line.length;
+    try {
+      if (input instanceof AppError) throw input;
+      check(input);
+      isPassed = true;
+    } catch (thrown) {
+      fault ??= thrown;
+    }
+  }
+  if (!isPassed && fault !== undefined) {
+    await iterator.return?.();
+    throw fault;
+  }
   async function* all(): AsyncGenerator<Row, void> {
     try {
-      if (!first.done) yield first.value;
+      yield* peeked.splice(0);
       for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
     } finally {
       await iterator.return?.();
     }
   }
-  return { firstRow: first.done || value === undefined ? '' : hashRow(value), rows: all() };
+  const [first] = peeked;
+  const close = async (): Promise<void> => void (await iterator.return?.());
+  return { firstRow: first === undefined ? '' : hashRow(first), rows: all(), close };
 }
 
 function hashRow({ id, line = '' }: Row): string {

@@ -6,7 +6,7 @@ import { isFailed } from '../result.ts';
 import { type JobContext, saveShard } from './jobs.ts';
 import { replaceShard, type Shard } from './plan.ts';
 import type { RowCodec } from './service.ts';
-import { openShardWriter, readShard, readShardRows } from './shard-file.ts';
+import { openShardRows, openShardWriter, readShard, readShardRows } from './shard-file.ts';
 
 export interface CollectContext extends JobContext {
   readonly codec: Pick<RowCodec, 'toResult'>;
@@ -48,7 +48,7 @@ export async function collectShard(
   for (const [index, error] of left) if (canRetry(error, shard.attempt, maxAttempts)) retries.add(index);
   if (rest === 'retry') {
     const why = endingError(job);
-    for await (const row of readShardRows(context.store, shard.number)) {
+    for await (const { start: _, ...row } of readShardRows(context.store, shard.number)) {
       if (!left.has(row.index) || retries.has(row.index)) continue;
       await finish({ ...row, result: left.get(row.index) ?? why });
     }
@@ -67,13 +67,13 @@ async function takeResults(
   context: CollectContext,
 ): Promise<Map<number, AppError | undefined>> {
   const { store, clock, signal } = context;
-  const ids = new Map<number, string>();
-  for await (const { index, id } of readShardRows(store, shard.number)) ids.set(index, id);
-  const left = new Map<number, AppError | undefined>([...ids.keys()].map((index) => [index, undefined]));
+  const starts = new Map<number, number>();
+  for await (const { index, start } of readShardRows(store, shard.number)) starts.set(index, start);
+  const left = new Map<number, AppError | undefined>([...starts.keys()].map((index) => [index, undefined]));
   if (job?.results === undefined) return left;
   for (let downloads = 1; ; downloads += 1) {
     try {
-      await download(shard, job.results, context, ids, left);
+      await download(shard, job.results, context, starts, left);
       return left;
     } catch (thrown) {
       signal.throwIfAborted();
@@ -88,31 +88,38 @@ async function download(
   shard: Shard,
   results: NonNullable<BatchJob['results']>,
   { service, store, codec, finish, clock, signal }: CollectContext,
-  ids: ReadonlyMap<number, string>,
+  starts: ReadonlyMap<number, number>,
   left: Map<number, AppError | undefined>,
 ): Promise<void> {
   const { runId } = store.plan;
+  const rows = openShardRows(store, shard.number);
   const asked = { model: shard.model, attempts: shard.attempt, ms: clock.now() - (shard.intentAt ?? clock.now()) };
   let window: Promise<void>[] = [];
-  for await (const line of service.readResults(results, shard.model, signal)) {
-    const index = tryParseKey(line.key, runId);
-    const id = index === undefined ? undefined : ids.get(index);
-    if (index === undefined || id === undefined || !left.has(index)) continue;
-    // A download that was begun again brings the same failures: they are counted once.
-    if (left.get(index) !== undefined) continue;
-    const result = await codec.toResult(line, { ...asked, id });
-    if (isFailed(result)) {
-      left.set(index, result);
-      continue;
+  try {
+    for await (const line of service.readResults(results, shard.model, signal)) {
+      const index = tryParseKey(line.key, runId);
+      const start = index === undefined ? undefined : starts.get(index);
+      if (index === undefined || start === undefined || !left.has(index)) continue;
+      // A download that was begun again brings the same failures: they are counted once.
+      if (left.get(index) !== undefined) continue;
+      const row = rows.read(start);
+      if (row?.index !== index) continue;
+      const result = await codec.toResult(line, { ...asked, id: row.id });
+      if (isFailed(result)) {
+        left.set(index, result);
+        continue;
+      }
+      left.delete(index);
+      window.push(finish({ ...row, result }));
+      if (window.length >= WINDOW) {
+        await Promise.all(window);
+        window = [];
+      }
     }
-    left.delete(index);
-    window.push(finish({ id, index, result }));
-    if (window.length >= WINDOW) {
-      await Promise.all(window);
-      window = [];
-    }
+    await Promise.all(window);
+  } finally {
+    rows.close();
   }
-  await Promise.all(window);
 }
 
 function canRetry(error: AppError | undefined, attempt: number, maxAttempts: number): boolean {

@@ -1,6 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import { isCount, isObject, tryParseJson } from '../../core/json.ts';
 import { openAppendFile } from '../../platform/files/append.ts';
+import { openLineReader } from '../../platform/files/lines.ts';
 import { removeFile } from '../../platform/files/write.ts';
 import { errorReason } from '../../platform/runtime/system.ts';
 import type { RedactLines } from '../failed-file.ts';
@@ -94,13 +95,24 @@ async function withWriteError<Result>(name: string, work: () => Promise<Result>)
 }
 
 /** The rows of a shard, in the order of its requests. Throws AppError `usage` for a line that gmn has not written. */
-export async function* readShardRows(store: PlanStore, number: number): AsyncGenerator<ShardRow, void> {
+export async function* readShardRows(
+  store: PlanStore,
+  number: number,
+): AsyncGenerator<ShardRow & { readonly start: number }, void> {
   const file = store.locateRows(number);
+  let start = 0;
   for await (const text of readShardLines(file)) {
     const row = tryParseShardRow(text);
     if (row === undefined) throw new AppError('usage', `${file.name} has a line that is no row`, { hint: RESTORE });
-    yield row;
+    yield { ...row, start };
+    start += Buffer.byteLength(text) + 1;
   }
+}
+
+/** The row of a shard whose line begins at this byte. */
+export function openShardRows(store: PlanStore, number: number) {
+  const reader = openLineReader(store.locateRows(number).path);
+  return { read: (start: number) => tryParseShardRow(reader.readAt(start)), close: reader.close };
 }
 
 function tryParseShardRow(text: string): ShardRow | undefined {
@@ -116,9 +128,13 @@ export async function* readShard(
   number: number,
 ): AsyncGenerator<{ readonly row: ShardRow; readonly request: string }, void> {
   const rows = readShardRows(store, number);
-  for await (const request of readShardLines(store.locateRequests(number))) {
-    const { value: row } = await rows.next();
-    if (row !== undefined) yield { row, request };
+  try {
+    for await (const request of readShardLines(store.locateRequests(number))) {
+      const { value: row } = await rows.next();
+      if (row !== undefined) yield { row, request };
+    }
+  } finally {
+    await rows.return();
   }
 }
 

@@ -1,15 +1,16 @@
 import { estimateBatch } from '../../app/batch/estimate.ts';
-import { type ComputeCost, createBilledCalls, createPrices } from '../../app/batch/price.ts';
+import { previewBatch } from '../../app/batch/preview.ts';
+import { type ComputeCost, createBilledCalls, createPrices, type Prices } from '../../app/batch/price.ts';
 import { openProgressLine, type ProgressLine } from '../../app/batch/progress-line.ts';
 import { toBatchPrices } from '../../app/batch/remote.ts';
 import { type BatchOptions, type BatchSetup, openBatch } from '../../app/batch/setup.ts';
 import { createRowSource, peekRows, type Source, type SourceOptions } from '../../app/batch/source.ts';
-import { type PrintOptions, printReport } from '../../app/report.ts';
+import { type PrintOptions, printReport, type Report } from '../../app/report.ts';
 import { type Journal, openJournal } from '../../batch/journal.ts';
 import { formatMoney, formatRowCount } from '../../batch/progress.ts';
 import { unknownPriceError } from '../../batch/remote/sharder.ts';
 import { isFailed } from '../../batch/result.ts';
-import type { Row } from '../../batch/row.ts';
+import type { CsvFormat, Row } from '../../batch/row.ts';
 import { type RunCounts, runRows } from '../../batch/run.ts';
 import { type RunPaths, resolveRunPaths } from '../../batch/run-file.ts';
 import { sampleRows } from '../../batch/sample.ts';
@@ -21,10 +22,10 @@ import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../../core/usage.ts';
 import { type Budget, openBudget } from '../../engine/budget.ts';
 import { findNamedFile } from '../../input/named-file.ts';
-import { countLines } from '../../platform/files/chunks.ts';
 import { pathExists } from '../../platform/files/path.ts';
 import { createAbortable, onAbort } from '../../platform/runtime/abort.ts';
 import { keepHeapSmall } from '../../platform/runtime/native.ts';
+import { systemStdin } from '../../platform/terminal/stdin.ts';
 import { checkEngine, type EngineOptions, type OpenedEngine, openEngine } from './engine.ts';
 
 interface BatchCommandOptions extends BatchOptions, SourceOptions, PrintOptions, EngineOptions {
@@ -38,11 +39,18 @@ interface BatchCommandOptions extends BatchOptions, SourceOptions, PrintOptions,
 
 /** Asks every row of an input, and writes one line for each to the output, which a later run goes on with. */
 export async function run(options: BatchCommandOptions, app: App): Promise<number> {
+  if (isAlone(options, app)) return (await import('./list.ts')).run(options, app);
   checkNumbers(options);
   checkEngine(options);
   for (const input of options.args) if (input !== '-') await findNamedFile(input, app);
   const source = createRowSource(options, app);
-  if (options.estimate) return runEstimate(options, app, source);
+  if (options.dryRun) return runWithoutAsking({ ...options, json: true }, app, source, previewBatch);
+  if (options.estimate) {
+    const limit = options.limit ?? options.sample;
+    return runWithoutAsking(options, app, source, (rows, setup, { estimate: price }) =>
+      estimateBatch(rows, { setup, app, price, limit }),
+    );
+  }
   const paths = requireOutput(options, app);
   keepHeapSmall();
   const stop = createAbortable();
@@ -54,38 +62,34 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
     const paid = prices.sum([call]);
     if (paid !== undefined) cost = (cost ?? 0) + paid;
   };
-  const reported = new Set<string>();
-  let line: ProgressLine | undefined;
   const isQuiet = (options.quiet || options.json) ?? false;
-  const early: string[] = [];
-  const onNotice = (message: string, isUrgent = false): void => {
-    if (reported.has(message) || reported.size >= MAX_NOTICES) return;
-    reported.add(message);
-    if (line !== undefined) line.notify(message);
-    else if (isUrgent && !isQuiet) void app.io.err.write(`gmn: ${message}\n`);
-    else early.push(message);
-  };
+  const { onNotice, showOn, list: listNotices } = createNotices(app, isQuiet);
   const budget = await openLocalBudget(options, app);
   const setup = await openBatch(options, app, { prices, budget, onCall, onNotice, signal: app.signal });
   try {
-    const { firstRow, rows } = await openRows(options, source, setup, app);
+    const { firstRow, rows, format, close } = await openRows(options, source, setup, app);
     if (options.maxCost !== undefined && budget === undefined) requirePrice(prices.estimate, setup.opened.modelId);
     const journal = await openJournal({
       ...{ paths, settings: setup.settings, clock: app.clock, signal: app.signal },
       input: { name: source.name, firstRow },
       restarts: options.restart ?? false,
+      table: format,
       redact: setup.redact,
-    });
-    const unregister = app.onExit(() => journal.flushNow());
+      notify: onNotice,
+    }).catch((thrown: unknown) => close().then(() => Promise.reject(thrown)));
     const stats = createRunStats(journal, () => cost);
     let opened: OpenedEngine | undefined;
+    const line = openProgressLine(app.io.err, {
+      clock: app.clock,
+      isQuiet,
+      state: () => ({ ...stats.state(), ...opened?.state() }),
+    });
+    const unregister = app.onExit(() => {
+      journal.flushNow();
+      line.notify(`stopped at once. ${RESUME_HINT}`);
+    });
     try {
-      line = openProgressLine(app.io.err, {
-        clock: app.clock,
-        isQuiet,
-        state: () => ({ ...stats.state(), ...opened?.state() }),
-      });
-      early.forEach(line.notify);
+      showOn(line);
       countTotal(options, source, stop.signal).then(stats.setTotal, () => {});
       const stopListening = onAbort(app.signal, () =>
         windDown(app.signal, (reason) => stop.abort(reason), opened?.isRemote ? undefined : line),
@@ -93,8 +97,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
       const begunAt = app.clock.now();
       let counts: RunCounts | undefined;
       try {
-        const notify = (message: string): void => line?.notify(message);
-        opened = await openEngine(options, { app, setup, journal, prices, onCall, notify });
+        opened = await openEngine(options, { app, setup, journal, prices, onCall, notify: line.notify });
         counts = await runRows({
           ...{ rows, journal, engine: opened.engine, limit: options.limit },
           retriesFailed: options.retryFailed ?? false,
@@ -103,7 +106,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
           signal: stop.signal,
           onFinished: (row) => {
             stats.add(row.result);
-            line?.add();
+            line.add();
           },
         });
         if (counts.isComplete) await opened.end();
@@ -123,7 +126,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
         await reportStop(options, journal, app);
         throw AppError.from(app.signal.reason).with({ hint: RESUME_HINT });
       }
-      await report(options, { counts, journal, stats, ms: app.clock.now() - begunAt }, app);
+      await report(options, { counts, journal, stats, ms: app.clock.now() - begunAt, notices: listNotices() }, app);
       return journal.countClaimed().failed > 0 ? FAULTS.api.exitCode : 0;
     } finally {
       unregister();
@@ -132,6 +135,14 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
     await setup.close();
   }
 }
+
+/** No input, none that is piped in, and no flag that is about one. */
+function isAlone({ args }: BatchCommandOptions, { typedFlags = [] }: App): boolean {
+  const isAboutRows = typedFlags.some(({ long }) => !REPORT_FLAGS.includes(long));
+  return args.length === 0 && !isAboutRows && systemStdin().kind() === 'none';
+}
+
+const REPORT_FLAGS: readonly string[] = ['json', 'quiet', 'color', 'no-color', 'cwd', 'debug', 'debug-file'];
 
 /** Jobs are paid for as a whole, so their engine has a budget of its own. */
 async function openLocalBudget({ engine, maxCost }: BatchCommandOptions, app: App): Promise<Budget | undefined> {
@@ -143,6 +154,27 @@ async function openLocalBudget({ engine, maxCost }: BatchCommandOptions, app: Ap
 const RESUME_HINT = 'Run the same command again: it continues where it stopped.';
 
 const MAX_NOTICES = 100;
+
+/** Says each notice once; what comes before there is a progress line waits for it, unless it is urgent. */
+function createNotices({ io }: App, isQuiet: boolean) {
+  const reported = new Set<string>();
+  const early: string[] = [];
+  let line: ProgressLine | undefined;
+  return {
+    list: (): readonly string[] => [...reported],
+    onNotice(message: string, isUrgent = false): void {
+      if (reported.has(message) || reported.size >= MAX_NOTICES) return;
+      reported.add(message);
+      if (line !== undefined) line.notify(message);
+      else if (isUrgent && !isQuiet) void io.err.write(`gmn: ${message}\n`);
+      else early.push(message);
+    },
+    showOn(opened: ProgressLine): void {
+      line = opened;
+      early.forEach(opened.notify);
+    },
+  };
+}
 
 /**
  * Ctrl+C lets what is in flight finish; the second one ends the process. Other signals end it at once, and so does Ctrl+C
@@ -157,21 +189,25 @@ function windDown({ reason }: AbortSignal, stop: (reason: unknown) => void, line
 function addWaitHint(thrown: unknown, { paths }: Journal): unknown {
   if (!(thrown instanceof AppError) || !STOPS.includes(thrown.fault)) return thrown;
   return thrown.with({
-    hint: `The batch jobs keep running. To wait for them: gmn batch wait ${quoteIfNeeded(paths.output)}`,
+    hint: `The batch jobs keep running. To wait for them: gmn batch wait ${quoteIfNeeded(paths.named)}`,
   });
 }
 
 const STOPS: readonly AppError['fault'][] = ['interrupted', 'terminated', 'hangup'];
 
 async function openRows(
-  { sample }: BatchCommandOptions,
+  { sample }: Pick<BatchCommandOptions, 'sample'>,
   source: Source,
-  { isPromptNeeded }: BatchSetup,
+  { isPromptNeeded, checkRow }: BatchSetup,
   app: App,
-): Promise<{ readonly firstRow: string; readonly rows: AsyncIterable<Row> }> {
-  const peeked = await peekRows(source.open({ isPromptNeeded, signal: app.signal }));
-  if (sample === undefined) return peeked;
-  return { ...peeked, rows: toIterable((await sampleRows(peeked.rows, sample)).sample) };
+) {
+  let format: CsvFormat | undefined;
+  const onHeader = (header: CsvFormat): void => {
+    format = header;
+  };
+  const peeked = await peekRows(source.open({ isPromptNeeded, onHeader, signal: app.signal }), checkRow);
+  if (sample === undefined) return { ...peeked, format };
+  return { ...peeked, format, rows: toIterable((await sampleRows(peeked.rows, sample)).sample) };
 }
 
 async function* toIterable(rows: readonly Row[]): AsyncGenerator<Row, void> {
@@ -183,18 +219,24 @@ function isWholeInput({ limit, sample }: BatchCommandOptions, { name }: Source, 
   return limit === undefined && sample === undefined && name !== paths.failed;
 }
 
-/** Undefined if counting the rows would take long. */
+/** Undefined if the rows cannot be counted. */
 async function countTotal(
   { limit, sample }: BatchCommandOptions,
   source: Source,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   const most = Math.min(limit ?? Number.POSITIVE_INFINITY, sample ?? Number.POSITIVE_INFINITY);
-  if (!source.hasLineRows) return Number.isFinite(most) ? most : undefined;
-  return Math.min(most, await countLines(source.name, signal));
+  if (source.count === undefined) return Number.isFinite(most) ? most : undefined;
+  return Math.min(most, await source.count(signal));
 }
 
-async function runEstimate(options: BatchCommandOptions, app: App, source: Source): Promise<number> {
+/** For what asks nothing: the setup, and the rows from their beginning. */
+async function runWithoutAsking(
+  options: BatchCommandOptions,
+  app: App,
+  source: Source,
+  toReport: (rows: AsyncIterable<Row>, setup: BatchSetup, prices: Prices) => Promise<Report>,
+): Promise<number> {
   const usual = await createPrices(app, options);
   const prices = options.engine === 'api' ? toBatchPrices(usual) : usual;
   const reported = new Set<string>();
@@ -203,15 +245,9 @@ async function runEstimate(options: BatchCommandOptions, app: App, source: Sourc
     onNotice: (message) => reported.add(message),
   });
   try {
-    const rows = source.open({ isPromptNeeded: setup.isPromptNeeded, signal: app.signal });
-    const report = await estimateBatch(rows, {
-      setup,
-      app,
-      price: prices.estimate,
-      limit: options.limit ?? options.sample,
-    });
-    await printReport({ ...report, notices: [...reported] }, options, app);
-    return 0;
+    const { rows } = await openRows({}, source, setup, app);
+    const report = await toReport(rows, setup, prices);
+    return await printReport({ ...report, notices: [...reported, ...(report.notices ?? [])] }, options, app);
   } finally {
     await setup.close();
   }
@@ -279,11 +315,12 @@ interface FinishedRun {
   readonly journal: Journal;
   readonly stats: ReturnType<typeof createRunStats>;
   readonly ms: number;
+  readonly notices: readonly string[];
 }
 
 async function report(
   options: BatchCommandOptions,
-  { counts, journal, stats, ms }: FinishedRun,
+  { counts, journal, stats, ms, notices }: FinishedRun,
   app: App,
 ): Promise<void> {
   const { ok, failed } = journal.countClaimed();
@@ -291,10 +328,11 @@ async function report(
   const { answered, failed: failedNow, usage, cost } = stats.run;
   if (options.json) {
     const json: JsonObject = {
-      ...{ output: journal.paths.output, rows: counts.seen, ok, failed, skipped: counts.skipped },
+      ...{ output: journal.paths.named, rows: counts.seen, ok, failed, skipped: counts.skipped },
       ...{ answered, failedNow, usage, ms: Math.round(ms), cost },
       unreadable: unreadable > 0 ? unreadable : undefined,
       failedFile: pathExists(journal.paths.failed) ? journal.paths.failed : undefined,
+      warnings: notices.length > 0 ? notices : undefined,
     };
     await printReport({ text: '', json }, options, app);
     return;

@@ -13,13 +13,13 @@ export async function run(options: RemoteRunOptions, app: App): Promise<number> 
       const { signal } = app;
       const settled = await settleRemote(remote, { finish: journal.write, sync: journal.sync, signal });
       const { cancelled, collected } = settled;
-      const report = reportRun(journal.paths.output, journal.counts, undefined);
+      const report = reportRun(journal.paths.named, journal.counts, undefined);
       const text = `${cancelled} batch jobs cancelled, ${collected} were complete and are collected\n${report.text}`;
       await printReport({ ...report, text, json: { ...report.json, cancelled, collected } }, options, app);
       return 0;
     },
     async (paths) => {
-      const report = reportRun(paths.output, await readCounts(paths), undefined);
+      const report = reportRun(paths.named, await readCounts(paths), undefined);
       const text = `No batch jobs are in flight.\n${report.text}`;
       await printReport({ ...report, text, json: { ...report.json, cancelled: 0, collected: 0 } }, options, app);
       return 0;

@@ -17,7 +17,7 @@ export async function run(options: RemoteRunOptions, app: App): Promise<number> 
   const counts = await readCounts(paths);
   const store = await openPlan(locatePlan(paths, app));
   await store?.close();
-  const report = reportRun(paths.output, counts, store);
+  const report = reportRun(paths.named, counts, store);
   const jobs = store?.plan.shards.some(isInFlight) ? await lookUp(store, options, app) : [];
   const json = {
     ...report.json,

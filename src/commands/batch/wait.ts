@@ -24,14 +24,13 @@ export async function collect(options: RemoteRunOptions, app: App, mode: 'wait' 
         sync: journal.sync,
         signal: app.signal,
       });
-      const { output } = journal.paths;
-      const report = reportRun(output, journal.counts, store);
+      const report = reportRun(journal.paths.named, journal.counts, store);
       await printReport({ ...report, notices: await closePlan(store) }, options, app);
       return journal.counts.failed > 0 ? FAULTS.api.exitCode : 0;
     },
     async (paths) => {
       const counts = await readCounts(paths);
-      await printReport(reportRun(paths.output, counts, undefined), options, app);
+      await printReport(reportRun(paths.named, counts, undefined), options, app);
       return counts.failed > 0 ? FAULTS.api.exitCode : 0;
     },
   );
