@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { defaultSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -16,7 +17,7 @@ export function toSessionsDirectory(app: Pick<App, 'homes'>): string {
 
 /** The time before which sessions expire; undefined: never. Throws AppError `config`. */
 export async function readExpiry(app: App): Promise<number | undefined> {
-  const ms = parseRetention((await app.settings()).retention);
+  const ms = parseRetention((await app.settings()).retention ?? defaultSetting('sessions.retention'));
   return ms === undefined ? undefined : app.clock.now() - ms;
 }
 
@@ -33,6 +34,12 @@ export function toSessionJson(summary: SessionSummary): JsonObject {
 
 export function formatReference({ id, name }: Pick<SessionSummary, 'id' | 'name'>): string {
   return name ?? shortenId(id);
+}
+
+/** `7c1e90aa "best month for Kyoto?"`, with the name if it has one. */
+export function formatTitled({ id, name, title }: SessionSummary): string {
+  const named = name === undefined ? shortenId(id) : `${formatName(name)} (${shortenId(id)})`;
+  return `${named} "${formatName(title)}"`;
 }
 
 /** A name or title for a list: escapes invisible and bidirectional characters, but not those in emoji. */

@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SessionSource, SessionSummary } from '../core/session.ts';
-import { isUuid, shortenId, splitEmoji } from '../core/text/names.ts';
+import { isNewestWord, isUuid, shortenId, splitEmoji } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { listFileNames, readEnds, tryListFileNames } from '../platform/files/lines.ts';
 import type { Lock } from '../platform/files/lock.ts';
@@ -125,19 +125,111 @@ export function findSession(directory: string, reference: string, asker: Session
   if (exact !== undefined) return exact;
   if (byId.length === 1 && /^[0-9a-f-]{8,}$/i.test(wanted) && byId[0] !== undefined) return byId[0];
   const list = listSessions(directory);
-  const isNewest = wanted === 'last' || wanted === 'latest';
+  const isNewest = isNewestWord(wanted);
   const found = isNewest
     ? list.find(createResumableCheck(asker))
     : ((isListNumber(wanted) ? list[Number(wanted) - 1] : undefined) ?? findByName(list, wanted));
   if (found !== undefined) return found;
-  if (byId.length > 1) {
-    const some = byId.slice(0, 5).map(({ id }) => id);
-    throw new AppError('usage', `"${sanitize(wanted)}" could be ${byId.length} sessions: ${some.join(', ')}`, LIST);
-  }
+  if (byId.length > 1) throw ambiguityError(wanted, byId);
   if (byId[0] !== undefined) return byId[0];
   checkReadable(directory);
   if (list.length === 0 || isNewest) throw noSessionError(list, asker);
   throw new AppError('usage', `there is no session "${sanitize(wanted)}"`, LIST);
+}
+
+/** Shorter beginnings of an id name nothing that is to be changed. */
+const MIN_PREFIX = 4;
+
+interface NamingScope {
+  readonly asker: SessionSource;
+  readonly cwd: string;
+  /** Deleted ones, which may be named, too; the newest first. */
+  readonly trashed?: readonly SessionSummary[];
+}
+
+/**
+ * For what changes or deletes: only what the reference names beyond doubt, a deleted one by its whole id or its name. A
+ * number, or `last`, is one of `gmn sessions list` in this directory. Throws AppError `usage`.
+ */
+export function requireNamedSession(
+  directory: string,
+  reference: string,
+  { asker, cwd, trashed = [] }: NamingScope,
+): SessionSummary {
+  const wanted = reference.trim();
+  const saved = readFileSummaries(directory).map(({ summary }) => summary);
+  const { exact, begun } = matchReference([...saved, ...trashed], wanted);
+  const isSaved = (session: SessionSummary): boolean => saved.includes(session);
+  // The name of a deleted session is free: a saved one that has it now comes first.
+  const named = exact.some(isSaved) ? exact.filter(isSaved) : exact;
+  const [found, ...others] = takeFirstOfEachId([...named, ...begun]);
+  if (found === undefined) {
+    if (isListNumber(wanted) || isNewestWord(wanted)) return requireListedSession(directory, wanted, { asker, cwd });
+    throw unnamedError(wanted, findSession(directory, wanted, asker));
+  }
+  if (others.length > 0) throw ambiguityError(wanted, [found, ...others]);
+  if (named.length > 0 || isSaved(found)) return found;
+  throw unnamedError(wanted, found, ', which is in the trash');
+}
+
+interface ReferenceMatches {
+  /** Those with this id; if there are none, those with this name. */
+  readonly exact: readonly SessionSummary[];
+  /** Those whose generated id begins like this; none if it is a whole id. */
+  readonly begun: readonly SessionSummary[];
+}
+
+/**
+ * At most one of each id: the first. Ids that people choose, like `review` and `review-2`, often begin alike, so the
+ * beginning of one counts for nothing.
+ */
+export function matchReference(all: readonly SessionSummary[], wanted: string): ReferenceMatches {
+  const [start, name] = [wanted.toLowerCase(), normalizeName(wanted)];
+  const whole = all.find(({ id }) => id.toLowerCase() === start);
+  if (whole !== undefined) return { exact: [whole], begun: [] };
+  const exact = takeFirstOfEachId(all.filter((session) => session.name === name));
+  const isPrefix = start.length >= MIN_PREFIX && !isListNumber(start);
+  const begun = all.filter(({ id }) => isPrefix && isUuid(id.toLowerCase()) && id.toLowerCase().startsWith(start));
+  return { exact, begun: takeFirstOfEachId(begun) };
+}
+
+function takeFirstOfEachId(all: readonly SessionSummary[]): readonly SessionSummary[] {
+  return all.filter(({ id }, index) => all.findIndex((session) => session.id === id) === index);
+}
+
+export function ambiguityError(
+  wanted: string,
+  found: readonly SessionSummary[],
+  next: { readonly hint: string } = LIST,
+): AppError {
+  const toWords = ({ id, name }: SessionSummary): string =>
+    name === normalizeName(wanted) ? `${id} (by its name)` : id;
+  const some = found.slice(0, 5).map(toWords).join(', ');
+  return new AppError('usage', `"${sanitize(wanted)}" could be ${found.length} sessions: ${some}`, next);
+}
+
+/** For a beginning of this id that does not name it. */
+function unnamedError(wanted: string, { id }: SessionSummary, where = ''): AppError {
+  if (wanted.length < MIN_PREFIX && isUuid(id.toLowerCase())) {
+    return new AppError('usage', `"${sanitize(wanted)}" is too short to be the beginning of an id`, {
+      hint: `Give at least ${MIN_PREFIX} characters of it. To see the ids: gmn sessions list`,
+    });
+  }
+  return new AppError('usage', `"${sanitize(wanted)}" is only the beginning of the id ${id}${where}`, {
+    hint: `If that is the one, give the whole id: ${id}`,
+  });
+}
+
+function requireListedSession(directory: string, wanted: string, { asker, cwd }: NamingScope): SessionSummary {
+  const found = findSession(directory, wanted, asker);
+  if (isListNumber(wanted) && listSessions(directory)[Number(wanted) - 1]?.id !== found.id) {
+    throw new AppError('usage', `there is no session number ${wanted}`, LIST);
+  }
+  if (found.cwd === cwd) return found;
+  const what = `${shortenId(found.id)} "${sanitize(found.title)}" of another directory, ${sanitize(found.cwd)}`;
+  throw new AppError('usage', `"${wanted}" is ${what}`, {
+    hint: `If that is the one, give its id: ${shortenId(found.id)}. Those of this directory: gmn sessions list`,
+  });
 }
 
 /** In a chat only chats; at the command line also one-shots; for an agent also what others delegated. */
@@ -206,12 +298,23 @@ function normalizeName(name: string): string {
 
 /** `name` must be normalized. Throws AppError `usage` if another session than `id` has it. */
 function checkNameFree(directory: string, name: string, id: string): void {
-  if (isIdTaken(directory, name) && name.toLowerCase() !== id.toLowerCase()) throw idTakenError(name);
+  const conflict = findNameConflict(directory, name, id);
+  if (conflict !== undefined) throw conflict;
+}
+
+function findNameConflict(directory: string, name: string, id: string): AppError | undefined {
+  if (isIdTaken(directory, name) && name.toLowerCase() !== id.toLowerCase()) return idTakenError(name);
   const owner = listSessions(directory).find((session) => session.name === name);
-  if (owner === undefined || owner.id === id) return;
-  throw new AppError('usage', `there is a session with the name "${sanitize(name)}"`, {
+  if (owner === undefined || owner.id === id) return undefined;
+  return new AppError('usage', `there is a session with the name "${sanitize(name)}"`, {
     hint: `To continue it: -r ${shortenId(owner.id)}`,
   });
+}
+
+/** Whether a session may have this name: it is a name, and no other session has it. */
+export function canBeNamed(directory: string, name: string, id: string): boolean {
+  const kept = normalizeName(name);
+  return findNameProblem(kept) === undefined && findNameConflict(directory, kept, id) === undefined;
 }
 
 /** Ignores case, since some file systems do. */
@@ -240,7 +343,7 @@ export function findIdProblem(directory: string, id: string): string | undefined
   if (id.startsWith('-')) return 'it begins like a flag';
   if (id.length > 64) return 'it is longer than 64 characters';
   if (isListNumber(id)) return 'it is a number, which stands for a place in the list';
-  if (/^(?:last|latest)$/i.test(id)) return 'that word means the newest one';
+  if (isNewestWord(id)) return 'that word means the newest one';
   if (DEVICE.test(id)) return 'some systems have a device of that name';
   return listSessions(directory).some(({ name }) => name === id) ? 'it is the name of another session' : undefined;
 }
@@ -255,7 +358,7 @@ function findNameProblem(name: string): string | undefined {
   }
   if (isUuid(name.toLowerCase())) return 'it looks like an id';
   if (/^\d+$/.test(name)) return 'it is a number';
-  if (/^(?:last|latest)$/i.test(name)) return 'that word means the newest one';
+  if (isNewestWord(name)) return 'that word means the newest one';
   return undefined;
 }
 

@@ -49,12 +49,10 @@ export async function loadSession(file: string, blobs: BlobStore): Promise<Loade
         }
         const line = isTorn ? undefined : tryParseRecord(text);
         if (line === undefined) damaged += 1;
-        else if (line.blobs.length === 0) playback.play(line);
-        else
-          playback.play({
-            ...line,
-            body: await restoreMedia(line.body, line.blobs, { blobs, onMissing: countMissing }),
-          });
+        else {
+          const body = await restoreMedia(line.body, line.blobs, { blobs, onMissing: countMissing });
+          playback.play({ ...line, body });
+        }
       }
     }
   } catch (thrown) {
@@ -110,13 +108,14 @@ function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
   let lastStep: RecordBody | undefined;
   let unanswered: StoredContent | undefined;
   let setup: SessionSetup = {};
-  let partial = '';
+  /** The text of a reply whose own record has not come, and the line that it ends with. */
+  let partial: { readonly text: string; readonly line: ReadRecord } | undefined;
   const addPartialReply = (): void => {
-    if (partial === '') return;
-    const content: StoredContent = { role: 'model', parts: [{ text: partial }] };
-    const model = last?.state.model ?? '';
-    found.add({ kind: 'reply', content, usage: NO_USAGE, model, at: last?.at ?? 0 });
-    partial = '';
+    if (!partial?.text) return;
+    const { text, line } = partial;
+    const content: StoredContent = { role: 'model', parts: [{ text }] };
+    found.add({ kind: 'reply', content, usage: NO_USAGE, model: line.state.model ?? '', at: line.at });
+    partial = undefined;
   };
   return {
     get isEmpty() {
@@ -132,9 +131,9 @@ function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
       }
       // A prompt that is retracted after a compaction is still unanswered.
       if (body.kind !== 'compact') lastStep = body;
-      if (body.kind === 'partial') partial += body.text;
+      if (body.kind === 'partial') partial = { text: (partial?.text ?? '') + body.text, line };
       // The final record contains the partial text.
-      else if (body.kind === 'reply' || body.kind === 'call') partial = '';
+      else if (body.kind === 'reply' || body.kind === 'call') partial = undefined;
       else if (!isMetadata || body.kind === 'compact') addPartialReply();
       if ('content' in body) found.add({ ...body, at });
       else if (body.kind === 'rewind') found.rewind(body.turns);
@@ -203,7 +202,7 @@ export function createTurns<Item extends TurnRecord>(): Turns<Item> {
       contents.push(item.content);
     },
     rewind(count) {
-      const [first] = count > 0 ? starts.splice(Math.max(0, starts.length - count)) : [];
+      const [first] = starts.splice(Math.max(0, starts.length - count));
       if (first === undefined) return;
       items.length = first;
       contents.length = first;

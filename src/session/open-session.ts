@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { createSerial } from '../core/async.ts';
 import { beginsTurn } from '../core/content.ts';
-import type { Compaction, TurnRecord } from '../core/history.ts';
+import type { Compaction } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
 import type { SavedRecord, Session, SessionSetup, SessionSource } from '../core/session.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
@@ -104,9 +104,9 @@ export function createSession(given: SessionOptions): LocalSession {
     async replace(records) {
       history.clear();
       log.clear();
-      const at = clock.now();
+      const now = clock.now();
       const cleared = isBlank() ? [] : [toLine({ kind: 'replace', contents: [] })];
-      const lines = [...cleared, ...records.flatMap((record) => toLines({ ...record, at }))];
+      const lines = [...cleared, ...records.flatMap((record) => toLines({ ...record, at: record.at ?? now }))];
       if (lines.length > 0) await put(lines);
     },
     close: () => runInOrder(() => writer.close().then(reservation.release)),
@@ -149,7 +149,7 @@ function createRecordLog({ now }: Clock, earlier: SessionOptions['earlier'], own
       const isNews = record.kind === 'prompt' && !isSameSetup(setup, writtenSetup);
       const news = isNews ? [toLine({ kind: 'setup', chosen: setup }, at)] : [];
       if (isNews) writtenSetup = setup;
-      history.add(record);
+      history.add({ ...record, at });
       if ('model' in record && record.model !== '') model = record.model;
       return [...news, toLine(record, at)];
     },
@@ -180,8 +180,8 @@ function findNewSource(earlier: SessionOptions['earlier'], own: SessionSource): 
   return source === header.by ? undefined : source;
 }
 
-function toTurns(earlier: Pick<Turns<TurnRecord>, 'items' | 'compactions'> | undefined): Turns<TurnRecord> {
-  const history = createTurns();
+function toTurns(earlier: Pick<Turns<SavedRecord>, 'items' | 'compactions'> | undefined): Turns<SavedRecord> {
+  const history = createTurns<SavedRecord>();
   for (const record of earlier?.items ?? []) history.add(record);
   for (const compaction of earlier?.compactions ?? []) history.compact(compaction);
   return history;

@@ -99,7 +99,7 @@ function tryParseCompaction({
   outputs,
 }: Readonly<Record<string, unknown>>): CompactRecord | undefined {
   const found = Array.isArray(outputs) ? outputs.map(tryParseShortened) : undefined;
-  const text = summary === undefined ? undefined : tryParseSummary(summary);
+  const text = tryParseSummary(summary);
   if (!isCount(length) || !found?.every(isDefined) || (text === undefined && summary !== undefined)) return undefined;
   // Contents after `length` did not exist then; a record that replaces them is damaged.
   if ((text?.end ?? 0) > length || found.some(([content]) => content >= length)) return undefined;
@@ -134,14 +134,14 @@ function tryParseSummary(value: unknown): ConversationSummary | undefined {
 function toSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
   const model = toNonEmptyString(value.model);
   const system = toNonEmptyString(value.system);
-  const isPath = system?.startsWith('@') ?? false;
+  const isPath = system?.startsWith('@');
   const systemText = toNonEmptyString(value.systemText) ?? (isPath ? undefined : system);
   const appendText = toNonEmptyString(value.appendText);
   const start = tryParseStart(value.start);
   // Absent fields leave a chat that switches to this session as it is.
   return {
     ...(model === undefined ? {} : { model }),
-    ...(system === undefined || !isPath ? {} : { system }),
+    ...(isPath ? { system } : {}),
     ...(systemText === undefined ? {} : { systemText }),
     ...(appendText === undefined ? {} : { appendText }),
     ...(start === undefined ? {} : { start }),
@@ -213,8 +213,8 @@ export function recoverHeader(file: string, first: string): RecoveredHeader | un
 }
 
 function findStringField(line: string, key: string): string | undefined {
-  const [, value] = new RegExp(`"${key}":("(?:[^"\\\\]|\\\\.)*")`).exec(line) ?? [];
-  return value === undefined ? undefined : toNonEmptyString(tryParseJson(value));
+  const value = new RegExp(`"${key}":("(?:[^"\\\\]|\\\\.)*")`).exec(line)?.[1];
+  return value && toNonEmptyString(tryParseJson(value));
 }
 
 function toFileTime(file: string): number {

@@ -1,35 +1,17 @@
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
 import { DAY_MS, tryParseDuration } from '../core/text/format.ts';
-import { shortenId } from '../core/text/names.ts';
-import { openAppendFile } from '../platform/files/append.ts';
-import type { BlobStore } from '../platform/files/blobs.ts';
 import { listFileNames, readLineBatches } from '../platform/files/lines.ts';
-import { removeFiles, removeTemporaries } from '../platform/files/write.ts';
+import { removeEmptyDirectory, removeFiles, removeTemporaries } from '../platform/files/write.ts';
 import { readModifiedTime } from '../platform/files/write-sync.ts';
-import { createReservation, type FileSummary, readFileSummaries, readFileSummary } from './find.ts';
+import { withSessionLock } from './change.ts';
+import { type FileSummary, readFileSummaries, readFileSummary } from './find.ts';
 import { checkVersion } from './load.ts';
 import { tryParseHeader } from './parse.ts';
-import { encodeRecord, formatSaveError, VERSION } from './record.ts';
+import { VERSION } from './record.ts';
 import type { StoreContext } from './session-file.ts';
-
-export async function renameSession(place: StoreContext, summary: SessionSummary, name: string): Promise<void> {
-  const reservation = createReservation(place);
-  const kept = await reservation.reserve(name, summary.id);
-  const write = async (): Promise<void> => {
-    const found = readFileSummary(summary);
-    if (found === undefined) throw new AppError('usage', `there is no session ${summary.id} any more`, LIST);
-    checkVersion(summary.id, found.version);
-    const now = place.clock.now();
-    const state = { turn: 0, ...found.last?.state, name: kept };
-    const line = { seq: (found.last?.seq ?? 0) + 1, at: now, state, body: { kind: 'name' } } as const;
-    const file = await openAppendFile(summary.file, { now });
-    const outcome = await file.append(encodeRecord(line)).finally(() => file.close());
-    if (outcome === 'overtaken') throw inUseError(summary);
-  };
-  await withSessionLock(place, summary, write).finally(reservation.release);
-}
+import { listTrashFiles, moveToTrash, pruneTrash } from './trash.ts';
 
 export async function removeSession(place: StoreContext, summary: SessionSummary): Promise<void> {
   const { signal } = new AbortController();
@@ -38,16 +20,22 @@ export async function removeSession(place: StoreContext, summary: SessionSummary
   );
 }
 
-/** Also removes the incomplete last lines that were saved beside it. */
+/** Also removes the incomplete last lines that were saved beside it, and its entry in the trash. */
 async function removeSessionFiles({ directory }: StoreContext, { file }: SessionSummary): Promise<void> {
-  const name = basename(file);
-  await removeFiles(directory, (found) => found === name || found.startsWith(`${name}.torn-`));
+  const [name, folder] = [basename(file), dirname(file)];
+  await removeFiles(folder, (found) => found === name || found.startsWith(`${name}.torn-`));
+  if (folder !== directory) await removeEmptyDirectory(folder);
+}
+
+export interface PruneOptions {
+  /** The sessions are not removed for good: they can be restored for a week. */
+  readonly keepsInTrash?: boolean;
 }
 
 export async function pruneSessions(
   place: StoreContext,
   before: number | undefined,
-  signal: AbortSignal,
+  { signal, keepsInTrash }: PruneOptions & { readonly signal: AbortSignal },
 ): Promise<readonly SessionSummary[]> {
   const { directory, clock } = place;
   const removed: SessionSummary[] = [];
@@ -55,7 +43,7 @@ export async function pruneSessions(
     // It may have been continued or named since it was listed.
     const found = readFileSummary(summary);
     if (found === undefined || !isExpired(found, limit)) return;
-    await removeSessionFiles(place, summary);
+    await (keepsInTrash ? moveToTrash : removeSessionFiles)(place, summary);
     removed.push(summary);
   };
   try {
@@ -64,6 +52,7 @@ export async function pruneSessions(
       // A session that is open or cannot be removed stays.
       await withSessionLock(place, summary, () => removeIfOld(summary, before ?? 0)).catch(() => {});
     }
+    await pruneTrash(place, signal);
     await removeLeftovers(place, signal);
     await pruneBlobs({ ...place, signal }, clock.now());
   } catch {
@@ -84,61 +73,42 @@ async function removeLeftovers({ directory, clock, lock }: StoreContext, signal:
 /** A temporary file older than this has no writer any more. */
 const LEFTOVER_AGE_MS = DAY_MS;
 
-const LIST = { hint: 'Run: gmn sessions list --all' } as const;
-
-async function withSessionLock(place: StoreContext, summary: SessionSummary, work: () => Promise<void>): Promise<void> {
-  const lock = await place.lock(summary.id);
-  try {
-    if (lock.isTaken) throw inUseError(summary);
-    await work();
-  } catch (thrown) {
-    if (thrown instanceof AppError) throw thrown;
-    throw new AppError('config', `cannot change the session ${shortenId(summary.id)}: ${formatSaveError(thrown)}`, {
-      cause: thrown,
-      hint: 'Check the free space and the permissions: gmn sessions path',
-    });
-  } finally {
-    await lock.release();
-  }
-}
-
-function inUseError({ id }: SessionSummary): AppError {
-  return new AppError('usage', `the session ${shortenId(id)} is open elsewhere`, { hint: 'Close it there first.' });
-}
-
 /** A blob is written before the record that refers to it, so young blobs stay. */
 const GRACE_MS = DAY_MS;
 const SLACK_MS = 1000;
 
-interface BlobScope {
-  readonly directory: string;
-  readonly blobs: BlobStore;
+interface BlobScope extends Pick<StoreContext, 'directory' | 'trash' | 'blobs'> {
   readonly signal: AbortSignal;
 }
 
 /** Removes blobs that no session uses. Throws, and removes nothing, if a session cannot be read. */
-async function pruneBlobs({ directory, blobs, signal }: BlobScope, now: number): Promise<void> {
+async function pruneBlobs(scope: BlobScope, now: number): Promise<void> {
+  const { blobs, signal } = scope;
   if (await blobs.isEmpty()) return;
-  const wanted = await readFingerprints(listSessionFiles(directory), signal);
+  const wanted = await readFingerprints(await listUsers(scope), signal);
   await blobs.prune((print) => !wanted.has(print), now - GRACE_MS);
 }
 
 /** Unless the blobs were written again later. If other sessions cannot be read, they stay for the next prune. */
-async function removeWithMedia(
-  file: string,
-  removal: () => Promise<void>,
-  { directory, blobs, signal }: BlobScope,
-): Promise<void> {
+async function removeWithMedia(file: string, removal: () => Promise<void>, scope: BlobScope): Promise<void> {
+  const { blobs, signal } = scope;
   const own = await readFingerprints([file], signal).catch(() => new Set());
   const before = (readModifiedTime(file) ?? 0) + SLACK_MS;
   await removal();
   if (own.size === 0) return;
   try {
-    const wanted = await readFingerprints(listSessionFiles(directory), signal);
+    const wanted = await readFingerprints(await listUsers(scope), signal);
     await blobs.prune((print) => own.has(print) && !wanted.has(print), before);
   } catch {
     // The session itself is removed; the next prune gets its blobs.
   }
+}
+
+/** All that may use blobs: sessions, and those in the trash. Looks twice, as one may be restored meanwhile. */
+async function listUsers({ directory, trash }: BlobScope): Promise<readonly string[]> {
+  const before = listSessionFiles(directory);
+  const deleted = await listTrashFiles(trash);
+  return [...new Set([...before, ...deleted, ...listSessionFiles(directory)])];
 }
 
 /** Damaged sessions included. Throws what the system throws. */
@@ -167,8 +137,6 @@ function findFingerprints(line: string): readonly string[] {
   return start === -1 ? [] : (line.slice(start).match(/[0-9a-f]{64}/g) ?? []);
 }
 
-const DEFAULT_RETENTION = '30d';
-
 /** Milliseconds of a duration, with days (`30d`) and weeks (`2w`) too; undefined if it is not a duration. */
 export function tryParseAge(text: string): number | undefined {
   const [, count, unit] = /^(\d+(?:\.\d+)?)([dw])$/.exec(text) ?? [];
@@ -176,7 +144,7 @@ export function tryParseAge(text: string): number | undefined {
 }
 
 /** The setting `sessions.retention` in milliseconds; undefined means for ever. Throws AppError `config`. */
-export function parseRetention(setting: string = DEFAULT_RETENTION): number | undefined {
+export function parseRetention(setting: string): number | undefined {
   if (setting === 'never') return undefined;
   const ms = tryParseAge(setting);
   if (ms !== undefined) return ms;

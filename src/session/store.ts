@@ -14,12 +14,14 @@ import {
   listSessions,
   type NameReservation,
   parseNewId,
+  requireNamedSession,
   requireNewestSession,
 } from './find.ts';
 import { type LoadedSession, loadSession } from './load.ts';
 import { createSession, type LocalSession } from './open-session.ts';
-import { pruneSessions, removeSession, renameSession } from './prune.ts';
+import type { PruneOptions } from './prune.ts';
 import { type Durability, type Origin, type StoreContext, sessionFile, sessionWriter } from './session-file.ts';
+import type { TrashedSession } from './trash.ts';
 
 export interface StoreOptions {
   readonly home: string;
@@ -37,14 +39,28 @@ export interface LocalStore extends SessionStore {
   create(beginning: NewSession): Promise<LocalSession>;
   resume(summary: SessionSummary, cwd: string): Promise<LocalSession>;
   fork(summary: SessionSummary, beginning: Pick<NewSession, 'cwd' | 'name'>): Promise<LocalSession>;
-  /** Those without a name that are not open, blobs that no session uses, leftovers. Never throws. */
-  prune(before: number | undefined, signal: AbortSignal): Promise<readonly SessionSummary[]>;
+  /**
+   * Like `find`, but only what the reference names beyond doubt, seen from this directory; `withTrash`: also one that
+   * was deleted, which `remove` takes, too. Throws AppError `usage`.
+   */
+  findNamed(reference: string, cwd: string, options?: { readonly withTrash?: boolean }): Promise<SessionSummary>;
+  /** Moves it to the trash. */
+  discard(summary: SessionSummary): Promise<void>;
+  /** What was deleted last comes first. */
+  listTrash(): Promise<readonly TrashedSession[]>;
+  findTrashed(reference: string): Promise<TrashedSession>;
+  /** False if it comes back without its name, which another session has by now. Throws AppError `usage`. */
+  restore(trashed: TrashedSession): Promise<boolean>;
+  /** Those without a name that are not open, old trash, blobs that no session uses, leftovers. Never throws. */
+  prune(before: number | undefined, signal: AbortSignal, options?: PruneOptions): Promise<readonly SessionSummary[]>;
 }
 
 export function sessionStore(options: StoreOptions): LocalStore {
   const directory = join(options.home, 'sessions');
+  const trash = join(options.home, 'trash');
   const store: Store = {
     ...options,
+    trash,
     newId: options.newId ?? randomId,
     by: options.by ?? 'prompt',
     directory,
@@ -62,9 +78,19 @@ export function sessionStore(options: StoreOptions): LocalStore {
     create: (beginning) => create(store, beginning),
     resume: (summary, cwd) => resume(store, summary, realPath(cwd) ?? cwd),
     fork: (summary, beginning) => fork(store, summary, beginning),
-    rename: (summary, name) => renameSession(store, summary, name),
-    remove: (summary) => removeSession(store, summary),
-    prune: (before, signal) => pruneSessions(store, before, signal),
+    rename: async (summary, name) => (await import('./change.ts')).renameSession(store, summary, name),
+    remove: async (summary) => (await import('./prune.ts')).removeSession(store, summary),
+    async findNamed(reference, cwd, { withTrash } = {}) {
+      const deleted = withTrash ? await (await import('./trash.ts')).listTrash(trash) : [];
+      const trashed = deleted.map(({ summary }) => summary);
+      return requireNamedSession(directory, reference, { asker: store.by, cwd: realPath(cwd) ?? cwd, trashed });
+    },
+    discard: async (summary) => (await import('./trash.ts')).trashSession(store, summary),
+    listTrash: async () => (await import('./trash.ts')).listTrash(trash),
+    findTrashed: async (reference) => (await import('./trash.ts')).findTrashed(trash, reference),
+    restore: async (trashed) => (await import('./trash.ts')).restoreSession(store, trashed),
+    prune: async (before, signal, pruning) =>
+      (await import('./prune.ts')).pruneSessions(store, before, { ...pruning, signal }),
   };
 }
 

@@ -8,7 +8,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { acquireLock } from '../../src/platform/files/lock.ts';
 import { callGmnIn, type GmnResult, place } from '../support/gmn.ts';
@@ -63,7 +63,8 @@ test('the list is of this directory, newest first, and its numbers are those of 
   put('c', { at: '2026-01-03T00:00:00.000Z', text: 'a\u001b[31m long question that goes on and on and on' });
   const head = '#  ID        NAME                                      FROM      TURNS  UPDATED     DIRECTORY';
   const first = `1  cccccccc  "a\\x1b[31m long question that goes on …"  one-shot  1      2026-01-03  ${cwd}`;
-  const second = '2  bbbbbbbb  "hello b"                                 one-shot  1      2026-01-02  ~/elsewhere';
+  const second =
+    '2  bbbbbbbb  "hello b"                                 one-shot  1      2026-01-02  ~/elsewhere'.replace('/', sep);
   const third = `3  aaaaaaaa  京都旅行                                  one-shot  1      2026-01-01  ${cwd}`;
   expect(await gmn('sessions', 'list')).toMatchObject({
     stdout: `${[head, first, third].join('\n')}\n`,
@@ -171,7 +172,8 @@ test('a session is shown, renamed and deleted by any reference', async (t) => {
   expect(await gmn('sessions', 'delete', '1', 'nobody')).toMatchObject({ exitCode: 1 });
   expect(readdirSync(directory).filter((name) => name.endsWith('.jsonl')).length).toBe(2);
   expect(await gmn('sessions', 'delete', '1', '2')).toMatchObject({
-    stdout: 'deleted 新しい 名前\ndeleted bbbbbbbb\n',
+    stdout: 'deleted 新しい 名前 (aaaaaaaa) "hello a"\ndeleted bbbbbbbb "hello b"\n',
+    stderr: "gmn: to bring them back within 7 days: gmn sessions restore '新しい 名前' bbbbbbbb\n",
   });
   expect(readdirSync(directory).filter((name) => name.endsWith('.jsonl'))).toEqual([]);
 });
@@ -186,11 +188,128 @@ test('sessions deleted before a failure are reported', async (t) => {
   const lock = join(directory, `${id}.lock`);
   const held = await acquireLock(lock, { clock, signal, maxWaitMs: 0, isDone: async () => false });
   expect(await gmn('sessions', 'delete', 'bbbbbbbb', 'aaaaaaaa')).toMatchObject({
-    stdout: 'deleted bbbbbbbb\n',
-    stderr: 'Error: the session aaaaaaaa is open elsewhere\nClose it there first.\n',
+    stdout: 'deleted bbbbbbbb "hello b"\n',
+    stderr:
+      'gmn: to bring it back within 7 days: gmn sessions restore bbbbbbbb\n' +
+      'Error: the session aaaaaaaa is open elsewhere\nClose it there first.\n',
     exitCode: 1,
   });
   await held?.release();
+});
+
+test.for<readonly [reference: string, error: string]>([
+  ['99', 'there is no session number 99'],
+  ['9', 'there is no session number 9'],
+  ['e', '"e" is too short to be the beginning of an id'],
+  ['999', 'there is no session number 999'],
+  ['eee', '"eee" is too short to be the beginning of an id'],
+  ['9999', 'there is no session number 9999'],
+])('delete and rename touch nothing that "%s" does not name', async ([reference, error], t) => {
+  const { put, gmn } = start(t);
+  const kept = [put('9'), put('e')];
+  for (const words of [
+    ['sessions', 'delete', reference],
+    ['sessions', 'rename', reference, 'trip'],
+    ['--delete-session', reference],
+  ]) {
+    expect(await gmn(...words)).toMatchObject({
+      stdout: '',
+      stderr: expect.stringContaining(`Error: ${error}\n`),
+      exitCode: 1,
+    });
+  }
+  expect((await gmn('sessions', 'show', '99')).stdout).toContain('hello 9');
+  expect(kept.map((file) => existsSync(file))).toEqual([true, true]);
+});
+
+test.for(['1', 'last'])('"delete %s" takes no session of another directory', async (reference, t) => {
+  const { put, gmn, home } = start(t);
+  put('a');
+  const other = put('b', { at: '2026-01-02T00:00:00.000Z', dir: join(home, 'elsewhere') });
+  expect(await gmn('sessions', 'delete', reference)).toMatchObject({
+    stdout: '',
+    stderr:
+      `Error: "${reference}" is bbbbbbbb "hello b" of another directory, ${join(home, 'elsewhere')}\n` +
+      'If that is the one, give its id: bbbbbbbb. Those of this directory: gmn sessions list\n',
+    exitCode: 1,
+  });
+  expect(existsSync(other)).toBe(true);
+  expect(await gmn('sessions', 'delete', '2')).toMatchObject({ stdout: 'deleted aaaaaaaa "hello a"\n', exitCode: 0 });
+  expect(await gmn('sessions', 'delete', 'bbbb')).toMatchObject({ stdout: 'deleted bbbbbbbb "hello b"\n' });
+});
+
+test('what was deleted rests in the trash, is listed and brought back', async (t) => {
+  const { put, gmn, home, cwd } = start(t);
+  const file = put('a', { name: 'trip' });
+  put('b', { at: '2026-01-02T00:00:00.000Z' });
+  const before = readFileSync(file, 'utf8');
+  expect(await gmn('sessions', 'restore')).toMatchObject({
+    stdout: '',
+    stderr: 'gmn: the trash is empty\n',
+    exitCode: 0,
+  });
+  await gmn('sessions', 'delete', 'trip', '1', '--quiet');
+  expect(await gmn('sessions', 'list')).toMatchObject({ stdout: '', stderr: 'gmn: no sessions are saved yet\n' });
+  const { stdout, stderr } = await gmn('sessions', 'restore');
+  expect(stdout.split('\n')).toEqual([
+    'ID        NAME       TURNS  DELETED   KEPT FOR  DIRECTORY',
+    `bbbbbbbb  "hello b"  1      just now  7 days    ${cwd}`,
+    `aaaaaaaa  trip       1      just now  7 days    ${cwd}`,
+    '',
+  ]);
+  expect(stderr).toBe('gmn: to bring one back: gmn sessions restore <id or name>\n');
+  const { trash } = JSON.parse((await gmn('sessions', 'restore', '--json')).stdout);
+  expect(trash).toMatchObject([{ id: expect.stringMatching(/^b{8}-/) }, { name: 'trip', title: 'hello a' }]);
+  expect(Date.parse(trash[0].keptUntil) - Date.parse(trash[0].deletedAt)).toBe(7 * 86_400_000);
+  expect(await gmn('sessions', 'restore', 'aaa')).toMatchObject({
+    stderr: 'Error: "aaa" is not in the trash\nTo see what is in the trash: gmn sessions restore\n',
+    exitCode: 1,
+  });
+  expect(await gmn('sessions', 'restore', 'trip')).toMatchObject({ stdout: 'restored trip (aaaaaaaa) "hello a"\n' });
+  expect(readFileSync(file, 'utf8')).toMatch(before);
+  expect(JSON.parse((await gmn('sessions', 'restore', 'bbbb', '--json')).stdout)).toMatchObject({
+    restored: [expect.stringMatching(/^b{8}-/)],
+  });
+  expect(readdirSync(join(home, '.gmn', 'trash'))).toEqual([]);
+  expect((await gmn('sessions', 'show', 'trip')).stdout).toBe('> hello a\n\nhi\n\n');
+  await gmn('sessions', 'delete', 'trip', '--permanently');
+  expect(await gmn('sessions', 'restore')).toMatchObject({ stdout: '' });
+});
+
+test('delete --permanently removes what was named, saved or in the trash, and nothing that begins like it', async (t) => {
+  const { gmn, home, directory } = start(t);
+  for (const id of ['review', 'review-2']) await gmn('--demo', '--session-id', id, `hello ${id}`);
+  const saved = () => readdirSync(directory).filter((name) => name.endsWith('.jsonl'));
+  await gmn('sessions', 'delete', 'review');
+  expect(await gmn('sessions', 'delete', 'review')).toMatchObject({
+    stdout: '',
+    stderr:
+      'Error: "review" is only the beginning of the id review-2\nIf that is the one, give the whole id: review-2\n',
+    exitCode: 1,
+  });
+  expect(await gmn('sessions', 'delete', '--permanently', 'review')).toMatchObject({
+    stdout: 'deleted review "hello review"\n',
+    stderr: '',
+    exitCode: 0,
+  });
+  expect([readdirSync(join(home, '.gmn', 'trash')), saved()]).toEqual([
+    [],
+    [expect.stringMatching(/Z-review-2.jsonl$/)],
+  ]);
+  expect(await gmn('sessions', 'delete', '--permanently', 'review')).toMatchObject({ stdout: '', exitCode: 1 });
+  expect(saved()).toHaveLength(1);
+});
+
+test('sessions that a typed age takes away can be brought back', async (t) => {
+  const { put, gmn } = start(t);
+  const file = put('a', { at: '2026-01-02T00:00:00.000Z' });
+  expect(await gmn('sessions', 'prune', '--older-than', '1h')).toMatchObject({
+    stdout: 'deleted aaaaaaaa  2026-01-02  "hello a"\n',
+    stderr: 'gmn: for 7 days they can be brought back: gmn sessions restore\n',
+  });
+  expect(existsSync(file)).toBe(false);
+  await gmn('sessions', 'restore', 'last');
+  expect(existsSync(file)).toBe(true);
 });
 
 test('prune removes what is old and has no name, with the media that only it had', async (t) => {

@@ -74,6 +74,7 @@ test('pieces of a reply count if its own record never came, and not if it did', 
   ]);
   expect(texts(await loaded([asked, ...pieces, line(4, 'name'), whole]))).toEqual(['prompt a', 'reply so far.']);
   expect((await loaded([asked, { ...pieces[0], model: null }])).turns.items[1]).toMatchObject({ model: '' });
+  expect(texts(await loaded([asked, line(2, 'partial', { text: '' })]))).toEqual(['prompt a']);
 });
 
 test('a prompt that was retracted before it was answered is listed as unanswered', async () => {

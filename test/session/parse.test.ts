@@ -155,10 +155,13 @@ test.for<readonly [string, JsonObject, object]>([
   expect(tryParseRecord(JSON.stringify({ ...LINE, ...change }))).toEqual({ ...READ_LINE, body });
 });
 
-test('a setup has only the fields that were chosen: in a chat that switches to it the others stay', () => {
-  const read = tryParseRecord(JSON.stringify({ ...LINE, type: 'setup', chosen: { appendText: 'a' } }));
-  expect(read?.body).toStrictEqual({ kind: 'setup', chosen: { appendText: 'a' } });
-});
+test.for<JsonObject>([{}, { appendText: 'a' }, { model: 'm', system: '@s.md' }])(
+  'a setup has only the fields that were chosen, %j: in a chat that switches to it the others stay',
+  (chosen) => {
+    const read = tryParseRecord(JSON.stringify({ ...LINE, type: 'setup', chosen }));
+    expect(read?.body).toStrictEqual({ kind: 'setup', chosen });
+  },
+);
 
 test('a line says where it was written, and whether its prompt is unanswered', () => {
   const state = (change: JsonObject) => tryParseRecord(JSON.stringify({ ...LINE, ...change }))?.state;

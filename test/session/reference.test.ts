@@ -437,7 +437,7 @@ test('a name is kept as text, or refused; none of them leads to a file', async (
   }
   expect(kept).toBeGreaterThan(25);
   const left = readdirSync(home, { recursive: true, encoding: 'utf8' }).filter(
-    (path) => !path.startsWith('sessions/2'),
+    (path) => !path.startsWith(join('sessions', '2')),
   );
   expect(left.sort()).toEqual(['sessions']);
   const own = files(home).filter((file) => !/^\d{8}T\d{6}Z-[0-9a-f-]{36}\.jsonl$/.test(file));

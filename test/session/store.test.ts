@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { posixTest } from '../support/posix.ts';
+import { posixTest, systemMode } from '../support/posix.ts';
 import { temporary } from '../support/temporary.ts';
 import { contentsOf, files, linesOf, onlyFile, place, prompt, reply, START, saved, talk } from './support.ts';
 
@@ -67,8 +67,8 @@ test('a session is a file of lines: a header, then every record with what a list
 posixTest('nobody else can read a session', async () => {
   const { home, store } = place();
   await saved(store, ['secret']);
-  expect(statSync(onlyFile(home)).mode & 0o777).toBe(0o600);
-  expect(statSync(join(home, 'sessions')).mode & 0o777).toBe(0o700);
+  expect(statSync(onlyFile(home)).mode & 0o777).toBe(systemMode(0o600));
+  expect(statSync(join(home, 'sessions')).mode & 0o777).toBe(systemMode(0o700));
 });
 
 test('a session without a record has no file', async () => {

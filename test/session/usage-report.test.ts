@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import type { BilledCall } from '../../src/core/usage.ts';
 import { appendUsage, type UsageRecord } from '../../src/session/usage-log.ts';
 import { createUsageTable, readUsage, rotateUsage, tryParseUsageRecord } from '../../src/session/usage-report.ts';
+import { systemMode } from '../support/posix.ts';
 import { temporary } from '../support/temporary.ts';
 
 const call = (model: string, tokens: number): BilledCall => ({
@@ -35,7 +36,7 @@ test('what is appended is read again, since a time', async () => {
   appendUsage(home, run(30));
   expect(await readAll(home)).toEqual(records);
   expect(await readAll(home, 15)).toEqual([records[1]]);
-  expect(statSync(join(home, 'usage.jsonl')).mode & 0o777).toBe(0o600);
+  expect(statSync(join(home, 'usage.jsonl')).mode & 0o777).toBe(systemMode(0o600));
 });
 
 test('a log that was never written is empty, and one that cannot be written is no failure', async () => {
@@ -88,7 +89,7 @@ test('many processes can append at the same time', async () => {
   const home = temporary();
   const { spawn } = await import('node:child_process');
   const text = `\\n${JSON.stringify(run(1, ...Array.from({ length: 40 }, () => call('a', 1)))).replaceAll('"', '\\"')}`;
-  const script = `const fs=require('fs');for(let i=0;i<200;i++){const d=fs.openSync("${join(home, 'usage.jsonl')}",'a',0o600);fs.writeSync(d,"${text}");fs.closeSync(d)}`;
+  const script = `const fs=require('fs');for(let i=0;i<200;i++){const d=fs.openSync(${JSON.stringify(join(home, 'usage.jsonl'))},'a',0o600);fs.writeSync(d,"${text}");fs.closeSync(d)}`;
   const ends = [1, 2, 3].map(
     () => new Promise((resolve) => spawn(process.execPath, ['-e', script], { stdio: 'ignore' }).on('close', resolve)),
   );

@@ -3,8 +3,9 @@ import { APP_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
 
 export const SESSIONS: Command = command({
   name: 'sessions',
-  summary: 'Saved conversations: list, read, rename, delete',
+  summary: 'Saved conversations: list, read, rename, delete, restore',
   flags: APP_FLAGS,
+  defaultSubcommand: 'list',
   subcommands: [
     command({
       name: 'list',
@@ -46,10 +47,24 @@ export const SESSIONS: Command = command({
     }),
     command({
       name: 'delete',
-      summary: 'Remove sessions for good',
+      summary: 'Delete sessions; for 7 days gmn sessions restore brings them back',
       args: '<session...>',
-      flags: REPORT_FLAGS,
+      flags: [
+        { long: 'permanently', help: 'Do not keep them in the trash; one that is there goes by its whole id or name' },
+        ...REPORT_FLAGS,
+      ],
+      examples: [
+        ['gmn sessions delete 2', 'the second of gmn sessions list, if it is of this directory'],
+        ['gmn sessions delete 7c1e', 'by the first characters of an id that gmn made, at least 4'],
+      ],
       load: () => import('../../commands/sessions/delete.ts'),
+    }),
+    command({
+      name: 'restore',
+      summary: 'Bring a deleted session back; alone, list what is in the trash',
+      args: '[deleted...]',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/sessions/restore.ts'),
     }),
     command({
       name: 'export',

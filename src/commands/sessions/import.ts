@@ -7,7 +7,7 @@ import { isObject, tryParseJson } from '../../core/json.ts';
 import type { SavedRecord } from '../../core/session.ts';
 import { decodeText } from '../../core/text/decode.ts';
 import { formatAge } from '../../core/text/format.ts';
-import { shortenId } from '../../core/text/names.ts';
+import { isNewestWord, shortenId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { openStore } from '../../engine/sessions.ts';
@@ -108,7 +108,7 @@ async function findOfficial(reference: string, app: App, notices: string[]): Pro
     throw new AppError('usage', `${reference} is not a session of the official CLI`, LIST_HINT);
   }
   const all = await readOfficialSessions(app, notices);
-  const isLatest = reference === 'latest' || reference === 'last';
+  const isLatest = isNewestWord(reference);
   const [found, ...others] = isLatest
     ? all.filter(({ cwd }) => cwd === app.cwd)
     : all.filter(({ session: { id } }) => id.toLowerCase().startsWith(reference.toLowerCase()));

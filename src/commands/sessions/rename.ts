@@ -14,7 +14,7 @@ export async function run(options: WordOptions, app: App): Promise<number> {
     });
   }
   const store = openStore(app, () => {});
-  const found = await store.find(reference);
+  const found = await store.findNamed(reference, app.cwd);
   await store.rename(found, await createLazyRedaction(app).redact(words.join(' ')));
   const renamed = await store.find(found.id);
   const text = `${shortenId(found.id)} is now ${renamed.name}\n`;

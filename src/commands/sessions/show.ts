@@ -2,11 +2,12 @@ import { printPaged } from '../../app/output.ts';
 import type { WordOptions } from '../../app/report.ts';
 import { toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
-import type { Part, StoredContent } from '../../core/content.ts';
+import { findToolError, type Part, type ResponsePart, type StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { describeFile } from '../../core/files.ts';
 import type { Compaction } from '../../core/history.ts';
 import type { SavedRecord } from '../../core/session.ts';
+import { takeBefore } from '../../core/text/trim.ts';
 import { openStore } from '../../engine/sessions.ts';
 
 export function requireReference({ args }: WordOptions, verb: string): string {
@@ -62,10 +63,16 @@ function formatContent({ parts }: StoredContent, gap: string): string {
   return text.trimEnd();
 }
 
+function formatSavedResult(part: ResponsePart): string {
+  const { name } = part.functionResponse;
+  const error = findToolError(part);
+  return error === undefined ? `[${name} answered]\n` : `[✗ ${name}: ${takeBefore(error.trim(), '\n')}]\n`;
+}
+
 function formatSavedPart(part: Part): string {
   if ('text' in part && typeof part.text === 'string') return part.thought ? '' : part.text;
   if ('functionCall' in part) return `[${part.functionCall.name} ${JSON.stringify(part.functionCall.args ?? {})}]\n`;
-  if ('functionResponse' in part) return `[${part.functionResponse.name} answered]\n`;
+  if ('functionResponse' in part) return formatSavedResult(part);
   if ('fileData' in part) return `[${describeFile(part)}]\n`;
   return 'inlineData' in part ? `[${part.inlineData.mimeType}]\n` : '';
 }
