@@ -1,7 +1,7 @@
 import type { Agent, CompactionPolicy, Redaction } from '../agent/agent.ts';
 import { REDACTED_NOTICE } from '../agent/turn.ts';
 import { type Context, type ContextOptions, hasContext, joinSystemInstruction } from '../config/context-place.ts';
-import { readSetting } from '../config/keys.ts';
+import { defaultSetting, readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
@@ -81,15 +81,13 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
   };
 }
 
-/** The official CLI compresses at 0.5; sending a long conversation again costs less than losing parts of it. */
-const COMPRESSION_THRESHOLD = 0.7;
-
 async function readCompactionPolicy(
   { modelId, backend, account }: OpenedModel,
   app: App,
 ): Promise<{ readonly compaction?: CompactionPolicy }> {
   const { document = {} } = await app.settings();
-  const threshold = readSetting(document, 'model.compressionThreshold') ?? COMPRESSION_THRESHOLD;
+  const key = 'model.compressionThreshold';
+  const threshold = readSetting(document, key) ?? defaultSetting(key);
   if (threshold <= 0 || threshold >= 1) return {};
   const known = findPromptWindow(modelId);
   if (known !== undefined) return { compaction: { threshold, windowTokens: known } };

@@ -165,10 +165,10 @@ function spentError({ limit, spent }: Account, hint: string): AppError {
 function noPriceError(model: string, backend: Backend): AppError {
   if (backend === 'code-assist') {
     return new AppError('usage', '--max-cost means nothing with a Google login, where tokens have no price', {
-      hint: 'Leave it out, or use an API key: docs/auth-and-models.md',
+      hint: 'Leave it out, or use an API key: gmn help auth',
     });
   }
   return new AppError('usage', `--max-cost: the price of ${model} is not known`, {
-    hint: 'Choose another model with -m, or set "prices" in your settings: docs/configuration.md',
+    hint: 'Choose another model with -m, or set its price: gmn help config',
   });
 }

@@ -22,6 +22,7 @@ export interface OpenedConversation extends Conversation {
 }
 
 export interface SessionOptions {
+  /** Empty: one that the person chooses. */
   readonly resume?: string;
   readonly continue?: boolean;
   readonly fork?: boolean;

@@ -1,5 +1,6 @@
+import type { ResolvedCall, Scope } from '../approval/grants.ts';
 import type { WithPerson } from '../approval/person.ts';
-import type { Denial, ResolvedCall, Scope } from '../approval/policy.ts';
+import type { Denial } from '../approval/policy.ts';
 import type { Elicit } from '../core/elicitation.ts';
 import type { Notify } from '../core/event.ts';
 
@@ -12,6 +13,8 @@ export interface Host {
   readonly explainDenial: (call: ResolvedCall, scope: Scope) => Promise<Denial>;
   /** Answers the questions of MCP servers. Absent: servers are told that there are no answers. */
   readonly elicit?: Elicit;
+  /** Shows changes that nobody was asked about. */
+  readonly showsChanges?: boolean;
   readonly showOutput?: (text: string) => void;
   /** Shows how far an MCP server is. Untrusted text. */
   readonly showProgress?: (text: string) => void;

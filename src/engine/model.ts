@@ -264,6 +264,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     alternatives,
     ...{ retries, retryBaseMs, random: app.random, clock: app.clock, deadline: endsAt },
     showsThoughts: options.showThoughts ?? false,
+    dropsThoughts: options.followThoughts && !options.showThoughts,
     backend,
     send: withEndpointHint(name, { env: app.env, send: chooseSend(app, options, isSlow) }),
     trace: app.trace,

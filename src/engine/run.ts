@@ -1,5 +1,7 @@
 import type { Agent } from '../agent/agent.ts';
 import { runTurn } from '../agent/turn.ts';
+import type { Grant } from '../approval/grants.ts';
+import type { ApprovalMode } from '../approval/policy.ts';
 import type { App, Settings } from '../core/app.ts';
 import { createSerial } from '../core/async.ts';
 import type { Content } from '../core/content.ts';
@@ -9,6 +11,7 @@ import { sanitize } from '../core/text/terminal.ts';
 import type { BilledCall } from '../core/usage.ts';
 import { findIgnoredSampling } from '../models/generation.ts';
 import { makesPictures } from '../models/table.ts';
+import type { BackgroundCommands } from '../platform/process/background.ts';
 import { createDeadline, type Deadline } from '../platform/runtime/clock.ts';
 import type { Workspace } from '../tools/workspace/workspace.ts';
 import { type OpenedAgent, openAgent } from './agent.ts';
@@ -21,7 +24,7 @@ import type { RunServers } from './servers/run-servers.ts';
 import type { Servers } from './servers/servers.ts';
 import type { RunSetup } from './setup.ts';
 import type { BackgroundHolder } from './toolbox.ts';
-import { type TurnOptions, takeTurn } from './turn.ts';
+import { loadAnswerFormat, type TurnOptions, takeTurn } from './turn.ts';
 
 /** What a surface may know of a run. All of it may differ after `change`. */
 export interface RunFacts {
@@ -34,6 +37,8 @@ export interface RunFacts {
   readonly contextText: string;
   readonly servers: Servers | undefined;
   readonly schema: AnswerFormat['schema'];
+  /** What was allowed by answers in this run; what is taken out is asked about again. */
+  readonly granted: Grant[];
 }
 
 /** What may be different in the next turn. */
@@ -60,6 +65,8 @@ export interface Run {
   /** Aborts when the run must end. */
   readonly signal: AbortSignal;
   readonly budget: Budget | undefined;
+  /** The commands that tools have started in the background; undefined if there were none yet. */
+  readonly background: Pick<BackgroundCommands, 'list' | 'stop'> | undefined;
   /** Stops the clock of the run until the returned function is called. */
   pause(): () => void;
   /**
@@ -103,7 +110,11 @@ interface RunParts {
 /** What stays the same when the setup changes. */
 interface RunHoldings {
   readonly background: BackgroundHolder;
-  readonly remembered: Set<string>;
+  readonly remembered: Grant[];
+  /** What was denied in this turn, and has been said. */
+  readonly denied: Set<string>;
+  /** An answer changes the mode while a turn runs. */
+  readonly onMode: (mode: ApprovalMode) => void;
   /** Calls that tools have made since the last turn. */
   readonly toolCalls: BilledCall[];
   servers?: RunServers;
@@ -119,8 +130,13 @@ interface RunState {
 
 function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void> } {
   const { host, deadline, format, budget } = parts;
-  const held: RunHoldings = { background: {}, remembered: new Set(), toolCalls: [] };
   let state: RunState | undefined;
+  const held: RunHoldings = {
+    ...{ background: {}, remembered: [], denied: new Set<string>(), toolCalls: [] },
+    onMode: (approvalMode) => {
+      state = state && { ...state, setup: { ...state.setup, approvalMode } };
+    },
+  };
   const runSerially = createSerial();
 
   const requireState = (): RunState => state as RunState;
@@ -151,10 +167,14 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
       const { setup, model, agent } = requireState();
       const { chosen: tools, contextText = '' } = agent;
       const servers = held.servers?.current?.servers;
-      return { setup, model, agent: format.agent(agent), tools, contextText, servers, schema: format.schema };
+      const { remembered: granted } = held;
+      return { setup, model, agent: format.agent(agent), tools, contextText, servers, schema: format.schema, granted };
     },
     signal: deadline.signal,
     budget,
+    get background() {
+      return held.background.commands;
+    },
     pause: deadline.pause,
     turn: (prompt, options) => takeTurn(prompt, options, { ...parts, ...held, ...requireState() }),
     change,
@@ -255,7 +275,7 @@ async function applyKept({ kept, ...setup }: RunSetup): Promise<RunSetup> {
 
 async function openAnswerFormat({ outputSchema }: RunSetup, app: App): Promise<AnswerFormat> {
   if (outputSchema === undefined) return { agent: (agent) => agent, run: runTurn };
-  return (await import('./output-schema.ts')).readAnswerFormat(outputSchema, app);
+  return loadAnswerFormat(outputSchema, app);
 }
 
 async function openBudgetIfLimited({ maxCost, costHint = '' }: RunSetup, app: App): Promise<Budget | undefined> {

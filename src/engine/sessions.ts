@@ -56,9 +56,9 @@ interface Saver extends Pick<Conversation, 'history' | 'sessionId' | 'isResumabl
   save(): Promise<boolean | string>;
 }
 
-/** As in a chat, every step is written before the next, and a prompt without a reply is removed. */
-function createStepSaver(session: LocalSession): Saver {
-  const before = session.contents.length;
+/** As in a chat, every step is written before the next, and a prompt without a reply is removed. For any number of turns. */
+export function createStepSaver(session: LocalSession): Saver {
+  let before = session.contents.length;
   return {
     history: session,
     get sessionId() {
@@ -68,6 +68,7 @@ function createStepSaver(session: LocalSession): Saver {
     async save() {
       const steps = session.contents.length - before;
       if (steps === 1) await session.retractPrompt();
+      before = session.contents.length;
       return steps > 0;
     },
   };
@@ -86,11 +87,11 @@ function createEndSaver(session: LocalSession, { clock }: App): Saver {
   };
 }
 
-function isContinued({ continue: newest, resume }: SessionOptions): boolean {
+export function isContinued({ continue: newest, resume }: SessionOptions): boolean {
   return newest === true || resume !== undefined;
 }
 
-async function openSession(
+export async function openSession(
   options: SessionOptions,
   app: App,
   { report, durability }: Required<Pick<StoreOptions, 'report' | 'durability'>>,
@@ -147,6 +148,7 @@ function createNoStore(): LocalStore {
   return {
     ...{ list: refuse, find: refuse, newestIn: refuse, read: refuse, create: refuse, resume: refuse },
     ...{ fork: refuse, rename: refuse, remove: refuse, prune: async () => [] },
+    ...{ findNamed: refuse, discard: refuse, listTrash: refuse, findTrashed: refuse, restore: refuse },
   };
 }
 

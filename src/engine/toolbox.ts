@@ -1,43 +1,49 @@
+import { join } from 'node:path';
 import type { OutputFiles } from '../agent/agent.ts';
+import type { Grant } from '../approval/grants.ts';
 import type { WithPerson } from '../approval/person.ts';
-import { type ApprovalMode, approvalPolicy, selectOfferedTools } from '../approval/policy.ts';
+import { type ApprovalMode, approvalPolicy, type Policy, selectOfferedTools } from '../approval/policy.ts';
 import { listContextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
 import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { CountedCall, Model } from '../core/model.ts';
+import type { Permission } from '../core/permission.ts';
 import { splitList } from '../core/text/names.ts';
 import { listStateDirectories } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import type { Approve, Tool } from '../core/tool.ts';
+import { type Approve, errorResult, type Tool } from '../core/tool.ts';
 import type { McpTools } from '../mcp/client/tools/toolset.ts';
 import { realPath } from '../platform/files/path.ts';
 import { createOutputStore } from '../platform/files/run-directory.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { type BackgroundCommands, createBackgroundCommands } from '../platform/process/background.ts';
-import { chooseShell } from '../platform/process/shell-choice.ts';
+import { chooseShell, isPosixShell, type Shell } from '../platform/process/shell-choice.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
-import {
-  dropLoneCompanions,
-  isAllowedBySettings,
-  isBuiltinName,
-  isToolSet,
-  selectTools,
-  type ToolLimits,
-  translateNames,
-} from '../tools/builtins.ts';
+import { dropLoneCompanions, isBuiltinName, isToolSet, selectTools, translateNames } from '../tools/builtins.ts';
 import type { ToolContext } from '../tools/define.ts';
+import { isAllowedBySettings, parseRule, splitRules, type ToolLimits, toPermission } from '../tools/rules.ts';
+import { runShellCommand } from '../tools/run-shell-command.ts';
 import { isTooBroad } from '../tools/workspace/protection.ts';
 import { type Journal, openWorkspace, type Workspace } from '../tools/workspace/workspace.ts';
 import type { Host } from './host.ts';
 import type { OpenedModel } from './model.ts';
+import {
+  openProjectPermissions,
+  type ProjectPermissions,
+  readAllowedSetting,
+  readCommandLimits,
+  tryListPermissions,
+} from './permissions.ts';
 
 export interface ToolOptions extends ModeOptions {
   readonly tools?: string;
   /** The part of `tools` that the user named; all of it by default. */
   readonly namedTools?: string;
   readonly allowedTools?: readonly string[];
+  /** Others use this run: what its user has allowed for themselves, in the settings or for the project, does not count. */
+  readonly ignoresPermissions?: true;
   readonly includeDirectories?: readonly string[];
   readonly shell?: string;
 }
@@ -56,14 +62,19 @@ export interface Toolbox {
 export interface ToolboxContext {
   readonly app: App;
   readonly opened: OpenedModel;
-  /** Is told about calls that are denied without a question, and about failed writes; each once. */
+  /** Is told about calls that are denied without a question, and about failed writes; each once a turn. */
   readonly host: Host;
   readonly onCall?: (call: CountedCall) => void;
   /** It remembers which files were read. Absent: there are no tools. */
   readonly workspace?: Workspace;
   /** Keeps the commands in the background; the caller closes them. By default they end with the process. */
   readonly background?: BackgroundHolder;
-  readonly remembered?: Set<string>;
+  /** What was allowed in this run. */
+  readonly remembered?: Grant[];
+  /** Is called when the person changes the mode by an answer. */
+  readonly onMode?: (mode: ApprovalMode) => void;
+  /** Denials that were said, for whoever begins the turns to clear. */
+  readonly denied?: Set<string>;
   readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'findOwners'>;
 }
 
@@ -77,9 +88,11 @@ export interface BackgroundHolder {
 export async function openToolbox(options: ToolOptions, context: ToolboxParts): Promise<Toolbox> {
   const { app, host, workspace } = context;
   const settings = await app.settings();
-  const { mode, notices: modeNotices } = chooseMode(options, settings);
+  const permissions = options.ignoresPermissions ? undefined : openProjectPermissions(app, workspace.roots);
+  const kept = permissions === undefined ? { kept: [], notices: [] } : tryListPermissions(permissions);
+  const { mode, notices: modeNotices } = chooseMode(options, settings, kept.kept);
   const wanted = options.tools ?? 'none';
-  const reportDenial = createDenialReport(host);
+  const reportDenial = createDenialReport(host, context.denied);
   const given = createToolContext(workspace, options, context);
   const selected = selectTools(splitList([wanted])).map((tool) => reportFailedWrites(tool.create(given), reportDenial));
   const named = options.namedTools ?? wanted;
@@ -89,13 +102,16 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
   const own = dropLoneCompanions(tools);
   const chosen = [...own, ...(context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits))];
   const offered = dropLoneCompanions(selectOfferedTools(chosen, mode));
+  const setting = options.ignoresPermissions ? { allowed: [], notices: [] } : readAllowedSetting(settings);
+  const allowed = [...parseAllowedTools(options, context.remote), ...setting.allowed, ...kept.kept];
   const missing = formatMissingTools(options, context.remote);
-  for (const notice of [...modeNotices, ...left.notices, ...notices, ...missing]) host.notify(notice);
+  for (const notice of [...modeNotices, ...kept.notices, ...setting.notices, ...left.notices, ...notices, ...missing])
+    host.notify(notice);
   return {
     tools: offered,
     withheld: chosen.filter((tool) => !offered.includes(tool)),
     chosen: own.map(({ name }) => name),
-    approve: createApprove(options, mode, { ...context, onDenied: reportDenial }),
+    approve: createApprove({ ...context, mode, allowed, permissions, settings, onDenied: reportDenial }),
     mode,
     outputs: { keep: workspace.keep, allow: workspace.allowStored },
     protect: workspace.protect,
@@ -116,9 +132,8 @@ function reportFailedWrites(tool: Tool, report: (notice: string) => void): Tool 
   };
 }
 
-/** Reports each denial once, since a model often repeats a denied call. */
-function createDenialReport({ notify }: Host): (notice: string) => void {
-  const reported = new Set<string>();
+/** Reports each denial once a turn, since a model often repeats a denied call. */
+function createDenialReport({ notify }: Host, reported = new Set<string>()): (notice: string) => void {
   return (message) => {
     if (!reported.has(message)) notify({ type: 'notice', message, isDenial: true });
     reported.add(message);
@@ -137,7 +152,7 @@ export async function openOwnWorkspace(
     denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
     protectedNames: [true, false].flatMap((isInFolder) => listContextNames(settings, isInFolder)),
     listInstructions: (path) => listInstructions(path, roots, app),
-    outputs: createOutputStore(`${app.homes().gmn}/output`, app.clock.now),
+    outputs: createOutputStore(join(app.homes().gmn, 'output'), app.clock.now),
     journal: openJournal(roots.map((root) => realPath(root) ?? root)),
   });
 }
@@ -238,11 +253,24 @@ function dropRiskyTools(tools: readonly Tool[], { roots }: Workspace, app: App, 
   };
 }
 
-/** The `--allowed-tools` that name built-in tools; those of MCP tools are checked where their server is known. */
-function listAllowedBuiltins({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
+/** Of `--allowed-tools`, what is about built-in tools; names of MCP tools are checked where their server is known. Throws AppError `usage`. */
+function parseAllowedTools(
+  { allowedTools = [] }: ToolOptions,
+  remote: ToolboxContext['remote'],
+): readonly Permission[] {
   const isRemote = (name: string): boolean =>
     name.includes('__') || isOffered(name, remote) || findMissingOwners(name, remote).length > 0;
-  return splitList(allowedTools).filter((name) => !isRemote(name));
+  return splitRules(allowedTools).flatMap((entry) => {
+    const rule = parseRule(entry);
+    if (rule.command === undefined) {
+      return isRemote(entry) ? [] : translateNames([entry]).map((tool): Permission => ({ kind: 'tool', tool }));
+    }
+    const permission = toPermission(rule);
+    if (permission !== undefined) return [permission];
+    throw new AppError('usage', `--allowed-tools ${sanitize(entry)} is not the beginning of a command`, {
+      hint: "Name the first words, without operators and patterns: --allowed-tools 'run_shell_command(git status)'",
+    });
+  });
 }
 
 function isOffered(name: string, remote: ToolboxContext['remote']): boolean {
@@ -255,8 +283,8 @@ function findMissingOwners(name: string, remote: ToolboxContext['remote']): read
 }
 
 function formatMissingTools({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
-  return splitList(allowedTools)
-    .filter((name) => !name.includes('__'))
+  return splitRules(allowedTools)
+    .filter((name) => !name.includes('__') && parseRule(name).command === undefined)
     .flatMap((name) => {
       const owners = findMissingOwners(name, remote).map(sanitize);
       if (owners.length === 0) return [];
@@ -268,16 +296,23 @@ function formatMissingTools({ allowedTools = [] }: ToolOptions, remote: ToolboxC
     });
 }
 
-function createApprove(
-  options: ToolOptions,
-  mode: ApprovalMode,
-  { workspace, host, remembered, remote, onDenied }: ToolboxParts & { readonly onDenied: (notice: string) => void },
-): Approve {
+interface ApproveParts extends ToolboxParts {
+  readonly mode: ApprovalMode;
+  readonly allowed: readonly Permission[];
+  readonly permissions: ProjectPermissions | undefined;
+  readonly settings: Settings;
+  readonly onDenied: (notice: string) => void;
+}
+
+function createApprove(parts: ApproveParts): Approve {
+  const { workspace, host, remembered, remote, onDenied, onMode, mode, allowed, permissions, settings } = parts;
   const policy = approvalPolicy({
     mode,
-    allowedTools: translateNames(listAllowedBuiltins(options, remote)),
+    allowed,
     isTrusted: remote?.isTrusted ?? (() => false),
+    limits: readCommandLimits(settings),
     remembered,
+    onMode,
   });
   const approve = loadOnce(async () => {
     const [{ createApprover }, { secretFiles, targetFiles }] = await Promise.all([
@@ -291,9 +326,36 @@ function createApprove(
       ...secretFiles(workspace),
       ...targetFiles(workspace),
       onDenied,
+      keep: permissions?.keep,
+      showsChanges: host.showsChanges,
     });
   });
   return async (tool, call, context) => (await approve())(tool, call, context);
+}
+
+/** Decides about a command that is no tool call, such as one of a template, as about one of the shell tool; only in plan mode it may be asked about. */
+export async function checkCommand(
+  command: string,
+  shell: Shell,
+  options: Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo'>,
+  app: App,
+): Promise<ReturnType<Policy['rule']>> {
+  const settings = await app.settings();
+  const { kept } = tryListPermissions(openProjectPermissions(app));
+  const { mode } = chooseMode(options, settings);
+  const flags = splitRules(options.allowedTools ?? []).flatMap((entry) => toPermission(parseRule(entry)) ?? []);
+  const policy = approvalPolicy({
+    mode: mode === 'plan' ? 'default' : mode,
+    allowed: [...flags, ...readAllowedSetting(settings).allowed, ...kept],
+    isTrusted: () => false,
+    limits: readCommandLimits(settings),
+  });
+  const tool: Tool = {
+    ...{ name: runShellCommand.name, description: '', effect: 'execute', input: {} },
+    findCommand: () => ({ command, isBackground: false, isPosix: isPosixShell(shell) }),
+    invoke: async () => errorResult('only decided about'),
+  };
+  return policy.rule({ tool, args: {}, directory: realPath(app.cwd) ?? app.cwd });
 }
 
 const NOBODY: WithPerson = async () => undefined;
@@ -303,8 +365,8 @@ export interface ModeOptions {
   readonly yolo?: boolean;
 }
 
-/** A settings file cannot choose `yolo`; only the command line can. */
-const SETTINGS_MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
+/** Beside `default`. A settings file cannot choose `yolo`; only the command line can. */
+const SETTINGS_MODES: readonly ApprovalMode[] = ['auto_edit', 'plan'];
 
 /** `--yolo` means `--approval-mode yolo`. Throws AppError `usage` if both are given and differ. */
 function parseMode({ approvalMode, yolo }: ModeOptions): ApprovalMode {
@@ -316,15 +378,21 @@ function parseMode({ approvalMode, yolo }: ModeOptions): ApprovalMode {
   return yolo ? 'yolo' : (approvalMode ?? 'default');
 }
 
-/** The mode of the flags, else of `general.defaultApprovalMode`. Throws AppError `usage` if they contradict each other. */
+/**
+ * The mode of the flags, else of `general.defaultApprovalMode`; where that is to ask, a kept permission for all edits counts.
+ * Throws AppError `usage` if they contradict each other.
+ */
 export function chooseMode(
   options: ModeOptions,
   { document = {} }: Pick<Settings, 'document'>,
+  kept: readonly Permission[] = [],
 ): { readonly mode: ApprovalMode; readonly notices: readonly string[] } {
   const mode = parseMode(options);
   if (mode === 'yolo' && readSetting(document, 'security.disableYoloMode')) throw yoloDisabledError();
   const setting = readSetting(document, 'general.defaultApprovalMode');
-  if (options.yolo || options.approvalMode !== undefined || setting === undefined) return { mode, notices: [] };
+  if (options.yolo || options.approvalMode !== undefined) return { mode, notices: [] };
+  const asking = kept.some(({ kind }) => kind === 'edits') ? 'auto_edit' : 'default';
+  if (setting === undefined || setting === 'default') return { mode: asking, notices: [] };
   const known = SETTINGS_MODES.find((each) => each === setting);
   if (known !== undefined) return { mode: known, notices: [] };
   const why = setting === 'yolo' ? 'is not taken from a file' : `cannot be "${sanitize(setting)}"`;

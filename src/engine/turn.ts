@@ -23,6 +23,8 @@ export interface TurnOptions {
   readonly signal?: AbortSignal;
   /** Fields of every request, over those of the run. */
   readonly request?: Partial<Agent['request']>;
+  /** In place of the run's: a JSON Schema, as `--output-schema` takes it. */
+  readonly outputSchema?: string;
   /** Default: true. */
   readonly hasTools?: boolean;
   /** Opened for the first file of the answer, which most answers do not have. Absent: files are only in the events. */
@@ -46,6 +48,8 @@ interface TurnParts {
   readonly agent: Agent & { readonly setup: Parameters<NonNullable<Conversation['keepSetup']>>[0] };
   /** The calls that tools have made; the turn takes them. */
   readonly toolCalls: BilledCall[];
+  /** Denials that were said: each is said once a turn. */
+  readonly denied: Set<string>;
 }
 
 type EndEvent = Extract<TurnEvent, { type: 'end' }>;
@@ -57,10 +61,10 @@ type EndEvent = Extract<TurnEvent, { type: 'end' }>;
 export async function* takeTurn(
   prompt: StoredContent,
   options: TurnOptions,
-  parts: TurnParts,
+  given: TurnParts,
 ): AsyncGenerator<TurnEvent, void> {
-  const { conversation, openFiles, isPicture, tokensBefore, signal = parts.deadline.signal } = options;
-  const { app, format, setup } = parts;
+  const { conversation, openFiles, isPicture, tokensBefore, signal = given.deadline.signal } = options;
+  const { app, setup } = given;
   const calls: BilledCall[] = [];
   const onCall = (call: BilledCall): void => {
     calls.push(call);
@@ -68,8 +72,8 @@ export async function* takeTurn(
   };
   let saving: Promise<SaveResult> | undefined;
   const save = (): Promise<SaveResult> => {
-    for (const call of parts.toolCalls.splice(0)) onCall(call);
-    saving ??= saveTurn(conversation, calls, parts);
+    for (const call of given.toolCalls.splice(0)) onCall(call);
+    saving ??= saveTurn(conversation, calls, given);
     return saving;
   };
   let files: AnswerFiles | undefined;
@@ -96,10 +100,12 @@ export async function* takeTurn(
   };
 
   try {
-    conversation.keepSetup?.(parts.agent.setup);
+    given.denied.clear();
+    conversation.keepSetup?.(given.agent.setup);
+    const parts = await applyFormat(options, given);
     if (isPicture) files = await openFiles?.();
     const agent = countCalls(chooseAgent(options, parts), parts, onCall);
-    const run = options.verify === undefined ? format.run : await verifyWith(options.verify, parts);
+    const run = options.verify === undefined ? parts.format.run : await verifyWith(options.verify, parts);
     const turn = { history: conversation.history, prompt, signal, tokensBefore };
     for await (const event of run(agent, turn)) {
       if (event.type !== 'text') yield* await complete(event);
@@ -117,6 +123,14 @@ export async function* takeTurn(
   } finally {
     await save();
   }
+}
+
+async function applyFormat({ outputSchema }: TurnOptions, parts: TurnParts): Promise<TurnParts> {
+  return outputSchema === undefined ? parts : { ...parts, format: await loadAnswerFormat(outputSchema, parts.app) };
+}
+
+export async function loadAnswerFormat(outputSchema: string, app: App): Promise<AnswerFormat> {
+  return (await import('./output-schema.ts')).readAnswerFormat(outputSchema, app);
 }
 
 /** A session without an answer is not kept, but what the service counted for it is. */

@@ -142,8 +142,8 @@ export function listWritableFiles({ cwd, homes }: Pick<App, 'cwd' | 'homes'>): r
   const project = join(cwd, '.gemini');
   const isHome = project === gemini || (realPath(project) !== undefined && realPath(project) === realPath(gemini));
   return [
-    { scope: 'user', file: `${gemini}/settings.json` },
-    { scope: 'gmn', file: `${gmn}/config.json` },
+    { scope: 'user', file: join(gemini, 'settings.json') },
+    { scope: 'gmn', file: join(gmn, 'config.json') },
     ...(isHome ? [] : [{ scope: 'project' as const, file: join(project, 'settings.json') }]),
   ];
 }

@@ -4,7 +4,9 @@ import type { RosterOptions } from './roster.ts';
 import type { ServersContext } from './servers.ts';
 import type { OpenedServers } from './tools.ts';
 
-export interface ServerOptions extends RosterOptions, Pick<ToolOptions, 'tools' | 'allowedTools'> {
+export interface ServerOptions
+  extends RosterOptions,
+    Pick<ToolOptions, 'tools' | 'allowedTools' | 'ignoresPermissions'> {
   /** `named`: those that a flag names. `all`: those of the settings, which may change during the run. */
   readonly servers?: 'none' | 'named' | 'all';
 }

@@ -6,6 +6,8 @@ import type { Progress } from '../../mcp/client/types.ts';
 import { isInteractive } from '../../platform/terminal/io.ts';
 import { BUILTIN_NAMES, isSelected } from '../../tools/builtins.ts';
 import { readFile } from '../../tools/read-file.ts';
+import { splitRules } from '../../tools/rules.ts';
+import { readAllowedSetting } from '../permissions.ts';
 import type { ToolOptions } from '../toolbox.ts';
 import { type Roster, type RosterOptions, readRoster } from './roster.ts';
 import { createServers, type Servers, type ServersContext } from './servers.ts';
@@ -90,7 +92,8 @@ async function connectServers(
       unused: roster.entries.filter(({ state }) => state.kind !== 'ready' || !ready.includes(state.server)),
       context: { ...app, roots: workspace.roots, elicit: host.elicit },
       reserved: BUILTIN_NAMES,
-      allowedTools: splitList(options.allowedTools ?? []),
+      allowedTools: splitRules(options.allowedTools ?? []),
+      allowedBySettings: options.ignoresPermissions ? [] : readAllowedSetting(await app.settings()).patterns,
       storeOutput: isReadable ? workspace.keepUntrusted : undefined,
       onProgress: (step) => host.showProgress?.(formatStep(step)),
       maxWaitMs,
