@@ -1,4 +1,4 @@
-// Bundles src/ into dist/: lazy chunks as CommonJS, the boot file, help texts, completion scripts, the manual page and third-party notices.
+// Bundles src/ into dist/: lazy chunks as CommonJS, the boot file, help texts, `gmn help --json`, completion scripts, the manual page and third-party notices.
 // Why CommonJS and why chunks: docs/dev/decisions/0002-build-and-code-cache.md
 // With --sourcemap nothing is minified, and every file has a source map beside it, for a debugger.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,6 +14,7 @@ import {
   writeTexts,
   writeWorker,
 } from './bundle.mjs';
+import { descriptionDefines, writeDescription } from './description.mjs';
 import { formatLicences } from './notices.mjs';
 import { priceDefines } from './prices.mjs';
 import { root } from './project.mjs';
@@ -49,6 +50,7 @@ const chunks = await build({
   define: {
     ...outlineDefines(table),
     ...priceDefines(),
+    ...descriptionDefines,
     SEARCH_WORKER: JSON.stringify(searchWorker),
   },
   format: 'esm',
@@ -94,6 +96,7 @@ await build({
 });
 
 writeTexts(dist, table);
+await writeDescription(dist, version);
 writeFileSync(join(dist, 'gmn.1'), table.manPage(table.ROOT, version));
 writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), formatLicences(chunks.metafile));
 rmSync(final, { recursive: true, force: true });

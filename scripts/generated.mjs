@@ -15,6 +15,14 @@ export function update(path, text, source) {
   process.exit(1);
 }
 
+/** Tables load what their rows run; who reads the rows needs none of it. */
+const withoutLazyParts = {
+  name: 'without-lazy-parts',
+  setup({ onResolve }) {
+    onResolve({ filter: /.*/ }, ({ kind, path }) => (kind === 'dynamic-import' ? { path, external: true } : undefined));
+  },
+};
+
 /** The exports of these modules of src. */
 export async function importSources(contents) {
   const { outputFiles } = await build({
@@ -22,6 +30,7 @@ export async function importSources(contents) {
     stdin: { contents, resolveDir: root },
     format: 'esm',
     write: false,
+    plugins: [withoutLazyParts, ...bundling.plugins],
   });
   return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
 }

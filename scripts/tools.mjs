@@ -2,6 +2,7 @@
 // tables of docs/tools.md. With --check, fails if one is not up to date.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { decideCall, TOOL_SOURCES } from './description.mjs';
 import { fillIn, importSources, update } from './generated.mjs';
 import { root } from './project.mjs';
 
@@ -12,16 +13,23 @@ const MODES = ['default', 'auto_edit', 'plan', 'yolo'];
 const NOTE = '// Written by `npm run docs` from the tools in src/tools/.';
 
 update(LIST, formatList(readFileSync(join(root, LIST), 'utf8')), SOURCE);
-const { TOOLS, TOOL_SETS, approvalPolicy, dropLoneCompanions, selectOfferedTools } = await importSources(`
-  export { TOOLS } from './${LIST}';
+const sources = await importSources(`
   export { TOOL_SETS } from './src/tools/define.ts';
-  export { dropLoneCompanions } from './src/tools/builtins.ts';
-  export { approvalPolicy, selectOfferedTools } from './src/approval/policy.ts';`);
+  export { KEY_ROWS } from './src/approval/keys.ts';
+  ${TOOL_SOURCES}`);
+const { KEY_ROWS, TOOLS, TOOL_SETS } = sources;
 update('src/cli/table/tools.ts', formatNames(), SOURCE);
+const SCOPES = {
+  edits: 'a change',
+  command: 'a command',
+  tool: 'any other tool',
+  call: 'a file that may hold secrets',
+};
 const COLUMNS = ['tool', 'set', 'what it does', 'asks first'];
 const tables = [
   ['tools', COLUMNS, listTools()],
   ['modes', ['tools', ...MODES.map((mode) => `\`${mode}\``)], listModes()],
+  ['answers', ['key', 'what it does'], KEY_ROWS.map(formatKeyRow)],
 ];
 fillIn(PAGE, tables, SOURCE);
 
@@ -83,19 +91,19 @@ function listTools() {
 
 function describeQuestion(tool) {
   if (tool.effect === 'read' && tool.target !== undefined) return 'only for files that may hold secrets';
-  return decide(tool, 'default') === 'ask' ? 'yes' : 'no';
+  return decideCall(sources, tool, 'default') === 'ask' ? 'yes' : 'no';
 }
 
-function decide(tool, mode) {
-  if (!dropLoneCompanions(selectOfferedTools(TOOLS, mode)).includes(tool)) return 'not offered';
-  return approvalPolicy({ mode, allowedTools: [], isTrusted: () => false }).rule({ tool, args: {} }).kind;
+function formatKeyRow({ keys, scope, about }) {
+  const names = keys.split(', ').map((key) => (/^\S$/.test(key) ? `\`${key}\`` : key));
+  return [names.join(', '), scope === undefined ? about : `at ${SCOPES[scope]}: ${about}`];
 }
 
 /** Tools that are treated alike share a row; those of MCP servers are treated as what uses the network. */
 function listModes() {
   const groups = new Map();
   for (const tool of TOOLS) {
-    const decisions = MODES.map((mode) => decide(tool, mode)).join(' | ');
+    const decisions = MODES.map((mode) => decideCall(sources, tool, mode)).join(' | ');
     groups.set(decisions, [...(groups.get(decisions) ?? []), tool]);
   }
   return [...groups].map(([decisions, tools]) => {

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { basename, join, relative } from 'node:path';
 import { build } from 'esbuild';
 import { bundling, importCommandTable, outlineDefines, writeTexts, writeWorker } from '../bundle.mjs';
+import { descriptionDefines, writeDescription } from '../description.mjs';
 import { formatLicences } from '../notices.mjs';
 import { priceDefines } from '../prices.mjs';
 import { ensureInstalled, root, run } from '../project.mjs';
@@ -35,7 +36,9 @@ const bun = compiler();
 rmSync(work, { recursive: true, force: true });
 mkdirSync(join(work, 'dist'), { recursive: true });
 const table = await importCommandTable(work);
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 writeTexts(join(work, 'dist'), table);
+await writeDescription(join(work, 'dist'), version);
 const searchWorker = await writeWorker(join(work, 'dist'), 'search-worker');
 const { metafile, outputFiles } = await build({
   ...bundling,
@@ -45,9 +48,10 @@ const { metafile, outputFiles } = await build({
     sourcefile: 'gmn.ts',
   },
   define: {
-    VERSION: JSON.stringify(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version),
+    VERSION: JSON.stringify(version),
     ...outlineDefines(table),
     ...priceDefines(),
+    ...descriptionDefines,
     SEARCH_WORKER: JSON.stringify(searchWorker),
     MAIN_CHUNK: '""',
     PACK: '""',
