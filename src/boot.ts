@@ -19,11 +19,14 @@ const DIST = __dirname;
 const LONG_RUN_MS = 2000;
 
 /**
- * Answers `--version`, and `--help`, `completion` and most Tabs from what the build has made of the command table;
+ * Answers `--version`, and `--help`, `help --json`, `completion` and most Tabs from what the build has made of the command table;
  * passes everything else to `main` and sets the exit code.
  */
 export function boot(argv: readonly string[]): void {
-  const text = argv.length === 1 && isVersionFlag(argv[0]) ? `${VERSION}\n` : (findHelp(argv) ?? findCompletion(argv));
+  const text =
+    argv.length === 1 && isVersionFlag(argv[0])
+      ? `${VERSION}\n`
+      : (findHelp(argv) ?? findDescription(argv) ?? findCompletion(argv));
   if (text !== undefined) {
     print(text);
     return;
@@ -94,6 +97,10 @@ function findHelp(argv: readonly string[]): string | undefined {
   const name = `${['gmn', ...words].join('-')}.txt`;
   const brief = argv.includes('--help') ? undefined : readPrebuiltText('short-help', name);
   return brief ?? readPrebuiltText('help', name);
+}
+
+function findDescription([first, second, ...more]: readonly string[]): string | undefined {
+  return first === 'help' && second === '--json' && more.length === 0 ? readPrebuiltText('.', 'help.json') : undefined;
 }
 
 /** Shells request it whenever they start, so it must be fast. */

@@ -1,8 +1,9 @@
 import { type Invocation, matchCompletionCall, type Options, type Outline } from './cli/invocation.ts';
-import { guardNearMiss } from './cli/near-miss.ts';
+import { guardNearMiss, guardTypedCommand } from './cli/near-miss.ts';
 import { matchPromptLine } from './cli/prompt-line.ts';
 import { resolveHomes, resolveHomesIfAny } from './config/home.ts';
 import { loadSettings } from './config/settings.ts';
+import type { App } from './core/app.ts';
 import { AppError } from './core/error.ts';
 import type { Env } from './core/io.ts';
 import { type AppOptions, createApp, processWorld, type World } from './platform/app.ts';
@@ -11,6 +12,8 @@ import { isInteractive, type ProcessIo } from './platform/terminal/io.ts';
 /** Set by the build; the flags as JSON, since only lines with flags need them. */
 declare const OUTLINE: Omit<Outline, 'flags'>;
 declare const FLAGS: string;
+/** Set by the build: the file beside the program with what `gmn help --json` prints. */
+declare const DESCRIPTION: string;
 
 const outline: Outline = { ...OUTLINE, flags: () => JSON.parse(FLAGS) };
 
@@ -59,12 +62,24 @@ interface RunContext {
   readonly world: World;
 }
 
-async function run(invocation: Extract<Invocation, { kind: 'run' }>, context: RunContext): Promise<number> {
+async function run(invocation: RunInvocation, context: RunContext): Promise<number> {
   const { path, options } = invocation;
   guardNearMiss(outline, path === 'gmn' ? options.args : [], isInteractive);
   const findHomes = WITHOUT_HOME.has(path) ? resolveHomesIfAny : resolveHomes;
   const base = await createApp({ ...context, secrets: listKeys(context.env), findHomes, loadSettings });
-  const app = { ...base, typedFlags: invocation.typedFlags };
+  const guardPrompt = (typed: string): void => guardTypedCommand(outline, typed, isInteractive);
+  const app = { ...base, typedFlags: invocation.typedFlags, guardPrompt };
+  const exitCode = await runNoticing(invocation, app);
+  const { moreHelp } = invocation;
+  if (moreHelp !== undefined && !options.json && !options.quiet) await app.io.err.write(`gmn: more: ${moreHelp}\n`);
+  return exitCode;
+}
+
+type RunInvocation = Extract<Invocation, { kind: 'run' }>;
+
+/** Says first which flags have no effect. */
+async function runNoticing(invocation: RunInvocation, app: App): Promise<number> {
+  const { path, options } = invocation;
   if (invocation.idle === undefined) return invocation.run(options, app);
   const notices = invocation.idle.map((flag) => `${flag} has no effect on "${path}"`);
   if (options.json === true) return invocation.run(options, { ...app, notices });
@@ -72,9 +87,11 @@ async function run(invocation: Extract<Invocation, { kind: 'run' }>, context: Ru
   return invocation.run(options, app);
 }
 
-async function loadHelp({ path, isShort }: Extract<Invocation, { kind: 'help' }>): Promise<string> {
-  const { formatHelpFor } = await import('./cli/command-line.ts');
-  return formatHelpFor(path, isShort);
+async function loadHelp({ path, isShort, isJson }: Extract<Invocation, { kind: 'help' }>): Promise<string> {
+  const { formatDescriptionFor, formatHelpFor } = await import('./cli/command-line.ts');
+  if (!isJson) return formatHelpFor(path, isShort);
+  const { readBesideProgram } = await import('./platform/files/read-sync.ts');
+  return formatDescriptionFor(path, readBesideProgram(DESCRIPTION));
 }
 
 async function loadCompletion(shell: string): Promise<string> {

@@ -11,6 +11,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'main.ts main': 'boot loads it by the name of its chunk',
   'chat/commands/table.ts formatSyntax': 'npm run docs makes the table of docs/chat.md with it',
   'cli/completion/plan.ts completionPlan': 'the build makes what a Tab may offer with it',
+  'cli/description.ts describeProgram': 'the build makes dist/help.json with it',
   'cli/invocation.ts toOutline': 'the build makes the outline of the command table with it',
   'cli/man.ts manPage': 'the build makes dist/gmn.1 with it',
 };

@@ -10,6 +10,8 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url));
 const ALLOWED: Readonly<Record<string, string>> = {
   'auth/official-client.ts /^\\s*=\\s*(["\'])([\\w.-]{10,200})\\1/': 'its repetitions are bounded',
   'cli/completion/plan.ts /[<[]([^\\]>]+?)(?:\\.\\.\\.)?[\\]>]/g': 'our own help texts',
+  'cli/description.ts /([<[])(.+?)(\\.{3})?[>\\]]/g': 'our own help texts',
+  'cli/description.ts /\\[([^\\]]*)\\]\\([^)]*\\)/g': 'our own help texts',
   'config/keys.ts /(?:"((?:[^"\\\\]|\\\\.)*)"|([^."]+))(\\.|$)/y': 'the name of a setting, typed by the user',
   'config/setting-text.ts /^\\d*\\.?\\d+$/': 'the value of a setting, typed by the user',
   'config/templates.ts /^(["\'])(.*)\\1$/': 'anchored, and one repetition',

@@ -52,6 +52,12 @@ test('--help loads nothing of ours but the boot file', async (t) => {
   for (const flag of ['--help', '-h']) expect((await loadedBy(t, [flag])).sources).toEqual([]);
 });
 
+test('help --json loads nothing of ours but the boot file, and nothing of Node that --help does not', async (t) => {
+  const [description, help] = [await loadedBy(t, ['help', '--json']), await loadedBy(t, ['--help'])];
+  expect(description.sources).toEqual([]);
+  expect(description.builtins.filter((name) => !help.builtins.includes(name))).toEqual([]);
+});
+
 test('a completion script is printed without loading anything of ours but the boot file', async (t) => {
   expect((await loadedBy(t, ['completion', 'bash'])).sources).toEqual([]);
 });
@@ -280,7 +286,6 @@ test('-c loads the sessions only', async (t) => {
       "src/session/load.ts",
       "src/session/open-session.ts",
       "src/session/parse.ts",
-      "src/session/prune.ts",
       "src/session/session-file.ts",
       "src/session/store.ts",
     ]
@@ -295,21 +300,27 @@ test('--tools read with no call made loads the tools, fence and session, and no 
     [
       "src/agent/prompt.ts",
       "src/api/reply-calls.ts",
+      "src/approval/grants.ts",
       "src/approval/policy.ts",
       "src/commands/prompt/options.ts",
+      "src/config/permissions-file.ts",
       "src/core/content.ts",
+      "src/core/permission.ts",
       "src/core/schema.ts",
+      "src/core/text/command-line.ts",
       "src/core/text/decode.ts",
       "src/core/text/glob.ts",
       "src/core/text/media.ts",
       "src/core/text/path.ts",
       "src/core/text/pattern-literal.ts",
+      "src/core/text/quote.ts",
       "src/core/text/secret-lists.ts",
       "src/core/text/secrets.ts",
       "src/core/text/trim.ts",
       "src/core/tool.ts",
       "src/engine/agent-prompt.ts",
       "src/engine/kept-setup.ts",
+      "src/engine/permissions.ts",
       "src/engine/sessions.ts",
       "src/engine/toolbox.ts",
       "src/platform/files/append.ts",
@@ -340,7 +351,6 @@ test('--tools read with no call made loads the tools, fence and session, and no 
       "src/session/load.ts",
       "src/session/open-session.ts",
       "src/session/parse.ts",
-      "src/session/prune.ts",
       "src/session/session-file.ts",
       "src/session/store.ts",
       "src/tools/search/engine.ts",

@@ -17,9 +17,9 @@ const searchWorker = readdirSync(dist).find((name) => name.startsWith('search-wo
  * with it: `npm test` runs this project apart from the others.
  */
 const guards = [
-  'test/{agent/history,approval/*,platform/files/run-directory,tools/{define,edits,files}}.test.ts',
+  'test/{agent/history,approval/*,core/text/command-line,platform/files/run-directory,tools/{define,edits,files}}.test.ts',
   'test/cli/approval-{decision,group,secret,target,view}.test.ts',
-  'test/tools/workspace/{fence,fence-model,journal,protection,workspace}.test.ts',
+  'test/tools/workspace/{fence,fence-model,journal,protection,windows-paths,workspace}.test.ts',
 ];
 
 /**
@@ -36,6 +36,8 @@ const maxWorkers = availableParallelism() + 2;
 /** They take longest, though their files are small; if one of them is the last to begin, a core waits for it. */
 const longest =
   /\/(?:matrix|many-files|hostile-length|canaries|(?:batch-(?:api-)?)?kill|payloads|approval|templates|chat-crash)\.test\.ts$/;
+
+if (process.platform === 'win32') await import('./windows/workers.mts');
 
 /** Without the times of an earlier run, Vitest begins with the largest files. */
 class LongestFirst extends BaseSequencer {
@@ -58,7 +60,12 @@ const outline = outlineDefines(await importCommandTable(scratch));
 rmdirSync(scratch);
 
 export default defineConfig({
-  define: { SEARCH_WORKER: JSON.stringify(dist + searchWorker), ...priceDefines(), ...outline },
+  define: {
+    SEARCH_WORKER: JSON.stringify(dist + searchWorker),
+    DESCRIPTION: JSON.stringify(`${dist}help.json`),
+    ...priceDefines(),
+    ...outline,
+  },
   test: {
     root: fileURLToPath(new URL('..', import.meta.url)),
     projects: [
@@ -89,7 +96,8 @@ export default defineConfig({
       // What stands between a model and the disk must have no branch that no test has taken.
       include: [
         'src/tools/workspace/{fence,protection,workspace}.ts',
-        'src/approval/{approve,policy,proposal,question,targets,view}.ts',
+        'src/approval/{approve,grants,keys,policy,proposal,question,targets,view}.ts',
+        'src/core/text/command-line.ts',
         'src/agent/history.ts',
       ],
       reporter: ['text'],

@@ -51,7 +51,7 @@ export async function decide(
   signal.throwIfAborted();
   switch (decision.kind) {
     case 'run':
-      return { kind: 'run', run: () => tool.invoke(call.args, signal) };
+      return { kind: 'run', run: async () => addDiff(await tool.invoke(call.args, signal), decision.diff) };
     case 'run-edited': {
       const { args } = decision;
       return { kind: 'run', run: async () => noteEditedArgs(await tool.invoke(args, signal), args), args };
@@ -102,6 +102,12 @@ function unknownToolResult(name: string, tools: readonly Tool[]): ToolResult {
 export function failedResult(thrown: unknown): ToolResult {
   const { message } = AppError.from(thrown);
   return errorResult(thrown instanceof AppError ? message : `the tool failed unexpectedly: ${message}`);
+}
+
+function addDiff(outcome: ToolResult, diff: string | undefined): ToolResult {
+  return diff === undefined || outcome.change === undefined
+    ? outcome
+    : { ...outcome, change: { ...outcome.change, diff } };
 }
 
 function noteEditedArgs({ response, ...outcome }: ToolResult, args: JsonObject): ToolResult {

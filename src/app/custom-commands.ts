@@ -7,7 +7,15 @@ import {
 } from '../config/templates.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { fillTemplate, listPlaceholders, readUsableTemplate, type TemplateValues } from './template.ts';
+import { findNearestNames } from '../core/text/names.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import {
+  fillTemplate,
+  listPlaceholders,
+  missingInputError,
+  readUsableTemplate,
+  type TemplateValues,
+} from './template.ts';
 import { type AccessContext, type AccessOptions, createTemplateAccess } from './template-access.ts';
 
 interface SlashEntry {
@@ -28,9 +36,24 @@ function toSlashName(name: string): string {
   return name.replace(/[^\p{L}\p{N}_.:-]/gu, '_');
 }
 
-export async function findCustomCommand(name: string, app: App): Promise<FoundTemplate | undefined> {
+async function findCustomCommand(name: string, app: App): Promise<FoundTemplate | undefined> {
   const found = await findTemplates(await listTemplateDirectories(app));
   return found.find((template) => toSlashName(template.name) === name);
+}
+
+/** As people name commands; `/tmp?` is text. */
+const COMMAND_NAME = /^\p{L}[\p{L}\p{N}_.:-]*$/u;
+
+/** Like `findCustomCommand`; throws AppError `usage` if none has a name like this. */
+export async function requireCustomCommand(name: string, app: App): Promise<FoundTemplate | undefined> {
+  const template = await findCustomCommand(name, app);
+  if (template !== undefined || !COMMAND_NAME.test(name)) return template;
+  const names = (await findUsableTemplates(app)).map((usable) => toSlashName(usable.name));
+  const near = findNearestNames(name, names).map((word) => `/${sanitize(word)}`);
+  const others = near.length === 0 ? 'To see what there is: gmn templates list' : `Did you mean ${near.join(' or ')}?`;
+  throw new AppError('usage', `there is no command /${sanitize(name)} outside of a chat`, {
+    hint: `${others}\nTo send it as text, put a space before it: gmn -p " /${sanitize(name)} …"`,
+  });
 }
 
 /** In an entry that calls a markdown template, `name=value` pairs may come before the other words. */
@@ -55,6 +78,12 @@ interface CommandSummary {
   readonly about: string;
 }
 
+interface ChatState {
+  readonly approvalMode: NonNullable<AccessOptions['approvalMode']>;
+  /** Something was said before, or goes along. */
+  readonly hasOtherInput: boolean;
+}
+
 /** A menu asks for the list at every key. */
 const LIST_MS = 2000;
 
@@ -71,15 +100,20 @@ export function createCustomCommands(options: AccessOptions, context: Omit<Acces
     /** The prompt that the entry stands for; undefined if there is no such command. Throws AppError. */
     async expand(
       text: string,
-      approvalMode: NonNullable<AccessOptions['approvalMode']>,
+      { approvalMode, hasOtherInput }: ChatState,
       signal: AbortSignal,
     ): Promise<string | undefined> {
       const entry = tryParseSlashEntry(text);
       const found = entry && (await findCustomCommand(entry.name, app));
       if (entry === undefined || found === undefined) return undefined;
       const template = await readUsableTemplate(found, app);
+      const values = splitSlashWords(template, entry);
+      if (template.needsInput && values.words === undefined && !hasOtherInput) {
+        const call = `/${entry.name}`;
+        throw missingInputError(entry.name, `Say on what: ${call} <words>; or attach a file before it: /file <path>`);
+      }
       return fillTemplate(template, {
-        ...splitSlashWords(template, entry),
+        ...values,
         stdin: async () => {
           throw new AppError('usage', `the template ${entry.name} needs stdin, which a chat does not have`, {
             hint: `Use it in a shell: … | gmn -p /${entry.name}`,
@@ -92,8 +126,12 @@ export function createCustomCommands(options: AccessOptions, context: Omit<Acces
 }
 
 async function listCommands(app: App): Promise<readonly CommandSummary[]> {
-  const places = (await listTemplateDirectories(app)).filter(({ ignored }) => ignored === undefined);
-  return Promise.all((await findTemplates(places)).map(summarizeCommand));
+  return Promise.all((await findUsableTemplates(app)).map(summarizeCommand));
+}
+
+/** Without those of a folder that is not trusted. */
+async function findUsableTemplates(app: App): Promise<readonly FoundTemplate[]> {
+  return findTemplates((await listTemplateDirectories(app)).filter(({ ignored }) => ignored === undefined));
 }
 
 async function summarizeCommand(found: FoundTemplate): Promise<CommandSummary> {

@@ -7,8 +7,9 @@ import { decodeText } from '../core/text/decode.ts';
 import { plural } from '../core/text/format.ts';
 import { quoteForShell } from '../core/text/quote.ts';
 import { sanitize } from '../core/text/terminal.ts';
+import { takeBefore } from '../core/text/trim.ts';
 import type { Host } from '../engine/host.ts';
-import { chooseMode, type ToolOptions } from '../engine/toolbox.ts';
+import { checkCommand, type ToolOptions } from '../engine/toolbox.ts';
 import { createAttachments, NO_FILE_SUPPORT, toPlainName } from '../input/attachment.ts';
 import { type AttachedItem, addDirectory, createWalkContext, type WalkContext } from '../input/files.ts';
 import { findMentionRefusal } from '../input/mentions.ts';
@@ -105,7 +106,9 @@ async function runTemplateCommand(
   { options, context }: ApprovalRequest,
 ): Promise<string> {
   const { app, signal } = context;
-  if (!(await isAllowed(options, app)) && !(await isApproved(command, context))) throw unapprovedError(command);
+  const decision = await checkCommand(command, shell, options, app);
+  if (decision.kind === 'deny') throw forbiddenError(command, decision.advice);
+  if (decision.kind === 'ask' && !(await isApproved(command, context))) throw unapprovedError(command);
   const run = { shell, command, cwd: app.cwd, env: app.env, timeoutMs: COMMAND_MS, maxChars: MAX_CHARS };
   const { head, tail, omitted, exitCode, hasTimedOut } = await runShell(run, signal);
   if (hasTimedOut) {
@@ -117,17 +120,22 @@ async function runTemplateCommand(
   return exitCode === 0 ? output.trimEnd() : `${output.trimEnd()}\n[exit code ${exitCode ?? 'none'}]`;
 }
 
-async function isAllowed(options: AccessOptions, app: App): Promise<boolean> {
-  const names = (options.allowedTools ?? []).flatMap((list) => list.split(',')).map((name) => name.trim());
-  return chooseMode(options, await app.settings()).mode === 'yolo' || names.includes('run_shell_command');
-}
-
 async function isApproved(command: string, { app, host, signal }: AccessContext): Promise<boolean> {
   const preview = { kind: 'command', command, directory: app.cwd } as const;
   const question = { items: [{ name: 'The template wants to run this', preview }], hasFile: false };
   const answer = await host.withPerson?.((person) => person.ask(question, signal));
   signal.throwIfAborted();
   return answer?.kind === 'yes';
+}
+
+function forbiddenError(command: string, why: string): AppError {
+  return new AppError(
+    'usage',
+    `the template wants to run a command, and ${takeBefore(why, '. ')}: ${clipCommand(command)}`,
+    {
+      hint: why.slice(why.indexOf('. ') + 2),
+    },
+  );
 }
 
 function unapprovedError(command: string): AppError {

@@ -45,6 +45,8 @@ export async function readUsableTemplate(template: FoundTemplate, app: App): Pro
 
 export interface TemplateValues {
   readonly params: readonly string[];
+  /** Values by any name, which need no placeholder: those of a row. They come before `params`. */
+  readonly fields?: ReadonlyMap<string, string>;
   readonly words: string | undefined;
   readonly entry?: string;
   /** Called only if the template has a placeholder for it. */
@@ -56,7 +58,10 @@ export interface TemplateValues {
   readonly read: (path: string) => Promise<string>;
 }
 
-const PLACEHOLDERS = { markdown: /\{\{[ \t]*([A-Za-z_][\w-]*)[ \t]*\}\}/g, command: /\{\{args\}\}|[!@]\{/g } as const;
+const PLACEHOLDERS = { markdown: /\{\{([^{}\r\n]+)\}\}/g, command: /\{\{args\}\}|[!@]\{/g } as const;
+
+/** Other names are placeholders only where a field has that name: a template may hold `{{ x.y }}` as text. */
+const NAME = /^[A-Za-z_][\w-]*$/;
 
 const ARGS_PLACEHOLDER = '{{args}}';
 
@@ -64,8 +69,9 @@ export function takesStdin({ kind, body }: Template): boolean {
   return kind === 'markdown' && listPlaceholders({ body }).includes('stdin');
 }
 
-export function listPlaceholders({ body }: Pick<Template, 'body'>): readonly string[] {
-  return [...new Set([...body.matchAll(PLACEHOLDERS.markdown)].map(([, place = '']) => place))];
+export function listPlaceholders({ body }: Pick<Template, 'body'>, name = NAME): readonly string[] {
+  const places = [...body.matchAll(PLACEHOLDERS.markdown)].map(([, place = '']) => place.trim());
+  return [...new Set(places)].filter((place) => name.test(place));
 }
 
 /** Fills every placeholder once, so that inserted text is never read as a template. Throws AppError `usage`. */
@@ -78,12 +84,13 @@ async function fillMarkdown({ body, name, defaults }: Template, values: Template
   const params = parseParams(values.params);
   const stray = [...params.keys()].find((key) => !places.includes(key) || key === 'stdin');
   if (stray !== undefined) throw unknownParamError(name, stray, places);
-  const { words } = values;
-  const texts = new Map([...defaults, ...params, ...(words === undefined ? [] : [['prompt', words] as const])]);
+  const { words, fields = [] } = values;
+  const texts = new Map([...defaults, ...params, ...fields]);
+  if (words !== undefined) texts.set('prompt', words);
   if (places.includes('stdin')) texts.set('stdin', await values.stdin());
   const missing = places.find((place) => !texts.has(place));
   if (missing !== undefined) throw missingValueError(name, missing, values.entry);
-  const text = body.replace(PLACEHOLDERS.markdown, (_, place: string) => texts.get(place) ?? '');
+  const text = body.replace(PLACEHOLDERS.markdown, (whole, place: string) => texts.get(place.trim()) ?? whole);
   return places.includes('prompt') ? text : appendArguments(text, words);
 }
 
@@ -213,6 +220,10 @@ function unknownParamError(template: string, key: string, places: readonly strin
   return new AppError('usage', `the template ${sanitize(template)} has no parameter "${sanitize(key)}"`, {
     hint: named.length === 0 ? 'It has none.' : `It has: ${named.join(', ')}`,
   });
+}
+
+export function missingInputError(template: string, hint: string): AppError {
+  return new AppError('usage', `the template ${sanitize(template)} needs input, and there is none`, { hint });
 }
 
 function missingValueError(template: string, place: string, entry: string | undefined): AppError {

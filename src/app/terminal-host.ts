@@ -33,6 +33,7 @@ export function createTerminalHost({ io, env }: App, options: TerminalHostOption
     explainDenial: async ({ tool }, scope) =>
       (await import('../approval/policy.ts')).nonInteractiveDenial(tool, scope, isText),
     elicit: canAsk ? async (...question) => (await loadElicit())?.(...question) ?? { action: 'cancel' } : undefined,
+    showsChanges: isText,
     showOutput: (text) => addOutput(err, text),
     showProgress: (text) => noteProgress(err, text),
   };

@@ -5,6 +5,7 @@ import { AppError, type ErrorOptions } from '../core/error.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { detectMachine } from '../platform/host.ts';
+import { formatAssignment } from '../platform/runtime/system.ts';
 import { createAdcChoice } from './adc.ts';
 import { type ChoiceInput, type CredentialChoice, createKeyChoice, type RequestedType } from './choice.ts';
 import { keyStore } from './key-store.ts';
@@ -107,7 +108,7 @@ const KEY_HINT = 'Set GEMINI_API_KEY, or store a key: gmn auth set-key';
 const HINT = 'Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo';
 const GUIDE = [
   'Do one of these:',
-  '  export GEMINI_API_KEY=<key>   get one at https://aistudio.google.com/apikey',
+  `  ${formatAssignment('GEMINI_API_KEY', '<key>').padEnd(29)} get one at https://aistudio.google.com/apikey`,
   '  gmn auth set-key              store that key, in the keyring or a private file',
   "  gemini                        official CLI's sign-in (Workspace, Code Assist)",
   '  gmn --demo "hello"            try gmn offline, no account needed',

@@ -3,6 +3,7 @@ import { AppError } from '../core/error.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type { Run } from '../engine/run.ts';
 import { type Chat, changeRun } from './chat.ts';
+import type { NextLine } from './commands/command.ts';
 
 const MODE_LABELS: Readonly<Record<ApprovalMode, string>> = {
   default: 'edits ask first',
@@ -29,13 +30,26 @@ export function describeApproval(run: Run): string {
   return run.facts.tools.length === 0 ? 'no tools' : describeMode(findMode(run));
 }
 
-export async function switchToNextMode(chat: Chat): Promise<undefined> {
-  const { modes, run } = chat;
-  await setMode(chat, modes[(modes.indexOf(findMode(run)) + 1) % modes.length] ?? 'default');
+/** What is said about it stands below the line, so that going through the modes leaves nothing on the screen. */
+export async function switchToNextMode(chat: Chat): Promise<NextLine | undefined> {
+  const { modes, run, lines, view } = chat;
+  const notice = await changeMode(chat, modes[(modes.indexOf(findMode(run)) + 1) % modes.length] ?? 'default');
+  if (lines.pick !== undefined) return { notice };
+  await view.say(notice);
+  return undefined;
 }
 
 /** Throws AppError `usage` if the user may not choose it. */
 export async function setMode(chat: Chat, wanted: string): Promise<void> {
+  await chat.view.say(await changeMode(chat, wanted));
+}
+
+export async function leavePlan(chat: Chat): Promise<void> {
+  const mode = findMode(chat.run);
+  await setMode(chat, mode === 'plan' ? (chat.modeBeforePlan ?? 'default') : mode);
+}
+
+async function changeMode(chat: Chat, wanted: string): Promise<string> {
   const mode = chat.modes.find((candidate) => candidate === wanted);
   if (mode === undefined) {
     const isYolo = wanted === 'yolo';
@@ -43,6 +57,8 @@ export async function setMode(chat: Chat, wanted: string): Promise<void> {
       hint: isYolo ? 'Start with: gmn chat --yolo' : `Choose one of: ${chat.modes.join(', ')}`,
     });
   }
+  const before = findMode(chat.run);
   await changeRun(chat, { approvalMode: mode });
-  await chat.view.say(`${mode}: ${describeMode(mode)}`);
+  if (mode === 'plan' && before !== 'plan') chat.modeBeforePlan = before;
+  return `${mode}: ${describeMode(mode)}`;
 }

@@ -7,7 +7,7 @@ import { measureWidth } from '../core/text/width.ts';
 import { describeApproval } from './approval-modes.ts';
 import type { Chat } from './chat.ts';
 import type { ChatConversation } from './conversation.ts';
-import type { ListRow } from './rows.ts';
+import { alignColumns, type ListRow } from './rows.ts';
 
 /**
  * `gmn 0.1.0 · demo · gemini-2.5-flash · ~/work · edits ask first · /help` in one row if that is possible with only the
@@ -50,28 +50,45 @@ export async function formatFarewell({ conversation, run, stats }: Chat): Promis
   ];
 }
 
-/** The shortest reference that really finds this session; undefined if none does, as when nothing could be written. */
+/** As it is typed: the name, else the shortest reference that really finds this session; undefined if none does, as when nothing could be written. */
 async function findReference({ session, store }: ChatConversation): Promise<string | undefined> {
   const { name, id } = session;
-  const references = [...(name !== undefined && /^[\w.-]+$/.test(name) ? [name] : []), shortenId(id), id];
-  for (const reference of references) {
+  for (const reference of [...(name !== undefined && PLAIN_NAME.test(name) ? [name] : []), shortenId(id), id]) {
     const found = await store.find(reference).catch(() => undefined);
-    if (found?.id === id) return reference;
+    if (found?.id === id) return reference.includes(' ') ? `"${reference}"` : reference;
   }
   return undefined;
 }
 
+/** A name that no shell reads otherwise, between double quotes if it has spaces. */
+const PLAIN_NAME = /^[\p{L}\p{N}_.][\p{L}\p{M}\p{N}_. -]*$/u;
+
 const MAX_TITLE = 50;
 
-export function formatSessionRow(summary: SessionSummary, number: string, now: number): ListRow {
-  const { id, name, title, turns, isUnanswered, source, updatedAt } = summary;
+export interface ListedSession {
+  readonly summary: SessionSummary;
+  /** Its place among those of every directory. */
+  readonly number: number;
+}
+
+/** In columns; that of the names is there if a session has one. A narrow window cuts the last first: people choose by the title. */
+export function formatSessionRows(listed: readonly ListedSession[], now: number): readonly ListRow[] {
+  const digits = String(listed.at(-1)?.number ?? '').length;
+  const abouts = alignColumns(listed.map(({ summary }) => formatSessionCells(summary, now)));
+  return listed.map(({ summary: { id }, number }, index) => [
+    `${String(number).padStart(digits)}  ${shortenId(id)}`,
+    abouts[index] ?? '',
+  ]);
+}
+
+function formatSessionCells(summary: SessionSummary, now: number): readonly string[] {
+  const { name = '', title, turns, isUnanswered, source, updatedAt } = summary;
   const shortTitle = title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE - 1).toWellFormed()}…` : title;
-  const about = [
-    ...(name === undefined ? [] : [sanitize(name)]),
-    SOURCE_LABELS[source],
-    turns === 0 && isUnanswered ? 'no answer yet' : plural(turns, 'turn'),
-    formatAge(updatedAt, now),
+  return [
+    sanitize(name),
     sanitize(shortTitle),
+    formatAge(updatedAt, now),
+    turns === 0 && isUnanswered ? 'no answer yet' : plural(turns, 'turn'),
+    SOURCE_LABELS[source],
   ];
-  return [`${number}  ${shortenId(id)}`, about.join('  ')];
 }

@@ -3,13 +3,14 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Session } from '../core/session.ts';
 import { decodeText } from '../core/text/decode.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { takeBefore } from '../core/text/trim.ts';
 import { openOwnWorkspace, type ToolOptions } from '../engine/toolbox.ts';
-import { createUndoStore } from '../engine/undo-store.ts';
+import { createUndoStore, putBackChanges } from '../engine/undo-store.ts';
 import { readBytesIfAny } from '../platform/files/read.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { unifiedDiff } from '../tools/diff.ts';
-import { type Change, type UndoResult, type UndoStore, undoAll } from '../tools/workspace/journal.ts';
+import type { Change, UndoResult, UndoStore } from '../tools/workspace/journal.ts';
 import { ALL_SHOWN, MAX_FILE_BYTES, type Workspace } from '../tools/workspace/workspace.ts';
 
 export interface Changes {
@@ -28,6 +29,10 @@ export interface Changes {
    * that an earlier turn is undone only when the user asks again.
    */
   undo(session: Session): Promise<readonly UndoResult[]>;
+  /** The files that turns of the session have changed since this time, in milliseconds since the epoch. */
+  listSince(session: Session, since: number): Promise<readonly string[]>;
+  /** Undoes those changes. */
+  undoSince(session: Session, since: number): Promise<readonly UndoResult[]>;
   diff(session: Session): Promise<string>;
 }
 
@@ -49,8 +54,12 @@ export async function createChanges(options: ToolOptions, app: App): Promise<Cha
     const wanted = collectIds(session);
     return (await store.listChanges()).filter(({ run }) => wanted.has(takeBefore(run, '.')));
   };
+  const listChangesSince = async (session: Session, since: number): Promise<readonly Change[]> =>
+    (await listChanges(session)).filter(({ time }) => time >= since);
   return {
     workspace,
+    listSince: async (session, since) => [...new Set((await listChangesSince(session, since)).map(({ path }) => path))],
+    undoSince: async (session, since) => putBackChanges(await listChangesSince(session, since), store, workspace),
     begin(session) {
       ids.set(session, collectIds(session));
       lastTurn = `${session.id}.${randomId()}`;
@@ -78,7 +87,7 @@ export async function createChanges(options: ToolOptions, app: App): Promise<Cha
           hint: 'To put back what an earlier one changed: /undo again',
         });
       }
-      return undoAll(
+      return putBackChanges(
         changes.filter(({ run }) => run === last.run),
         store,
         workspace,
@@ -95,6 +104,14 @@ export async function createChanges(options: ToolOptions, app: App): Promise<Cha
       return diffs;
     },
   };
+}
+
+export function formatUndone(results: readonly UndoResult[], cwd: string): readonly string[] {
+  return results.map((result) =>
+    'outcome' in result
+      ? `${result.outcome} ${sanitize(relative(cwd, result.path))}`
+      : `✗ ${sanitize(result.problem.message)}`,
+  );
 }
 
 async function diffChange(change: Change, store: UndoStore, cwd: string): Promise<string> {

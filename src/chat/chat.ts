@@ -28,6 +28,8 @@ export interface Chat {
   readonly customCommands: CustomCommands;
   /** The approval modes that the user may choose, in the order of Shift+Tab. */
   readonly modes: readonly ApprovalMode[];
+  /** What `/plan off` goes back to. */
+  modeBeforePlan: ApprovalMode | undefined;
   /** The command that is run after each turn. */
   verify: string | undefined;
 }
@@ -36,7 +38,11 @@ export interface Chat {
 export interface CustomCommands {
   list(): Promise<readonly { readonly name: string; readonly about: string }[]>;
   /** The prompt that `/name words` stands for; undefined if there is no such command. Throws AppError. */
-  expand(entry: string, mode: ApprovalMode, signal: AbortSignal): Promise<string | undefined>;
+  expand(
+    entry: string,
+    state: { readonly approvalMode: ApprovalMode; readonly hasOtherInput: boolean },
+    signal: AbortSignal,
+  ): Promise<string | undefined>;
 }
 
 /** Shows what the run has to say about it. Throws AppError; then nothing changes. */

@@ -4,6 +4,7 @@ import type { PromptArguments, Servers } from '../engine/servers/servers.ts';
 import { createPathSearch, type PathSearch } from '../input/path-search.ts';
 import type { Chat } from './chat.ts';
 import { type SlashCommand, splitWords } from './commands/command.ts';
+import { HABITS } from './commands/habits.ts';
 import { findServer } from './commands/servers.ts';
 import { COMMANDS, findCommand, listCustomCommands } from './commands/table.ts';
 import type { Candidate, Complete, Completion } from './line/source.ts';
@@ -39,7 +40,7 @@ async function completeEntry(
   if (name !== undefined && gap === undefined) {
     const servers = (chat.run.facts.servers?.all ?? []).filter(({ isUsable }) => isUsable);
     const prompts = servers.map((server) => ({ insert: `/${server.name}:`, hint: 'prompts of this MCP server' }));
-    return matchCandidates(0, before, [
+    const own = [
       ...COMMANDS.map(toCandidate),
       ...COMMANDS.flatMap(toAliasCandidates),
       ...prompts,
@@ -47,11 +48,15 @@ async function completeEntry(
         insert: `/${custom.name} `,
         hint: custom.about,
       })),
-    ]);
+    ];
+    const isOwn = own.some(({ insert }) => insert.startsWith(before.toLowerCase()));
+    return matchCandidates(0, before, isOwn ? own : [...own, ...HABIT_CANDIDATES]);
   }
   const command = findCommand(name ?? '');
   if (command?.complete !== undefined) {
-    const all = (await command.complete(chat)).map((candidate) => ({ ...candidate, isWhole: true as const }));
+    // A number is one of a list, and not the beginning of a name.
+    if (/^\d+$/.test(argument)) return undefined;
+    const all = (await command.complete(chat)).map(toWholeCandidate);
     return matchCandidates(before.length - argument.length, argument, all);
   }
   const word = findLastWord(before);
@@ -59,10 +64,17 @@ async function completeEntry(
   if (!word.startsWith(at)) return undefined;
   const path = word.slice(at.length);
   const paths = await findPaths(path, { cwd: chat.app.cwd, most: MAX_PATHS });
+  // A directory that was typed in full can be taken itself.
+  const typed = path.endsWith('/') && paths.some((found) => found.startsWith(path)) ? [path] : [];
   return {
     start: before.length - at.length - path.length,
-    candidates: paths.map((insert) => ({ insert: at + insert })),
+    candidates: [...typed, ...paths].map((found) => ({ insert: at + (isDirectoryPath(found) ? found : `${found} `) })),
   };
+}
+
+/** As a path search names it: with a slash at the end, which may be inside of quotes. */
+function isDirectoryPath(path: string): boolean {
+  return /\/"?$/.test(path);
 }
 
 function toCandidate({ name, help, argument }: SlashCommand): Candidate {
@@ -72,6 +84,29 @@ function toCandidate({ name, help, argument }: SlashCommand): Candidate {
     hint: help,
     isWhole: canRunAlone ? true : undefined,
   };
+}
+
+/** Only where none of gmn's own names begins like what is typed. */
+const HABIT_CANDIDATES: readonly Candidate[] = HABITS.flatMap(({ names, entry, advice }) =>
+  names
+    .filter((name) => !name.includes(' '))
+    .map((name) => ({
+      insert: `/${name}`,
+      hint: entry === undefined ? advice : describeHabit(entry),
+      isWhole: true as const,
+    })),
+);
+
+/** `/approve: Show which tool calls ask first`; the entry alone if it is a template. */
+function describeHabit(entry: string): string {
+  const [, name = ''] = /^\/(\S*)/.exec(entry) ?? [];
+  const help = findCommand(name)?.help;
+  return help === undefined ? entry : `${entry}: ${help}`;
+}
+
+/** An argument that ends with a space is followed by another. */
+function toWholeCandidate(candidate: Candidate): Candidate {
+  return { ...candidate, isWhole: candidate.insert.endsWith(' ') ? undefined : true };
 }
 
 function toAliasCandidates({ aliases = [], ...command }: SlashCommand): readonly Candidate[] {
@@ -94,7 +129,7 @@ async function completeFromServers(
   const mentioned = findServer(servers, `/${mention}`);
   if (mentioned === undefined) return undefined;
   const resources = await servers.listResources(mentioned.server, signal);
-  const all = resources.map(({ uri, name }) => ({ insert: `@${mentioned.server}:${uri}`, hint: name }));
+  const all = resources.map(({ uri, name }) => ({ insert: `@${mentioned.server}:${uri} `, hint: name }));
   return matchCandidates(before.length - mention.length - 1, `@${mention}`, all);
 }
 

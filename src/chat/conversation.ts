@@ -1,7 +1,6 @@
 import { listSent, prepareEstimates } from '../agent/compacted.ts';
 import type { App } from '../core/app.ts';
 import type { StoredContent } from '../core/content.ts';
-import type { Clock } from '../core/io.ts';
 import type { Reply } from '../core/model.ts';
 import type { SavedSession, Session, SessionSetup, SessionStore, SessionSummary } from '../core/session.ts';
 import { createLazyRedaction } from '../engine/agent.ts';
@@ -9,8 +8,7 @@ import type { Conversation, SessionOptions } from '../engine/conversation.ts';
 import { toKeptSetup } from '../engine/kept-setup.ts';
 import { findContinued, openStore } from '../engine/sessions.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
-import { randomId } from '../platform/runtime/random-id.ts';
-import { createSession } from '../session/open-session.ts';
+import { copyConversation, createMemorySession } from '../session/memory-session.ts';
 import { deriveTitle } from '../session/record.ts';
 
 /** What was said, and where it is kept. */
@@ -126,21 +124,6 @@ function createChatConversation(opened: OpenedSession, store: SessionStore, { cl
   return conversation;
 }
 
-/** A session that nothing is saved of. */
-export function createMemorySession(clock: Clock): Session {
-  return createSession({
-    ...{ clock, by: 'chat', durability: 'written', file: { id: randomId(), name: undefined } },
-    writer: {
-      hasBegun: false,
-      isSaved: false,
-      append: async () => {},
-      tryPut: async () => true,
-      close: async () => {},
-    },
-    reservation: { reserve: async (name) => name, release: async () => {} },
-  });
-}
-
 /** Await this before a long session becomes the chat's: the status line needs its size at once. */
 function prepareWindow(session: Session): Promise<void> {
   return prepareEstimates(listSent(session), nextTurn);
@@ -150,13 +133,6 @@ function prepareWindow(session: Session): Promise<void> {
 function toWindowTokens({ usage, promptTokens }: Pick<Reply, 'usage' | 'promptTokens'>): number | undefined {
   const prompt = promptTokens ?? usage.promptTokenCount;
   return prompt === undefined ? undefined : prompt + (usage.candidatesTokenCount ?? 0);
-}
-
-/** Into an empty session. */
-async function copyConversation({ setup, records, compactions }: Session, to: Session): Promise<void> {
-  to.choose(setup);
-  await to.replace(records);
-  for (const compaction of compactions) await to.compact(compaction);
 }
 
 /** For a turn: every step is written before the next; a prompt without a reply is removed, and waits for `/retry`. */
@@ -173,7 +149,7 @@ export function createTurnConversation({ session, isSaved }: ChatConversation): 
   };
 }
 
-/** The session as saved. If it is not, or not fully, on disk, it is built from memory without its original times. */
+/** The session as saved. If it is not, or not fully, on disk, it is built from memory. */
 export async function readSavedSession(
   { store, session }: ChatConversation,
   { model, cwd, at }: { readonly model: string; readonly cwd: string; readonly at: number },
@@ -187,7 +163,7 @@ export async function readSavedSession(
       ...{ isUnanswered: unanswered !== undefined, source: 'chat' },
       title: first === undefined ? '' : deriveTitle(first),
     },
-    records: records.map((record) => ({ ...record, at })),
+    records,
     notices: [],
   };
 }

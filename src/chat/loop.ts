@@ -1,16 +1,18 @@
 import { raceWithAbort } from '../core/async.ts';
-import type { Content } from '../core/content.ts';
 import { AppError, FAULTS } from '../core/error.ts';
 import { settlesWithin } from '../core/io.ts';
 import { switchToNextMode } from './approval-modes.ts';
 import { formatBanner, formatFarewell } from './banner.ts';
 import type { Chat } from './chat.ts';
-import type { NextStep } from './commands/command.ts';
+import type { NextLine, NextPrompt, NextStep } from './commands/command.ts';
+import { isNote, rememberEntry } from './commands/memory.ts';
 import { buildServerPrompt } from './commands/servers.ts';
-import { buildCustomPrompt, runSlashEntry } from './commands/table.ts';
+import { runSlashEntry } from './commands/table.ts';
 import type { Entry } from './line/source.ts';
+import { askToGoOn } from './plan.ts';
 import { buildPrompt } from './prompt.ts';
 import { formatPromptMark, showRecap, showUnanswered } from './recap.ts';
+import { rewindByList } from './rewind.ts';
 import { runShellLine } from './shell.ts';
 import { askPrompt } from './turn.ts';
 import type { View } from './view.ts';
@@ -49,10 +51,10 @@ export async function runChat(chat: Chat, first: string | undefined): Promise<nu
 }
 
 async function answerEntries(chat: Chat, first: string | undefined, failures: AppError[]): Promise<ChatExit> {
-  const { app, view } = chat;
+  const { app, lines, view } = chat;
   let entry: Entry = first === undefined ? await readEntry(chat) : { kind: 'text', text: first };
-  // A prompt from the command line is never a shell command, nor one of the chat's own.
-  let isLiteral = first !== undefined;
+  if (first !== undefined) lines.echo?.(formatMark(view), first);
+  let isTyped = first === undefined;
   // Abandoned work that may still write to the session.
   let rest: Promise<void> | undefined;
   for (;;) {
@@ -63,8 +65,9 @@ async function answerEntries(chat: Chat, first: string | undefined, failures: Ap
       return leaving;
     }
     await view.showReports();
+    let next: NextLine | undefined;
     const outcome = await runCancellable(chat, (signal, hasLeft) =>
-      answerEntry(chat, entry, { isLiteral, failures, signal, hasLeft, rest }),
+      answerEntry(chat, entry, { isTyped, failures, signal, hasLeft, rest }),
     );
     if (outcome.kind === 'left') {
       const all: Promise<void> = Promise.all([rest, outcome.rest]).then(() => {
@@ -74,9 +77,10 @@ async function answerEntries(chat: Chat, first: string | undefined, failures: Ap
       await view.silence();
       await view.say('⏹ cancelled');
     } else if (outcome.result === 'leave') return { exitCode: 0 };
+    else next = outcome.result;
     await view.showReports();
-    isLiteral = false;
-    entry = await readEntry(chat);
+    isTyped = true;
+    entry = await readEntry(chat, next);
   }
 }
 
@@ -87,19 +91,23 @@ function findExit(signal: AbortSignal, { kind }: Entry): ChatExit | undefined {
 }
 
 /** Returns `leave` if a signal of the system arrives while it waits. */
-async function readEntry({ lines, app, view, run }: Chat): Promise<Entry> {
+async function readEntry({ lines, app, view, run }: Chat, next?: NextLine): Promise<Entry> {
   try {
-    const prompt = formatPromptMark({ isPlain: view.isPlain, isStyled: view.io.err.isStyled });
     // The connection of the last turn is kept for a minute; a new one is ready by the time of Enter.
-    return await lines.read({ prompt, onFirstKey: () => run.facts.model.preconnect() });
+    return await lines.read({ ...next, prompt: formatMark(view), onFirstKey: () => run.facts.model.preconnect() });
   } catch (thrown) {
     if (app.signal.aborted) return { kind: 'leave' };
     throw thrown;
   }
 }
 
+function formatMark({ isPlain, io }: View): string {
+  return formatPromptMark({ isPlain, isStyled: io.err.isStyled });
+}
+
 interface AnswerOptions {
-  readonly isLiteral: boolean;
+  /** False for the prompt of the command line. */
+  readonly isTyped: boolean;
   readonly signal: AbortSignal;
   readonly hasLeft: () => boolean;
   readonly rest: Promise<void> | undefined;
@@ -109,19 +117,18 @@ interface AnswerOptions {
 async function answerEntry(
   chat: Chat,
   entry: Entry,
-  { isLiteral, signal, failures, hasLeft, rest }: AnswerOptions,
-): Promise<'leave' | undefined> {
+  { isTyped, signal, failures, hasLeft, rest }: AnswerOptions,
+): Promise<'leave' | NextLine | undefined> {
   const { lines, view } = chat;
   try {
     if (rest !== undefined) await waitForRest(view, rest, signal);
     if (entry.kind === 'next-mode') return await switchToNextMode(chat);
+    if (entry.kind === 'rewind') return await rewindByList(chat);
     if (entry.kind !== 'text') return undefined;
-    const next = isLiteral
-      ? { ask: (await buildCustomPrompt(entry.text, chat, signal)) ?? (await buildPrompt(chat, entry.text, signal)) }
-      : await runEntry(chat, entry.text, signal);
+    const next = await runEntry(chat, entry.text, { isTyped, signal });
     if (next === undefined || next === 'leave') return next;
-    const failure = await askPrompt(chat, next.ask, signal);
-    if (lines.isTerminal && !hasLeft()) await view.say('');
+    if ('line' in next) return next.line;
+    const failure = await askWithPlan(chat, next, { signal, hasLeft });
     if (failure === undefined) return undefined;
     // Keys typed at an approval question bypass `watch`, so put the rest into the line here.
     if (failure.fault === 'interrupted' && !hasLeft()) lines.keepTypedKeys();
@@ -141,21 +148,56 @@ async function answerEntry(
   }
 }
 
+/** Asks the prompt and, if it made a plan that the user agrees to, goes on. Returns the failure, already shown. */
+async function askWithPlan(
+  chat: Chat,
+  { ask, release, onEnded }: NextPrompt,
+  { signal, hasLeft }: Pick<AnswerOptions, 'signal' | 'hasLeft'>,
+): Promise<AppError | undefined> {
+  const failure = await askPrompt(chat, ask, signal).finally(release);
+  if (hasLeft()) return failure;
+  if (chat.lines.isTerminal) await chat.view.say('');
+  await onEnded?.();
+  const next = failure === undefined ? await askToGoOn(chat) : undefined;
+  return next === undefined ? failure : askWithPlan(chat, { ask: next }, { signal, hasLeft });
+}
+
 async function waitForRest(view: View, rest: Promise<void>, signal: AbortSignal): Promise<void> {
   await view.showNotice('Waiting for the cancelled work to end. Esc: do not wait for it.');
   await raceWithAbort(rest, signal);
 }
 
-async function runEntry(chat: Chat, text: string, signal: AbortSignal): Promise<NextStep> {
+/** What people type on a terminal to leave other programs; with `/` before them they are commands everywhere. */
+const LEAVING_WORDS: readonly string[] = ['exit', 'quit', ':q'];
+
+/** What people type for help in other programs; in a pipe it may be a prompt. */
+const HELP_WORDS: ReadonlyMap<string, string> = new Map([
+  ['?', '/keys'],
+  ['help', '/help'],
+]);
+
+async function runEntry(
+  chat: Chat,
+  text: string,
+  { isTyped, signal }: Pick<AnswerOptions, 'isTyped' | 'signal'>,
+): Promise<NextStep> {
   const trimmed = text.trim();
   if (trimmed === '') return undefined;
-  if (trimmed.startsWith('!')) return void (await runShellLine(chat, trimmed.slice(1).trim(), signal));
+  // In a pipe they may be words of a text, and a note its heading.
+  if (chat.lines.isTerminal) {
+    if (LEAVING_WORDS.includes(trimmed)) return 'leave';
+    const helping = HELP_WORDS.get(trimmed);
+    if (helping !== undefined) return runSlashEntry(helping, chat, { signal, isTyped });
+    if (isTyped && isNote(text)) return rememberEntry(text, chat, signal);
+  }
+  // A prompt of the command line, which others may have written, never runs a shell command.
+  if (isTyped && trimmed.startsWith('!')) return void (await runShellLine(chat, trimmed.slice(1).trim(), signal));
   if (trimmed.startsWith('/') && !trimmed.startsWith('//')) {
     const serverPrompt = await buildServerPrompt(trimmed, chat, signal);
     if (serverPrompt !== undefined) return serverPrompt;
-    return runSlashEntry(trimmed, chat, signal);
+    return runSlashEntry(trimmed, chat, { signal, isTyped });
   }
-  const prompt: Content = await buildPrompt(chat, trimmed.startsWith('//') ? text.replace('/', '') : text, signal);
+  const prompt = await buildPrompt(chat, trimmed.startsWith('//') ? text.replace('/', '') : text, signal);
   return { ask: prompt };
 }
 
@@ -184,9 +226,10 @@ async function runCancellable<Result>(
   });
   if (chatSignal.aborted) abortWithChat();
   chatSignal.addEventListener('abort', abortWithChat, { once: true });
-  const unwatch = lines.watch(() => {
+  const unwatch = lines.watch((key) => {
+    const hint = key === 'ctrl-c' ? 'Press Ctrl+C again on an empty line to leave.' : undefined;
     if (controller.signal.aborted) leave();
-    else controller.abort(new AppError('interrupted', '⏹ cancelled'));
+    else controller.abort(new AppError('interrupted', '⏹ cancelled', { hint }));
   });
   try {
     const working = work(controller.signal, () => hasLeft);

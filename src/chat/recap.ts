@@ -1,4 +1,4 @@
-import { beginsTurn, type StoredContent } from '../core/content.ts';
+import { beginsTurn, findToolError, type StoredContent } from '../core/content.ts';
 import type { Session, SessionSetup } from '../core/session.ts';
 import { plural } from '../core/text/format.ts';
 import { sanitize, stripControls } from '../core/text/terminal.ts';
@@ -73,10 +73,12 @@ async function formatRecap(
 
 async function formatRecapTurn([prompt, ...rest]: readonly StoredContent[], options: RecapOptions): Promise<string> {
   const question = prompt === undefined ? '' : sanitize(deriveTitle(prompt));
-  const calls = rest.flatMap(({ parts }) => parts).filter((part) => 'functionCall' in part).length;
+  const parts = rest.flatMap((content) => content.parts);
+  const calls = parts.filter((part) => 'functionCall' in part).length;
+  const failed = parts.filter((part) => findToolError(part) !== undefined).length;
   const answer = await shortenAnswer(listAnswerTexts(rest), options);
   const rows = [
-    ...(calls === 0 ? [] : [plural(calls, 'tool call')]),
+    ...(calls === 0 ? [] : [`${plural(calls, 'tool call')}${failed === 0 ? '' : ` (${failed} failed)`}`]),
     ...(answer.length === 0 ? ['(no answer)'] : answer),
   ];
   const { dim } = await loadChalk(options.isStyled);

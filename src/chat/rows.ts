@@ -33,3 +33,17 @@ export function wrapWords(text: string, width: number): readonly string[] {
   }
   return line === '' ? lines : [...lines, line];
 }
+
+/** Cells as rows of columns, which are as wide as their widest cell; a column without any text is left out. */
+export function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((cells) => measureWidth(cells[column] ?? ''))),
+  );
+  return rows.map((cells) =>
+    cells
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - measureWidth(cell)))
+      .filter((_, column) => widths[column] !== 0)
+      .join(INDENT)
+      .trimEnd(),
+  );
+}

@@ -89,7 +89,7 @@ function createOutput(err: Out, live: LiveArea | undefined): CommandOutput {
 }
 
 /** Keeps the end, where errors usually are. */
-function keepEnd(text: string): string {
+export function keepEnd(text: string): string {
   if (text.length <= NOTE_CHARS) return text;
   return `[… ${text.length - NOTE_CHARS} characters are left out …]\n${text.slice(-NOTE_CHARS).toWellFormed()}`;
 }

@@ -14,6 +14,8 @@ export interface ChatStats {
   readonly cost: number | undefined;
   readonly toolLog: Pick<ToolLog, 'count' | 'find'>;
   addTurn(): void;
+  /** Nothing came of the last one. */
+  dropTurn(): void;
   addEvent(event: TurnEvent): void;
   /** Takes a model call, also of a tool or a summary, and one that failed. */
   addCall(call: BilledCall): void;
@@ -45,6 +47,9 @@ export function createStats({ clock, prices, budget }: StatsOptions): ChatStats 
     toolLog,
     addTurn() {
       turns += 1;
+    },
+    dropTurn() {
+      turns -= 1;
     },
     addEvent(event) {
       toolLog.add(event);

@@ -50,6 +50,7 @@ export async function askPrompt(chat: Chat, prompt: StoredContent, signal: Abort
   });
   if (!signal.aborted) await view.notifier.notify('ended');
   const isRetracted = failure !== undefined && session.contents.length === before;
+  if (isRetracted) stats.dropTurn();
   if (!isRetracted && !signal.aborted) await warnIfWindowFull(chat);
   return failure;
 }
@@ -162,5 +163,6 @@ function toChatError(
   }
   if (!signal.aborted || app.signal.aborted) return error;
   const kept = session.contents.length > before + 1 ? 'partial answer kept' : 'nothing had arrived';
-  return new AppError('interrupted', `⏹ cancelled; ${kept}. Press Ctrl+C again on an empty line to leave.`);
+  const { hint = '' } = AppError.from(signal.reason);
+  return new AppError('interrupted', `⏹ cancelled; ${kept}. ${hint}`.trim());
 }

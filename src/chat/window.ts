@@ -1,7 +1,7 @@
 import { describeCompactions, estimateContent, listSent, mergeCompactions } from '../agent/compacted.ts';
 import type { Part, StoredContent } from '../core/content.ts';
 import type { Session } from '../core/session.ts';
-import { formatDollars } from '../core/text/format.ts';
+import { formatDollars, plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { measureWidth } from '../core/text/width.ts';
 import { estimateTokens } from '../core/usage.ts';
@@ -20,7 +20,7 @@ interface WindowShare {
 }
 
 /**
- * `gemini-2.5-flash · edits ask first · 97 % of the window left · $0.0042 · 2 attached`: what the next prompt starts from.
+ * `gemini-2.5-flash · edits ask first · 97 % of the window left · $0.0042 · 2 attached · 1 note · 1 running`: what the next prompt starts from.
  * Before the first reply, the room is estimated and there is no cost. A narrow window drops the least important items;
  * only the model, which stays, is ever cut.
  */
@@ -30,19 +30,23 @@ export function formatStatus({ run, conversation, attached, stats }: Chat): FitS
   const limit = findWindowLimit(facts);
   const { session, windowTokens } = conversation;
   const room = limit && `${formatRoom(windowTokens ?? estimateSize(session, facts), limit)} of the window left`;
-  const count = attached.files.length + attached.notes.length + attached.pictures.length;
+  const count = attached.files.length + attached.pictures.length;
+  const { length: notes } = attached.notes;
+  const running = run.background?.list().filter(({ ending }) => ending === undefined).length ?? 0;
   const items = {
     model: sanitize(model),
     mode: describeApproval(run),
     room: room || '',
     cost: stats.cost === undefined ? '' : formatDollars(stats.cost),
     attached: count === 0 ? '' : `${count} attached`,
+    notes: notes === 0 ? '' : plural(notes, 'note'),
+    running: running === 0 ? '' : `${running} running`,
   };
   return (columns) => fitStatus(items, columns);
 }
 
 /** The first is dropped first. */
-const DROPPED = ['cost', 'room', 'attached', 'mode'] as const;
+const DROPPED = ['cost', 'room', 'notes', 'attached', 'running', 'mode'] as const;
 
 function fitStatus(items: Readonly<Record<'model' | (typeof DROPPED)[number], string>>, columns: number): string {
   const kept = new Map(Object.entries(items).filter(([, text]) => text !== ''));

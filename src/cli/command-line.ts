@@ -43,14 +43,31 @@ export async function formatHelpFor(path: readonly string[], isShort: boolean): 
   const [first = ''] = path;
   if (path.length === 1 && isTopic(first) && !isShort) return (await import('./topics.ts')).topicPage(first, ROOT);
   const { helpText, shortHelpText } = await import('./help.ts');
+  const command = requireCommand(path, Object.keys(TOPICS));
+  const typed = ['gmn', ...path].join(' ');
+  return (isShort ? shortHelpText(command, typed) : undefined) ?? helpText(command, typed);
+}
+
+/** The part of the whole description about the command at `path`. Throws AppError `usage` if there is none; topics are text. */
+export async function formatDescriptionFor(path: readonly string[], description: string): Promise<string> {
+  if (path.length === 0) return description;
+  const [{ isTopic }, { selectCommand }] = await Promise.all([import('./help.ts'), import('./description.ts')]);
+  const [first = ''] = path;
+  if (path.length === 1 && isTopic(first) && !ROOT.subcommands?.some(({ name }) => name === first)) {
+    throw new AppError('usage', `"${first}" is a topic, which is text`, { hint: `Run: gmn help ${first}` });
+  }
+  requireCommand(path, []);
+  return selectCommand(description, ['gmn', ...path].join(' '));
+}
+
+function requireCommand(path: readonly string[], topics: readonly string[]): Command {
   let command = ROOT;
   for (const name of path) {
     const child = command.subcommands?.find((candidate) => candidate.name === name);
-    if (child === undefined) throw unknownHelpError(path, command === ROOT ? Object.keys(TOPICS) : [], command);
+    if (child === undefined) throw unknownHelpError(path, command === ROOT ? topics : [], command);
     command = child;
   }
-  const typed = ['gmn', ...path].join(' ');
-  return (isShort ? shortHelpText(command, typed) : undefined) ?? helpText(command, typed);
+  return command;
 }
 
 function unknownHelpError(path: readonly string[], topics: readonly string[], { subcommands = [] }: Command): AppError {

@@ -19,7 +19,10 @@ export function helpText(command: Command, path: string): string {
   if (subcommands.length > 0) {
     sections.push(`Commands:\n${formatColumns(subcommands.map(({ name, summary }) => [name, summary]))}`);
   }
-  if (path === 'gmn') sections.push(`Topics (gmn help <topic>):\n${formatColumns(Object.entries(TOPICS))}`);
+  if (path === 'gmn') {
+    sections.push(`Topics (gmn help <topic>):\n${formatColumns(Object.entries(TOPICS))}`);
+    sections.push('For agents and scripts, all of it as one document: gmn help --json\n');
+  }
   sections.push(...formatFlagSections(command));
   const idle = findIdleFlags(command).map(({ long }) => `--${long}`);
   if (idle.length > 0) sections.push(`Accepted everywhere, without effect here:\n${formatIndented(idle.join(', '))}`);
@@ -70,7 +73,7 @@ export const BUILT_IN_FLAGS: readonly Flag[] = [
   { long: 'version', short: 'v', help: 'Print the version' },
 ];
 
-export function findIdleFlags({ flags }: Command): readonly Flag[] {
+export function findIdleFlags({ flags }: Pick<Command, 'flags'>): readonly Flag[] {
   const shorts = flags.map(({ short }) => short);
   return COMMON_FLAGS.filter(({ long }) => !flags.some((flag) => flag.long === long)).map((flag: Flag) => {
     const { short, ...rest } = flag;
@@ -82,7 +85,9 @@ export function formatUsageLines(command: Command, path: string): readonly strin
   const own = [path, command.args, command.flags.length > 0 ? '[flags]' : ''].filter(Boolean).join(' ');
   // A command with neither `run` nor subcommands (help, completion) is handled before any command runs.
   const isRunnable = command.run !== undefined || command.subcommands === undefined;
-  return [...(isRunnable ? [own] : []), ...(command.subcommands ? [`${path} <command> [flags]`] : [])];
+  const { defaultSubcommand } = command;
+  const bare = defaultSubcommand === undefined ? [] : [`${path}   (same as ${path} ${defaultSubcommand})`];
+  return [...(isRunnable ? [own] : []), ...(command.subcommands ? [`${path} <command> [flags]`] : []), ...bare];
 }
 
 export function formatFlag(flag: Pick<Flag, 'short' | 'long' | 'value' | 'isOptional' | 'preset'>): string {
@@ -132,11 +137,15 @@ function wrapHelp(text: string, width: number): string[] {
 export const TOPICS = {
   auth: 'Which credential is used, and how to give gmn one',
   compat: 'Coming from the official Gemini CLI',
+  completion: 'Completion by Tab in bash, zsh, fish and PowerShell',
+  config: 'Settings: where they come from, and which folders are trusted',
+  demo: 'The offline model, and the faults it can play',
   env: 'Environment variables',
   'exit-codes': 'What the exit codes mean',
   flags: 'Every flag of a prompt, by what it is for',
   keys: 'Keys of the chat',
   mcp: 'MCP servers: settings, trust, names',
+  'mcp-server': 'gmn as an MCP server, for other agents',
   sessions: 'Saved conversations',
   'stream-json': 'The JSON formats, for scripts',
   tools: 'What the model may do, and what asks first',

@@ -5,7 +5,7 @@ import type { Command } from './table/command.ts';
 export type Invocation =
   | { readonly kind: 'version' }
   /** `-h` is a screen, `--help` everything; boot answers both if the line has nothing else but a command. */
-  | { readonly kind: 'help'; readonly path: readonly string[]; readonly isShort: boolean }
+  | { readonly kind: 'help'; readonly path: readonly string[]; readonly isShort: boolean; readonly isJson?: true }
   | { readonly kind: 'completion'; readonly shell: string }
   | {
       readonly kind: 'run';
@@ -16,6 +16,8 @@ export type Invocation =
       /** The flags that were typed, in the order of the table; not those that a variable sets. */
       readonly typedFlags: readonly Flag[];
       readonly idle?: readonly string[];
+      /** The help of the command that was typed, if one of its subcommands runs although it was not named. */
+      readonly moreHelp?: string;
     };
 
 export type Options = Readonly<Record<string, unknown>> & {
@@ -58,10 +60,25 @@ export function toOutline({ flags, subcommands = [] }: Command): Outline {
   const names = subcommands.map(({ name, subcommands: below = [] }) => [name, below.map((child) => child.name)]);
   const plain = flags
     .filter(({ isOptional, preset }) => !isOptional && preset === undefined)
-    .map(({ help: _, suggestions: __, fallback: ___, heading: ____, ...flag }) => ({ ...flag, help: '' }));
+    .map(
+      ({
+        help: _,
+        suggestions: __,
+        fallback: ___,
+        heading: ____,
+        otherNames: _____,
+        wrongValueHint: ______,
+        ...flag
+      }) => ({
+        ...flag,
+        help: '',
+      }),
+    );
   return {
     commands: Object.fromEntries(names),
-    groups: subcommands.filter((child) => child.run === undefined && child.subcommands).map(({ name }) => name),
+    groups: subcommands
+      .filter(({ run, defaultSubcommand, subcommands: below }) => !run && defaultSubcommand === undefined && below)
+      .map(({ name }) => name),
     variables: plain.flatMap(({ env, isSetting }) => (isSetting ? [] : (env ?? []))),
     flags: () => plain,
   };

@@ -2,7 +2,7 @@ import type { Flag } from '../core/flag.ts';
 import { BUILT_IN_FLAGS, describeFlag, formatFlag, formatUsageLines, groupFlags, TOPICS } from './help.ts';
 import type { Command } from './table/command.ts';
 import { APP_FLAGS, COMMON_FLAGS } from './table/flags.ts';
-import { listEnvironment, listExitCodes } from './topics.ts';
+import { formatExitCode, formatVariable, listEnvironment, listExitCodes } from './topics.ts';
 
 type Row = readonly [term: string, text: string];
 
@@ -18,7 +18,7 @@ const FILES: readonly Row[] = [
   ],
   ['~/.gmn/sessions/', 'saved conversations'],
   ['~/.gmn/templates/, ~/.gemini/commands/', 'stored prompts, for --template'],
-  ['~/.gemini/AGENTS.md, ~/.gemini/GEMINI.md', 'instructions for every model'],
+  ['~/.gemini/AGENTS.md, ~/.gemini/GEMINI.md, ~/.gmn/AGENTS.md', 'instructions for every model'],
 ];
 
 export function manPage(root: Command, version: string): string {
@@ -37,10 +37,12 @@ export function manPage(root: Command, version: string): string {
       ),
     ),
     formatSection('COMMANDS', formatCommands(root)),
-    formatSection('EXIT STATUS', formatTerms([['0', 'the model answered'], ...listExitCodes()])),
+    formatSection('EXIT STATUS', formatTerms(listExitCodes().map(formatExitCode))),
     formatSection(
       'ENVIRONMENT',
-      ...listEnvironment(root).map(([title, rows]) => `.SS ${escapeRoff(title)}\n${formatTerms(rows)}`),
+      ...listEnvironment(root).map(
+        ([title, variables]) => `.SS ${escapeRoff(title)}\n${formatTerms(variables.map(formatVariable))}`,
+      ),
     ),
     formatSection('FILES', formatTerms(FILES)),
     formatSection('EXAMPLES', formatTerms((root.examples ?? []).map(([line, meaning]) => [line, meaning]))),

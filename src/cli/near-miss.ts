@@ -5,6 +5,7 @@ import type { Outline } from './invocation.ts';
 const SIGN_IN = 'To sign in: gmn auth set-key, or: gmn help auth';
 const NO_UPDATE = 'gmn does not update itself: use what you installed it with, such as npm i -g gmn';
 const SERVERS = 'Run: gmn mcp serve, or: gmn demo serve';
+const NOTHING_OPEN = 'There is nothing to leave: that is for the chat';
 const JUST_ASK = 'The words after gmn are the prompt: gmn "…"';
 
 /** Words that are commands in other programs, and what to do here. A word that becomes a command of gmn never gets here. */
@@ -20,12 +21,16 @@ const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   keys: 'Run: gmn auth set-key; the keys of the chat: gmn help keys',
   update: NO_UPDATE,
   upgrade: NO_UPDATE,
-  init: 'What a project wants the model to know goes into AGENTS.md or GEMINI.md; settings: gmn config list',
+  init: 'Run: gmn chat, and there: /init; settings: gmn config list',
   settings: 'Run: gmn config list',
+  stats: 'Run: gmn usage',
+  cost: 'Run: gmn usage',
+  exit: NOTHING_OPEN,
+  quit: NOTHING_OPEN,
   history: 'Run: gmn sessions list',
   logs: 'Run: gmn sessions list',
   list: 'Run: gmn sessions list, gmn models or gmn mcp list',
-  resume: 'Run: gmn -r last "…", or: gmn chat -r last',
+  resume: 'Run: gmn chat -r, or: gmn -r last "…"',
   continue: 'Run: gmn -c "…", or: gmn chat -c',
   export: 'Run: gmn sessions export last talk.html',
   serve: SERVERS,
@@ -35,6 +40,8 @@ const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   prompts: 'Run: gmn templates list',
   commands: 'Run: gmn -h',
   repl: 'Run: gmn chat',
+  new: 'Run: gmn chat',
+  start: 'Run: gmn chat',
   interactive: 'Run: gmn chat',
   exec: JUST_ASK,
   run: JUST_ASK,
@@ -94,6 +101,12 @@ export function guardNearMiss(
       hint: `${elsewhere}\nTo send it as a prompt: gmn -p "${word}"`,
     });
   }
+  // `codex exec "fix the tests"`: a command, then the prompt in quotes.
+  if (word === 'exec' && words.length === 2 && (/\s/.test(next ?? '') || isInteractive())) {
+    throw new AppError('usage', 'gmn needs no "exec": the words after it are the prompt. Run: gmn --tools edit "…"', {
+      hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
+    });
+  }
   const official = Object.hasOwn(OFFICIAL, word) ? OFFICIAL[word] : undefined;
   if (official !== undefined && isOfficialCommand(official[1], words.slice(1), isInteractive)) {
     const command = ['gemini', ...words.slice(0, 2)].join(' ');
@@ -111,6 +124,23 @@ export function guardNearMiss(
       hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
     });
   }
+}
+
+/** The same for what is typed where gmn asks for a prompt: there, a command itself is a slip too. Throws AppError `usage`. */
+export function guardTypedCommand(
+  outline: Parameters<typeof guardNearMiss>[0],
+  typed: string,
+  isInteractive: () => boolean,
+): void {
+  const words = typed.replace(/^gmn\s+/, '').split(/\s+/);
+  const [name = '', next] = words;
+  const below = Object.hasOwn(outline.commands, name) ? outline.commands[name] : undefined;
+  if (below !== undefined && (next === undefined || below.includes(next))) {
+    throw new AppError('usage', `"${words.join(' ')}" is a command of the shell. Run: gmn ${words.join(' ')}`, {
+      hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
+    });
+  }
+  guardNearMiss(outline, words, isInteractive);
 }
 
 function isOfficialCommand(

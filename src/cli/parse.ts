@@ -1,6 +1,14 @@
-import { type CommanderError, Command as Parser } from 'commander';
+import { type CommanderError, type Option, Command as Parser } from 'commander';
 import { AppError } from '../core/error.ts';
-import { checkConflicts, type Flag, toOptionKey } from '../core/flag.ts';
+import {
+  checkConflicts,
+  combinationError,
+  type Flag,
+  isGiven,
+  listSpellings,
+  type OtherName,
+  toOptionKey,
+} from '../core/flag.ts';
 import type { Env } from '../core/io.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import { findIdleFlags, formatFlag } from './help.ts';
@@ -11,12 +19,14 @@ import { parseEnvironment, parseFlagValue } from './values.ts';
 import { matchesFlag, readWords, takesValue } from './words.ts';
 
 /** Parses argv by the command tree. Throws AppError `usage` for anything that is not in it. */
-export function parseCommandLine(root: Command, argv: readonly string[], env: Env): Invocation {
+export function parseCommandLine(root: Command, line: readonly string[], env: Env): Invocation {
   let found: Invocation | undefined;
+  const argv = omitLastFlag(root, line);
   const parser = createParser({
     command: root,
     path: [],
     argv,
+    typedValues: [],
     onRun: (invocation) => (found = invocation),
     env,
   });
@@ -38,16 +48,26 @@ interface Level {
   readonly command: Command;
 }
 
+interface TypedValue {
+  readonly flag: Flag;
+  /** The name of another program under which it was typed. */
+  readonly otherName?: OtherName;
+  readonly value: unknown;
+}
+
 interface ParserInput {
   readonly command: Command;
   readonly path: readonly string[];
   readonly argv: readonly string[];
+  /** Filled while the line is parsed, by the parsers of all levels. */
+  readonly typedValues: TypedValue[];
   readonly env: Env;
   readonly above?: readonly Level[];
   readonly onRun: (invocation: Invocation) => void;
 }
 
-function createParser({ command, path, argv, env, above = [], onRun }: ParserInput): Parser {
+function createParser(input: ParserInput): Parser {
+  const { command, path, argv, typedValues, env, above = [], onRun } = input;
   const parser = new Parser(command.name);
   const here = [...path, command.name];
   parser.exitOverride((error) => {
@@ -62,11 +82,15 @@ function createParser({ command, path, argv, env, above = [], onRun }: ParserInp
   parser.option('-v, --version').on('option:version', () => {
     throw new VersionRequested();
   });
-  const idle = findIdleFlags(command);
-  for (const flag of [...command.flags, ...idle]) declareFlag(parser, flag);
-  for (const flag of command.refused ?? []) rejectFlag(parser, flag);
+  const { refused = [], ignored = [] } = command;
+  const defaultSubcommand = command.subcommands?.find(({ name }) => name === command.defaultSubcommand);
+  const flags = defaultSubcommand === undefined ? command.flags : mergeFlags(command.flags, defaultSubcommand.flags);
+  const idle = findIdleFlags({ flags });
+  for (const flag of [...flags, ...idle]) declareFlag(parser, flag, input);
+  for (const flag of refused) if (isOnLine(flag, argv)) rejectFlag(parser, flag);
+  for (const flag of ignored) if (isOnLine(flag, argv)) declareHidden(parser, flag, `--${flag.long}`);
   if (command.refused !== undefined)
-    for (const flag of [...command.flags, ...command.refused]) declareSwitchForms(parser, flag, argv);
+    for (const flag of [...command.flags, ...refused]) declareSwitchForms(parser, flag, argv);
   if (command.endsFlags) parser.passThroughOptions();
   if (command.args) parser.arguments(command.args);
   else if (command.subcommands) parser.argument('[command...]');
@@ -74,42 +98,80 @@ function createParser({ command, path, argv, env, above = [], onRun }: ParserInp
   const names = path.length === 0 ? findFirstWord(command, argv) : argv;
   for (const child of command.subcommands ?? []) {
     if (!names.includes(child.name)) continue;
-    const below = [...above, { parser, command }];
-    parser.addCommand(createParser({ command: child, path: here, argv, env, above: below, onRun }));
+    const below = [...above, { parser, command: { ...command, flags } }];
+    parser.addCommand(createParser({ ...input, command: child, path: here, above: below }));
   }
   parser.action(() => {
     const words = command.endsFlags === undefined ? parser.args : splitOwnArguments(parser, command.endsFlags, here);
     const given = parser.opts<Record<string, unknown>>();
     const helpFlags = [given, ...above.map((level) => level.parser.opts())];
     const isShort = helpFlags.some(({ h }) => h) && !helpFlags.some(({ help }) => help);
-    if (command.name === 'help') return onRun({ kind: 'help', path: parser.args, isShort });
+    if (command.name === 'help')
+      return onRun({ kind: 'help', path: parser.args, isShort, isJson: given.json ? true : undefined });
     if (helpFlags.some(({ h, help }) => h || help)) return onRun({ kind: 'help', path: here.slice(1), isShort });
     if (command.name === 'completion')
       return onRun({ kind: 'completion', shell: requireOneArgument(parser.args, here) });
-    if (command.run === undefined || (command.args === undefined && parser.args.length > 0))
+    const runsDefault = defaultSubcommand !== undefined && parser.args.length === 0;
+    const { run: runCommand, flags: taken, name } = runsDefault ? defaultSubcommand : command;
+    if (runCommand === undefined || (command.args === undefined && parser.args.length > 0))
       throw unknownSubcommandError(command, here, parser.args);
-    const inherited = above.map((level) => inheritOptions(level, [...command.flags, ...idle], here));
+    const known = [...taken, ...idle, ...refused, ...ignored];
+    const inherited = above.map((level) => inheritOptions(level, known, here));
     const typed: Record<string, unknown> = Object.assign({}, ...inherited, given);
+    checkFixedValues(typedValues);
+    for (const { otherName } of typedValues) Object.assign(typed, { ...otherName?.alsoSets, ...typed });
     const ineffective = idle.filter((flag) => typed[toOptionKey(flag)] !== undefined);
     for (const flag of ineffective) delete typed[toOptionKey(flag)];
-    const all = { ...parseEnvironment(command.flags, env), ...typed };
+    const fromEnv = parseEnvironment(taken, env);
+    for (const flag of refused) refuseUnlessHonoured(flag, typed, fromEnv);
+    for (const flag of ignored) delete typed[toOptionKey(flag)];
+    const all = { ...fromEnv, ...typed };
     // A switch turned off on the command line counts as absent, even if a variable turns it on.
     const options = { ...Object.fromEntries(Object.entries(all).filter(([key]) => typed[key] !== false)), args: words };
     // With --quiet there is no notice about flags without effect.
     const reported = ineffective.filter(({ long }) => long !== QUIET_FLAG.long).map(({ long }) => `--${long}`);
-    const typedFlags = command.flags.filter((flag) => (typed[toOptionKey(flag)] ?? false) !== false);
+    const typedFlags = taken.filter((flag) => (typed[toOptionKey(flag)] ?? false) !== false);
     checkConflicts(typedFlags, typed);
-    const run = { kind: 'run', path: here.join(' '), run: command.run, options, typedFlags } as const;
+    const typedPath = here.join(' ');
+    const path = runsDefault ? `${typedPath} ${name}` : typedPath;
+    const moreHelp = runsDefault ? `${typedPath} --help` : undefined;
+    const run = { kind: 'run', path, run: runCommand, options, typedFlags, moreHelp } as const;
     return onRun(reported.length === 0 || ineffective.length > reported.length ? run : { ...run, idle: reported });
   });
   return parser;
 }
 
+function mergeFlags(flags: readonly Flag[], others: readonly Flag[]): readonly Flag[] {
+  return [...flags, ...others.filter(({ long }) => !flags.some((flag) => flag.long === long))];
+}
+
 /** The one word that can be the name of a command: all others, and those after `--`, are the prompt's. */
-function findFirstWord({ flags }: Command, argv: readonly string[]): readonly string[] {
-  const find = (name: string): Flag | undefined => flags.find((flag) => matchesFlag(flag, name));
-  for (const piece of readWords(argv, find, takesValue)) if (piece.kind === 'word') return [piece.text];
+function findFirstWord(command: Command, argv: readonly string[]): readonly string[] {
+  for (const piece of readWords(argv, createFind(command), takesValue)) if (piece.kind === 'word') return [piece.text];
   return [];
+}
+
+/** Finds a flag of the command by any of its names, those that are refused or ignored included. */
+function createFind({ flags, refused = [], ignored = [] }: Command): (name: string) => Flag | undefined {
+  const all = [
+    ...flags.flatMap(listSpellings),
+    ...[...refused, ...ignored].map((flag): Flag => ({ ...flag, help: '' })),
+  ];
+  return (name) => all.find((flag) => matchesFlag(flag, name));
+}
+
+/**
+ * The line of a prompt without a flag at its end that may stand there without a value: `--model pro "why?" -p`. A flag with a word
+ * behind it is never touched, since that word may come from a variable; nor is the line of a command, which may be another program's.
+ */
+function omitLastFlag(root: Command, argv: readonly string[]): readonly string[] {
+  const last = argv.at(-1) ?? '';
+  if (!root.flags.some((flag) => flag.mayLackValueAtEnd && matchesFlag(flag, last))) return argv;
+  const [first] = findFirstWord(root, argv);
+  if (root.subcommands?.some(({ name }) => name === first)) return argv;
+  const pieces = [...readWords(argv, createFind(root), takesValue)];
+  const end = pieces.at(-1);
+  return end?.kind === 'flag' && end.name === last && end.value === undefined ? argv.slice(0, -1) : argv;
 }
 
 /**
@@ -143,13 +205,57 @@ function requireOneArgument(words: readonly string[], here: readonly string[]): 
   throw new AppError('usage', `too many words: ${more.join(' ')}`, { hint: `Run: ${here.join(' ')} --help` });
 }
 
-function declareFlag(parser: Parser, flag: Flag): void {
-  declareName(parser, flag, formatFlag(flag).trim());
-  const other = { ...flag, short: undefined };
-  for (const alias of flag.aliases ?? []) declareName(parser, flag, formatFlag({ ...other, long: alias }).trim());
+/** Names of other programs are declared only where a line has them, since most have none. */
+function isOnLine({ long, short, aliases = [] }: Pick<Flag, 'long' | 'short' | 'aliases'>, argv: readonly string[]) {
+  const names = [long, ...aliases].flatMap((name) => [`--${name}`, `--no-${name}`]);
+  return argv.some((word) => {
+    if (word.startsWith('--')) return names.some((name) => word === name || word.startsWith(`${name}=`));
+    return short !== undefined && word.startsWith('-') && word.includes(short);
+  });
 }
 
-function declareName(parser: Parser, flag: Flag, names: string): void {
+function declareFlag(
+  parser: Parser,
+  flag: Flag,
+  { argv, typedValues }: Pick<ParserInput, 'argv' | 'typedValues'>,
+): void {
+  const record = (option: Option, otherName?: OtherName) =>
+    parser.on(`option:${option.name()}`, () => {
+      typedValues.push({ flag, otherName, value: parser.getOptionValue(toOptionKey(flag)) });
+    });
+  record(declareName(parser, flag, formatFlag(flag).trim()));
+  const other = { ...flag, short: undefined };
+  for (const alias of flag.aliases ?? [])
+    record(declareName(parser, flag, formatFlag({ ...other, long: alias }).trim()));
+  for (const name of flag.otherNames ?? [])
+    if (isOnLine(name, argv)) record(declareOtherName(parser, flag, name), name);
+}
+
+/** Throws AppError `usage` if a name that stands for one value is beside another value of its flag. */
+function checkFixedValues(typedValues: readonly TypedValue[]): void {
+  for (const { flag, otherName, value } of typedValues) {
+    if (otherName?.fixedValue === undefined) continue;
+    const other = typedValues.find((typed) => typed.flag.long === flag.long && typed.value !== value);
+    if (other !== undefined) throw combinationError(`--${otherName.long}`, `--${flag.long} ${other.value}`);
+  }
+}
+
+/** Hidden from suggestions: those name gmn's own flags. */
+function declareOtherName(
+  parser: Parser,
+  flag: Flag,
+  { long, short, fixedValue, values, prefix = '' }: OtherName,
+): Option {
+  const { value, ...named } = { ...flag, long, short };
+  const names = formatFlag(fixedValue === undefined ? { ...named, value } : named).trim();
+  const option = declareName(parser, flag, names, (text) => {
+    if (values === undefined) return `${prefix}${text}`;
+    return values[parseFlagValue({ ...flag, choices: Object.keys(values) }, text, { flag: `--${long}` })] ?? text;
+  });
+  return (fixedValue === undefined ? option : option.preset(fixedValue)).hideHelp();
+}
+
+function declareName(parser: Parser, flag: Flag, names: string, translate = (text: string): string => text): Option {
   const option = parser.createOption(names);
   // `--no-x` would make commander invent a default `x: true`; we want just what was typed.
   option.negate = false;
@@ -158,20 +264,50 @@ function declareName(parser: Parser, flag: Flag, names: string): void {
   if (flag.value !== undefined) {
     const source = { flag: option.long ?? names };
     option.argParser((text: string, previous: unknown) => {
-      const value = parseFlagValue(flag, text, source);
+      const value = parseFlagValue(flag, translate(text), source);
       return flag.repeatable ? [...(Array.isArray(previous) ? previous : []), value] : value;
     });
   }
   parser.addOption(option);
+  return option;
 }
 
 /** Declares a flag only to reject it with a reason; hidden from help and suggestions. */
-function rejectFlag(parser: Parser, { why, hint, ...flag }: RefusedFlag, names = formatFlag(flag).trim()): void {
+function rejectFlag(parser: Parser, flag: RefusedFlag, names = formatFlag(flag).trim()): void {
+  const others = (flag.aliases ?? []).map((long) => formatFlag({ ...flag, long, short: undefined }).trim());
+  for (const spelled of [names, ...others]) {
+    const option = declareHidden(parser, flag, spelled);
+    if (flag.unless !== undefined) continue;
+    parser.on(`option:${option.name()}`, () => {
+      throw refusedFlagError(flag, option.long ?? spelled);
+    });
+  }
+}
+
+function declareHidden(parser: Parser, flag: Pick<Flag, 'long'>, names: string): Option {
   const option = parser.createOption(names).hideHelp();
+  option.negate = false;
+  option.attributeName = () => toOptionKey(flag);
   parser.addOption(option);
-  parser.on(`option:${option.name()}`, () => {
-    throw new AppError('usage', `${option.long}: ${why}`, { hint });
-  });
+  return option;
+}
+
+function refusedFlagError({ why, hint }: RefusedFlag, name: string): AppError {
+  return new AppError('usage', `${name}: ${why}`, { hint });
+}
+
+/** Takes a flag that gmn has not out of the options, if what it asks for is so anyway. */
+function refuseUnlessHonoured(
+  flag: RefusedFlag,
+  typed: Record<string, unknown>,
+  others: Readonly<Record<string, unknown>>,
+): void {
+  const { long, unless = [] } = flag;
+  const key = toOptionKey(flag);
+  if (typed[key] === undefined || typed[key] === false) return;
+  const isHonoured = unless.some((line) => isGiven(line, { ...others, ...typed }));
+  if (!isHonoured) throw refusedFlagError(flag, `--${long}`);
+  delete typed[key];
 }
 
 /**
@@ -198,11 +334,16 @@ function declareSwitchForms(parser: Parser, flag: Flag | RefusedFlag, argv: read
  * Flags before the subcommand's name apply to it; rejects those it does not take, which would otherwise be silently
  * ignored.
  */
-function inheritOptions(level: Level, taken: readonly Flag[], here: readonly string[]): Record<string, unknown> {
+function inheritOptions(
+  level: Level,
+  taken: readonly Pick<Flag, 'long'>[],
+  here: readonly string[],
+): Record<string, unknown> {
   const options = level.parser.opts<Record<string, unknown>>();
-  for (const flag of level.command.flags) {
-    const isGiven = options[toOptionKey(flag)] !== undefined;
-    if (isGiven && !taken.some(({ long }) => long === flag.long)) {
+  for (const flag of [...level.command.flags, ...(level.command.refused ?? []), ...(level.command.ignored ?? [])]) {
+    const value = options[toOptionKey(flag)];
+    const isTyped = 'why' in flag ? Boolean(value) : value !== undefined;
+    if (isTyped && !taken.some(({ long }) => long === flag.long)) {
       throw new AppError('usage', `--${flag.long} does not apply to "${here.join(' ')}"`, {
         hint: `Run: ${here.join(' ')} --help`,
       });

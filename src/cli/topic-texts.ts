@@ -30,7 +30,7 @@ disable, which are in ~/.gemini/settings.json unless -s says otherwise.
   gemini -o json                gmn -o json --output-dialect gemini
   gemini -o stream-json         gmn -o stream-json --output-dialect gemini
   gemini -m, -y                 the same
-  gemini -r latest -p "hello"   gmn -r latest "hello", or -r -p "hello"
+  gemini -r latest -p "hello"   gmn -r latest "hello"
   gemini (alone), gemini -r     gmn chat, gmn chat -r
   --approval-mode               the same
   --allowed-tools               the same
@@ -46,11 +46,66 @@ What differs:
   What is not supported (sandbox, extensions, policies) is refused, with
   the reason, not ignored.
 `,
+  completion: `A Tab completes commands, flags and their values, files, and the names of models,
+sessions, templates, MCP servers and settings. In a prompt it completes @path.
+
+Put one of these lines into the file that your shell reads at its start:
+  bash         ~/.bashrc            source <(gmn completion bash)
+  bash 3.2     ~/.bash_profile      eval "$(gmn completion bash)"
+  zsh          ~/.zshrc             source <(gmn completion zsh)
+  fish         config.fish          gmn completion fish | source
+  PowerShell   $PROFILE             gmn completion powershell | Out-String |
+                                      Invoke-Expression
+In ~/.zshrc it goes after compinit.
+
+Or once, into a file that the shell loads on its own:
+  gmn completion bash > ~/.local/share/bash-completion/completions/gmn
+  gmn completion zsh > "\${fpath[1]}/_gmn"
+  gmn completion fish > ~/.config/fish/completions/gmn.fish
+It asks at each Tab what there is, so an update needs no new one.
+`,
+  config: `No settings are needed. Each of these wins over the ones above it:
+  system-defaults.json          beside the machine's settings
+  ~/.gemini/settings.json       the official CLI's, read only
+  ~/.gmn/config.json            the same format, for gmn alone
+  .gemini/settings.json         of this folder, if you trust it
+  /etc/gemini-cli/settings.json the machine's
+  variables                     gmn help env
+  flags                         gmn help flags
+
+  gmn config set model pro      into ~/.gmn/config.json; comments stay
+  gmn config list --all         every key that gmn reads, with its default
+  gmn config explain model      the value, and every file that sets it
+  gmn config set prices '{"my-model":{"input":0.3,"output":2.5}}'
+                                dollars per million tokens, for --max-cost
+
+A folder's settings, MCP servers, commands and AGENTS.md are used only if you
+trust it. A chat asks once; gmn trust, or gmn trust --deny, answers at any time,
+and gmn trust --list shows the answers. A folder never decides who pays, who is
+asked and what runs without approval.
+`,
+  demo: `gmn --demo "hello" asks a small model inside gmn: no account, no network, and the
+same answer every time. For a tour: gmn demo. For your own scripts:
+
+  gmn demo serve --port 8080 &
+  export GEMINI_API_KEY=demo GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:8080
+
+--fault makes it misbehave; commas or repeat, 503x1 only the first time:
+  401, 403, 404-retired, 429, 429-daily, 500, 503, rpm=600, redirect=<url>
+  UNSUPPORTED_CLIENT, TOS_VIOLATION, VALIDATION_REQUIRED
+  hang, hang-after=2, slow=5s, cut-after=2, garbage, no-finish, empty
+  safety, blocked, max-tokens, window=20000, malformed-call, no-image
+gmn demo serve --fault ? lists every fault with what it does.
+
+--script answers from a file in the official CLI's fake-response format.
+`,
   keys: `Enter                      send
 Ctrl+J, Alt+Enter          a new line
+Esc Esc                    on an empty line: back to an earlier prompt
 Esc, Ctrl+C                in a turn: stop it
 Ctrl+C                     clear the line; on an empty line leave
 Ctrl+D                     on an empty line leave
+/, @                       a menu: Enter takes the marked row, Esc closes it
 Tab                        complete
 Shift+Tab                  the next approval mode
 Up, Down                   earlier entries
@@ -87,6 +142,28 @@ A tool has its own name; where two have the same, the later is server__tool.
 mcp.excluded and mcp.allowed turn servers off and on. gmn doctor finds entries
 that cannot work.
 `,
+  'mcp-server': `gmn mcp serve lets other agents ask Gemini and delegate work to it. It reads files
+in the directories you allow, and does nothing else unless you allow it.
+
+  Claude Code     claude mcp add gemini -- gmn mcp serve
+  Codex           codex mcp add gemini -- gmn mcp serve
+  Gemini CLI      gemini mcp add gemini gmn mcp serve
+  Cursor, Claude Desktop and others: in their settings
+    "mcpServers": {
+      "gemini": { "command": "gmn", "args": ["mcp", "serve"] }
+    }
+  VS Code: the same under "servers", with "type": "stdio"
+
+  --root <dir>      where callers may work; by default where it is started
+  --allow-write     Gemini may change files there; gmn undo puts them back
+  --allow-shell     Gemini may run commands, with your rights
+  --tools <groups>  chat, genai, delegate
+  --max-cost <usd>  for all calls together
+  --http <port>     over http on this machine, with --token-file
+
+Hosts cut off long calls: for long work, delegate with "mode": "async", then
+delegate_status. To try it without an account: gmn mcp serve --demo
+`,
   sessions: `Conversations are kept in ~/.gmn/sessions, one file each, readable by you alone.
 Large images and files are beside them in ~/.gmn/blobs.
 
@@ -98,14 +175,15 @@ A session is named by
 
   gmn -r trip "and then?"       continue with one answer
   gmn -c "and then?"            the same with the newest of this directory
-  gmn chat -r last              continue in a chat
+  gmn chat -r last              continue in a chat; -r alone: choose from a list
   --session-name, --no-session  name a new one; do not save it
 
 A session that goes on asks the same model with the same system instruction.
 -m and --system change that: in a chat from then on, in a one-shot only once.
 
 Whatever happens to gmn, what was written stays: a file is only ever added to,
-and a torn end is repaired when it is read.
+and a torn end is repaired when it is read. What gmn sessions delete takes away
+can be brought back for 7 days: gmn sessions restore
 
 gmn sessions export last talk.html makes a page that can be read, searched and
 printed anywhere; .md and .json do the same for texts and programs.
@@ -126,7 +204,20 @@ The last line is done or error, always.
 
 An error is {"error":{"code","type","message","suggestion"}}, on stdout; code is
 the exit code (gmn help exit-codes). Text that had arrived is partialResponse.
-stderr stays empty. Fields are only ever added.
+stderr stays empty. Fields are only ever added. gmn help --json has their schemas,
+and every command, flag, variable, setting and exit code, in one document.
+
+With --input-format stream-json, too, one run has many turns. It reads objects,
+one a line, split on LF only, until its input ends:
+  {"type":"prompt","id","text"}    or "parts"; "model", "system", "tools",
+                                   "schema" for this turn only
+  {"type":"cancel","id"}
+  {"type":"approve","call","decision"}  yes, no or always; "args", "reason"
+  {"type":"set","model","mode"}    for the turns after it
+  {"type":"ping"}
+Every line it writes has "turn", the id of its prompt. accepted or queued comes
+at once, approval with --relay-approvals where a person would be asked. A line
+that cannot be used is an error with its number, "line", and ends nothing.
 
   gmn "hello" -o json | jq -r .response
   gmn "hello" -o stream-json | jq -rj 'select(.type=="content").text'
@@ -137,8 +228,11 @@ What changes something asks first, with a diff or the exact command, if there is
 a terminal; otherwise the call is denied, and the model gets the reason.
   --approval-mode auto_edit     edits run without asking, commands still ask
   --approval-mode plan          only readers
-  --allowed-tools <names>       these run without asking
+  --allowed-tools <names>       these run without asking, also commands by their
+                                first words: 'run_shell_command(git status)'
   --yolo                        nothing asks
+At a question, ? explains the keys; A, P and S keep what you allow for this
+project (gmn permissions list, gmn permissions remove).
 
 In every mode the tools see the working directory and --include-directories
 only, never write to .git, .gemini, .gmn and the like, and ask before they read

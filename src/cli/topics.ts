@@ -9,7 +9,7 @@ export function topicPage(topic: Topic, root: Command): string {
   return [
     `${TOPICS[topic]}\n`,
     formatBody(topic, root),
-    ...(command === undefined ? [] : [formatSubcommands(command)]),
+    ...(command?.subcommands === undefined ? [] : [formatSubcommands(command)]),
   ].join('\n');
 }
 
@@ -26,13 +26,22 @@ function formatSubcommands({ name, subcommands = [] }: Command): string {
   return `Commands (gmn ${name} <command> --help for their flags):\n${formatColumns(rows)}`;
 }
 
-type Row = readonly [names: string, meaning: string];
+/** Names, and where they have them defaults, in the same order, with commas. */
+type Row = readonly [names: string, meaning: string, defaults?: string];
+
+interface Variable {
+  readonly names: readonly string[];
+  readonly meaning: string;
+  readonly defaults?: readonly string[];
+  /** The flag whose default it is. */
+  readonly flag?: string;
+}
 
 const CREDENTIALS: readonly Row[] = [
   ['GEMINI_API_KEY', 'a key of the Gemini API'],
   ['GMN_AUTH, GEMINI_DEFAULT_AUTH_TYPE', 'which credential to use'],
   ['GOOGLE_GENAI_USE_GCA', 'true: the Google sign-in'],
-  ['GOOGLE_CLOUD_ACCESS_TOKEN', 'with it: this token, as it is'],
+  ['GOOGLE_CLOUD_ACCESS_TOKEN', 'with GOOGLE_GENAI_USE_GCA: this token, as it is'],
   ['GOOGLE_GENAI_USE_ENTERPRISE, GOOGLE_GENAI_USE_VERTEXAI', 'true: Vertex AI'],
   ['GOOGLE_API_KEY', 'a key of Vertex AI'],
   ['GOOGLE_APPLICATION_CREDENTIALS', 'application default credentials, for Vertex AI'],
@@ -48,24 +57,24 @@ const CREDENTIALS: readonly Row[] = [
 ];
 
 const LOCATIONS: readonly Row[] = [
-  ['GMN_HOME', "gmn's files (~/.gmn)"],
+  ['GMN_HOME', "gmn's files", '~/.gmn'],
   ['GEMINI_CLI_HOME', 'the directory that holds .gemini'],
   ['GEMINI_CLI_SYSTEM_SETTINGS_PATH, GEMINI_CLI_SYSTEM_DEFAULTS_PATH', "the machine's settings"],
   ['GEMINI_CLI_TRUSTED_FOLDERS_PATH', 'the list of trusted folders'],
   ['GEMINI_CLI_TRUST_WORKSPACE', 'true or false: trust this folder'],
   ['GEMINI_RESTRICTED_MODE', 'true: trust no folder'],
   ['GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL', 'other servers: https, or http on this machine'],
-  ['CODE_ASSIST_ENDPOINT, GMN_OAUTH_TOKEN_URL', 'the same'],
-  ['GOOGLE_GENAI_API_VERSION, CODE_ASSIST_API_VERSION', 'the version in their addresses'],
+  ['CODE_ASSIST_ENDPOINT, GMN_OAUTH_TOKEN_URL', 'other servers for the Google sign-in, likewise'],
+  ['GOOGLE_GENAI_API_VERSION, CODE_ASSIST_API_VERSION', 'the API version in the address of the server'],
   ['HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY', 'the proxy, and hosts that need none'],
 ];
 
 const RUN: readonly Row[] = [
   ['GEMINI_MODEL', 'the model, where GMN_MODEL is not set'],
   ['GEMINI_SYSTEM_MD', 'a file in place of the system instruction'],
-  ['GMN_STDIN_WAIT', 'how long to wait for the first byte of stdin (10s)'],
-  ['GMN_CONNECT_TIMEOUT, GMN_HEADERS_TIMEOUT, GMN_IDLE_TIMEOUT', 'how long a request may be silent (10s, 60s, 120s)'],
-  ['GMN_RETRY_DELAY', 'the first pause before trying again (1s)'],
+  ['GMN_STDIN_WAIT', 'how long to wait for the first byte of stdin', '10s'],
+  ['GMN_CONNECT_TIMEOUT, GMN_HEADERS_TIMEOUT, GMN_IDLE_TIMEOUT', 'how long a request may be silent', '10s, 60s, 120s'],
+  ['GMN_RETRY_DELAY', 'the first pause before trying again', '1s'],
   ['NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM', 'colour'],
   ['GMN_MCP_TOKEN', 'the token that clients of gmn mcp serve --http need'],
   ['VISUAL, EDITOR', 'your editor'],
@@ -75,20 +84,30 @@ const RUN: readonly Row[] = [
 
 function formatEnvironment(root: Command): string {
   return [
-    ...listEnvironment(root).map(([title, rows]) => `${title}:\n${formatColumns(rows)}`),
+    ...listEnvironment(root).map(([title, variables]) => `${title}:\n${formatColumns(variables.map(formatVariable))}`),
     'Variables also come from ~/.gemini/.env and ~/.gmn/.env, except servers, proxies\nand the places of files; never from a .env of a project.\n',
   ].join('\n');
 }
 
-export function listEnvironment(root: Command): readonly (readonly [title: string, rows: readonly Row[]])[] {
+export function formatVariable({ names, meaning, defaults }: Variable): readonly [names: string, meaning: string] {
+  return [names.join(', '), defaults === undefined ? meaning : `${meaning} (${defaults.join(', ')})`];
+}
+
+export function listEnvironment(root: Command): readonly (readonly [title: string, rows: readonly Variable[]])[] {
   const flags = [...new Map(collectEnvFlags(root).map((flag) => [flag.env, flag])).values()];
-  const defaults = flags.map(({ env = '', long }): Row => [env, `the default of --${long}`]);
+  const ofFlags = flags.map(({ env = '', long }): Variable => {
+    return { names: [env], meaning: `the default of --${long}`, flag: `--${long}` };
+  });
   return [
-    ['Credentials', CREDENTIALS],
-    ['Files and servers', LOCATIONS],
-    ['Flags', defaults],
-    ['A run', RUN],
+    ['Credentials', CREDENTIALS.map(toVariable)],
+    ['Files and servers', LOCATIONS.map(toVariable)],
+    ['Flags', ofFlags],
+    ['A run', RUN.map(toVariable)],
   ];
+}
+
+function toVariable([names, meaning, defaults]: Row): Variable {
+  return { names: names.split(', '), meaning, defaults: defaults?.split(', ') };
 }
 
 function collectEnvFlags({ flags, subcommands = [] }: Command): readonly Flag[] {
@@ -112,10 +131,11 @@ const MEANINGS: Readonly<Record<Fault, string>> = {
 };
 
 function formatExitCodes(): string {
-  const padded = listExitCodes().map(
-    ([code, when]) => [code.replace(/^\d+/, (digits) => digits.padStart(3)), when] as const,
+  const rows = listExitCodes().map(formatExitCode);
+  const padded = rows.map(
+    ([code, meaning]) => [code.replace(/^\d+/, (digits) => digits.padStart(3)), meaning] as const,
   );
-  return `${formatColumns([['  0', 'the model answered'], ...padded])}
+  return `${formatColumns(padded)}
 In the JSON formats error.code is the same number and error.type the name.
 
 From the official CLI: its 41 is 2 here, 42 is 1, 52 is 4, 53 is 1, 54 is 1; an
@@ -126,7 +146,25 @@ API error, there the HTTP status modulo 256, is always 3.
 `;
 }
 
-export function listExitCodes(): readonly (readonly [code: string, when: string])[] {
+interface ExitCode {
+  readonly code: number;
+  /** `error.type` in the JSON formats; absent if nothing failed. */
+  readonly type?: string;
+  readonly meaning: string;
+}
+
+export function listExitCodes(): readonly ExitCode[] {
   const faults = Object.keys(MEANINGS) as Fault[];
-  return faults.map((fault) => [`${FAULTS[fault].exitCode}  ${FAULTS[fault].type}`, MEANINGS[fault]]);
+  return [
+    { code: 0, meaning: 'the model answered' },
+    ...faults.map((fault) => ({
+      code: FAULTS[fault].exitCode,
+      type: FAULTS[fault].type,
+      meaning: MEANINGS[fault],
+    })),
+  ];
+}
+
+export function formatExitCode({ code, type, meaning }: ExitCode): readonly [code: string, meaning: string] {
+  return [type === undefined ? `${code}` : `${code}  ${type}`, meaning];
 }

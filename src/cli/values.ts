@@ -13,9 +13,13 @@ export function parseFlagValue(flag: Flag, text: string, source: Source): string
   return parseChoice(flag, text, source);
 }
 
-function parseChoice({ choices }: Flag, text: string, source: Source): string {
+function parseChoice({ choices, wrongValueHint }: Flag, text: string, source: Source): string {
   if (choices === undefined || choices.includes(text)) return text;
-  throw valueError(source, `"${text}" is not one of ${choices.join(', ')}`, formatExample(source, choices[0] ?? ''));
+  const hint = [
+    formatExample(source, choices[0] ?? ''),
+    ...(wrongValueHint === undefined ? [] : [wrongValueHint]),
+  ].join('\n');
+  throw valueError(source, `"${text}" is not one of ${choices.join(', ')}`, hint);
 }
 
 function parseDurationValue(text: string, source: Source): number {

@@ -1,12 +1,14 @@
+import { join, resolve } from 'node:path';
 import type { FoundTemplate } from '../config/templates.ts';
 import type { App } from '../core/app.ts';
 import type { Candidate } from '../core/candidate.ts';
 import { shortenId } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
+import { isDirectory } from '../platform/files/path.ts';
 
 interface CompleteOptions {
   readonly list: string;
-  /** The server whose tools are listed. */
+  /** The server whose tools are listed, or the words that end with the mention to complete. */
   readonly before: string;
   readonly format: (found: readonly Candidate[]) => string;
 }
@@ -48,7 +50,7 @@ const FINDERS: Readonly<Record<string, Find>> = {
   },
   async sessions(app) {
     const { listSessions } = await import('../session/find.ts');
-    const sessions = listSessions(`${app.homes().gmn}/sessions`).slice(0, MAX_CANDIDATES);
+    const sessions = listSessions(join(app.homes().gmn, 'sessions')).slice(0, MAX_CANDIDATES);
     const isShort = (id: string): boolean =>
       sessions.filter((other) => other.id.startsWith(shortenId(id))).length === 1;
     const found = sessions.map(({ id, name, title }) => {
@@ -91,4 +93,25 @@ const FINDERS: Readonly<Record<string, Find>> = {
     const toolList = state?.kind === 'ready' ? readToolList(state.server, app) : undefined;
     return (toolList?.tools ?? []).map(({ name, description = '' }) => ({ value: name, about: description }));
   },
+  /** Each is all of the words before; one directory alone is listed with what is in it, so that the shell goes on behind its slash. */
+  async mentions({ cwd }, words) {
+    const [, before = '', typed = ''] = /^((?:[\s\S]*\s)?@)((?:\\[\s\S]|[^\s\\])*)$/.exec(words) ?? [];
+    const path = typed.replace(/\\(\s)/g, '$1');
+    const found = await listPathsBeginning(cwd, path);
+    const [only] = found;
+    const inside = found.length === 1 && only?.endsWith('/') ? await listPathsBeginning(cwd, only) : [];
+    return [...found, ...inside].map((name) => ({ value: `${before}${name.replace(/\s/g, '\\$&')}`, about: '' }));
+  },
 };
+
+/** The paths that begin like this one; a directory ends with a slash. Hidden ones only if a dot is typed. */
+async function listPathsBeginning(cwd: string, path: string): Promise<readonly string[]> {
+  const { readDirectory } = await import('../platform/files/read.ts');
+  const start = path.lastIndexOf('/') + 1;
+  const [directory, beginning] = [path.slice(0, start), path.slice(start)];
+  const entries = await readDirectory(resolve(cwd, directory));
+  return entries
+    .filter(({ name }) => name.startsWith(beginning) && (beginning.startsWith('.') || !name.startsWith('.')))
+    .map(({ name }) => `${directory}${name}${isDirectory(resolve(cwd, directory, name)) ? '/' : ''}`)
+    .sort();
+}

@@ -3,10 +3,10 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
 import { listStateDirectories } from '../core/text/secrets.ts';
-import { createUndoStore } from '../engine/undo-store.ts';
+import { createUndoStore, putBackChanges } from '../engine/undo-store.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { findUserHomes } from '../platform/host.ts';
-import { type Change, undoAll } from '../tools/workspace/journal.ts';
+import type { Change } from '../tools/workspace/journal.ts';
 import { openWorkspace } from '../tools/workspace/workspace.ts';
 
 /**
@@ -31,7 +31,7 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
     denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
     journal: { record: async () => {} },
   });
-  const results = await undoAll(changes, store, workspace);
+  const results = await putBackChanges(changes, store, workspace);
   const undone = results.flatMap((result) => ('outcome' in result ? result : []));
   const skipped = results.flatMap((result) => ('problem' in result ? result : []));
   const text = undone.map(({ path, outcome }) => `${outcome} ${path}\n`).join('');

@@ -1,11 +1,12 @@
 /**
  * The templates that come with gmn, by name. A template of the user or of the folder with the same name wins. None has a
- * placeholder for stdin: what is piped in or attached goes before the prompt. The last line is the request itself, to which the
+ * placeholder for stdin: what is piped in or attached goes before the prompt, and is needed if there are no words. The last line is the request itself, to which the
  * demo model answers.
  */
 export const BUILT_IN_TEMPLATES: Readonly<Record<string, string>> = {
   commit: `---
 description: Write a commit message for a diff
+needs: input
 language: English
 prompt: nothing more
 ---
@@ -24,6 +25,7 @@ Write the commit message
 `,
   explain: `---
 description: Explain code, an error, a log or a word
+needs: input
 level: somebody who programs, but does not know this
 language: the language of my request, else English
 prompt: this
@@ -41,6 +43,7 @@ Explain {{prompt}}
 `,
   fix: `---
 description: Find what is wrong, and the smallest change that repairs it
+needs: input
 language: the language of my request, else English
 prompt: this
 ---
@@ -56,6 +59,7 @@ Fix {{prompt}}
 `,
   review: `---
 description: Review a change
+needs: input
 focus: correctness, safety, then simplicity
 language: English
 prompt: whether it can be merged
@@ -74,6 +78,7 @@ Review this change
 `,
   summarise: `---
 description: Summarise a text, a log or a thread
+needs: input
 length: five
 language: the language of the text
 prompt: this
@@ -99,6 +104,7 @@ export function templateSkeleton(name: string): string {
 # {{focus}}   is filled by --param focus=…, else by the line "focus: …" up here
 # {{prompt}}  is filled by the words of the command line; without it they follow
 # {{stdin}}   is filled by what is piped in; without it that goes before
+# needs: input  up here refuses a run with neither words nor anything piped in or attached
 description: What it is for
 focus: what matters most
 ---

@@ -29,16 +29,22 @@ export interface Context {
 /** Names that the settings add; each is looked up in every folder. */
 export const MAX_CONTEXT_NAMES = 100;
 
-const DEFAULT_NAMES: readonly string[] = ['AGENTS.md', 'GEMINI.md'];
+/** The file that gmn itself adds to, in `~/.gmn` and in projects. */
+export const OWN_CONTEXT_NAME = 'AGENTS.md';
 
-/** The user's own, then the project's from its root (where `.git` is) down to the working directory. */
+const DEFAULT_NAMES: readonly string[] = [OWN_CONTEXT_NAME, 'GEMINI.md'];
+
+/** The user's own, `~/.gmn` after `~/.gemini`, then the project's from its root (where `.git` is) down to the working directory. */
 export function findContextFiles({ cwd, homes, settings }: ContextOptions): readonly ContextFile[] {
   const folders = listProjectFolders(cwd);
   const find = (directory: string, top: string, scope: ContextFile['scope']): readonly ContextFile[] => {
     const names = listContextNames(settings, scope === 'project' && directory === cwd);
     return findFilesIn(directory, names).map((file) => ({ file, directory, root: realPath(top) ?? top, scope }));
   };
-  const own = find(homes.gemini, homes.gemini, 'user');
+  const added = findFilesIn(homes.gmn, [OWN_CONTEXT_NAME]).map(
+    (file) => ({ file, directory: homes.gmn, root: realPath(homes.gmn) ?? homes.gmn, scope: 'user' }) as const,
+  );
+  const own = [...find(homes.gemini, homes.gemini, 'user'), ...added];
   const shared = folders.flatMap((folder) => find(folder, folders[0] ?? cwd, 'project'));
   return [...own, ...shared.filter(({ file }) => !own.some((other) => realPath(other.file) === realPath(file)))];
 }

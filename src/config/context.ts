@@ -1,7 +1,7 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
-import { contains } from '../core/text/path.ts';
+import { contains, toSlashes } from '../core/text/path.ts';
 import { isSamePath, isSensitivePath, isStatePath } from '../core/text/secrets.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import { locate } from '../platform/files/directory-handle.ts';
@@ -30,7 +30,7 @@ export async function readContext(options: ContextOptions, tools: readonly strin
   for (const place of findContextFiles(options)) {
     const decision = place.scope === 'user' ? TRUSTED : decide(place.directory);
     if (!decision.isTrusted) {
-      ignored.set(place.directory, formatUntrusted(place.file, decision));
+      if (!decision.isRefused) ignored.set(place.directory, formatUntrusted(place.file, decision));
       continue;
     }
     const text = (await reader.read(place))?.trim();
@@ -69,7 +69,7 @@ function formatRefusedNames({ document }: ContextOptions['settings']): readonly 
 }
 
 function frameText({ file, scope }: ContextFile, cwd: string, text: string): string {
-  const name = scope === 'project' ? relative(cwd, file) : file;
+  const name = scope === 'project' ? toSlashes(relative(cwd, file)) : file;
   return `=== ${name} ===\n${text}\n=== end of ${name} ===`;
 }
 

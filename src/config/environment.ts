@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Homes } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
@@ -7,7 +8,7 @@ const CERTIFICATES_CHECKED =
 
 /** Later files override earlier ones. */
 export function listEnvFiles({ gemini, gmn }: Homes): readonly string[] {
-  return [`${gemini}/.env`, `${gmn}/.env`];
+  return [join(gemini, '.env'), join(gmn, '.env')];
 }
 
 /** Endpoints, proxies and the like are not taken from files; a notice says so. Throws AppError `config`. */

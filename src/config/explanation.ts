@@ -1,9 +1,9 @@
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { findNearestNames, measureEditDistance } from '../core/text/names.ts';
-import { DEFAULT_MODEL } from '../models/table.ts';
 import { listMovedKeys } from './document.ts';
 import {
+  defaultSetting,
   expandShortKey,
   findFolderRefusal,
   findSettingRow,
@@ -13,6 +13,7 @@ import {
   tryParseKeyPath,
 } from './keys.ts';
 import { type Layer, mergeDocuments } from './layer.ts';
+import { isOfficialKey, OFFICIAL_KEYS, officialKeyError } from './official-keys.ts';
 import { hideSecrets } from './secrets.ts';
 
 interface LayerValue {
@@ -37,8 +38,8 @@ export const BUILT_IN_LAYER: Layer = {
   source: 'gmn',
   state: 'used',
   document: {
-    model: { name: DEFAULT_MODEL },
-    security: { folderTrust: { enabled: true } },
+    model: { name: defaultSetting('model.name') },
+    security: { folderTrust: { enabled: defaultSetting('security.folderTrust.enabled') } },
   },
 };
 
@@ -100,6 +101,7 @@ function findSource({ name, source }: Layer, key: string): string {
 }
 
 function unknownKeyError(key: string, layers: readonly Layer[]): AppError {
+  if (isOfficialKey(key)) return officialKeyError(key, 'Nothing sets it here.');
   const set = layers.flatMap(({ document }) => listLeafPaths(document).map(formatKeyPath));
   const near = findNearestNames(key, [...new Set([...listSettingKeys(), ...set])]);
   return new AppError('usage', `nothing sets "${key}", and gmn does not read it`, {
@@ -115,30 +117,9 @@ interface StrayKey {
 /** Shorter names resemble too many others. */
 const MIN_LENGTH = 4;
 
-/** Finds keys that are probably misspelt. Other unknown keys are not reported, since the official CLI has many. */
+/** Finds keys that are probably misspelt: those that neither gmn nor the official CLI has, and that resemble one. */
 export function findStrayKeys(document: JsonObject): readonly StrayKey[] {
   return findStraysBelow(document, []);
-}
-
-/** Keys of the official CLI that affect what a run does or may do. Its others are about its screen and maintenance. */
-const UNREAD_KEYS: readonly string[] = [
-  'model.maxSessionTurns',
-  'model.summarizeToolOutput',
-  'context.includeDirectories',
-  'context.fileFiltering',
-  'tools.allowed',
-  'tools.confirmationRequired',
-  'tools.sandbox',
-  'tools.discoveryCommand',
-  'tools.callCommand',
-  'security.disableAlwaysAllow',
-  'security.environmentVariableRedaction',
-  'policyPaths',
-  'hooks',
-];
-
-export function findUnreadKeys(document: JsonObject): readonly string[] {
-  return UNREAD_KEYS.filter((key) => findValue(document, key.split('.')) !== undefined);
 }
 
 function findStraysBelow(value: JsonObject, parent: readonly string[]): readonly StrayKey[] {
@@ -153,6 +134,6 @@ function findStraysBelow(value: JsonObject, parent: readonly string[]): readonly
 
 function listNamesBelow(parent: readonly string[]): readonly string[] {
   const prefix = parent.map((part) => `${part}.`).join('');
-  const keys = [...listSettingKeys(), ...listMovedKeys()].filter((key) => key.startsWith(prefix));
+  const keys = [...listSettingKeys(), ...listMovedKeys(), ...OFFICIAL_KEYS].filter((key) => key.startsWith(prefix));
   return [...new Set(keys.map((key) => key.slice(prefix.length).split('.')[0] ?? ''))];
 }

@@ -2,6 +2,7 @@ import { OUTPUT_FORMATS } from '../core/app.ts';
 import { AUTH_TYPES } from '../core/credential.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import type { PriceOverrides } from '../models/prices.ts';
+import { DEFAULT_MODEL } from '../models/table.ts';
 
 interface Kinds {
   readonly string: string;
@@ -32,6 +33,8 @@ interface SettingRow {
   readonly choices?: readonly string[];
   /** Variables that override it; the first one set wins. */
   readonly variables?: readonly string[];
+  /** What holds where nothing sets it; absent if that depends, or is nothing. */
+  readonly fallback?: JsonValue;
   /** Stands for it in `gmn config`. */
   readonly shortName?: string;
 }
@@ -40,6 +43,7 @@ interface SettingRow {
 const KEYS = {
   'model.name': {
     kind: 'string',
+    fallback: DEFAULT_MODEL,
     isForFolders: true,
     why: 'a project may work best with one model; -m wins over it',
     about: 'the model, or an alias; see [models](auth-and-models.md#which-model-answers)',
@@ -48,10 +52,12 @@ const KEYS = {
   },
   'model.compressionThreshold': {
     kind: 'share',
+    // The official CLI compresses at 0.5; sending a long conversation again costs less than losing parts of it.
+    fallback: 0.7,
     isForFolders: true,
     why: 'it only decides when a long conversation is summarized',
     about:
-      "how full the model's window may get before gmn [makes room](tools.md#when-the-window-is-full): 0.7 unless you set it; 0 and 1 turn that off",
+      "how full the model's window may get before gmn [makes room](tools.md#when-the-window-is-full); 0 and 1 turn that off",
   },
   'security.auth.selectedType': {
     kind: 'string',
@@ -71,12 +77,14 @@ const KEYS = {
   },
   'security.folderTrust.enabled': {
     kind: 'boolean',
+    fallback: true,
     isForFolders: false,
     why: 'a folder cannot make itself trusted',
     about: "`false` trusts every folder's settings (its MCP servers still need `gmn trust`)",
   },
   'security.disableYoloMode': {
     kind: 'boolean',
+    fallback: false,
     isForFolders: false,
     why: 'it could allow again what you or the machine forbid',
     about: '`true` refuses `--yolo` and `--approval-mode yolo`, exit 1',
@@ -85,13 +93,13 @@ const KEYS = {
     kind: 'string',
     isForFolders: false,
     why: 'it decides to whom you sign in',
-    about: 'an OAuth client of your own; together with the next',
+    about: 'an OAuth client of your own; together with `oauth.clientSecret`',
   },
   'oauth.clientSecret': {
     kind: 'string',
     isForFolders: false,
     why: 'it decides to whom you sign in',
-    about: 'its secret; both or neither',
+    about: 'the secret of `oauth.clientId`; both or neither',
   },
   'mcp.serverCommand': {
     kind: 'string',
@@ -101,15 +109,17 @@ const KEYS = {
   },
   'sessions.oneShot': {
     kind: 'boolean',
+    fallback: true,
     isForFolders: false,
     why: 'whether conversations are saved is for you to decide',
     about: '`false` saves no one-shots, unless a flag asks for it; see [sessions](sessions.md)',
   },
   'sessions.retention': {
     kind: 'age',
+    fallback: '30d',
     isForFolders: false,
     why: 'it would delete the sessions of other folders, too',
-    about: 'how long sessions without a name are kept, like `30d` (the default) or `12h`; `never` keeps them all',
+    about: 'how long sessions without a name are kept, like `30d` or `12h`; `never` keeps them all',
   },
   'mcp.allowed': {
     kind: 'strings',
@@ -131,6 +141,7 @@ const KEYS = {
   },
   'general.defaultApprovalMode': {
     kind: 'string',
+    fallback: 'default',
     isForFolders: false,
     why: 'it decides what runs without approval',
     about: 'the approval mode, if no flag sets it; `yolo` is for the command line only, and is ignored here',
@@ -145,10 +156,17 @@ const KEYS = {
   },
   'general.maxAttempts': {
     kind: 'count',
+    fallback: 4,
     isForFolders: false,
     why: 'it decides how often your account is asked',
+    about: 'how often a model request is sent, the first time included, if `--retries` is not given; at most 10',
+  },
+  'tools.allowed': {
+    kind: 'strings',
+    isForFolders: false,
+    why: 'it decides what runs without approval',
     about:
-      'how often a model request is sent, the first time included, if `--retries` is not given; without it 4, at most 10',
+      'what runs without a question: tools, and commands by their first words, like `run_shell_command(git status)`; see [permissions](tools.md#what-lasts)',
   },
   'tools.core': {
     kind: 'strings',
@@ -170,6 +188,7 @@ const KEYS = {
   },
   'output.format': {
     kind: 'string',
+    fallback: 'text',
     isForFolders: false,
     why: 'a script must get the format it was written for',
     about: 'the output of prompts, if neither `-o` nor `GMN_OUTPUT_FORMAT` is given',
@@ -185,7 +204,7 @@ const KEYS = {
     kind: 'object',
     isForFolders: false,
     why: 'it decides what the name of a model means',
-    about: 'the same; it wins over the other',
+    about: 'the same as `modelConfigs.aliases`, over which it wins',
   },
   'modelConfigs.overrides': {
     kind: 'list',
@@ -197,10 +216,11 @@ const KEYS = {
     kind: 'list',
     isForFolders: false,
     why: 'it could replace the model that you name, and multiply what an answer costs',
-    about: 'the same, after the others',
+    about: 'the same as `modelConfigs.overrides`, after those',
   },
   'request.store': {
     kind: 'boolean',
+    fallback: false,
     isForFolders: false,
     why: 'what Google keeps is for you to decide',
     about:
@@ -216,6 +236,9 @@ const KEYS = {
 } as const satisfies Readonly<Record<string, SettingRow>>;
 
 type SettingKey = keyof typeof KEYS;
+type DefaultKey = {
+  [Key in SettingKey]: (typeof KEYS)[Key] extends { readonly fallback: JsonValue } ? Key : never;
+}[SettingKey];
 export type SettingKind = keyof Kinds;
 
 /** A key whose value a higher layer replaces, never merges. */
@@ -264,6 +287,11 @@ export function findFolderRefusal(key: string): string | undefined {
 
 export function findSettingRow(key: string): SettingRow | undefined {
   return ROWS.find(([known]) => known === key)?.[1];
+}
+
+/** What holds where nothing sets a key of the rows that have a `fallback`. */
+export function defaultSetting<Key extends DefaultKey>(key: Key): (typeof KEYS)[Key]['fallback'] {
+  return KEYS[key].fallback;
 }
 
 /** The document must have passed `findTypeMismatch`. */

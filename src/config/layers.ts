@@ -7,7 +7,7 @@ import { systemPlatform } from '../platform/runtime/system.ts';
 import { expandDocument, findServerNotices, parseSettingsText } from './document.ts';
 import { readEnvironment } from './environment.ts';
 import { NO_HOME_NOTICE } from './home.ts';
-import { type PlainKey, ROWS, readSetting, type SettingValue } from './keys.ts';
+import { defaultSetting, type PlainKey, ROWS, readSetting, type SettingValue } from './keys.ts';
 import { absentLayer, ignoredLayer, type Layer, type LayerName, mergeDocuments, nestValue } from './layer.ts';
 
 export interface Layers {
@@ -21,11 +21,12 @@ export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promi
   const homes = app.homes();
   const { env, notices } = await readEnvironment(app.env, homes);
   const defaults = await readSystemLayer('system-defaults', findSystemDefaults(app.env), env);
-  const user = await readLayer('user', `${homes.gemini}/settings.json`, env);
-  const gmn = await readLayer('gmn', `${homes.gmn}/config.json`, env);
+  const user = await readLayer('user', join(homes.gemini, 'settings.json'), env);
+  const gmn = await readLayer('gmn', join(homes.gmn, 'config.json'), env);
   const system = await readSystemLayer('system', findSystemFile(app.env), env);
   const isTrustEnabled = (): boolean =>
-    readTopmost([defaults, user, gmn, system], 'security.folderTrust.enabled') ?? true;
+    readTopmost([defaults, user, gmn, system], 'security.folderTrust.enabled') ??
+    defaultSetting('security.folderTrust.enabled');
   const workspace = await readWorkspaceFile({ ...app, env, realEnv: app.env, isTrustEnabled });
   return {
     layers: [defaults, user, gmn, workspace.layer, system, environmentLayer(env)],
@@ -75,8 +76,16 @@ function findSystemDefaults(env: Env): SystemFile {
 
 async function readSystemLayer(name: LayerName, { file, owners }: SystemFile, env: Env): Promise<Layer> {
   if (readSmallFile(file) === undefined) return absentLayer(name, file);
-  const distrust = findDistrust(file, owners);
+  const distrust = await findSystemDistrust({ file, owners });
   return distrust === undefined ? readLayer(name, file, env) : ignoredLayer(name, file, distrust);
+}
+
+async function findSystemDistrust({ file, owners }: SystemFile): Promise<string | undefined> {
+  if (systemPlatform() !== 'win32') return findDistrust(file, owners);
+  // One that the user's environment names is the user's choice.
+  if (owners !== 'root') return undefined;
+  const { findWindowsDistrust } = await import('../platform/files/windows-owner.ts');
+  return findWindowsDistrust(file);
 }
 
 function formatIgnored({ source, state, why }: Layer): readonly string[] {

@@ -1,9 +1,10 @@
+import { join } from 'node:path';
 import { isObject, tryParseJson } from '../core/json.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
 
 /** Never throws: a broken list disables nothing, and a notice says so. */
 export function readServerEnablement(geminiHome: string) {
-  const file = `${geminiHome}/mcp-server-enablement.json`;
+  const file = join(geminiHome, 'mcp-server-enablement.json');
   const isOff = (entries: unknown, server: string): boolean => {
     const key = toEnablementKey(server);
     const entry = isObject(entries) && Object.hasOwn(entries, key) ? entries[key] : undefined;

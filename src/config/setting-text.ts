@@ -4,6 +4,7 @@ import { findNearestNames } from '../core/text/names.ts';
 import { hasSecret } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { EXPECTED, findSettingRow, formatKeyPath, isOfKind, listSettingKeys, ROWS, type SettingKind } from './keys.ts';
+import { isOfficialKey, officialKeyError } from './official-keys.ts';
 import { isSecretSetting } from './secrets.ts';
 
 /** A value that is only a reference to a variable reveals nothing. */
@@ -42,12 +43,10 @@ export function requireKind(path: readonly string[]): SettingKind | undefined {
     (_, index) => index > 0 && findSettingRow(formatKeyPath(path.slice(0, index)))?.kind === 'object',
   );
   if (isInside) return undefined;
+  if (isOfficialKey(key)) throw officialKeyError(key, 'Set it in ~/.gemini/settings.json, for the official CLI.');
   const near = suggestKeys(key);
   throw new AppError('usage', `gmn reads no key "${sanitize(key)}"`, {
-    hint:
-      near.length > 0
-        ? `Did you mean ${near.join(' or ')}?`
-        : 'The keys it reads: docs/configuration.md; those that are set: gmn config list',
+    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'The keys it reads: gmn config list --all',
   });
 }
 

@@ -17,6 +17,8 @@ export interface Template {
   readonly kind: 'markdown' | 'command';
   readonly description?: string;
   readonly body: string;
+  /** `needs: input`: without words, stdin or a file there is nothing to ask. */
+  readonly needsInput?: boolean;
   readonly defaults: ReadonlyMap<string, string>;
 }
 
@@ -41,8 +43,10 @@ const EXTENSIONS = { markdown: '.md', command: '.toml' } as const;
 /** Enough for names like `git:commit`; also ends cycles of links. */
 const MAX_DEPTH = 4;
 
+type ProjectApp = Pick<App, 'homes' | 'cwd' | 'env' | 'settings'>;
+
 /** In order of precedence: the folder's, if trusted, then the user's. */
-export async function listTemplateDirectories(app: App): Promise<readonly TemplateDirectory[]> {
+export async function listTemplateDirectories(app: ProjectApp): Promise<readonly TemplateDirectory[]> {
   const homes = app.homes();
   const toPlace = (home: string, folder: string, scope: TemplateDirectory['scope']) =>
     ({ directory: join(home, folder), scope }) as const;
@@ -65,7 +69,7 @@ export async function listTemplateDirectories(app: App): Promise<readonly Templa
   return [...shared.map((place) => (ignored === undefined ? place : { ...place, ignored })), ...own];
 }
 
-async function findProjectDistrust(app: App): Promise<string | undefined> {
+async function findProjectDistrust(app: ProjectApp): Promise<string | undefined> {
   const homes = app.homes();
   const isEnabled = readSetting((await app.settings()).document ?? {}, 'security.folderTrust.enabled') ?? true;
   const decision = decideTrust({ ...app, homes, isEnabled, records: readTrustRecords(homes) });
@@ -112,16 +116,17 @@ async function walkTemplates(
 export async function readTemplate({ name, file, kind, text: given }: TemplateSource): Promise<Template> {
   const text = given ?? readSmallFile(file);
   if (text === undefined) throw new AppError('config', `there is no file ${file}`, { hint: 'Try: gmn templates list' });
-  const { body, description, defaults } = kind === 'command' ? await parseCommand(text, file) : parseMarkdown(text);
+  const { body, description, needsInput, defaults } =
+    kind === 'command' ? await parseCommand(text, file) : parseMarkdown(text);
   if (body.trim() === '') {
     throw new AppError('config', `${file}: the template is empty`, {
       hint: kind === 'command' ? 'It needs a line such as: prompt = "Explain {{args}}"' : 'Write the prompt into it.',
     });
   }
-  return { name, file, kind, body, defaults, description: description || undefined };
+  return { name, file, kind, body, defaults, needsInput, description: description || undefined };
 }
 
-type Parsed = Pick<Template, 'body' | 'defaults'> & { readonly description?: string };
+type Parsed = Pick<Template, 'body' | 'defaults' | 'needsInput'> & { readonly description?: string };
 
 async function parseCommand(text: string, file: string): Promise<Parsed> {
   const { parse, TomlError } = await import('smol-toml');
@@ -149,8 +154,10 @@ function parseMarkdown(text: string): Parsed {
   });
   const defaults = new Map(lines);
   const description = defaults.get('description');
+  const needsInput = defaults.get('needs') === 'input';
   defaults.delete('description');
-  return { body: text.slice(head?.length ?? 0).replace(/\r?\n$/, ''), description, defaults };
+  if (needsInput) defaults.delete('needs');
+  return { body: text.slice(head?.length ?? 0).replace(/\r?\n$/, ''), description, needsInput, defaults };
 }
 
 export function toTemplate(file: string): TemplateSource {

@@ -1,18 +1,20 @@
-import { dirname, isAbsolute, normalize } from 'node:path';
+import { dirname, isAbsolute, join, normalize } from 'node:path';
 import type { App, Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { contains } from '../core/text/path.ts';
-import { acquireLock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
-import { makePrivateDirectory, writeAtomic } from '../platform/files/write.ts';
 import { parseJsonc } from './jsonc.ts';
 
 export interface TrustDecision {
   readonly isTrusted: boolean;
   readonly why: string;
+  /** Nobody has answered yet, so that a person can be asked. */
+  readonly isOpen?: true;
+  /** The user has said no, and need not hear of it again. */
+  readonly isRefused?: true;
 }
 
 interface TrustContext extends Pick<App, 'env' | 'cwd'> {
@@ -23,7 +25,7 @@ interface TrustContext extends Pick<App, 'env' | 'cwd'> {
 }
 
 export function trustedFoldersPath(env: Env, homes: Homes): string {
-  return env.GEMINI_CLI_TRUSTED_FOLDERS_PATH || `${homes.gemini}/trustedFolders.json`;
+  return env.GEMINI_CLI_TRUSTED_FOLDERS_PATH || join(homes.gemini, 'trustedFolders.json');
 }
 
 export function readTrustRecords(homes: Homes): TrustRecords {
@@ -42,10 +44,11 @@ export function decideTrust({ env, cwd, homes, isEnabled, records }: TrustContex
   if (folder === undefined) return { isTrusted: false, why: 'the folder is gone' };
   const ownFile = trustFilePath(homes.gmn);
   // The paths in gmn's file are already resolved: resolving them again would follow a link created since.
-  const own = [...records.keys()].map((path) => ({ path, isTrusted: true, file: ownFile }));
+  const own = [...records].map(([path, { isRefused }]) => ({ path, isTrusted: !isRefused, file: ownFile }));
   const rule = findNearestRule([...readTrustedFolders(trustedFoldersPath(env, homes)), ...own], folder);
-  if (rule === undefined) return { isTrusted: false, why: 'this folder is not trusted' };
-  return { isTrusted: rule.isTrusted, why: `${rule.file} ${rule.isTrusted ? 'trusts' : 'refuses'} ${rule.path}` };
+  if (rule === undefined) return { isTrusted: false, why: 'this folder is not trusted', isOpen: true };
+  const why = `${rule.file} ${rule.isTrusted ? 'trusts' : 'refuses'} ${rule.path}`;
+  return rule.isTrusted ? { isTrusted: true, why } : { isTrusted: false, why, isRefused: true };
 }
 
 interface TrustRule {
@@ -89,15 +92,16 @@ function trustedFoldersError(file: string, why: string): AppError {
   return new AppError('config', `${file}: ${why}`, { hint: 'Fix or remove that file.' });
 }
 
-interface TrustRecord {
+export interface TrustRecord {
   readonly time: string;
   readonly servers: Readonly<Record<string, string>>;
+  readonly isRefused?: true;
 }
 
 export type TrustRecords = ReadonlyMap<string, TrustRecord>;
 
 export function trustFilePath(gmnHome: string): string {
-  return `${gmnHome}/trust.json`;
+  return join(gmnHome, 'trust.json');
 }
 
 export function readTrustFile(file: string): TrustRecords {
@@ -105,28 +109,21 @@ export function readTrustFile(file: string): TrustRecords {
   return text === undefined ? new Map() : parseTrustRecords(text, file);
 }
 
-/** Under a lock: no change of another process is lost. A broken file is left alone. Throws AppError `config`. */
-export async function changeTrustFile(
-  file: string,
-  { clock, signal }: Pick<App, 'clock' | 'signal'>,
-  change: (records: TrustRecords) => TrustRecords,
-): Promise<void> {
-  await makePrivateDirectory(dirname(file));
-  const lock = await acquireLock(`${file}.lock`, { clock, signal, maxWaitMs: 5000, isDone: async () => false });
-  try {
-    const records = change(readTrustFile(file));
-    const text = `${JSON.stringify({ version: 1, folders: Object.fromEntries(records) }, null, 2)}\n`;
-    await writeAtomic(file, text, { mode: 0o600 });
-  } finally {
-    await lock?.release();
-  }
-}
-
 function parseTrustRecords(text: string, file: string): TrustRecords {
   const value = parseTrustText(text, file);
   if (!isObject(value) || value.version !== 1 || !isObject(value.folders))
     throw trustFileError(file, 'it is not a trust file');
-  return new Map(Object.entries(value.folders).map(([path, record]) => [path, parseTrustRecord(record, path, file)]));
+  const { folders, refused = {} } = value;
+  if (!isObject(refused)) throw trustFileError(file, 'it is not a trust file');
+  return new Map([
+    ...Object.entries(folders).map(([path, record]) => [path, parseTrustRecord(record, path, file)] as const),
+    ...Object.entries(refused).map(([path, record]) => [path, parseRefusal(record, path, file)] as const),
+  ]);
+}
+
+function parseRefusal(value: unknown, path: string, file: string): TrustRecord {
+  const { time } = parseTrustRecord(isObject(value) ? { ...value, servers: {} } : value, path, file);
+  return { time, servers: {}, isRefused: true };
 }
 
 function parseTrustText(text: string, file: string): unknown {

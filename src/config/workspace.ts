@@ -38,11 +38,9 @@ export async function readWorkspace(input: WorkspaceInput): Promise<WorkspaceLay
   }
 }
 
-function untrustedLayer(file: string, { why }: TrustDecision): WorkspaceLayer {
-  return {
-    layer: ignoredLayer('workspace', file, why),
-    notices: [`${file} is not used: ${why}. To trust the folder, run: gmn trust`],
-  };
+function untrustedLayer(file: string, { why, isRefused }: TrustDecision): WorkspaceLayer {
+  const notice = `${file} is not used: ${why}. To trust the folder, run: gmn trust`;
+  return { layer: ignoredLayer('workspace', file, why), notices: isRefused ? [] : [notice] };
 }
 
 async function readTrustedLayer(input: WorkspaceInput, records: TrustRecords): Promise<WorkspaceLayer> {

@@ -59,6 +59,8 @@ export interface App {
   readonly notices?: readonly string[];
   /** The flags on the command line; what a variable sets is among the options only. */
   readonly typedFlags?: readonly Flag[];
+  /** For a prompt that gmn asks for. Throws AppError `usage` if it is a command of the shell, or resembles one. */
+  readonly guardPrompt?: (typed: string) => void;
   readonly io: Io;
   readonly env: Env;
   readonly cwd: string;

@@ -83,6 +83,12 @@ export function isResponse(part: Part): part is ResponsePart {
   return 'functionResponse' in part && isObject(part.functionResponse);
 }
 
+/** Why a tool call failed or was not run; undefined if this is not its result. Untrusted text. */
+export function findToolError(part: Part): string | undefined {
+  const error = isResponse(part) ? part.functionResponse.response?.error : undefined;
+  return typeof error === 'string' ? error : undefined;
+}
+
 /** Placeholder for a call without a name: the API requires one in the response. */
 export const UNNAMED_TOOL = 'generic_tool';
 

@@ -1,7 +1,7 @@
 import { AppError } from './error.ts';
 
 /** What a run may lack that a flag is about; the verb says which of them there are. */
-export type Need = 'tools' | 'template' | '--verify';
+export type Need = 'tools' | 'template' | '--verify' | '--input-format stream-json';
 
 /**
  * One flag, described once: parsing, checks, help, completion, the manual page and the docs all use this. It is data that
@@ -11,6 +11,10 @@ export interface Flag {
   readonly long: string;
   readonly short?: string;
   readonly aliases?: readonly string[];
+  /** What other programs call it. */
+  readonly otherNames?: readonly OtherName[];
+  /** As the last word of a line it changes nothing: claude's `-p`, whose prompt is the positional one, or stdin. */
+  readonly mayLackValueAtEnd?: true;
   readonly help: string;
   /** Where help shows it, if the command has many flags. */
   readonly heading?: Heading;
@@ -22,6 +26,8 @@ export interface Flag {
   readonly preset?: string;
   readonly kind?: 'duration' | 'number' | 'integer';
   readonly choices?: readonly string[];
+  /** What to do instead, for a value that is none of the choices. */
+  readonly wrongValueHint?: string;
   /** Words that completion offers although others are accepted too. */
   readonly suggestions?: readonly string[];
   readonly repeatable?: true;
@@ -50,6 +56,32 @@ export interface Flag {
   readonly handsOver?: { readonly takes: readonly string[]; readonly ignores: readonly string[] };
 }
 
+/** A name of a flag in other programs. It is accepted, and shown in docs/migration.md only: help and completion stay short. */
+export interface OtherName {
+  readonly long: string;
+  readonly short?: string;
+  readonly of: readonly Program[];
+  /** It is a switch, and stands for this value: beside another value of the flag it is an error. */
+  readonly fixedValue?: string;
+  /** What its values are here; it takes no others. */
+  readonly values?: Readonly<Record<string, string>>;
+  /** What stands before its value here. */
+  readonly prefix?: string;
+  /** Options that it sets besides, where they are not given. */
+  readonly alsoSets?: Readonly<Record<string, string>>;
+}
+
+export type Program = 'agy' | 'claude' | 'codex' | 'gemini' | 'pi';
+
+/** The flag under each of its names, as a line may have them: one that stands for a value takes none. */
+export function listSpellings(flag: Flag): readonly Flag[] {
+  const others = (flag.otherNames ?? []).map(({ long, short, fixedValue }) => {
+    const named = { ...flag, long, short, aliases: undefined, otherNames: undefined };
+    return fixedValue === undefined ? named : { ...named, value: undefined };
+  });
+  return [flag, ...others];
+}
+
 /** In the order of help; a flag without one is under the last. */
 export const HEADINGS = [
   'Model',
@@ -75,7 +107,7 @@ export function toOptionKey({ long }: Pick<Flag, 'long'>): string {
 export function checkConflicts(typed: readonly Flag[], options: Options): void {
   for (const flag of typed) {
     const other = isHarmless(flag, options) ? undefined : flag.conflicts?.find((line) => isGiven(line, options));
-    if (other !== undefined) throw combinationError(flag, other);
+    if (other !== undefined) throw combinationError(formatTyped(flag), other);
   }
 }
 
@@ -96,7 +128,7 @@ export function checkEffects(
     if (flag.isOfficial) {
       const when = [...others.map((line) => `with ${line}`), ...(need === undefined ? [] : [`without ${need}`])];
       notices.push(...when.map((words) => `${formatTyped(flag)} has no effect ${words}`));
-    } else if (other !== undefined) throw combinationError(flag, other);
+    } else if (other !== undefined) throw combinationError(formatTyped(flag), other);
     else if (need !== undefined) {
       throw new AppError('usage', `${formatTyped(flag)} means nothing without ${need}`, {
         hint: `Add ${needs[need].add}; or leave it out.`,
@@ -119,7 +151,7 @@ export function splitHandover(
 }
 
 /** Whether the options hold what a line such as `--dry-run` or `--output-dialect gemini -o stream-json` says. */
-function isGiven(line: string, options: Options): boolean {
+export function isGiven(line: string, options: Options): boolean {
   const flags = line.replace('-o ', '--output-format ').split(/ (?=-)/);
   return flags.every((text) => {
     const [name = '', value] = text.split(' ');
@@ -132,10 +164,10 @@ function isHarmless(flag: Flag, options: Options): boolean {
   return flag.harmless?.some((value) => value === options[toOptionKey(flag)]) ?? false;
 }
 
-function combinationError(flag: Flag, other: string): AppError {
+export function combinationError(flag: string, other: string): AppError {
   // The format may come from a variable or the settings.
   const hint = other.startsWith('-o') ? 'Use one of them, e.g. with -o text.' : 'Use one of them.';
-  return new AppError('usage', `${formatTyped(flag)} cannot be combined with ${other}`, { hint });
+  return new AppError('usage', `${flag} cannot be combined with ${other}`, { hint });
 }
 
 /** With its value, if there is only one that matters. */

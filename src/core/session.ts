@@ -49,7 +49,7 @@ export interface SessionStart {
 
 export interface Session extends History {
   /** The n-th has the n-th of `contents`. */
-  readonly records: readonly TurnRecord[];
+  readonly records: readonly SavedRecord[];
   readonly compactions: readonly Compaction[];
   compact(compaction: Compaction): Promise<void>;
   readonly id: string;
@@ -66,8 +66,11 @@ export interface Session extends History {
   rewind(turns: number): Promise<void>;
   /** Removes the last prompt, which got no answer, from `contents`; it is `unanswered` until the next one. */
   retractPrompt(): Promise<void>;
-  /** Give records only to a session without a file: a crash could cut off what replaces those of an existing one. */
-  replace(records: readonly TurnRecord[]): Promise<void>;
+  /**
+   * Records keep their times, if they have any. Give some only to a session without a file: a crash could cut off what
+   * replaces those of an existing one.
+   */
+  replace(records: readonly (TurnRecord & { readonly at?: number })[]): Promise<void>;
   close(): Promise<void>;
 }
 

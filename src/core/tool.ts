@@ -1,5 +1,6 @@
 import type { MediaPart } from './content.ts';
 import type { JsonObject } from './json.ts';
+import type { ServerOrigin } from './permission.ts';
 import type { Usage } from './usage.ts';
 
 /** What a tool may do. Approval depends on this alone and is never decided inside a tool. */
@@ -21,10 +22,21 @@ export interface Tool {
   preview?(args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
   /** The path of the file it reads or writes, or of the directory it runs in, as the model wrote it. */
   findPath?(args: JsonObject): string | undefined;
+  /** What a call would run in a shell; undefined if its arguments are wrong. Only the shell tool has this. */
+  findCommand?(args: JsonObject): CommandCall | undefined;
+  /** The tool of an MCP server that it stands for. Absent: it is built in. */
+  readonly remote?: ServerOrigin & { readonly tool: string };
   /** A canonical form of the arguments, to recognize a repeated call. Absent: the arguments as they are. */
   plain?(args: JsonObject): JsonObject;
   /** A failure is data for the model (`ok: false`); throws only the signal's reason, or a bug. */
   invoke(args: JsonObject, signal: AbortSignal): Promise<ToolResult>;
+}
+
+export interface CommandCall {
+  readonly command: string;
+  readonly isBackground: boolean;
+  /** Whether its shell reads it as POSIX shells do. */
+  readonly isPosix: boolean;
 }
 
 /** The content of files after the calls previewed so far, by real path. Nothing is written to disk. */
@@ -88,6 +100,8 @@ export interface CommandExit {
 }
 
 interface FileChange extends LineCounts {
+  /** Of a change that nobody was asked about. Untrusted text. */
+  readonly diff?: string;
   /** How many hard links of the file still have the old content. */
   readonly cutLinks?: number;
 }
@@ -104,7 +118,8 @@ export interface ToolCall {
 }
 
 export type CallDecision =
-  | { readonly kind: 'run' }
+  /** `diff`: of a change that nobody was asked about, if it is to be shown. */
+  | { readonly kind: 'run'; readonly diff?: string }
   | { readonly kind: 'run-edited'; readonly args: JsonObject }
   | { readonly kind: 'deny'; readonly reason: string; readonly isReported?: true }
   | { readonly kind: 'stop' };

@@ -8,6 +8,8 @@ export interface Chunk {
 export interface Answer {
   /** Generated while it is sent, so that a long answer needs no memory. */
   readonly chunks: Iterable<Chunk>;
+  /** What the model thinks before it answers; absent: one short thought, at once. */
+  readonly thoughts?: readonly (readonly [subject: string, rest: string])[];
   /** Fixed for the sample runs; absent: estimated. */
   readonly usage?: readonly [prompt: number, candidates: number];
   readonly isCountedLate?: true;

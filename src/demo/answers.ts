@@ -26,14 +26,22 @@ export function createAnswer(request: DemoRequest, sign: (call: JsonObject) => s
     findServiceAnswer(request) ??
     chunkedAnswer(echoRequest(request));
   const { includeThoughts } = toJsonObject(request.generationConfig.thinkingConfig);
-  if (includeThoughts !== true) return answer;
-  const thought = { parts: [{ text: '**Reading the prompt**\n\nThe demo model looks it up.', thought: true }] };
-  return { ...answer, chunks: prepend(thought, answer.chunks) };
+  return { ...answer, chunks: addThoughts(answer, includeThoughts === true) };
 }
 
-function* prepend<T>(first: T, rest: Iterable<T>): Generator<T> {
-  yield first;
-  yield* rest;
+const THOUGHT = '**Reading the prompt**\n\nThe demo model looks it up.';
+const THINKING_PAUSE_MS = 1500;
+
+/** The thoughts of an answer take their time whether they are asked for or not. */
+function* addThoughts({ thoughts, chunks }: Answer, areShown: boolean): Generator<Chunk> {
+  const show = (text: string): Chunk => ({ parts: areShown ? [{ text, thought: true }] : [] });
+  if (thoughts === undefined && areShown) yield show(THOUGHT);
+  for (const [subject, rest] of thoughts ?? []) {
+    yield show(`**${subject}**`);
+    yield show(`\n\n${rest}\n\n`);
+    yield { parts: [], pauseMs: THINKING_PAUSE_MS };
+  }
+  yield* chunks;
 }
 
 function findStructuredAnswer(request: DemoRequest): Answer | undefined {
@@ -75,6 +83,7 @@ function findBuiltinAnswer(request: DemoRequest, sign: (call: JsonObject) => str
   if (sample !== undefined) return createSampleAnswer(sample);
   if (question === 'and the second best?' && hasMention(request, 'Kyoto')) return textAnswer(['April.'], [21, 2]);
   if (question === 'write a very long story') return { chunks: storyChunks(), isCountedLate: true };
+  if (question.startsWith('think about ')) return { ...chunkedAnswer(echoRequest(request)), thoughts: THOUGHTS };
   const count = /^count to (\d{1,7})$/.exec(question)?.[1];
   return count === undefined ? undefined : { chunks: numberChunks(Number(count)), isUnlimited: true };
 }
@@ -114,6 +123,12 @@ function findTaskAnswer(task: SampleTask, request: DemoRequest, sign: Sign): Ans
 function createSampleAnswer({ texts, usage }: Sample): Answer {
   return textAnswer(texts, usage);
 }
+
+const THOUGHTS = [
+  ['Reading the question', 'The demo model reads it twice.'],
+  ['Looking at it from the other side', 'There is not much there.'],
+  ['Choosing the words', 'They are those of the question.'],
+] as const;
 
 const STORY_PAUSE_MS = 400;
 

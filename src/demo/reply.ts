@@ -53,7 +53,7 @@ export async function* streamResponses(answer: Answer, context: ReplyContext): A
     isOver = isLimited && counts.candidates + cost.candidates > limit;
     held = isOver ? shortenChunk(chunk, limit - counts.candidates) : chunk;
     const candidates = isOver ? limit : counts.candidates + cost.candidates;
-    counts = { prompt, candidates, thoughts: counts.thoughts + (isOver ? 0 : cost.thoughts) };
+    counts = { prompt, candidates, thoughts: counts.thoughts + (isOver || answer.usage ? 0 : cost.thoughts) };
     if (isOver) break;
   }
   const fixed = answer.usage?.[1];

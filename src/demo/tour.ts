@@ -1,5 +1,6 @@
 import type { Env } from '../core/io.ts';
 import type { SelfResult, SelfRun } from '../platform/process/self.ts';
+import { formatAssignment } from '../platform/runtime/system.ts';
 
 export const TOUR_FILES: Readonly<Record<string, string>> = {
   'STYLE.md': '# Style\n\nUse `const`. Guard every loop.\n',
@@ -105,7 +106,7 @@ const STEPS: readonly Step[] = [
 
 const NEXT = `Next steps
   gmn --demo "…"                 go ahead; nothing leaves this machine
-  export GEMINI_API_KEY=<key>    get one at https://aistudio.google.com/apikey
+  ${formatAssignment('GEMINI_API_KEY', '<key>').padEnd(30)} get one at https://aistudio.google.com/apikey
   gmn "why is the sky blue?"     ask the real model
   gmn demo serve                 the offline model for your own tests
   gmn -h                         the flags used most, and the commands

@@ -3,9 +3,8 @@ import { AppError } from '../core/error.ts';
 import type { SavedSession } from '../core/session.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { inspectPath } from '../platform/files/read.ts';
-import { createExclusive, writeAtomic } from '../platform/files/write.ts';
+import { createExclusive, createWriteError, WRITE_HINT, writeAtomic } from '../platform/files/write.ts';
 import { resolveWritingTarget } from '../platform/files/writing-target.ts';
-import { errorReason } from '../platform/runtime/system.ts';
 
 type Exporter = (saved: SavedSession) => Iterable<string>;
 
@@ -76,7 +75,7 @@ export async function writeExport(place: ExportTarget, pieces: Iterable<string>)
     }
   } catch (cause) {
     if (cause instanceof AppError && cause.fault === 'usage') throw cause;
-    const why = cause instanceof AppError ? cause.message : `cannot write ${name}: ${errorReason(cause)}`;
-    throw new AppError('usage', why, { cause, hint: 'Check the free space and the permissions there.' });
+    if (cause instanceof AppError) throw new AppError('usage', cause.message, { cause, hint: cause.hint });
+    throw createWriteError('usage', { name, cause, hint: WRITE_HINT });
   }
 }

@@ -68,7 +68,7 @@ function formatRecordedResult(answer: RecordedResult | undefined): string {
   const plain = findPlainResult(answer.response);
   const body = plain === undefined ? fenceCode(indentJson(answer.response), 'json') : fenceCode(plain.text);
   const media = answer.media.map((each) => `\n${formatMedia(each)}`).join('');
-  return `\n${plain?.isError ? 'Error' : 'Result'}:\n\n${body}${media}`;
+  return `\n${plain?.isError ? '✗ Failed' : 'Result'}:\n\n${body}${media}`;
 }
 
 function formatMedia(media: Media): string {

@@ -61,10 +61,24 @@ async function assembleParts(input: PromptInput): Promise<readonly Part[]> {
       : {}),
     hint: attachments.support.hint,
   });
+  if (stdinPlace === undefined && isEmptyPipe(bytes, input)) notify('stdin was empty');
+  else if (bytes instanceof Uint8Array && isBlank(bytes)) notify('stdin was blank: only spaces and line breaks');
   let stdinText = await addStdin(bytes, { place: stdinPlace, type: stdinType, attachments });
   if (input.allowsStdinMentions && prompt === undefined && stdinText !== undefined)
     stdinText = await attachMentions(stdinText);
+  if (input.missingInput !== undefined && attachments.items.length === 0 && !stdinText?.trim())
+    throw input.missingInput;
   return buildParts(attachments, [stdinText, prompt], signal);
+}
+
+/** Whoever writes `… | gmn` expects something to come; a program that starts gmn may close a socket unused. */
+function isEmptyPipe(input: StdinInput | undefined, { stdin }: PromptInput): boolean {
+  return input instanceof Uint8Array && input.length === 0 && ['pipe', 'file'].includes(stdin.kind());
+}
+
+/** The output of a variable that is not set, say. Longer ones are looked at by nobody. */
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.length > 0 && bytes.length < 100 && bytes.every((byte) => byte === 32 || (byte >= 9 && byte <= 13));
 }
 
 interface StdinOptions {

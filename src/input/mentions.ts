@@ -1,7 +1,7 @@
-import { basename, dirname, resolve } from 'node:path';
+import { basename, dirname, resolve, sep } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { formatSize } from '../core/text/format.ts';
-import { contains } from '../core/text/path.ts';
+import { contains, isRemotePath } from '../core/text/path.ts';
 import { describeMedia } from '../core/text/picture.ts';
 import { type FoundPath, inspectPath } from '../platform/files/read.ts';
 import { readRulesAboveNamed, readRulesWithin, unreadableRulesError } from '../tools/search/ignore.ts';
@@ -24,6 +24,12 @@ export async function addMentions(prompt: string, given: MentionOptions): Promis
     if (piece.kind !== 'mention') continue;
     context.signal.throwIfAborted();
     const mention = await resolveMention(piece.paths, context.cwd);
+    if (mention === undefined && piece.paths.every((path) => isRemotePath(path))) {
+      context.notify(
+        `not attached: @${toPlainName(piece.paths[0] ?? '')} is a path of the network or a device (-f attaches it)`,
+      );
+      continue;
+    }
     if (mention === undefined) {
       await attachResource(piece.paths, context);
       continue;
@@ -99,6 +105,7 @@ interface Mention extends FoundPath {
 
 async function resolveMention(paths: readonly string[], cwd: string): Promise<Mention | undefined> {
   for (const name of paths) {
+    if (isRemotePath(name)) continue;
     const found = await tryInspectPath(resolve(cwd, name));
     if (found !== undefined) return { ...found, name };
   }
@@ -188,7 +195,7 @@ const MAX_PATH_LENGTH = 4096;
 /**
  * Splits a prompt at its `@` mentions, without file access. `paths` are the candidates of a mention, the longest first.
  */
-export function parseMentions(prompt: string): readonly PromptPiece[] {
+export function parseMentions(prompt: string, separator: string = sep): readonly PromptPiece[] {
   const pieces: PromptPiece[] = [];
   let end = 0;
   const push = (piece: PromptPiece): void => {
@@ -203,12 +210,20 @@ export function parseMentions(prompt: string): readonly PromptPiece[] {
     else if (quoted !== undefined)
       push({ kind: 'mention', raw, paths: dropImpossible([quoted.replace(/\\(["\\])/g, '$1')]) });
     else {
-      const endings = listEndings(bare ?? '').map((path) => path.replace(/\\(\s)/g, '$1'));
+      const endings = listEndings(bare ?? '').flatMap((path) => readEscapedSpaces(path, separator));
       push({ kind: 'mention', raw, paths: dropImpossible(endings) });
     }
   }
   push({ kind: 'text', raw: prompt.slice(end) });
   return pieces;
+}
+
+/** On Windows the backslash may be the end of a directory's name instead: `@src\\ and`. */
+function readEscapedSpaces(path: string, separator: string): readonly string[] {
+  const unescaped = path.replace(/\\(\s)/g, '$1');
+  const [directory] = path.split(/(?<=\\)\s/, 1);
+  const isDirectory = separator === '\\' && directory !== undefined && directory !== path && directory.length > 1;
+  return isDirectory ? [unescaped, directory] : [unescaped];
 }
 
 function dropImpossible(paths: readonly string[]): readonly string[] {

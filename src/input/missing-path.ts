@@ -1,5 +1,6 @@
-import { join, resolve } from 'node:path';
+import { posix, resolve } from 'node:path';
 import { findNearestNames } from '../core/text/names.ts';
+import { toSlashes } from '../core/text/path.ts';
 import { isDirectory } from '../platform/files/path.ts';
 import { readDirectory } from '../platform/files/read.ts';
 
@@ -32,13 +33,15 @@ export async function describeMissingPath(
 function looksLikePath(name: string, cwd: string): boolean {
   if (name.includes('://')) return false;
   if (/^\.{1,2}\//.test(name) || FILE_ENDING.test(name)) return true;
-  const [first = '', ...below] = name.split('/');
+  const [first = '', ...below] = toSlashes(name).split('/');
   return first !== '' && below.length > 0 && isDirectory(resolve(cwd, first));
 }
 
 /** The path with its first part that does not exist replaced by the most similar one that does. */
 async function findNearestPath(name: string, { cwd, findElsewhere }: MissingContext): Promise<string | undefined> {
-  const parts = name.split('/').filter((part) => part !== '.');
+  const parts = toSlashes(name)
+    .split('/')
+    .filter((part) => part !== '.');
   const missing = parts.findIndex((_, index) => !isDirectory(resolve(cwd, ...parts.slice(0, index + 1))));
   const above = parts.slice(0, Math.max(missing, 0));
   if (above.includes('..') || name.startsWith('/')) return undefined;
@@ -47,7 +50,7 @@ async function findNearestPath(name: string, { cwd, findElsewhere }: MissingCont
   const isLast = missing === parts.length - 1;
   const fitting = entries.filter(({ kind }) => isLast || kind === 'directory').map((entry) => entry.name);
   const [near] = findNearestNames(parts[missing] ?? '', fitting);
-  if (near !== undefined) return join(...above, near, ...(isLast ? [] : parts.slice(missing + 1)));
+  if (near !== undefined) return posix.join(...above, near, ...(isLast ? [] : parts.slice(missing + 1)));
   return missing === 0 && isLast ? findElsewhere(name) : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { join, relative, resolve } from 'node:path';
+import { join, relative, resolve, sep } from 'node:path';
 import type { App, Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
@@ -20,7 +20,7 @@ export interface Withholding {
 }
 
 /** The system shows processes here, and with them their variables, in which people keep keys. */
-const PROCESSES = '/proc';
+const PROCESSES = sep === '/' ? ['/proc'] : [];
 
 /** Withholds what the tools would: what may hold secrets, and the state of gmn and the official CLI; and processes. */
 export async function createWithholding(context: NamingContext): Promise<Withholding> {
@@ -30,7 +30,9 @@ export async function createWithholding(context: NamingContext): Promise<Withhol
     workspace,
     isWithheld: (path) => {
       const { tail, above } = splitAtRoot(contains(workspace, path) ? workspace : path, path);
-      return isState(path, state) || isSensitivePath(tail, above) || contains(PROCESSES, path);
+      return (
+        isState(path, state) || isSensitivePath(tail, above) || PROCESSES.some((directory) => contains(directory, path))
+      );
     },
   };
 }

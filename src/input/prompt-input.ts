@@ -1,4 +1,5 @@
 import type { Homes } from '../core/app.ts';
+import type { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import type { FileSupport } from '../core/files.ts';
 import type { Clock, Env } from '../core/io.ts';
@@ -31,6 +32,8 @@ export interface PromptInput {
   readonly prompt: string | undefined;
   /** What the person typed, if the prompt is made from it: the words beside a template, or the name of one. */
   readonly question?: string;
+  /** What is thrown if neither stdin nor a file has anything; absent: the prompt needs neither. */
+  readonly missingInput?: AppError;
   readonly files: readonly string[];
   readonly otherAttachments?: OtherAttachments;
   readonly stdinMode: StdinMode;

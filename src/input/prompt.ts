@@ -18,6 +18,7 @@ export async function buildPromptContent(input: PromptInput): Promise<StoredCont
     (stdinMode === 'never' || (stdinMode === 'auto' && input.stdin.kind() === 'none'));
   if (isAlone) {
     if (prompt === undefined) throw noPromptError();
+    if (input.missingInput !== undefined) throw input.missingInput;
     return { role: 'user', parts: [{ text: prompt }], question: input.question || undefined };
   }
   const { assembleContent } = await import('./assembly.ts');
@@ -28,4 +29,13 @@ export async function buildPromptContent(input: PromptInput): Promise<StoredCont
 
 export function noPromptError(hint = 'Try: gmn "your question", or pipe text in: … | gmn'): AppError {
   return new AppError('usage', 'no prompt given', { hint });
+}
+
+/** `prompt` is that of `-p`, which may be a flag: claude has its own behind `-p`. */
+export function twoPromptsError(prompt: string): AppError {
+  const [flag] = /^--?[a-z][\w-]*/i.exec(prompt) ?? [];
+  const order = `-p takes the prompt that follows it, here ${flag}: put it after the other flags, as in gmn ${flag} … -p "…"`;
+  return new AppError('usage', '-p cannot be combined with a positional prompt', {
+    hint: flag === undefined ? 'Use one of them.' : order,
+  });
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
@@ -113,7 +114,7 @@ interface CachedDefault {
 }
 
 function defaultModelPath(gmnHome: string): string {
-  return `${gmnHome}/default-models.json`;
+  return join(gmnHome, 'default-models.json');
 }
 
 /** Keys of `DEFAULT_MODEL` have no model name, for compatibility with files of older versions. */

@@ -13,6 +13,8 @@ export interface Sampling {
   readonly thinkingLevel?: ThinkingLevel;
   readonly thinkingBudget?: number;
   readonly showThoughts?: boolean;
+  /** Somebody watches: asks for the thoughts of a model that thinks anyway, to say what it is thinking about. */
+  readonly followThoughts?: boolean;
   /** As the API takes it: `{ aspectRatio, imageSize }`. */
   readonly imageConfig?: JsonObject;
 }
@@ -31,7 +33,9 @@ export function createGenerationConfig(model: string, sampling: Sampling, preset
   checkSampling(sampling);
   const { temperature, topP, topK, maxOutputTokens, seed, stop, imageConfig } = sampling;
   const { thinkingConfig: usual, ...rest } = preset;
-  const thinkingConfig = { ...toPresetThinking(usual, sampling), ...toThinkingConfig(model, sampling) };
+  const chosen = { ...toPresetThinking(usual, sampling), ...toThinkingConfig(model, sampling) };
+  const isFollowed = sampling.followThoughts && willThink(model, chosen);
+  const thinkingConfig = isFollowed ? { ...chosen, includeThoughts: true } : chosen;
   const flags = { temperature, topP, topK, maxOutputTokens, seed, stopSequences: stop };
   const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
   const makes = findOutputKind(model);
@@ -73,7 +77,15 @@ function checkSampling({ temperature, topP, topK, maxOutputTokens, seed, stop }:
   if (stop !== undefined) checkStop(stop);
 }
 
-/** Unless a flag sets it. Drops `includeThoughts`: only `--show-thoughts` asks for thoughts. */
+/** A request for thoughts is rejected where thinking is off. */
+function willThink(model: string, { thinkingBudget, thinkingLevel }: JsonObject): boolean {
+  const { thinks = false, makes, budget } = findModelFacts(model) ?? {};
+  const isOff = thinkingBudget === 0 || thinkingLevel === 'MINIMAL';
+  const isOffByDefault = budget?.canBeOff === true && thinkingBudget === undefined;
+  return thinks && makes === undefined && !isOff && !isOffByDefault;
+}
+
+/** Unless a flag sets it. Drops `includeThoughts`: only gmn asks for thoughts. */
 function toPresetThinking(usual: JsonValue | undefined, { thinkingLevel, thinkingBudget }: Sampling): JsonObject {
   if (!isObject(usual) || thinkingLevel !== undefined || thinkingBudget !== undefined) return {};
   const { includeThoughts: _, ...rest } = usual as JsonObject;

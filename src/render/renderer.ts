@@ -28,6 +28,8 @@ export interface RenderOptions {
   readonly isDumb: boolean;
   readonly dialect: 'gmn' | 'gemini';
   readonly prompt: string;
+  /** Stands in every line of stream-json: which of many turns it belongs to. */
+  readonly turn?: string;
   /** How stdout shows pictures, if it is a terminal that does; else nothing binary is written there. Asked for the first one. */
   readonly findPictures?: () => Promise<PictureProtocol | undefined>;
   /** In a chat every tool result has its line, and notices have no `gmn: ` prefix. */

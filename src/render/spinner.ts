@@ -33,6 +33,11 @@ const TICK_MS = 100;
 const SPINNER_AFTER_MS = 400;
 const LINE_EVERY_MS = 30_000;
 
+/** Whether somebody sees what a spinner on this stream shows. */
+export function hasSpinner({ isTerminal }: Out, { quiet, isDumb }: Pick<RenderOptions, 'quiet' | 'isDumb'>): boolean {
+  return isTerminal && !quiet && !isDumb;
+}
+
 type ProgressOptions = Pick<RenderOptions, 'quiet' | 'isDumb' | 'clock' | 'ticker'> & {
   /** Whether redrawing the cursor's line would overwrite nothing. */
   readonly mayDraw: () => boolean;
@@ -55,6 +60,7 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
   let stopWatching: (() => void) | undefined;
   let holds = 0;
   let note = '';
+  let thought = '';
   let tail = '';
 
   const tick = (): void => {
@@ -66,7 +72,9 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
       if (!mayDraw() || (silentMs < SPINNER_AFTER_MS && !isCall)) return;
       const below = isCall ? layOutTail(tail, err) : [];
       stopWatching ??= err.onSuspend?.(spinner.hide, spinner.show);
-      drawing.draw(sanitize(`${what} ${note}`.trimEnd()), seconds === 0 ? '' : ` · ${seconds} s`, below);
+      // A narrow window shows what it thinks about without who thinks.
+      const texts = thought === '' ? [`${what} ${note}`.trimEnd()] : [`${what} · ${thought}`, thought];
+      drawing.draw(texts.map(sanitize), seconds === 0 ? '' : ` · ${seconds} s`, below);
     } else if (err.isTerminal && isCall && !isAnnounced && silentMs >= SPINNER_AFTER_MS) {
       isAnnounced = true;
       drawing.line(`Running ${sanitize(what)}\n`);
@@ -109,10 +117,15 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
       if (awaited?.what !== what) {
         awaited = { what, sinceMs: clock.now(), isCall: kind === 'call' };
         note = '';
+        thought = '';
         tail = '';
         isAnnounced = false;
       }
       stopTicking ??= ticker.every(TICK_MS, tick);
+    },
+    /** What the model is thinking about; empty if that is not known. Untrusted text. */
+    setThought(subject: string): void {
+      thought = subject.slice(0, MAX_NOTE).toWellFormed();
     },
     clear,
     pause(): Promise<void> | undefined {
@@ -124,6 +137,24 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
       stopWatching = undefined;
       return clear();
     },
+  };
+}
+
+/** A heading is at the start of its line; no line is read further. */
+const MAX_HEADING_LINE = 300;
+const HEADING = /^\s*\*\*([^*]+)\*\*/;
+
+/** Finds the subject of the current thought: the last bold heading in what the model thinks. Untrusted text. */
+export function createSubjectReader(): (delta: string) => string {
+  let line = '';
+  let subject = '';
+  return (delta) => {
+    for (const [index, piece] of delta.split('\n').entries()) {
+      if (index > 0) line = '';
+      line = (line + piece.slice(0, MAX_HEADING_LINE)).slice(0, MAX_HEADING_LINE);
+      subject = HEADING.exec(line)?.[1]?.trim() || subject;
+    }
+    return subject;
   };
 }
 
@@ -181,11 +212,13 @@ function createDrawing(err: Out, area: ProgressOptions['area']) {
     size = { columns: err.columns, rows: err.rows };
   };
   return {
-    draw(what: string, note: string, below: readonly string[]): void {
+    /** Shows the first of the texts that fits, else what fits of the last. */
+    draw(texts: readonly string[], note: string, below: readonly string[]): void {
       // A slow terminal skips frames instead of queueing them.
       if (pending !== undefined) return;
       const room = err.columns - 1 - maxWidth(note);
-      const text = clipText(`${FRAMES[frame % FRAMES.length]} ${what}`, room) + note;
+      const shown = texts.map((what) => `${FRAMES[frame % FRAMES.length]} ${what}`);
+      const text = clipText(shown.find((each) => maxWidth(each) <= room) ?? shown.at(-1) ?? '', room) + note;
       frame += 1;
       rows = drawn.length === 0 ? area?.() : undefined;
       if (rows === undefined) drawRows([text, ...below]);

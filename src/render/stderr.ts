@@ -22,7 +22,7 @@ export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' 
   const wrap = async (text: string, start = 0): Promise<string> => {
     const columns = err.columns - start;
     if (!err.isTerminal || text.length * 2 <= columns) return text;
-    return (await import('../core/text/width.ts')).wrapText(text, columns);
+    return (await import('../core/text/width.ts')).wrapText(text, columns, { breaksPaths: start > 0 });
   };
   const thoughts = terminalFilter();
   let isThoughtOpen = false;
@@ -31,12 +31,13 @@ export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' 
       return isThoughtOpen;
     },
     notice: async (message: string): Promise<void> => err.write(`${await wrap(`${opening}${clean(message)}`)}\n`),
-    async tool({ isGood, text, rows: below = [] }: ToolLine, output?: CommandOutput): Promise<void> {
+    async tool({ isGood, text, rows: below = [], diff }: ToolLine, output?: CommandOutput): Promise<void> {
       const [mark, color] = isGood ? ['✓', GREEN] : ['✗', RED];
       const rows = output === undefined ? [] : await formatFolded(output, err.columns);
       const line = `${paint(mark, color)} ${await wrap(text, mark.length + 1)}`;
       const shown = await Promise.all(below.map((row) => wrap(row)));
-      await err.write(`${[line, ...shown, ...rows.map((row) => paint(row, DIM))].join('\n')}\n`);
+      const changed = diff === undefined ? [] : await (await import('./short-diff.ts')).formatShortDiff(diff, err);
+      await err.write(`${[line, ...shown, ...changed, ...rows.map((row) => paint(row, DIM))].join('\n')}\n`);
     },
     async sources(sources: readonly Source[]): Promise<void> {
       const lines = sources.map(({ title, uri }, index) => `[${index + 1}] ${`${title} ${uri}`.trimEnd()}\n`);

@@ -12,12 +12,13 @@ import type { Renderer, RenderOptions } from './renderer.ts';
 const KEPT_LENGTH = 1_000_000;
 
 /** `-o stream-json`: one object per line as things happen, `done` or `error` last; nothing on stderr. */
-export function streamJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
+export function streamJsonRenderer({ out }: Io, options: Pick<RenderOptions, 'showThoughts' | 'turn'>): Renderer {
   let partial: string | undefined = '';
   const files: JsonObject[] = [];
   const warnings: string[] = [];
   let hasStarted = false;
-  const line = (value: JsonObject): Promise<void> => out.write(encodeLine(value));
+  const line = (value: JsonObject): Promise<void> =>
+    out.write(encodeLine({ type: value.type, turn: options.turn, ...value }));
   return async (event: TurnEvent) => {
     switch (event.type) {
       case 'wait':

@@ -7,7 +7,7 @@ import { loadChalk, loadLive, openMarkdown } from './lazy.ts';
 import type { LiveArea } from './live.ts';
 import type { MarkdownStream, Preview } from './markdown/stream.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
-import { createProgress } from './spinner.ts';
+import { createProgress, createSubjectReader } from './spinner.ts';
 import { createStderr, type Stderr } from './stderr.ts';
 
 /**
@@ -30,7 +30,7 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
       case 'text':
         return page.text(event.delta);
       case 'thought':
-        return options.showThoughts ? page.thought(event.delta) : undefined;
+        return options.showThoughts ? page.thought(event.delta) : page.followThought(event.delta);
       case 'call':
         calls.set(event.id, event);
         // Show everything so far before the user is asked whether the call may run.
@@ -60,7 +60,9 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
       case 'file':
         return showFile(page, event.file, { io, options });
       case 'notice':
-        return options.quiet && !event.isDenial ? undefined : page.writeLine((err) => err.notice(event.message));
+        // A call that was not run, or failed, looks as in a chat.
+        if (event.isDenial) return page.writeLine((err) => err.tool({ isGood: false, text: event.message }));
+        return options.quiet ? undefined : page.writeLine((err) => err.notice(event.message));
       case 'end': {
         await page.close();
         if (options.quiet) return;
@@ -117,6 +119,7 @@ function textPage(io: Io, options: RenderOptions) {
   let shape: Presentation | undefined;
   let thoughts: Presentation | undefined;
   const live = pageLive(io, options, () => waiting.clear());
+  let readSubject: ReturnType<typeof createSubjectReader> | undefined;
   let isMidLine = false;
   const held: WriteMessage[] = [];
   const waiting = createProgress(errOut, {
@@ -160,7 +163,13 @@ function textPage(io: Io, options: RenderOptions) {
   };
   return {
     wait: waiting.wait,
+    followThought(delta: string): void {
+      readSubject ??= createSubjectReader();
+      waiting.setThought(readSubject(delta));
+    },
     async text(delta: string): Promise<void> {
+      if (readSubject !== undefined) waiting.setThought('');
+      readSubject = undefined;
       shape ??= choosePresentation(out, options);
       if (isFlowing(shape)) return live.flow(delta, { shape, paint: leavePlain });
       await show(await shape.push(delta));

@@ -11,6 +11,8 @@ export interface ToolLine {
   readonly text: string;
   /** Rows below it, each without a line break. Sanitized for the terminal. */
   readonly rows?: readonly string[];
+  /** Of a change that nobody was asked about. Untrusted text. */
+  readonly diff?: string;
 }
 
 const SUBJECT_ARGUMENTS = ['file_path', 'path', 'command', 'pattern', 'query', 'dir_path', 'url', 'prompt'] as const;
@@ -34,12 +36,13 @@ export function formatToolLine(
   const opening = formatCall(name, args);
   if (!ok) {
     const reason = toNonEmptyString(response.error) ?? (summary || 'it failed');
-    return { isGood: false, text: joinParts([`${opening}: ${clipProse(reason, MAX_REASON)}`, time]) };
+    return { isGood: false, text: joinParts([`${opening}: ${clipReason(reason, args, MAX_REASON)}`, time]) };
   }
   const parts = [`${opening}${formatCounts(change)}`, hasFailed ? formatExit(exit) : '', sanitize(summary), time];
   return {
     isGood: !hasFailed,
     text: joinParts(parts),
+    diff: change?.diff,
     rows: todos?.map(({ description, status }) => `  ${TODO_MARKS[status]} ${clipProse(description, MAX_TODO)}`),
   };
 }
@@ -110,14 +113,24 @@ export interface FoldedOutput {
   readonly hidden: number;
 }
 
-/** `edit_file hello.js failed: there is no such file`: the first line of the reason. Sanitized for the terminal. */
+/** `edit_file hello.js: there is no such file`: the first line of the reason. Sanitized for the terminal. */
 export function formatToolFailure(name: string, args: JsonObject, { response }: ToolResult): string {
-  const reason = toNonEmptyString(response.error) ?? 'no reason was given';
-  return `${formatCall(name, args)} failed: ${clipProse(reason, MAX_NOTICE_REASON)}`;
+  const reason = toNonEmptyString(response.error) ?? 'it failed';
+  return `${formatCall(name, args)}: ${clipReason(reason, args, MAX_NOTICE_REASON)}`;
+}
+
+/** Without the subject in front of it, which the line has already. */
+function clipReason(reason: string, args: JsonObject, most: number): string {
+  const subject = `${findCallSubject(args)}: `;
+  return clipProse(reason.startsWith(subject) ? reason.slice(subject.length) : reason, most);
+}
+
+function findCallSubject(args: JsonObject): string | undefined {
+  return SUBJECT_ARGUMENTS.map((key) => toNonEmptyString(args[key])).find((value) => value !== undefined);
 }
 
 export function formatCall(name: string, args: JsonObject): string {
-  const subject = SUBJECT_ARGUMENTS.map((key) => toNonEmptyString(args[key])).find((value) => value !== undefined);
+  const subject = findCallSubject(args);
   const words = [name, subject === undefined ? '' : clipText(clipLine(subject, MAX_SUBJECT), MAX_SUBJECT)];
   return sanitize(words.filter((word) => word !== '').join(' '));
 }

@@ -1,6 +1,6 @@
 import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { posixTest } from '../support/posix.ts';
+import { posixTest, systemMode } from '../support/posix.ts';
 import { bearerDigest, CANARIES, filesIn, home, oauthDocument } from './support/home.ts';
 import { runSignIn } from './support/run-sign-in.ts';
 import { type Answer, granting, json, rotating, tokenServer } from './support/token-server.ts';
@@ -35,8 +35,8 @@ posixTest(
       access_token: 'ya29.granted-1',
       refresh_token: CANARIES.refresh,
     });
-    expect(statSync(`${place.gmn}/${cache}`).mode & 0o777).toBe(0o600);
-    expect(statSync(`${place.gmn}/tokens`).mode & 0o777).toBe(0o700);
+    expect(statSync(`${place.gmn}/${cache}`).mode & 0o777).toBe(systemMode(0o600));
+    expect(statSync(`${place.gmn}/tokens`).mode & 0o777).toBe(systemMode(0o700));
   },
 );
 
@@ -56,7 +56,7 @@ posixTest('a refresh token that was replaced is put into the official file, all 
   expect(rest).toEqual({ ...old, access_token: 'ya29.granted-1', refresh_token: `${CANARIES.refresh}+` });
   expect(expiry).toBeGreaterThan(Date.now());
   expect(Object.keys(JSON.parse(after))).toEqual(Object.keys(JSON.parse(oauthDocument())));
-  expect(statSync(place.credentials).mode & 0o777).toBe(0o640);
+  expect(statSync(place.credentials).mode & 0o777).toBe(systemMode(0o640));
   expect(Object.keys(filesIn(place.gemini))).toEqual(['oauth_creds.json']);
 });
 

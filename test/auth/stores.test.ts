@@ -6,7 +6,7 @@ import { chooseCredential } from '../../src/auth/credential.ts';
 import { checkKey, keyStore } from '../../src/auth/key-store.ts';
 import { findClientPair } from '../../src/auth/official-client.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { isWindows, posixTest } from '../support/posix.ts';
+import { isWindows, posixTest, systemMode } from '../support/posix.ts';
 import { CANARIES, type Home, home, oauthDocument } from './support/home.ts';
 import { choiceInput, PLAIN_MACHINE } from './support/input.ts';
 
@@ -150,7 +150,7 @@ test.for([
   const place = home(t);
   const store = opened(place, isHanging ? keyringModule(place, true) : undefined);
   expect(await store.write('AIza-stored-key')).toBe('file');
-  if (!isWindows) expect(statSync(join(place.gmn, 'key.json')).mode & 0o777).toBe(0o600);
+  if (!isWindows) expect(statSync(join(place.gmn, 'key.json')).mode & 0o777).toBe(systemMode(0o600));
   expect(await store.read()).toEqual({ key: 'AIza-stored-key', place: 'file' });
   expect([await store.remove(), await store.remove(), await store.read()]).toEqual([true, false, undefined]);
 });
@@ -204,7 +204,7 @@ test('the OAuth client is found in the official CLI, remembered privately, and f
   const find = (env: Record<string, string>) => findClientPair({ env }, homes, systemClock);
   const env = { PATH: `/nonexistent:${join(place.root, 'bin')}` };
   expect(await find(env)).toEqual({ id: 'first-client-id.example', secret: 'canary-secret-pair' });
-  if (!isWindows) expect(statSync(join(place.gmn, 'oauth-client.json')).mode & 0o777).toBe(0o600);
+  if (!isWindows) expect(statSync(join(place.gmn, 'oauth-client.json')).mode & 0o777).toBe(systemMode(0o600));
   expect(await find({ PATH: '' })).toEqual({ id: 'first-client-id.example', secret: 'canary-secret-pair' });
   for (const [name, text] of Object.entries(official('1.0.1', 'second-client-id.example'))) {
     writeFileSync(join(place.root, name), text);

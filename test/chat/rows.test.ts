@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatListRows } from '../../src/chat/rows.ts';
+import { alignColumns, formatListRows } from '../../src/chat/rows.ts';
 
 const ROWS = [
   ['/copy [code|n]', 'Copy the last answer, its last code block, or the n-th answer from the end'],
@@ -34,4 +34,14 @@ test('in a narrow window they stand below, and where there is no window on one l
     '      Leave',
   ]);
   expect(formatListRows(ROWS, Number.POSITIVE_INFINITY)).toHaveLength(2);
+});
+
+test('columns line up by the width of their characters, and one that is empty is left out', () => {
+  const rows = [
+    ['旅行', '', 'chat', '1 turn'],
+    ['a', '', 'one-shot', '12 turns'],
+    ['', '', 'chat', ''],
+  ];
+  expect(alignColumns(rows)).toEqual(['旅行  chat      1 turn', 'a     one-shot  12 turns', '      chat']);
+  expect(alignColumns([])).toEqual([]);
 });

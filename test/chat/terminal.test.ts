@@ -84,12 +84,12 @@ describe.each([40, 80, 200])('at %i columns', (columns) => {
     it.type('\u0007');
     await it.shows('› 古いもの!|');
     it.type('\u0015/he\t');
-    await it.shows('› /hel|', '  /help   a word', '  /hello  a word');
-    it.type('\t');
-    await it.shows('› /help|', '› /help   a word', '  /hello  a word');
-    it.type(`${ESC}[Z${ESC}[Z`);
-    await it.shows('› /help|', '› /help   a word', '  /hello  a word');
-    it.type(`\r${ESC}[Z`);
+    await it.shows('› /hel|', '› /help   a word', '  /hello  a word');
+    it.type(`${ESC}[Z`);
+    await it.shows('› /hel|', '  /help   a word', '› /hello  a word');
+    it.type(`${ESC}[B\t`);
+    await it.shows('› /help|');
+    it.type(`${ESC}[Z`);
     expect(await it.said()).toEqual({ kind: 'next-mode' });
     await it.shows('› /help|');
     it.type('\u000c');

@@ -9,6 +9,7 @@ import {
   signInFile,
 } from '../support/account.ts';
 import { failure, fakeGemini, json, reply, type SeenRequest } from '../support/gemini.ts';
+import { systemMode } from '../support/posix.ts';
 
 const paths = (requests: readonly SeenRequest[]): readonly string[] => requests.map(({ path }) => path);
 const LOAD = '/v1internal:loadCodeAssist';
@@ -44,7 +45,7 @@ describe('Code Assist', () => {
         session_id: first?.body.user_prompt_id,
       },
     });
-    expect(me.mode('.gmn/code-assist.json')).toBe(0o600);
+    expect(me.mode('.gmn/code-assist.json')).toBe(systemMode(0o600));
     expect(me.files()['.gmn/code-assist.json']).not.toContain('canary');
   });
 

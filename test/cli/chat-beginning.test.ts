@@ -27,6 +27,16 @@ test('a file that cannot be sent fails one prompt, and those beside it stay atta
   expect(requests[0]?.body.contents[0].parts.at(-1)).toEqual({ text: '=== b.txt ===\nB\n\ny' });
 });
 
+posixTest('a prompt of the command line is shown as if it had been typed', async (t) => {
+  const prompt = '# 天気は？\nand tomorrow, in as many words as a narrow window wraps';
+  const chat = chatInTerminal(t, ['--demo', prompt], { columns: 40 });
+  await chat.shows(
+    /\n❯ # 天気は？\n {2}and tomorrow, in as many words as a na\n {2}rrow window wraps\ndemo: # 天気は？\n\n❯\n/,
+  );
+  chat.type('\u0004');
+  expect((await chat.ended).exitCode).toBe(0);
+});
+
 posixTest('an entry typed before the chat has the terminal is sent', async (t) => {
   const gemini = await fakeGemini(t, [reply('early'), reply('late')]);
   const chat = chatInTerminal(t, [], { gemini });
@@ -96,7 +106,7 @@ posixTest.for(ENDINGS)(
     for (const flags of [['-r', 'last'], ['-c'], ['-r', id ?? '']]) {
       const shown = await runGmnIn(t, here, ['chat', ...flags], '/sessions\n');
       expect([shown.stderr, shown.exitCode]).toEqual([
-        expect.stringContaining('chat  no answer yet  just now  one'),
+        expect.stringContaining('one  just now  no answer yet  chat'),
         0,
       ]);
     }

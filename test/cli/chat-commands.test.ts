@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { BUILT_IN_TEMPLATES } from '../../src/config/builtin-templates.ts';
 import { ALIASES, MODELS } from '../../src/models/table.ts';
+import { findBuiltin } from '../../src/tools/builtins.ts';
 import { codeAssistResponse } from '../support/account.ts';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { call, fakeGemini, json, reply } from '../support/gemini.ts';
@@ -123,7 +124,9 @@ test('/tools lists the tools and turns them on and off', async (t) => {
   expect(names).toEqual(listSet('edit', 'run_shell_command').filter((name) => name !== 'write_file'));
   const off = ['write_file', 'web_fetch', 'google_web_search'];
   for (const name of [...names, ...off])
-    expect(stderr).toContain(`\n  ${off.includes(name) ? 'off' : 'on '}  ${name}\n`);
+    expect(stderr).toMatch(
+      new RegExp(`\\n  ${off.includes(name) ? 'off' : 'on '} ${name} +${findBuiltin(name)?.about}\\n`),
+    );
 });
 
 test('the steps of a task are a checklist in a chat', async (t) => {
@@ -177,7 +180,7 @@ test('/new begins another session, /clear forgets this one', async (t) => {
   const { stderr } = await pipedChat(t, ['x', '/clear', 'y', '/new', 'z', '/sessions'], { gemini, env });
   expect(gemini.requests.map(({ body }) => body.contents.length)).toEqual([1, 1, 1]);
   expect(stderr).toMatch(
-    /The conversation is forgotten\.\nThis is a new session\.\n {2}1 {2}[\da-f]{8} {2}chat {2}1 turn {2}just now {2}z\n {2}2 {2}/,
+    /The conversation is forgotten\.\nThis is a new session\.\n {2}1 {2}[\da-f]{8} {2}z {2}just now {2}1 turn {2}chat\n {2}2 {2}/,
   );
 });
 
@@ -229,7 +232,7 @@ test('/save names, /load continues, /sessions lists', async (t) => {
     { text: 'z' },
   ]);
   expect(stderr).toMatch(
-    /^Saved as trip\.\nError: this is the session you are in\n.*\nThis is a new session\.\nContinuing trip: 1 turn\.\nError: .*nowhere.*\n.*\n {2}1 {2}[\da-f]{8} {2}trip {2}chat {2}2 turns {2}just now {2}x\n/,
+    /^Saved as trip\.\nError: this is the session you are in\n.*\nThis is a new session\.\nContinuing trip: 1 turn\.\nError: .*nowhere.*\n.*\n {2}1 {2}[\da-f]{8} {2}trip {2}x {2}just now {2}2 turns {2}chat\n/,
   );
   expect(stderr).toMatch(/\nResume: gmn chat -r trip\n$/);
 });
@@ -241,7 +244,7 @@ test('/sessions can be narrowed to where they are from, and keeps the numbers of
   const lines = ['x', '/sessions one-shot', '/sessions chat', '/sessions served', '/sessions mine'];
   const { stderr } = await pipedChat(t, lines, { gemini, env });
   expect(stderr).toMatch(
-    /^ {2}2 {2}[\da-f]{8} {2}one-shot {2}1 turn {2}just now {2}shot\n {2}1 {2}[\da-f]{8} {2}chat {2}1 turn {2}just now {2}x\nThere are no such sessions\.\nError: \/sessions cannot be narrowed to "mine"\nChoose one of: chat, one-shot, served\n/,
+    /^ {2}2 {2}[\da-f]{8} {2}shot {2}just now {2}1 turn {2}one-shot\n {2}1 {2}[\da-f]{8} {2}x {2}just now {2}1 turn {2}chat\nThere are no such sessions\.\nError: \/sessions cannot be narrowed to "mine"\nChoose one of: chat, one-shot, served\n/,
   );
 });
 

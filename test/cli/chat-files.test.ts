@@ -86,7 +86,7 @@ test('/diff shows what tools changed, /undo undoes the last turn, and the model 
   const diff = '--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+one\n';
   expect(stderr).toMatch(/^✓ write_file a\.txt \+1 −0\n/);
   expect(stderr.split(diff)).toHaveLength(3);
-  expect(stderr).toMatch(/✓ write_file b\.txt \+1 −0\nremoved b\.txt\n/);
+  expect(stderr).toMatch(/✓ write_file b\.txt \+1 −0\n {2}@@ -0,0 \+1,1 @@\n {2}\+two\nremoved b\.txt\n/);
   expect(stderr).toMatch(
     /\nError: the last turn changed no files\n.*\nremoved a\.txt\nError: there is nothing to undo in this session\n.*\nTools changed nothing in this session\.\n/,
   );
@@ -108,7 +108,7 @@ test('/save of a chat that was not saved keeps what /diff and /undo know', async
     args: ['--no-session', '--approval-mode', 'auto_edit'],
   });
   expect(stderr).toMatch(
-    /^✓ write_file a\.txt \+1 −0\nSaved as kept\.\n--- \/dev\/null\n\+\+\+ b\/a\.txt\n@@ -0,0 \+1,1 @@\n\+one\nremoved a\.txt\nThis is a new session\.\nError: there is nothing to undo in this session\n/,
+    /^✓ write_file a\.txt \+1 −0\n {2}@@ -0,0 \+1,1 @@\n {2}\+one\nSaved as kept\.\n--- \/dev\/null\n\+\+\+ b\/a\.txt\n@@ -0,0 \+1,1 @@\n\+one\nremoved a\.txt\nThis is a new session\.\nError: there is nothing to undo in this session\n/,
   );
 });
 

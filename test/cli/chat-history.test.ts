@@ -69,7 +69,7 @@ posixTest('signatures come back after /retry, /rewind, /compress and a resume by
   await chat.until(/again\r\n[\s\S]*❯ /);
   chat.enter('y');
   await chat.until(/two\r\n[\s\S]*❯ /);
-  chat.enter('/rewind');
+  chat.enter('/rewind 1');
   await chat.until(/Dropped[\s\S]*❯ /);
   chat.enter('z');
   await chat.until(/three\r\n[\s\S]*❯ /);

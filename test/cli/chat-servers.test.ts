@@ -135,20 +135,20 @@ test('a mention of a server that is gone or unknown is reported and stays text',
 posixTest(
   'Tab completes servers, their prompts, the arguments of these and what they could be, and resources',
   async (t) => {
-    const chat = chatInTerminal(t, ['--demo'], { home: home({ memo: MEMO }) });
+    const chat = chatInTerminal(t, ['--demo'], { home: home({ note: MEMO }) });
     await chat.until(/❯ /);
-    chat.type('/mem\t');
-    await chat.shows(/❯ \/memo:$/m);
+    chat.type('/no\t');
+    await chat.shows(/❯ \/note:$/m);
     chat.type('\t');
-    await chat.shows(/❯ \/memo:greet$/m);
+    await chat.shows(/❯ \/note:greet$/m);
     chat.type('\t');
-    await chat.shows(/❯ \/memo:greet who=$/m);
+    await chat.shows(/❯ \/note:greet who=$/m);
     chat.type('B\t');
-    await chat.shows(/❯ \/memo:greet who=Bo$/m);
-    chat.type('\u0015/memo:greet who=Ann\t');
-    await chat.shows(/❯ \/memo:greet who="Ann Lee"$/m);
-    chat.type('\u0015@memo:\t');
-    await chat.shows(/❯ @memo:memo:\/\/1$/m);
+    await chat.shows(/❯ \/note:greet who=Bo$/m);
+    chat.type('\u0015/note:greet who=Ann\t');
+    await chat.shows(/❯ \/note:greet who="Ann Lee"$/m);
+    chat.type('\u0015@note:\t');
+    await chat.shows(/❯ @note:memo:\/\/1$/m);
     chat.type('\u0015\u0004');
     expect((await chat.ended).exitCode).toBe(0);
   },

@@ -230,7 +230,7 @@ posixTest('/diff has colours, and marks the words that were changed', async (t) 
   chat.enter('change it');
   await chat.shows(/\ndone\n\n❯/);
   chat.enter('/diff');
-  const output = await chat.until(/\+[^\n]*Yokohama/);
+  const output = await chat.until(/\u001b\[7m[^\n]*Yokohama/);
   expect(output).toMatch(/\u001b\[31m-\S*the harbour of \S*\u001b\[7mRotterdam/);
   await chat.shows(/\n-the harbour of Rotterdam\n\+the harbour of Yokohama\n❯/);
   chat.type('\u0004');

@@ -14,8 +14,8 @@ test('/undo says that the last turn changed nothing, and again it puts back what
     script: [reply(WRITE), reply('a'), reply('b')],
     args: ['--approval-mode', 'auto_edit'],
   });
-  expect(stderr.split('\n').slice(0, 7)).toEqual([
-    '✓ write_file a.txt +1 −0',
+  expect(stderr.split('\n').slice(0, 9)).toEqual([
+    ...['✓ write_file a.txt +1 −0', '  @@ -0,0 +1,1 @@', '  +one'],
     'Error: the last turn changed no files',
     'To put back what an earlier one changed: /undo again',
     'one',

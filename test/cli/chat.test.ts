@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
+import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { call, chunk, events, failure, fakeGemini, finish, reply, type Scripted } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
@@ -29,9 +30,23 @@ test('the second prompt is asked with all that was said before', async (t) => {
 
 test('words on the command line are asked first, with the files of -f', async (t) => {
   const gemini = await fakeGemini(t, [reply('one'), reply('two')]);
-  await pipedChat(t, ['next'], { gemini, args: ['-f', 'a.txt', '/not', 'a command'], files: { 'a.txt': 'A' } });
-  expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: '=== a.txt ===\nA\n\n/not a command' }]);
+  await pipedChat(t, ['next'], { gemini, args: ['-f', 'a.txt', '!not', 'a command'], files: { 'a.txt': 'A' } });
+  expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: '=== a.txt ===\nA\n\n!not a command' }]);
   expect(gemini.requests[1]?.body.contents[2].parts).toEqual([{ text: 'next' }]);
+});
+
+test.for([
+  [['chat', '/help'], /^ {2}\/help, \/h +List the commands\n/, 0],
+  [['chat', '-p', '/nosuch'], /^Error: there is no command \/nosuch\nTo see the commands: \/help; [^\n]*\n/, 1],
+  [['-i', '/keys'], /^ {2}Enter +send\n/, 0],
+  [['chat', '/q'], /^0 turns/, 0],
+  [['chat', '/pipe touch x'], /^Error: \/pipe must be typed in the chat\nTo send it as it is: \/\/pipe touch x\n/, 1],
+  [['chat', '/trust yes'], /^Error: \/trust must be typed in the chat\n/, 1],
+  [['chat', '/approvals auto_edit'], /^Error: \/approve must be typed in the chat\n/, 1],
+] as const)('%j is a line of the chat, and nothing is sent', async ([args, shown, exitCode], t) => {
+  const chat = await runGmn(t, args, { script: [], stdin: '' });
+  expect(chat).toMatchObject({ exitCode, stdout: '', requests: [] });
+  expect(chat.stderr).toMatch(shown);
 });
 
 test('-i of the root command is a chat with that first prompt, and takes only what a chat takes', async (t) => {
@@ -60,11 +75,26 @@ test('--no-mcp takes no other flag about servers in silence', async (t) => {
   expect(told.stderr).toContain('--allowed-mcp-server-names has no effect with --no-mcp\n');
 });
 
+test('/quit leaves; in a pipe the words that leave on a terminal are prompts', async (t) => {
+  const { stdout, exitCode } = await pipedChat(t, ['exit', 'quit', ' :q ', '/quit', 'never'], { ...DEMO });
+  expect([stdout, exitCode]).toEqual(['demo: exit\ndemo: quit\ndemo: :q\n', 0]);
+});
+
+posixTest.for(['exit', 'quit', ' :q '])('"%s" on a terminal leaves', async (word, t) => {
+  const chat = chatInTerminal(t, ['--demo', '--no-session']);
+  await chat.ready(1);
+  chat.enter('exit strategies');
+  await chat.ready(2);
+  chat.enter(word);
+  const { exitCode, output } = await chat.ended;
+  expect([exitCode, screenOf(output).match(/^demo: .*/gm)]).toEqual([0, ['demo: exit strategies']]);
+});
+
 test('a failure is shown, the next line is asked, and the exit code is that of the first failure', async (t) => {
   const gemini = await fakeGemini(t, [reply('one'), failure(403, 'PERMISSION_DENIED'), reply('three')]);
   const { stdout, stderr, exitCode } = await pipedChat(t, ['a', 'b', '/hlep', 'c'], { gemini });
   expect(stdout).toBe('one\nthree\n');
-  expect(stderr).toMatch(/^Error: .*\n.*\nError: there is no command \/hlep\nDid you mean \/help\? .*\n3 turns · /);
+  expect(stderr).toMatch(/^Error: .*\n.*\nError: there is no command \/hlep\nDid you mean \/help\? .*\n2 turns · /);
   expect(exitCode).toBe(2);
   // A prompt to which nothing came does not count.
   expect(gemini.requests[2]?.body.contents).toEqual([
@@ -124,7 +154,7 @@ Name a shell by its full path, for example: --shell /bin/sh
 test('-t ends a request that takes longer, and the chat continues', async (t) => {
   const never: Scripted = () => {};
   const { stdout, stderr, exitCode } = await pipedChat(t, ['a', '/stats'], { script: [never], args: ['-t', '1s'] });
-  expect(stderr).toMatch(/^Error: timed out after 1 s\n.*\n1 turn · /);
+  expect(stderr).toMatch(/^Error: timed out after 1 s\n.*\n0 turns · /);
   expect(stdout).toBe('');
   expect(exitCode).toBe(3);
 });

@@ -16,7 +16,7 @@ import {
 } from '../support/gemini.ts';
 import type { WirePart } from '../support/gemini-rules.ts';
 import { callGmnIn, place, startGmn } from '../support/gmn.ts';
-import { posixTest } from '../support/posix.ts';
+import { posixTest, systemMode } from '../support/posix.ts';
 
 /** One hundredth of the window: 10,485 tokens. */
 const SETTINGS = { '.gemini/settings.json': JSON.stringify({ model: { compressionThreshold: 0.01 } }) };
@@ -98,7 +98,7 @@ test('old results become pointers that the model can read, and nothing else of g
   expect([first, second]).toEqual([expect.stringMatching(POINTER), expect.stringMatching(POINTER)]);
   expect(results).toEqual([FILES['a.txt'], undefined, undefined]);
   expect(readFileSync(pointer, 'utf8')).toBe(FILES['a.txt']);
-  expect(statSync(pointer).mode & 0o777).toBe(0o600);
+  expect(statSync(pointer).mode & 0o777).toBe(systemMode(0o600));
   const [, , , ...steps] = sessionLines(at.home).map(({ type }) => type);
   expect(steps).toEqual([
     ...['call', 'answer', 'call', 'answer', 'compact'],

@@ -29,6 +29,13 @@ const LINES: readonly (readonly [typed: string, becomes: string])[] = [
   ['gmn trust s\t', 'gmn trust sub/'],
   ['gmn -p not\t', 'gmn -p not'],
   ['gmn not\t', 'gmn not'],
+  // In a prompt, files behind an @.
+  ['gmn explain @not\t', 'gmn explain @notes.md '],
+  ['gmn @sub/d\t', 'gmn @sub/deep.md '],
+  ['gmn chat look at @sub/d\t', 'gmn chat look at @sub/deep.md '],
+  ['gmn -p @not\t', 'gmn -p @notes.md '],
+  ['gmn --system=@not\t', 'gmn --system=@notes.md '],
+  ['gmn explain me@not\t', 'gmn explain me@not'],
   // A prompt is no command line, and -- ends it all.
   ['gmn hello au\t', 'gmn hello au'],
   ['gmn -- au\t', 'gmn -- au'],
@@ -67,6 +74,12 @@ const QUOTED = {
     ['gmn sessions export it\t', 'gmn sessions export it\\\'s\\ \\"my\\"\\ trip:\\ \\$1 '],
     ['gmn sessions export "it\t', 'gmn sessions export "it\'s \\"my\\" trip: \\$1" '],
     ['gmn config get mcpServers.a:b\t', 'gmn config get mcpServers.a:b=c.command '],
+    ['gmn "explain @not\t', 'gmn "explain @notes.md" '],
+    ['gmn "explain @my\t', 'gmn "explain @my\\\\ file.txt" '],
+    ['gmn explain @my\t', 'gmn explain @my\\\\\\ file.txt '],
+    ['gmn explain @my\\\\\\ fi\t', 'gmn explain @my\\\\\\ file.txt '],
+    ['gmn explain @su\t', 'gmn explain @sub/'],
+    ['gmn explain "@sub/d\t', 'gmn explain "@sub/deep.md" '],
   ],
   zsh: [
     ['gmn sessions export it\t', 'gmn sessions export it\\\'s\\ \\"my\\"\\ trip:\\ \\$1 '],

@@ -62,6 +62,9 @@ test.for<readonly [line: string, expected: Partial<Completion>]>([
   ['gmn -- -f ', {}],
   ['gmn hello ', {}],
   ['gmn -p auth', {}],
+  ['gmn why @src/ma', { paths: 'files', head: '@', typed: 'src/ma' }],
+  ['gmn why me@src', {}],
+  ['gmn --system=@ru', { paths: 'files', head: '--system=@', typed: 'ru' }],
   ['gmn mcp add files npx -f', { paths: 'files' }],
   ['gmn mcp add wiki https://wiki.example/mcp ', {}],
 ])('behind %j stands what the table says', ([line, expected]) => {

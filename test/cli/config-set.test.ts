@@ -5,6 +5,7 @@ import { findSettingRow, listSettingKeys, type SettingKind, tryParseKeyPath } fr
 import { parseSettingWords } from '../../src/config/setting-text.ts';
 import { OUTPUT_FORMATS } from '../../src/core/app.ts';
 import { callGmnIn, place } from '../support/gmn.ts';
+import { systemMode } from '../support/posix.ts';
 
 const COMMENTED = '{\n  // mine\n  "model": { "name": "pro" }, // keep\n}\n';
 
@@ -53,7 +54,7 @@ test('the file is made, private, where there was none; lists add up with those o
     warnings: [`combined with ${user}: here tools.exclude is ["glob","web_fetch","read_file"]`],
   });
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ tools: { exclude: ['web_fetch', 'read_file'] } });
-  if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
+  if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(systemMode(0o600));
 });
 
 test('keys of the first format and keys that gmn does not read can be removed', async (t) => {
@@ -131,7 +132,7 @@ test.each([
   ['general.maxAttempts', '1e3', 'general.maxAttempts must be a whole number from 1', / 3$/],
   ['model.name', '', 'model.name cannot be empty', /gmn config unset model.name$/],
   ['mcpServers.__proto__.command', 'x', '"__proto__" cannot be part of a key', /another name/],
-  ['zzzzzzzz', 'x', 'gmn reads no key "zzzzzzzz"', /gmn config list$/],
+  ['zzzzzzzz', 'x', 'gmn reads no key "zzzzzzzz"', /gmn config list --all$/],
   ['oauth.clientSecret', 'x', /takes no secrets/, /GMN_OAUTH_CLIENT_SECRET/],
   ['GEMINI_API_KEY', 'x', /takes no secrets/, /gmn auth set-key$/],
   ['model.name', `AIza${'Sy'.repeat(18)}x`.slice(0, 39), /takes no secrets/, /gmn auth set-key$/],

@@ -216,7 +216,7 @@ test('a turn that failed is in the statistics of a chat with its tokens and its 
   const usageMetadata = { promptTokenCount: 100, candidatesTokenCount: 1900 };
   const gemini = await fakeGemini(t, [events([{ candidates: [{ finishReason: 'SAFETY' }], usageMetadata }])]);
   const { stderr } = await pipedChat(t, ['one'], { gemini, args: ['--tools', 'none', '-m', 'gemini-2.5-pro'] });
-  expect(stderr).toMatch(/1 turn · 100 in · 1900 out · [\d.]+s · \$0\.019\n/);
+  expect(stderr).toMatch(/0 turns · 100 in · 1900 out · [\d.]+s · \$0\.019\n/);
 });
 
 test('mcp serve spends no more than --max-cost, over all its calls', async (t) => {

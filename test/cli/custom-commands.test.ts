@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
@@ -23,7 +24,7 @@ test('a one-shot that names a command sends what it stands for; any other text s
     ['/plain', 'Be plain.'],
     ['/my_cmd', 'spaced'],
     ['/note language="old Greek" buy milk', 'Note in old Greek: buy milk'],
-    ['/nothing here', '/nothing here'],
+    ['/nothing? here', '/nothing? here'],
     ['/etc/plain is a path', '/etc/plain is a path'],
     ['//plain', '//plain'],
     [' /plain', ' /plain'],
@@ -37,6 +38,22 @@ test('a one-shot that names a command sends what it stands for; any other text s
     expect(await callGmnIn(t, at, ['-p', prompt])).toMatchObject({ stdout: 'ok\n', stderr: '', exitCode: 0 });
   }
   expect(gemini.requests.map((request) => sentText(request))).toEqual(cases.map(([, sent]) => [sent]));
+});
+
+test('a one-shot that names no command asks nothing, and says what there is', async (t) => {
+  const at = place(t, { gemini: await fakeGemini(t, []), home: HOME });
+  const rows = [
+    ['/nosuch', 'To see what there is: gmn templates list'],
+    ['/plian and short', 'Did you mean /plain?'],
+  ] as const;
+  for (const [prompt, advice] of rows) {
+    const [name] = prompt.split(' ');
+    expect(await callGmnIn(t, at, [prompt])).toMatchObject({
+      stdout: '',
+      stderr: `Error: there is no command ${name} outside of a chat\n${advice}\nTo send it as text, put a space before it: gmn -p " ${name} …"\n`,
+      exitCode: 1,
+    });
+  }
 });
 
 posixTest('files are read before commands run, and what is inserted is not expanded', async (t) => {
@@ -82,12 +99,11 @@ test('a directory stands for its files, without what is ignored, secret or no te
 
 test('a folder that is not trusted has no commands, in a one-shot, a chat and its lists', async (t) => {
   const files = { '.gemini/commands/own.toml': "description = 'canary'\nprompt = 'Own !{touch hacked}'" };
-  const gemini = await fakeGemini(t, [reply('ok'), reply('trusted')]);
+  const gemini = await fakeGemini(t, [reply('trusted')]);
   const at = place(t, { gemini, files });
-  const file = `${at.cwd}/.gemini/commands/own.toml`;
-  const advice = `${file} is not used: this folder is not trusted. To trust the folder, run: gmn trust`;
-  expect((await callGmnIn(t, at, ['-p', '/own it', '-y'])).stderr).toContain(`gmn: ${advice}\n`);
-  expect(sentText(gemini.requests[0])).toEqual(['/own it']);
+  const file = join(at.cwd, '.gemini', 'commands', 'own.toml');
+  const advice = `${file} is not used: this folder is not trusted\nTo trust the folder, run: gmn trust`;
+  expect(await callGmnIn(t, at, ['-p', '/own it', '-y'])).toMatchObject({ stderr: `Error: ${advice}\n`, exitCode: 1 });
   const chat = await callGmnIn(t, at, ['chat', '--yolo'], '/own\n/help\n');
   expect(chat.stderr).toContain(`Error: ${file} is not used: this folder is not trusted\n`);
   expect(chat.stderr).not.toContain('canary');
@@ -97,7 +113,7 @@ test('a folder that is not trusted has no commands, in a one-shot, a chat and it
     stderr: expect.stringContaining('which nobody approved: touch hacked'),
   });
   expect((await callGmnIn(t, at, ['chat', '--yolo'], '/own\n')).stdout).toBe('trusted\n');
-  expect(sentText(gemini.requests[1])).toEqual(['Own ']);
+  expect(sentText(gemini.requests[0])).toEqual(['Own ']);
 });
 
 test('in a chat they are listed and sent, built-in commands win, and unknown ones are not sent', async (t) => {
@@ -122,9 +138,9 @@ posixTest('on a terminal the menu has them, and their commands ask', async (t) =
   const chat = chatInTerminal(t, [], { gemini, home });
   await chat.ready(1);
   chat.type('/ze');
-  await chat.shows(/❯ \/ze\n {2}\/zed:who {2}Who$/);
+  await chat.shows(/❯ \/ze\n› \/zed:who {2}Who$/);
   chat.type('\t\r');
-  await chat.shows(/╭ The template wants to run this in [^╰]+\n│ echo zed\n╰ \[y\]es \[n\]o ›$/);
+  await chat.shows(/╭ The template wants to run this in [^╰]+\n│ echo zed\n╰ \[y\]es \[N\]o ›$/);
   chat.type('y');
   await chat.shows(/fine\n/);
   chat.type('\u0004');

@@ -19,7 +19,9 @@ function scene(t: TestContext, options: GmnOptions = {}) {
     });
     const clean = (text: string): string =>
       text
+        .replaceAll(JSON.stringify(at.root).slice(1, -1), '<root>')
         .replaceAll(at.root, '<root>')
+        .replaceAll(/<root>[\w.\\-]+/g, (path) => path.replaceAll(/\\+/g, '/'))
         .replaceAll(GMN, '<gmn.js>')
         .replaceAll(process.versions.node, '<node>')
         .replaceAll(`${process.platform} ${process.arch}`, '<system>')
@@ -48,7 +50,7 @@ function expectToExist(command: string | undefined): void {
   if (command === undefined) return;
   const [program = '', ...words] = splitCommand(command);
   if (program === 'gmn') parseCommandLine(ROOT, words, {});
-  else expect(['chmod', 'export', 'mv', 'rm', 'unset']).toContain(program);
+  else expect(['chmod', 'export', 'mv', 'rm', 'unset', 'icacls']).toContain(program);
 }
 
 posixTest('without anything configured it says what is missing, and what to do', (t) => {
@@ -197,6 +199,14 @@ test('keys that look misspelt are named with what was meant, others are left alo
   ]);
 });
 
+test('keys of the official CLI are no mistakes, and those that change a run are named', (t) => {
+  const settings = { hooks: { BeforeTool: [] }, skills: { disabled: [] }, agents: {}, experimental: { x: 1 }, ui: {} };
+  const { examine } = scene(t, { home: { '.gemini/settings.json': JSON.stringify(settings) } });
+  expect(found(examine('--json'), 'settings')).toMatchObject([
+    { state: 'ok', text: '<root>/home/.gemini/settings.json; not read by gmn: hooks, skills, experimental' },
+  ]);
+});
+
 test('a folder that is not trusted, and the way to trust it', (t) => {
   const { examine } = scene(t, { files: { '.gemini/settings.json': '{}' } });
   const result = examine('--json');
@@ -206,6 +216,14 @@ test('a folder that is not trusted, and the way to trust it', (t) => {
     text: expect.stringMatching(/To trust the folder, run: gmn trust$/),
   });
   expect(found(result, 'trust')).toEqual([]);
+});
+
+test('a folder that is refused is no warning, and the way back is named', (t) => {
+  const { examine, cwd, env } = scene(t, { files: { '.gemini/settings.json': '{}' } });
+  expect(spawnSync(...gmnCommand(['trust', '--deny']), { cwd, env }).status).toBe(0);
+  expect(found(examine('--json'), 'trust')).toMatchObject([
+    { state: 'absent', text: expect.stringMatching(/gmn trust$/) },
+  ]);
 });
 
 posixTest("what others may read of gmn's files, and a home that cannot be used", (t) => {

@@ -9,6 +9,7 @@ import { startDemo } from '../../src/demo/server.ts';
 import type { ServedRequest } from '../../src/platform/http/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { callGmnIn, gmnCommand, place, runGmnIn } from '../support/gmn.ts';
+import { systemMode } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 const MB = 1_000_000;
@@ -85,7 +86,7 @@ test('40 MB arrive whole though the line is cut ten times; the second time nothi
   const file = await here.remote(`/gmn-${hashOf(talk).slice(0, 36)}`);
   expect(Buffer.from(String(file.sha256Hash), 'base64').toString()).toBe(hashOf(talk));
   const [entry = ''] = here.ledger();
-  expect(statSync(entry).mode & 0o777).toBe(0o600);
+  expect(statSync(entry).mode & 0o777).toBe(systemMode(0o600));
   const second = await here.gmn('-f', 'talk.mp4', 'and now?', '-o', 'json');
   expect(JSON.parse(second.stdout)).toMatchObject({ response: expect.stringContaining('talk.mp4, 40.0 MB') });
   expect(JSON.parse(second.stdout)).not.toHaveProperty('warnings');

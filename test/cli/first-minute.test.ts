@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { runGmn } from '../support/gmn.ts';
+import { screenOf } from '../support/chat-terminal.ts';
+import { callGmnIn, place, runGmn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 const CARD = (standing: string): string =>
@@ -20,7 +22,6 @@ ${standing}
 
 test.for([
   [{}, '– No API key yet: https://aistudio.google.com/apikey, then: gmn auth set-key'],
-  [{ GEMINI_API_KEY: 'AIza-secret-0123456789' }, '✓ Ready: gemini-api-key, from GEMINI_API_KEY'],
   [
     { GMN_AUTH: 'nonsense' },
     '✗ authentication failed: GMN_AUTH names an unknown type: nonsense. What to do: gmn doctor',
@@ -32,6 +33,56 @@ test.for([
     output: CARD(standing),
   });
 });
+
+const OFFER = 'Press Enter to chat, or type a question › ';
+
+posixTest(
+  'where a model can be asked, gmn alone offers a chat; Enter begins it, words are its first prompt',
+  async (t) => {
+    const key = { GEMINI_API_KEY: 'AIza-secret-0123456789', NO_COLOR: '1' };
+    const ready = runInTerminal(t, [], { env: key, columns: 100 });
+    await ready.until(/question › /);
+    ready.type('\u0003');
+    const { output, exitCode } = await ready.ended;
+    const card = CARD('✓ Ready: gemini-api-key, from GEMINI_API_KEY');
+    const seen = screenOf(output, 100).replace(/(?<=^gmn )[\d.]+/, '0.1.0');
+    expect([seen, exitCode]).toEqual([`${card}\n${OFFER.trimEnd()}`, 130]);
+    const begin = async (typed: string): Promise<ReturnType<typeof runInTerminal>> => {
+      const terminal = runInTerminal(t, [], { env: { GMN_DEMO: '1', NO_COLOR: '1' }, columns: 100 });
+      // Typed before the offer is seen, it is meant for the shell, and never sent.
+      if (typed === '\r') terminal.type('git push\r');
+      await terminal.until(/question › /);
+      terminal.type(typed);
+      return terminal;
+    };
+    for (const leaving of ['\u0004', '\u001b', 'q\r']) {
+      const left = await (await begin(leaving)).ended;
+      expect([left.exitCode, left.output.includes('❯')]).toEqual([0, false]);
+    }
+    for (const [typed, said] of [
+      ['doctr\r', '"doctr" looks like the command "doctor". Run: gmn doctor'],
+      ['gmn auth status\r', '"auth status" is a command of the shell. Run: gmn auth status'],
+      ['history\r', 'there is no command "history"'],
+    ] as const) {
+      const refused = await (await begin(typed)).ended;
+      expect([refused.exitCode, refused.output.includes('❯')]).toEqual([1, false]);
+      expect(refused.output).toContain(`Error: ${said}`);
+    }
+    for (const [typed, shown] of [
+      ['\r', /\/help\n❯/],
+      ['chat\r', /\/help\n❯/],
+      ['/stats\r', /❯ \/stats\n0 turns[^\n]*\n❯/],
+      ['help\r', /❯ help\n {2}\/help, \/h +List the commands\n/],
+      ['日本語でhello\r', /demo: 日本語でhello\n\n?❯/],
+    ] as const) {
+      const chat = await begin(typed);
+      await chat.until((all) => shown.test(screenOf(all, 100)));
+      chat.type('quit\r');
+      const left = await chat.ended;
+      expect([left.exitCode, left.output.includes('demo: git push')]).toEqual([0, false]);
+    }
+  },
+);
 
 const NO_PROMPT = { message: 'no prompt given', hint: 'Try: gmn "your question", or pipe text in: … | gmn' };
 
@@ -59,6 +110,53 @@ test('gmn alone without a terminal has no prompt', async (t) => {
     stdout: '',
     stderr: 'Error: no prompt given\nTry: gmn "your question", or pipe text in: … | gmn\n',
     exitCode: 1,
+  });
+});
+
+test.for([
+  ['sessions', 'list'],
+  ['mcp', 'list'],
+  ['config', 'list'],
+  ['templates', 'list'],
+  ['auth', 'status'],
+] as const)('gmn %s alone is its subcommand %s, and says where the rest is', async ([group, child], t) => {
+  const at = place(t);
+  const listed = await callGmnIn(t, at, [group, child]);
+  expect(await callGmnIn(t, at, [group])).toEqual({
+    ...listed,
+    stderr: `${listed.stderr}gmn: more: gmn ${group} --help\n`,
+  });
+  for (const flag of ['--json', '--quiet']) {
+    expect(await callGmnIn(t, at, [group, flag])).toEqual(await callGmnIn(t, at, [group, child, flag]));
+  }
+  expect((await callGmnIn(t, at, [group, '-h'])).stdout).toContain(`gmn ${group}   (same as gmn ${group} ${child})\n`);
+});
+
+test('a flag of the subcommand that a group runs alone belongs to no other one', async (t) => {
+  const at = place(t);
+  expect(await callGmnIn(t, at, ['sessions', '--all', '--limit', '3'])).toMatchObject({ exitCode: 0 });
+  expect(await callGmnIn(t, at, ['sessions', '--all', 'show', 'x'])).toMatchObject({
+    stderr: 'Error: --all does not apply to "gmn sessions show"\nRun: gmn sessions show --help\n',
+    exitCode: 1,
+  });
+});
+
+test('gmn batch alone lists the runs of the directory, and how to begin one', async (t) => {
+  const at = place(t, { files: { 'in.txt': 'hello\n', 'odd.run.json': '{}' } });
+  const begin = 'gmn: to begin one: gmn batch <input> --output-file <output>; more: gmn batch -h\n';
+  expect(await callGmnIn(t, at, ['batch'])).toMatchObject({
+    stdout: '',
+    stderr: `gmn: no batch was run in this directory\n${begin}`,
+    exitCode: 0,
+  });
+  await callGmnIn(t, at, ['batch', '--demo', 'in.txt', '--output-file', 'out.jsonl']);
+  const { stdout, stderr } = await callGmnIn(t, at, ['batch']);
+  expect(stdout).toMatch(
+    /^OUTPUT {5}ANSWERED {2}FAILED {2}BEGUN {5}INPUT\nout\.jsonl {2}1 {9}0 {7}just now {2}\S+in\.txt\n$/,
+  );
+  expect(stderr).toBe(begin);
+  expect(JSON.parse((await callGmnIn(t, at, ['batch', 'list', '--json'])).stdout)).toMatchObject({
+    runs: [{ output: 'out.jsonl', answered: 1, failed: 0 }],
   });
 });
 

@@ -149,7 +149,7 @@ posixTest.for([
 ] as const)('%s is asked about, however long it is', { timeout: 60_000 }, async ([, functionCall], t) => {
   const gemini = await fakeGemini(t, [reply({ functionCall }), reply('done')]);
   const terminal = runInTerminal(t, ['--tools', 'all', 'go'], { gemini });
-  await terminal.until(/┆ \d+ more lines[\s\S]*uit turn › /);
+  await terminal.until(/┆ \d+ more lines[\s\S]*uit turn \[\?\] › /);
   terminal.type('n');
   expect(stripVTControlCharacters((await terminal.ended).output)).toMatch(/done\s*$/);
 });
@@ -163,7 +163,7 @@ posixTest('a change of every line of a long file is asked about', { timeout: 60_
   ];
   const gemini = await fakeGemini(t, [...calls.map((functionCall) => reply({ functionCall })), reply('done')]);
   const terminal = runInTerminal(t, ['--tools', 'all', 'go'], { gemini, files: { 'long.txt': file } });
-  await terminal.until(/long\.txt {2}\+9000 −9000[\s\S]*┆ \d+ more lines[\s\S]*uit turn › /);
+  await terminal.until(/long\.txt {2}\+9000 −9000[\s\S]*┆ \d+ more lines[\s\S]*uit turn \[\?\] › /);
   terminal.type('n');
   expect(stripVTControlCharacters((await terminal.ended).output)).toMatch(/done\s*$/);
 });

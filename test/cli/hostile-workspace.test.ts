@@ -54,20 +54,23 @@ posixTest.for(LAYOUTS)(
   },
 );
 
-posixTest('on a terminal a cloned folder runs nothing and asks nothing either', async (t) => {
+posixTest('on a terminal a cloned folder runs nothing either: whether it is trusted is asked first', async (t) => {
   const elsewhere = await recordingProxy(t);
   const gemini = await fakeGemini(t, [reply('fine')]);
   const { root } = place(t);
   const mark = join(root, 'mark');
   plantTraps(join(root, 'work'), mark, elsewhere.url);
   const chat = chatInTerminal(t, ['-C', join(root, 'work'), '--no-color'], { gemini });
+  await chat.until(/\[y\]es .*\[n\]o.* › /i);
+  expect(existsSync(mark)).toBe(false);
+  chat.type('n');
   await chat.ready(1);
   chat.enter('hello');
   await chat.until(/fine\r\n[\s\S]*❯ /);
   chat.type('\u0004');
   const { output, exitCode } = await chat.ended;
   expect(exitCode).toBe(0);
-  expect(output).toMatch(/this\s+folder\s+is\s+not\s+trusted/);
+  expect(output).toContain('not trusted. To change that: gmn trust');
   expect(existsSync(mark)).toBe(false);
   expect(elsewhere.asked).toEqual([]);
 });
@@ -185,7 +188,8 @@ posixTest(
     }
     const at = { ...here, root, env: { ...here.env, PATH: bin } };
     const flags = ['--tools', 'edit', '--approval-mode', 'auto_edit'];
-    expect(await callGmnIn(t, at, [...flags, '-p', '/own it'])).toMatchObject({ stdout: 'done\n', exitCode: 0 });
+    expect(await callGmnIn(t, at, [...flags, '-p', '/own it'])).toMatchObject({ stdout: '', exitCode: 1 });
+    expect(await callGmnIn(t, at, [...flags, '-p', 'own it'])).toMatchObject({ stdout: 'done\n', exitCode: 0 });
     const lines = ['look', '/own it', '/own2 it', '/diff', '/context', '/undo', '/help', '/stats', 'hello'];
     const chat = await callGmnIn(t, at, ['chat', ...flags], `${lines.join('\n')}\n`);
     expect(chat.stdout).toMatch(/^done\n[\s\S]*hello\n$/);
@@ -230,7 +234,7 @@ posixTest('a trusted folder says nothing about files, sessions and money outside
   expect(sessions()).toHaveLength(1);
   await callGmnIn(t, here, ['sessions', 'prune']);
   expect(sessions()).toHaveLength(1);
-  expect(stderr).toContain("not taken from a folder's settings: sessions.retention, prices\n");
+  expect(stderr).toContain("not taken from a folder's settings: sessions.retention, tools.allowed, prices\n");
   expect(stderr).toContain('context.fileName takes 100 names of files; paths and more names are not used.');
   const capped = await callGmnIn(t, here, ['--tools', 'read', '--max-cost', '0.01', '-m', 'gemini-free', 'hello']);
   expect(capped).toMatchObject({ exitCode: 1, stdout: '' });

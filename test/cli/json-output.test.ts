@@ -23,7 +23,8 @@ function savedSession(): Readonly<Record<string, string>> {
 test.for([
   'sessions show last --json',
   'sessions list --all --json',
-  'sessions rename last other --json',
+  'sessions rename aaaa other --json',
+  'sessions delete aaaa --json',
   'sessions export last --format json',
   'config get hooks',
   'config get hooks --json',

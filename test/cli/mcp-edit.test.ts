@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { mcpPlace } from '../support/mcp-place.ts';
-import { posixTest } from '../support/posix.ts';
+import { posixTest, systemMode } from '../support/posix.ts';
 
 const COMMENTED = `// mine
 {
@@ -13,6 +13,13 @@ const COMMENTED = `// mine
   }
 }
 `;
+
+test('add keeps every word of the program, also those that are flags of a prompt', async (t) => {
+  const here = mcpPlace(t, {});
+  const words = ['-p', '--model', 'x', '--verbose', '-p'];
+  expect(await here.run(['mcp', 'add', 'srv', 'mytool', ...words])).toMatchObject({ exitCode: 0 });
+  expect(JSON.parse(here.read()).mcpServers.srv).toEqual({ command: 'mytool', args: words });
+});
 
 test('add writes a program into the user’s settings, and every comment stays', async (t) => {
   const here = mcpPlace(t, {}, { home: { '.gemini/settings.json': COMMENTED } });
@@ -57,7 +64,7 @@ test('add writes a program into the user’s settings, and every comment stays',
 `,
     ),
   );
-  expect(statSync(here.file).mode & 0o777).toBe(0o640);
+  expect(statSync(here.file).mode & 0o777).toBe(systemMode(0o640));
   expect(await here.run(['mcp', 'remove', 'new'])).toEqual({
     stdout: `Removed new from ${here.file}\n`,
     stderr: '',

@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { quoteIfNeeded } from '../../src/core/text/quote.ts';
 import { httpPeer, streamable } from '../mcp/client/http-peer.ts';
 import { failure, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
 import { declarationObjection } from '../support/gemini-schemas.ts';
 import { fixtureServer, isRunning, mcpPlace } from '../support/mcp-place.ts';
 
 const GOOD = fixtureServer('mcp-server.mjs');
-const LINE = `${process.execPath} ${GOOD.args[0]}`;
+const LINE = [process.execPath, GOOD.args[0] ?? ''].map(quoteIfNeeded).join(' ');
 
 test('list shows what is configured and whether it may be used, and starts nothing', async (t) => {
   const settings = {

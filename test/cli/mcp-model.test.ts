@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { UNTRUSTED } from '../../src/core/tool.ts';
 import { pipedChat } from '../support/chat.ts';
@@ -230,7 +231,7 @@ test('--dry-run and --count-tokens have the tools that are known, and start noth
 
 test.for([
   [[], /\[… 10\d+ characters are left out here; they are lost; ask for less …\]/],
-  [['--tools', 'read'], /left out here; read_file \S+\/1\.txt shows them …\]/],
+  [['--tools', 'read'], /left out here; read_file \S+[\\/]1\.txt shows them …\]/],
 ] as const)('with %j, an answer that is too long is kept only if the model can read it', async ([flags, words], t) => {
   const message = `${'a'.repeat(50_000)}\nthe end`;
   const gemini = await fakeGemini(t, [reply(call('echo', { message })), reply('done')]);
@@ -249,5 +250,5 @@ test('only a server that the user trusts learns the directories', async (t) => {
   };
   expect((await told(GOOD)).said).toEqual({ code: -32601 });
   const { said, cwd } = await told({ ...GOOD, trust: true });
-  expect(said).toEqual({ roots: [{ uri: `file://${cwd}` }] });
+  expect(said).toEqual({ roots: [{ uri: pathToFileURL(cwd).href }] });
 });

@@ -49,7 +49,7 @@ test.each([
   expect(() => guardNearMiss(OUTLINE, [word, 'x'], () => true)).not.toThrow();
 });
 
-test.each([['chta'], ['session'], ['model'], ['template'], ['configs'], ['doc']])(
+test.each([['chta'], ['hlep'], ['session'], ['model'], ['template'], ['configs'], ['doc']])(
   '%s resembles a command of the real table',
   (word) => {
     const guard = (): void => guardNearMiss(toOutline(ROOT), [word], () => true);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { chunk, events, failure, fakeGemini, finish, reply } from '../support/gemini.ts';
-import { callGmn } from '../support/gmn.ts';
+import { callGmn, callGmnIn, GMN_LINE, place, runShell } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
 
 const HELLO = reply('Hello', '! How can', ' I help you today?');
 
@@ -161,4 +162,41 @@ test('-f - with nothing on stdin is an error, not an input that was lost', async
   const gmn = await callGmn(t, ['-f', '-', 'review'], { gemini: await fakeGemini(t, []), stdin: '' });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
   expect(gmn.stderr).toMatch(/^Error: stdin is empty, and - asks for it\n\S/);
+});
+
+test('- beside a prompt is stdin; between words it is a minus', async (t) => {
+  const rows = [
+    [['-', 'what is it?'], 'data\n\nwhat is it?'],
+    [['what is it?', '-'], 'data\n\nwhat is it?'],
+    [['-p', 'what is it?', '-'], 'data\n\nwhat is it?'],
+    [['--no-stdin', 'what', 'is', '5', '-', '3'], 'what is 5 - 3'],
+  ] as const;
+  const gemini = await fakeGemini(
+    t,
+    rows.map(() => reply('ok')),
+  );
+  const at = place(t, { gemini });
+  for (const [args] of rows) expect(await callGmnIn(t, at, args, 'data')).toMatchObject({ stderr: '', exitCode: 0 });
+  expect(gemini.requests.map(({ body }) => body.contents[0].parts)).toEqual(rows.map(([, text]) => [{ text }]));
+});
+
+posixTest('a pipe or file that was empty is said, before the answer', async (t) => {
+  const gemini = await fakeGemini(
+    t,
+    [1, 2, 3, 4].map(() => reply('ok')),
+  );
+  const at = place(t, { gemini, files: { empty: '' } });
+  const text = { stdout: 'ok\n', stderr: 'gmn: stdin was empty\n', exitCode: 0 };
+  expect(await runShell(t, at, `printf '' | ${GMN_LINE} review`)).toMatchObject(text);
+  expect(await runShell(t, at, `${GMN_LINE} review < empty`)).toMatchObject(text);
+  expect(await runShell(t, at, `echo "$unset" | ${GMN_LINE} review`)).toMatchObject({
+    ...text,
+    stderr: 'gmn: stdin was blank: only spaces and line breaks\n',
+  });
+  const json = await runShell(t, at, `printf '' | ${GMN_LINE} -o json review`);
+  expect(JSON.parse(json.stdout).warnings).toEqual(['stdin was empty']);
+  expect(await runShell(t, at, `printf '' | ${GMN_LINE}`)).toMatchObject({
+    stderr: expect.stringMatching(/^gmn: stdin was empty\nError: no prompt given\n/),
+    exitCode: 1,
+  });
 });

@@ -9,6 +9,7 @@ import {
   signInFile,
 } from '../support/account.ts';
 import { failure, fakeGemini, json, reply } from '../support/gemini.ts';
+import { systemMode } from '../support/posix.ts';
 
 const KEY = { GEMINI_API_KEY: 'a-key-0123456789' };
 const ANSWERS = ['generateContent', 'countTokens'];
@@ -48,7 +49,7 @@ test('models --refresh asks for every page, and models shows what was listed', a
   expect(later.stdout).not.toMatch(/^gemini-2\.5-flash/m);
   expect((await me.run(['models', '--all'])).stdout).toMatch(/^gemini-2\.5-flash +not listed/m);
   expect(later.stdout).toMatch(/\nListed by gemini-api for GEMINI_API_KEY, .+\n$/);
-  expect(me.mode('.gmn/listed-models.json')).toBe(0o600);
+  expect(me.mode('.gmn/listed-models.json')).toBe(systemMode(0o600));
 });
 
 test.for(['', '{', '{"backend":"other"}', '{"backend":"vertex","source":"x","account":"a","time":1,"models":[]}'])(

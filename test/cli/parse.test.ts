@@ -41,9 +41,9 @@ describe('a one-shot', () => {
     [['--', '-1+2=?'], { args: ['-1+2=?'] }],
     [['-m', 'demo', '--', 'demo'], { model: 'demo', args: ['demo'] }],
     [['-p', '-1+2=?'], { prompt: '-1+2=?', args: [] }],
-    [['-r', '-p', 'hello'], { resume: 'last', prompt: 'hello', args: [] }],
+    [['-r', '-p', 'hello'], { resume: '', prompt: 'hello', args: [] }],
     [['-r', 'trip', 'hello'], { resume: 'trip', args: ['hello'] }],
-    [['hello', '-r'], { resume: 'last', args: ['hello'] }],
+    [['hello', '-r'], { resume: '', args: ['hello'] }],
     [['hello', '-m', 'pro'], { model: 'pro', args: ['hello'] }],
     [['-f', 'a', '-f', 'b', 'hello'], { file: ['a', 'b'], args: ['hello'] }],
     [['-o', 'json', '-t', '1m30s', 'hi'], { outputFormat: 'json', timeout: 90_000, args: ['hi'] }],
@@ -130,10 +130,10 @@ describe('a line written in the plain way needs neither table nor parser', () =>
   });
 
   test('and it never means anything else than to the parser', () => {
-    const names = ROOT.flags.flatMap(({ long, short, aliases = [] }) => [
+    const names = ROOT.flags.flatMap(({ long, short, aliases = [], otherNames = [] }) => [
       `--${long}`,
       ...(short === undefined ? [] : [`-${short}`]),
-      ...aliases.map((alias) => `--${alias}`),
+      ...[...aliases, ...otherNames.map((other) => other.long)].map((alias) => `--${alias}`),
     ]);
     const value = fc.constantFrom('json', 'text', 'pro', '30s', '1', '0.5', 'read', '', '-1', '-q', 'a=b', 'é', 'auto');
     const word = fc.oneof(
@@ -261,6 +261,7 @@ describe('a switch of the official CLI with a value', () => {
     [['-y', '--no-yolo', 'hi'], {}],
     [['--no-yolo', '-y', 'hi'], { yolo: true }],
     [['-p', '--sandbox=false'], { prompt: '--sandbox=false', args: [] }],
+    [['-p', '--sandboxes=false'], { prompt: '--sandboxes=false', args: [] }],
     [['--', '--no-sandbox'], { args: ['--no-sandbox'] }],
   ])('%j', (argv, expected) => {
     expect(options(argv)).toEqual({ path: 'gmn', args: ['hi'], ...expected });
@@ -285,7 +286,7 @@ test.each([
   [['-t', '-1s', 'hi'], '--timeout: "-1s" is not a duration | Examples: 90s, 5m, 1h30m, 0 = never'],
   [
     ['-o', 'xml', 'hi'],
-    `--output-format: "xml" is not one of ${OUTPUT_FORMATS.join(', ')} | Example: --output-format text`,
+    `--output-format: "xml" is not one of ${OUTPUT_FORMATS.join(', ')} | Example: --output-format text\nTo write the answer to a file: --output-file <path>`,
   ],
   [['--temperature', 'hot', 'hi'], '--temperature: "hot" is not a number | Example: --temperature 1'],
   [['--seed', '1.5', 'hi'], '--seed: "1.5" is not a whole number | Example: --seed 40'],

@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
+import { screenOf } from '../support/chat-terminal.ts';
 import { gate } from '../support/gate.ts';
 import { call, chunk, END, events, fakeGemini, finish, reply, type Scripted, stream } from '../support/gemini.ts';
 import { callGmnIn, type GmnResult, place, runGmnIn, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
+import { runInTerminal } from '../support/pty.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -399,4 +401,60 @@ test('an answer that is too long to be held in memory is shown but not saved, wi
     ['this run was not saved: the answer is longer than 2 million characters'],
   ]);
   expect(existsSync(join(directory, '.gmn', 'sessions'))).toBe(false);
+});
+
+posixTest('-r alone lets the person choose among the sessions of this directory', async (t) => {
+  const at = place(t);
+  const elsewhere = place(t, { env: { HOME: at.home } });
+  for (const [name, where] of [
+    ['first', at],
+    ['京都 旅行', at],
+    ['other', elsewhere],
+  ] as const)
+    await callGmnIn(t, where, ['--demo', '--session-name', name, `about ${name}`]);
+  const open = (...args: readonly string[]): ReturnType<typeof runInTerminal> =>
+    runInTerminal(t, args, { at, columns: 100 });
+  const picks = (output: string): boolean =>
+    /Continue which session\? ›\n› 2 {2}\w+ {2}京都 旅行 {2}about 京都 旅行 .*\n {2}3 {2}\w+ {2}first {6}about first .*$/.test(
+      screenOf(output, 100),
+    );
+  const shot = open('--demo', 'and then?', '-r');
+  await shot.until(picks);
+  shot.type('\u001b[B\r');
+  const answered = await shot.ended;
+  expect([answered.exitCode, screenOf(answered.output, 100)]).toEqual([0, 'demo: and then?']);
+  const { records } = JSON.parse((await callGmnIn(t, at, ['sessions', 'show', 'first', '--json'])).stdout);
+  expect(records.length).toBe(4);
+  const chat = open('--demo', '-r');
+  await chat.until((output) => /› 1 {2}\w+ {2}first {2}/.test(screenOf(output, 100)));
+  chat.type('京都\r');
+  await chat.until((output) => /❯ about 京都 旅行\n[\s\S]*\n❯/.test(screenOf(output, 100)));
+  chat.type('quit\r');
+  const left = await chat.ended;
+  expect([left.exitCode, screenOf(left.output, 100)]).toEqual([
+    0,
+    expect.stringMatching(/\nResume: gmn chat --demo -r "京都 旅行"$/),
+  ]);
+  for (const words of [['chat'], ['hello']]) {
+    const none = open(...words, '--demo', '-r');
+    await none.until((output) => /Continue which session/.test(screenOf(output, 100)));
+    none.type('\u001b');
+    const { exitCode, output } = await none.ended;
+    expect([exitCode, screenOf(output, 100)]).toEqual([130, '']);
+  }
+});
+
+test('-r alone continues the newest where there is no terminal to choose on', async (t) => {
+  const at = place(t);
+  for (const name of ['old', 'new'])
+    await callGmnIn(t, at, ['chat', '--demo', '--session-name', name], `about ${name}\n`);
+  for (const [args, stdin] of [
+    [['-r'], 'one'],
+    [['chat', '-r'], 'two\n'],
+    [['three', '--resume'], ''],
+  ] as const) {
+    expect(await callGmnIn(t, at, ['--demo', ...args], stdin), args.join(' ')).toMatchObject({ exitCode: 0 });
+  }
+  const { stdout } = await callGmnIn(t, at, ['sessions', 'show', 'new']);
+  expect(stdout.match(/^> .*/gm)).toEqual(['> about new', '> one', '> two', '> three']);
 });

@@ -186,6 +186,6 @@ test('a chat has them too, from the line or with /tools', async (t) => {
   const stdin = 'sum\n/tools code off\n/tools url on\nread https://a.example/\n/exit\n';
   const chat = await callGmn(t, ['--demo', 'chat', '--tools', 'none', '--code'], { stdin });
   expect(chat.stderr).toContain('the service runs Python');
-  expect(chat.stderr).toMatch(/on +url \(the service reads the pages you name\)/);
+  expect(chat.stderr).toMatch(/on {2}url +the service reads the pages you name/);
   expect(chat).toMatchObject({ stderr: expect.stringContaining('✓ the service read https://a.example/'), exitCode: 0 });
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { chunk, endless, failure, fakeGemini, reply } from '../support/gemini.ts';
 import { GMN_LINE, type GmnOptions, gmnCommand, place, runGmn, startGmn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
 
 /** More than any pipe holds, and never an end. */
 const ENDLESS = endless(chunk([{ text: 'line\n'.repeat(2000) }]));
@@ -19,7 +20,7 @@ async function unread(t: TestContext, args: readonly string[], options: GmnOptio
 }
 
 describe('a reader that does not read', () => {
-  test.for([
+  posixTest.for([
     { signal: 'SIGINT', code: 130, format: 'text' },
     { signal: 'SIGTERM', code: 143, format: 'stream-json' },
   ] as const)('does not keep gmn from ending on one $signal', async ({ signal, code, format }, t) => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Account, account, accountResponse, codeAssistResponse, denied, signedIn } from '../support/account.ts';
 import { call, chunk, events, failure, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
 import { parseLines } from '../support/gmn.ts';
+import { systemMode } from '../support/posix.ts';
 
 const GONE = failure(404, 'NOT_FOUND', 'models/gemini-2.5-flash is no longer available.');
 const NOTICE = 'gemini-2.5-flash is retired, using gemini-flash-latest (set GMN_MODEL to choose)';
@@ -20,7 +21,7 @@ describe('a default that is gone', () => {
     expect(await me.run(['hi'])).toMatchObject({ stdout: 'hello\n', stderr: `gmn: ${NOTICE}\n`, exitCode: 0 });
     expect(await me.run(['hi'])).toMatchObject({ stdout: 'again\n', stderr: '', exitCode: 0 });
     expect(models()).toEqual(['gemini-2.5-flash', 'gemini-flash-latest', 'gemini-flash-latest']);
-    expect(me.mode('.gmn/default-models.json')).toBe(0o600);
+    expect(me.mode('.gmn/default-models.json')).toBe(systemMode(0o600));
     expect(me.files()['.gmn/default-models.json']).not.toContain('a-key');
   });
 

@@ -47,6 +47,22 @@ describe('a template', () => {
     );
   });
 
+  test('with a place for stdin is refused if that is empty', async (t) => {
+    expect(await refusal(t, ['--template', 'review', '--param', 'language=x'], { home: HOME, stdin: '' })).toBe(
+      'Error: the template review needs stdin, which was empty\nPipe something in: … | gmn --template <name>\n',
+    );
+  });
+
+  test('that needs input has no value for {{needs}}; any other value of that name is one', async (t) => {
+    const home = {
+      '.gmn/templates/a.md': '---\nneeds: input\n---\n{{needs}}',
+      '.gmn/templates/b.md': '---\nneeds: sugar\n---\nTea needs {{needs}}.',
+    };
+    const missing = 'Error: the template a needs "needs"\nAdd it: --param needs=…\n';
+    expect(await refusal(t, ['--template', 'a', 'tea'], { home })).toBe(missing);
+    expect(await promptOf(t, ['--template', 'b'], { home })).toBe('Tea needs sugar.');
+  });
+
   test('gets the words in their place, or at its end', async (t) => {
     const home = { '.gmn/templates/a.md': 'Explain {{prompt}} simply.', '.gmn/templates/b.md': 'Be brief.' };
     expect(await promptOf(t, ['--template', 'a', 'what', 'DNS', 'is'], { home })).toBe('Explain what DNS is simply.');
@@ -185,12 +201,12 @@ If you want it to run, add: --allowed-tools run_shell_command
     const home = { '.gemini/commands/q.toml': "prompt = 'Got !{echo 1}'" };
     const gemini = await fakeGemini(t, [reply('ok')]);
     const terminal = runInTerminal(t, ['--template', 'q'], { home, gemini });
-    await terminal.until(/The template wants to run this in [^╰]+\r\n│ echo 1\r\n╰ \[y\]es \[n\]o › $/);
+    await terminal.until(/The template wants to run this in [^╰]+\r\n│ echo 1\r\n╰ \[y\]es \[N\]o › $/);
     terminal.type('y');
     expect((await terminal.ended).exitCode).toBe(0);
     expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'Got 1' }]);
     const denied = runInTerminal(t, ['--template', 'q'], { home, gemini: await fakeGemini(t, []) });
-    await denied.until(/╰ \[y\]es \[n\]o › $/);
+    await denied.until(/╰ \[y\]es \[N\]o › $/);
     denied.type('n');
     expect((await denied.ended).exitCode).toBe(1);
   });
@@ -201,12 +217,12 @@ If you want it to run, add: --allowed-tools run_shell_command
     const gemini = await fakeGemini(t, [reply('ok')]);
     const terminal = runInTerminal(t, ['--template', 'q'], { home, gemini });
     await terminal.until(
-      /│ echo 1⟨3000 spaces⟩; echo 2\r\n(?:│ :\r\n)+┆ \d+ more lines\r\n[\s\S]*│ echo 3\r\n╰ \[d\] all of it \[n\]o › $/,
+      /│ echo 1⟨3000 spaces⟩; echo 2\r\n(?:│ :\r\n)+┆ \d+ more lines\r\n[\s\S]*│ echo 3\r\n╰ \[d\] all of it \[N\]o › $/,
     );
     terminal.type('y');
-    await terminal.until(/This is not all of it\. See the rest first: d\r\n╰ \[d\] all of it \[n\]o › $/);
+    await terminal.until(/This is not all of it\. See the rest first: d\r\n╰ \[d\] all of it \[N\]o › $/);
     terminal.type('d');
-    await terminal.until(/(?:│ :\r\n){40}│ echo 3\r\n╰ \[y\]es \[n\]o › $/);
+    await terminal.until(/(?:│ :\r\n){40}│ echo 3\r\n╰ \[y\]es \[N\]o › $/);
     terminal.type('y');
     expect((await terminal.ended).exitCode).toBe(0);
     expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'Got 1\n2\n3' }]);
@@ -314,6 +330,20 @@ ${join(at.home, '.gemini/commands')}
 });
 
 describe('a template that gmn comes with', () => {
+  test.for(NAMES)('%s without anything to work on is refused before it costs', async (name, t) => {
+    const error = `Error: the template ${name} needs input, and there is none\n`;
+    expect(await refusal(t, ['--template', name])).toContain(error);
+    expect(await refusal(t, [`/${name}`], { stdin: '' })).toContain(error);
+    expect(await refusal(t, ['--template', name, ''], { stdin: '' })).toContain(error);
+    const at = place(t, { gemini: await fakeGemini(t, [reply('a'), reply('b')]), files: { 'a.txt': 'x' } });
+    for (const args of [
+      ['-f', 'a.txt'],
+      ['--tools', 'read'],
+    ]) {
+      expect(await callGmnIn(t, at, ['--template', name, ...args])).toMatchObject({ exitCode: 0 });
+    }
+  });
+
   test.for(NAMES)('%s takes a pipe, and words in their place', async (name, t) => {
     const prompt = String(await promptOf(t, ['--template', name, 'the', 'words'], { stdin: 'piped text' }));
     expect(prompt.startsWith('piped text\n\n')).toBe(true);

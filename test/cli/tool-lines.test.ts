@@ -5,7 +5,7 @@ import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { emulator } from '../support/emulator.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { callGmn } from '../support/gmn.ts';
+import { callGmn, place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -251,4 +251,33 @@ test.for([
   expect(stderr).toMatch(lines);
   if (!flags.includes('-o' as never)) expect(stdout).toBe('It failed.\n');
   else expect(stdout).toContain('"name":"run_shell_command","result":{"output":"","exit_code":3}}\n');
+});
+
+posixTest('a call that failed looks the same in a one-shot, in a chat, and when that is continued', async (t) => {
+  const calls = [
+    call('read_file', { file_path: 'a/path/that/is/wider/than/the/window/no.txt' }),
+    call('write_file', { file_path: '.git/config', content: 'x' }),
+  ];
+  const gemini = await fakeGemini(t, [reply(...calls), reply('Sorry.'), reply(...calls), reply('Sorry.')]);
+  const at = place(t, { gemini });
+  const failed = [
+    '✗ read_file a/path/that/is/wider/than/',
+    '    the/window/no\\.txt: there is no[^\n]*',
+    '(?:    [^\n]*\n)*✗ write_file \\.git/config: \\.git/config is',
+    '    protected\\. Files that other[^\n]*',
+    '(?:    [^\n]*\n)*Sorry\\.',
+  ].join('\n');
+  const shot = runInTerminal(t, ['--tools', 'edit', '--yolo', 'go'], { at, columns: 40 });
+  const { output } = await shot.ended;
+  expect(screenOf(output, 40)).toMatch(new RegExp(`^${failed}`));
+  const chat = chatInTerminal(t, ['--yolo', '--session-name', 'kept', 'go'], { at, columns: 40 });
+  await chat.shows(new RegExp(`❯ go\n${failed}\n\n❯\n`));
+  chat.type(CTRL_D);
+  await chat.ended;
+  const resumed = chatInTerminal(t, ['-r', 'kept'], { at, columns: 40 });
+  await resumed.shows(/❯ go\n2 tool calls \(2 failed\)\nSorry\.\n\n❯\n/);
+  resumed.type(CTRL_D);
+  await resumed.ended;
+  const { stdout } = await runGmnIn(t, at, ['sessions', 'show', 'kept']);
+  expect(stdout).toContain('[✗ write_file: .git/config is protected.');
 });

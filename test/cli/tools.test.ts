@@ -86,18 +86,21 @@ test.for<readonly [args: readonly string[], message: string]>([
   expect(gmn.stderr).toMatch(new RegExp(`^Error: ${message}\n.+\n$`));
 });
 
-test('what the settings exclude is neither offered nor run, --yolo or not, and missed in words if it was named', async (t) => {
-  const gemini = await fakeGemini(t, [reply(call('write_file', { file_path: 'b.txt', content: 'x' })), reply('hi')]);
-  const settings = { tools: { exclude: ['write_file', 'ShellTool(rm)'], core: ['read_file', 'replace', 'glob(x)'] } };
-  const here = place(t, { gemini, settings });
-  const gmn = await callGmnIn(t, here, ['--tools', 'edit,run_shell_command', '--yolo', 'hi']);
-  expect(gmn).toMatchObject({ stdout: 'hi\n', exitCode: 0 });
-  expect(gmn.stderr).toContain(
-    'run_shell_command is not offered: tools.exclude in your settings excludes it. Where: gmn config explain tools.exclude\n',
-  );
-  expect(gemini.requests[0]?.tools).toEqual(['read_file', 'edit_file']);
-  expect(existsSync(join(here.cwd, 'b.txt'))).toBe(false);
-});
+test.for(['ShellTool(rm *)', 'ShellTool(rm', 'run_shell_command'])(
+  'what the settings exclude is neither offered nor run, --yolo or not, and missed in words if it was named: %s',
+  async (rule, t) => {
+    const gemini = await fakeGemini(t, [reply(call('write_file', { file_path: 'b.txt', content: 'x' })), reply('hi')]);
+    const settings = { tools: { exclude: ['write_file', rule], core: ['read_file', 'replace', 'glob(x)'] } };
+    const here = place(t, { gemini, settings });
+    const gmn = await callGmnIn(t, here, ['--tools', 'edit,run_shell_command', '--yolo', 'hi']);
+    expect(gmn).toMatchObject({ stdout: 'hi\n', exitCode: 0 });
+    expect(gmn.stderr).toContain(
+      'run_shell_command is not offered: tools.exclude in your settings excludes it. Where: gmn config explain tools.exclude\n',
+    );
+    expect(gemini.requests[0]?.tools).toEqual(['read_file', 'edit_file']);
+    expect(existsSync(join(here.cwd, 'b.txt'))).toBe(false);
+  },
+);
 
 test.for([
   ['plan', [], false],
@@ -166,7 +169,7 @@ describe('a write', () => {
       const gmn = await callGmn(t, ['--tools', 'edit', ...flags, 'write b'], {
         script: [write, write, reply('Done.')],
       });
-      expect(gmn).toMatchObject({ stdout: 'Done.\n', stderr: `gmn: ${words}\n`, exitCode: 0 });
+      expect(gmn).toMatchObject({ stdout: 'Done.\n', stderr: `✗ ${words}\n`, exitCode: 0 });
     },
   );
 
@@ -196,9 +199,9 @@ describe('a write', () => {
     call('edit_file', { file_path: 'a.txt', old_string: 'old', new_string: 'new' }),
   ];
   const failures = [
-    /^write_file \.github\/workflows\/x\.yml failed: \.github\/workflows\/x\.yml is protected\. [^\n]*$/,
-    /^write_file \.\.\/out\.txt failed: \.\.\/out\.txt is outside [^\n]*$/,
-    /^edit_file a\.txt failed: a\.txt [^\n]*read[^\n]*$/,
+    /^write_file \.github\/workflows\/x\.yml: \.github\/workflows\/x\.yml is protected\. [^\n]*$/,
+    /^write_file \.\.\/out\.txt: \.\.\/out\.txt is outside [^\n]*$/,
+    /^edit_file a\.txt: a\.txt [^\n]*read[^\n]*$/,
   ].map((words) => expect.stringMatching(words));
 
   test.for([[], ['-q']])(
@@ -209,7 +212,7 @@ describe('a write', () => {
       const gmn = await callGmn(t, args, { gemini, files: { 'a.txt': 'old\n' } });
       expect(gmn).toMatchObject({ stdout: 'Done.\n', exitCode: 0 });
       const lines = gmn.stderr.trimEnd().split('\n');
-      expect(lines.map((line) => line.replace(/^gmn: /, ''))).toEqual(failures);
+      expect(lines.map((line) => line.replace(/^✗ /, ''))).toEqual(failures);
     },
   );
 
@@ -237,9 +240,12 @@ describe('a write', () => {
     const loud = await callGmn(t, args, { gemini: await fakeGemini(t, script()), files });
     expect(loud).toMatchObject({ stdout: 'Done.\n', exitCode: 0 });
     const read = '✓ read_file a.txt · 3 lines\n✓ read_file many.txt · 3 lines\n✓ read_file gone.txt · 10 lines\n';
-    const made = '✓ edit_file a.txt +2 −1\n✓ edit_file many.txt +2 −2\n✓ write_file gone.txt +0 −10\n';
+    const made =
+      '✓ edit_file a.txt +2 −1\n  @@ -1,3 +1,4 @@\n   1\n  -2\n  +2b\n  +2c\n   3\n' +
+      '✓ edit_file many.txt +2 −2\n  @@ -1,3 +1,3 @@\n  -x\n  +y\n   keep\n  -x\n  +y\n' +
+      `✓ write_file gone.txt +0 −10\n  @@ -1,10 +0,0 @@\n${'  -line\n'.repeat(10)}`;
     const failed =
-      'gmn: write_file .git/config failed: .git/config is protected. Files that other programs run or believe are ' +
+      '✗ write_file .git/config: .git/config is protected. Files that other programs run or believe are ' +
       'never written by tools. Tell the user what to change there.\n';
     expect(loud.stderr).toBe(`${read}${made}${failed}`);
     const quiet = await callGmn(t, ['-q', ...args], { gemini: await fakeGemini(t, script()), files });

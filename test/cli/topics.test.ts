@@ -7,6 +7,7 @@ import type { Command } from '../../src/cli/table/command.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { topicPage } from '../../src/cli/topics.ts';
 import { FAULTS } from '../../src/core/error.ts';
+import { parseFaults } from '../../src/demo/fault.ts';
 import { runGmn } from '../support/gmn.ts';
 
 const NAMES = Object.keys(TOPICS) as readonly Topic[];
@@ -45,7 +46,7 @@ test('the help of a command with the name of a topic is still there, and the top
 });
 
 /** What follows where gmn is a word of a sentence. */
-const PROSE = ['reads', 'one'];
+const PROSE = ['reads', 'one', 'alone', 'as'];
 
 test('every command and flag that a page names exists', () => {
   const everyCommand = (command: Command): readonly Command[] => [
@@ -60,15 +61,41 @@ test('every command and flag that a page names exists', () => {
     const [page = ''] = topicPage(topic, ROOT).split('\nCommands (');
     for (const [, flag = ''] of page.matchAll(/(?<!\S)--([a-z-]+)/g))
       expect([...flags, 'help', 'version'], topic).toContain(flag);
-    for (const [line, first, second = ''] of page.matchAll(/(?<![.\w~])gmn ([a-z]+)(?: ([a-z-]+))?/g)) {
+    for (const [line, first, second = ''] of page.matchAll(/(?<![.\w~])gmn ([a-z]+)(?: ([a-z][a-z-]*))?/g)) {
       if (PROSE.includes(first ?? '')) continue;
       const command = ROOT.subcommands?.find(({ name }) => name === first);
       expect(command, `${topic}: ${line}`).toBeDefined();
       const below = command?.subcommands?.map(({ name }) => name) ?? [];
       if (below.length > 0 && second !== '') expect(below, `${topic}: ${line}`).toContain(second);
-      if (first === 'help') expect(NAMES, `${topic}: ${line}`).toContain(second);
+      if (first === 'help' && second !== '') expect(NAMES, `${topic}: ${line}`).toContain(second);
     }
   }
+});
+
+test('gmn names no page that is not in its package: topics, not docs/', () => {
+  const named = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) =>
+      readFileSync(join(SRC, name), 'utf8')
+        .split('\n')
+        .map((line) => `${name}: ${line.trim()}`),
+    )
+    .filter((line) => !/: (?:\/\/|\/?\*)/.test(line));
+  expect(named.filter((line) => /\bdocs\/[\w-]+\.md/.test(line))).toEqual([]);
+  const topics = named.flatMap((line) => [...line.matchAll(/gmn help ([a-z][a-z-]*)/g)].map(([, topic = '']) => topic));
+  expect(topics.length).toBeGreaterThan(10);
+  const known = [...NAMES, ...(ROOT.subcommands ?? []).map(({ name }) => name)];
+  expect(topics.filter((topic) => !known.some((name) => name === topic))).toEqual([]);
+});
+
+test('every fault that the page about the offline model names can be played', () => {
+  const [, rows = ''] = /misbehave.*\n((?: .*\n)+)/.exec(topicPage('demo', ROOT)) ?? [];
+  const names = rows
+    .replace('<url>', 'http://x.test')
+    .split(/[,\s]+/)
+    .filter(Boolean);
+  expect(names.length).toBeGreaterThan(20);
+  expect(parseFaults(names)).toHaveLength(names.length);
 });
 
 test('exit codes are those of the table', () => {
@@ -81,12 +108,19 @@ test('exit codes are those of the table', () => {
 /** Names in the source that look like variables of ours and are none, or are not for people to set. */
 const NO_VARIABLES = [
   'GMN_MCP_DEPTH',
+  'GMN_LEADER',
+  'GMN_END',
+  'GMN_FILE',
   'CLOUD_SCOPES',
   'CLOUD_VARIABLES',
   'CLOUD_RUN_JOB',
   'CODE_ASSIST_URL',
   'GEMINI_API_URL',
   'GMN_COMMAND',
+  // Of scripts that gmn gives to PowerShell and cmd.
+  'GMN_FILE',
+  'GMN_LEADER',
+  'GMN_END',
 ];
 
 test('the page of variables has every one that the source reads, and no other', () => {

@@ -5,7 +5,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { undoStore } from '../../src/tools/workspace/journal.ts';
 import { ALL_SHOWN, openWorkspace } from '../../src/tools/workspace/workspace.ts';
 import { callGmnIn, place } from '../support/gmn.ts';
-import { posixTest } from '../support/posix.ts';
+import { isWindows, posixTest } from '../support/posix.ts';
 
 const rootTest = test.skipIf(process.getuid?.() !== 0);
 
@@ -31,7 +31,12 @@ function scene(t: TestContext) {
     },
     undo: async (name: string, ...flags: readonly string[]) => {
       const { exitCode, stdout, stderr } = await callGmnIn(t, { cwd: path(name), env }, ['undo', ...flags]);
-      return { exitCode, stdout: stdout.replaceAll(root, ''), stderr: stderr.replaceAll(root, '') };
+      // In JSON a backslash is two.
+      const clean = (text: string): string =>
+        [JSON.stringify(root).slice(1, -1), root]
+          .reduce((cleaned, place) => cleaned.replaceAll(place, ''), text)
+          .replaceAll(/\\+(?=[\w.])/g, isWindows ? '/' : '$&');
+      return { exitCode, stdout: clean(stdout), stderr: clean(stderr) };
     },
   };
 }

@@ -2,6 +2,7 @@ import { chmodSync, symlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { listSettingKeys } from '../../src/config/keys.ts';
 import { loadSettings } from '../../src/config/settings.ts';
+import { posixTest, toPattern } from '../support/posix.ts';
 import { place } from './place.ts';
 
 const json = JSON.stringify;
@@ -145,7 +146,7 @@ test('servers are listed in the order of the files, each with the file it comes 
   ]);
 });
 
-test('a system file that others can write is not used, with a notice', async (t) => {
+posixTest('a system file that others can write is not used, with a notice', async (t) => {
   const { settings, path } = place(t, { 'etc/settings.json': json({ model: { name: 'evil' } }) });
   chmodSync(path('etc/settings.json'), 0o666);
   const file = path('etc/settings.json');
@@ -153,7 +154,7 @@ test('a system file that others can write is not used, with a notice', async (t)
   expect((await settings()).model).toBeUndefined();
 });
 
-test('a system file in a directory that others can write is not used either', async (t) => {
+posixTest('a system file in a directory that others can write is not used either', async (t) => {
   const { settings, path } = place(t, { 'etc/system-defaults.json': json({ model: { name: 'evil' } }) });
   chmodSync(path('etc'), 0o777);
   expect((await settings()).notices).toEqual([
@@ -178,7 +179,9 @@ test('every key gmn reads is checked, whatever else it holds instead', async (t)
       });
       await expect(settings(), key).rejects.toMatchObject({
         fault: 'config',
-        message: expect.stringMatching(new RegExp(`^${path('home/.gmn/config.json')}:1:\\d+: ${key} must be `)),
+        message: expect.stringMatching(
+          new RegExp(`^${toPattern(path('home/.gmn/config.json'))}:1:\\d+: ${key} must be `),
+        ),
       });
     }
   }
@@ -186,7 +189,7 @@ test('every key gmn reads is checked, whatever else it holds instead', async (t)
 
 test('a key gmn does not read may hold anything', async (t) => {
   const document = {
-    tools: { allowed: 'x', shell: 7 },
+    tools: { callCommand: 7, shell: 7 },
     ui: { theme: 7 },
     context: { includeDirectories: null },
     privacy: 'x',

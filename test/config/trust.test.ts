@@ -3,9 +3,11 @@ import { join, sep } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { run } from '../../src/commands/trust.ts';
+import { rememberTrust, reviewFolder } from '../../src/config/folder-trust.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import { findNearestRule } from '../../src/config/trust.ts';
 import { contains } from '../../src/core/text/path.ts';
+import { isWindows } from '../support/posix.ts';
 import { type Place, place } from './place.ts';
 
 const json = JSON.stringify;
@@ -33,6 +35,36 @@ test('a folder is trusted from gmn trust until gmn trust --remove', async (t) =>
   expect(await here.settings()).toMatchObject({ model: 'workspace', notices: [] });
   expect(await run({ args: [], remove: true }, here.app)).toBe(0);
   expect(await isUsed(here)).toBe(false);
+});
+
+test('gmn trust --deny is kept apart from the trusted ones, and nothing more is said of the folder', async (t) => {
+  const here = workplace(t);
+  const { app, settings, output, path, write } = here;
+  expect(await run({ args: [], deny: true }, app)).toBe(0);
+  expect(output().out).toMatch(/^Not trusted: .*work\n/);
+  expect(await settings()).toMatchObject({ document: {}, notices: [] });
+  // An older gmn reads `folders` only, and trusts all of them.
+  const kept = JSON.parse(readFileSync(path('home/.gmn/trust.json'), 'utf8'));
+  expect(kept).toEqual({ version: 1, folders: {}, refused: { [path('work')]: { time: expect.any(String) } } });
+  await run({ args: [], list: true, json: true }, app);
+  expect(JSON.parse(output().out)).toMatchObject({ folders: [], refused: [{ folder: path('work') }] });
+  mkdirSync(path('work/inner'));
+  await run({ args: ['inner'] }, app);
+  expect(await isUsed(here)).toBe(false);
+  await run({ args: [] }, app);
+  expect(await isUsed(here)).toBe(true);
+  await run({ args: [], deny: true }, app);
+  await run({ args: [], remove: true }, app);
+  expect((await settings()).notices).toHaveLength(1);
+  // A file in which a folder is both is one in which it is refused.
+  const record = { time: '2026-11-18', servers: {} };
+  const both = { version: 1, folders: { [path('work')]: record }, refused: { [path('work')]: record } };
+  write({ 'home/.gmn/trust.json': json(both) });
+  expect(await isUsed(here)).toBe(false);
+  for (const refused of [[], { [path('work')]: null }, { work: record }]) {
+    write({ 'home/.gmn/trust.json': json({ ...both, refused }) });
+    expect(await isUsed(here), json(refused)).toBe(false);
+  }
 });
 
 test("the official CLI's list counts: folder, parent, refusal, nearest folder first", async (t) => {
@@ -180,7 +212,10 @@ test('a folder contains exactly the paths that go on from it', () => {
   fc.assert(
     fc.property(path, path, (folder, inner) => {
       const prefix = folder === sep ? sep : folder + sep;
-      expect(contains(folder, inner)).toBe(inner === folder || inner.startsWith(prefix));
+      const [one, other] = isWindows ? [folder, inner].map((each) => each.toLowerCase()) : [folder, inner];
+      expect(contains(folder, inner)).toBe(
+        other === one || other?.startsWith(isWindows ? prefix.toLowerCase() : prefix),
+      );
     }),
   );
 });
@@ -218,4 +253,28 @@ test('no folder but the trusted one and those in it is ever trusted, links or no
       expect(model === 'workspace', cwd).toBe(outer === 'a' || inner === 'link');
     }
   }
+});
+
+test('no key of a folder makes a row or a key of its own, and only so many are shown, those that count first', async (t) => {
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`z${index}`, 1]));
+  const forged = { 'x\nNothing to see': 1, 'a, model.name': 1, 'b\u202e': { 'c"\r': 1 } };
+  const here = place(t, { [WORKSPACE]: json({ ...forged, ...many, model: { name: 'm' } }) });
+  const { lines } = await reviewFolder(here.app.cwd, here.app);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(
+    /^Settings: model\.name, "x\\nNothing to see", "a, model\.name", b\\u202e\."c\\"\\r", z0, .*, z25 and 74 more$/,
+  );
+});
+
+test('a server that has changed since it was shown is not approved', async (t) => {
+  const here = place(t, { [WORKSPACE]: json({ mcpServers: { a: { command: 'one' }, b: { command: 'same' } } }) });
+  const shown = await reviewFolder(here.app.cwd, here.app);
+  expect(shown.lines).toEqual(['MCP servers:', '  a (new): one', '  b (new): same']);
+  here.write({ [WORKSPACE]: json({ mcpServers: { a: { command: 'two' }, b: { command: 'same' } } }) });
+  await rememberTrust([shown], here.app);
+  const { servers = [], notices } = await here.settings();
+  expect(servers.map(({ name }) => name)).toEqual(['b']);
+  expect(notices).toEqual([expect.stringContaining('a')]);
+  const now = await reviewFolder(here.app.cwd, here.app);
+  expect(now.servers.map(({ status }) => status)).toEqual(['changed', 'unchanged']);
 });

@@ -13,6 +13,7 @@ import { mergeDocuments, nestValue } from '../../src/config/layer.ts';
 import { listWorkspaceServers } from '../../src/config/servers.ts';
 import type { JsonObject, JsonValue } from '../../src/core/json.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { systemMode } from '../support/posix.ts';
 import { place } from './place.ts';
 
 const json = JSON.stringify;
@@ -172,10 +173,10 @@ test('a folder cannot decide about credentials, approval or policies', async (t)
     document: {
       security: { auth: { selectedType: 'gemini-api-key' } },
       general: { vimMode: true },
-      tools: { allowed: ['run_shell_command'], exclude: ['a'] },
+      tools: { exclude: ['a'] },
     },
     notices: [
-      `${path(WORKSPACE)}: not taken from a folder's settings: security.auth.selectedType, general.defaultApprovalMode`,
+      `${path(WORKSPACE)}: not taken from a folder's settings: security.auth.selectedType, general.defaultApprovalMode, tools.allowed`,
     ],
   });
 });
@@ -240,8 +241,8 @@ To undo this: gmn trust --remove
     err: '',
   });
   const file = path('home/.gmn/trust.json');
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(statSync(path('home/.gmn')).mode & 0o777).toBe(0o700);
+  expect(statSync(file).mode & 0o777).toBe(systemMode(0o600));
+  expect(statSync(path('home/.gmn')).mode & 0o777).toBe(systemMode(0o700));
   const { version, folders } = JSON.parse(readFileSync(file, 'utf8'));
   expect({ version, folders: Object.keys(folders), names: Object.keys(folders[path('work')].servers) }).toEqual({
     version: 1,

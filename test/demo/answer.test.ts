@@ -102,6 +102,20 @@ test('the long story begins at once, takes its time, and counts at the end', asy
   expect(demo.sleeps.slice(0, 3)).toEqual([2000, 400, 400]);
 });
 
+test('thinking about something takes its time, and is told only if that is asked for', async () => {
+  const demo = await testDemo();
+  const told = { generationConfig: { thinkingConfig: { includeThoughts: true } } };
+  const [silent, aloud] = [
+    await streamed(demo, ask('think about tea')),
+    await streamed(demo, ask('think about tea', told)),
+  ];
+  expect(texts(silent).join('')).toBe('demo: think about tea');
+  expect(texts(aloud).join('')).toMatch(
+    /^\*\*Reading the question\*\*\n\n[\s\S]*\*\*Choosing[\s\S]*\n\ndemo: think about tea$/,
+  );
+  expect(demo.sleeps).toEqual([1500, 1500, 1500, 1500, 1500, 1500]);
+});
+
 test('everything else is repeated, its first line whole and well-formed in every chunk', async () => {
   const demo = await testDemo();
   await fc.assert(

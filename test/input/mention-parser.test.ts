@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parseMentions } from '../../src/input/mentions.ts';
 
 const mentioned = (prompt: string): readonly (readonly string[])[] =>
-  parseMentions(prompt).flatMap((piece) => (piece.kind === 'mention' ? [piece.paths] : []));
+  parseMentions(prompt, '/').flatMap((piece) => (piece.kind === 'mention' ? [piece.paths] : []));
 
 test.each([
   ['explain @a.txt', [['a.txt']]],
@@ -45,6 +45,12 @@ test.each(['me@example.com', 'a @ b', '@', '@"', '@"open', '@""', '\\@a.txt', 'x
   },
 );
 
+test('on Windows a backslash may also end the name of a directory', () => {
+  const [mention] = parseMentions('@src\\ and more', '\\');
+  expect(mention).toMatchObject({ kind: 'mention', paths: ['src and', 'src\\'] });
+  expect(parseMentions('@\\ x', '\\')[0]).toMatchObject({ paths: [' x'] });
+});
+
 test('only at the start of a word is a backslash an escape', () => {
   const escapes = (prompt: string) => parseMentions(prompt).filter(({ kind }) => kind === 'escape').length;
   expect([escapes('\\@a \\@b'), escapes('x\\@a'), escapes('\\\\@a')]).toEqual([2, 0, 0]);
@@ -77,7 +83,7 @@ test('the pieces, joined, are the prompt, and the paths of a mention are ever sh
         fc.array(word).map((words) => words.join('')),
       ),
       (prompt) => {
-        const pieces = parseMentions(prompt);
+        const pieces = parseMentions(prompt, '/');
         expect(pieces.map(({ raw }) => raw).join('')).toBe(prompt);
         expect(pieces.every(({ raw }) => raw !== '')).toBe(true);
         for (const piece of pieces) {

@@ -216,3 +216,19 @@ test('of a model gmn does not know, any level and budget pass', () => {
     });
   }
 });
+
+test.each([
+  ['gemini-2.5-pro', {}, {}, { includeThoughts: true }],
+  ['gemini-3.8-flash', { thinkingLevel: 'low' }, {}, { thinkingLevel: 'LOW', includeThoughts: true }],
+  ['gemini-3.5-flash-lite', { thinkingLevel: 'minimal' }, {}, { thinkingLevel: 'MINIMAL' }],
+  ['gemini-2.5-flash', { thinkingBudget: 0 }, {}, { thinkingBudget: 0 }],
+  ['gemini-2.5-flash', {}, { thinkingConfig: { thinkingBudget: 0 } }, { thinkingBudget: 0 }],
+  ['gemini-2.5-flash-lite', {}, {}, undefined],
+  ['gemini-2.5-flash-lite', { thinkingBudget: 512 }, {}, { thinkingBudget: 512, includeThoughts: true }],
+  ['gemini-2.0-flash', {}, {}, undefined],
+  ['gemini-3.1-flash-image', {}, {}, undefined],
+  ['tunedModels/mine', {}, {}, undefined],
+] as const)('thoughts of %s are followed only if it thinks: %o %o', (model, flags, preset, thinkingConfig) => {
+  const config = createGenerationConfig(model, { ...flags, followThoughts: true }, preset);
+  expect(config.thinkingConfig).toEqual(thinkingConfig);
+});

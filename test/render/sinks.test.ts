@@ -3,7 +3,7 @@ import { classifyResponse } from '../../src/api/failure.ts';
 import { describeEntry, formatFirstLine, sanitizeLines } from '../../src/app/servers/view.ts';
 import { formatName } from '../../src/app/sessions.ts';
 import { questionView } from '../../src/approval/view.ts';
-import { formatBanner, formatSessionRow } from '../../src/chat/banner.ts';
+import { formatBanner, formatSessionRows } from '../../src/chat/banner.ts';
 import type { Chat } from '../../src/chat/chat.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
@@ -80,7 +80,9 @@ const SINKS: Readonly<Record<string, Sink>> = {
       createdAt: 0,
       cwd: head + tail,
     };
-    return `${formatSessionRow(summary, '1', 0).join(' ')} ${formatName(head + tail)}`;
+    return `${formatSessionRows([{ summary, number: 1 }], 0)
+      .flat()
+      .join(' ')} ${formatName(head + tail)}`;
   },
   'words of MCP servers': (head, tail) => {
     const text = head + tail;

@@ -4,7 +4,7 @@ import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import type { Renderer, RenderOptions } from '../../src/render/renderer.ts';
 import { openRenderer } from '../../src/render/renderers.ts';
-import { addOutput, withoutSpinner } from '../../src/render/spinner.ts';
+import { addOutput, createSubjectReader, withoutSpinner } from '../../src/render/spinner.ts';
 import { testScreen } from '../support/screen.ts';
 import { type FakeOut, type FakeTime, fakeOut, fakeTime, renderOptions } from './fakes.ts';
 import { begin, end, failure, texts } from './runs.ts';
@@ -309,3 +309,33 @@ function screenOf(text: string): string {
   screen.write(text);
   return screen.rows.join('\n');
 }
+
+function readSubject(...deltas: readonly string[]): string {
+  const read = createSubjectReader();
+  return deltas.map(read).at(-1) ?? '';
+}
+
+test.each([
+  ['a heading and what follows', ['**Reading the code**\n\nI look at it.'], 'Reading the code'],
+  ['the last of several', ['**One**\n\nx\n\n', '**Two**\n\ny **bold** z'], 'Two'],
+  ['one that is not complete yet', ['**One**\n\nx\n\n**Tw'], 'One'],
+  ['Japanese', ['**設計を見直す**'], '設計を見直す'],
+  ['bold words inside a line', ['I think **this** is it'], ''],
+  ['nothing', ['no heading at all'], ''],
+  ['an empty heading', ['****\n** **'], ''],
+  ['a line without end', [`**${'x'.repeat(1000)}**`], ''],
+])('the subject of %s', (_, deltas, subject) => {
+  expect(readSubject(...deltas)).toBe(subject);
+});
+
+test('however a thought is cut, its subject is the same', () => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^[^*\n]{1,40}$/u), fc.array(fc.nat(120), { maxLength: 6 }), (heading, cuts) => {
+      fc.pre(heading.trim() !== '');
+      const text = `before\n\n**${heading}**\n\nafter it`;
+      const places = [0, ...cuts.toSorted((one, other) => one - other), text.length];
+      const deltas = places.map((start, index) => text.slice(start, places[index + 1] ?? text.length));
+      expect(readSubject(...deltas)).toBe(heading.trim());
+    }),
+  );
+});

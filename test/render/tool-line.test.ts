@@ -67,10 +67,10 @@ test('a cut at the end of a word never makes the line wider', () => {
   );
 });
 
-test('a failed write is a notice with the whole reason', () => {
+test('a failed write is a notice with the whole reason, without the path in front of it', () => {
   const error = '"edits" is wrong. It must be a list of objects.';
   expect(formatToolFailure('edit_file', { file_path: 'a' }, { ok: false, response: { error } })).toBe(
-    `edit_file a failed: ${error}`,
+    `edit_file a: ${error}`,
   );
 });
 

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { toSlashes } from '../../src/core/text/path.ts';
 import { sealedBox } from '../../src/platform/process/keyring.ts';
 
 const PRIVATE_KEY = String(
@@ -76,7 +77,7 @@ export function canariesIn(text: string): readonly string[] {
 export function strayCanaries(root: string): readonly string[] {
   const stray: string[] = [];
   for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name).slice(root.length + 1);
+    const path = toSlashes(join(entry.parentPath, entry.name).slice(root.length + 1));
     // A file name can reveal a secret, too.
     const content = entry.isFile() ? readFileSync(join(root, path), 'latin1') : '';
     for (const name of canariesIn(`${path}\n${content}`)) {

@@ -1,5 +1,4 @@
 import type { TestContext } from 'vitest';
-import type { GmnOptions } from './gmn.ts';
 import { runInTerminal, type Terminal } from './pty.ts';
 import { testScreen } from './screen.ts';
 
@@ -14,7 +13,7 @@ export interface ChatTerminal extends Terminal {
 export function chatInTerminal(
   t: TestContext,
   args: readonly string[],
-  options: GmnOptions & { readonly columns?: number; readonly rows?: number } = {},
+  options: Parameters<typeof runInTerminal>[2] & {} = {},
 ): ChatTerminal {
   const terminal = runInTerminal(t, ['chat', ...args], options);
   let screen = '';

@@ -51,7 +51,7 @@ async function ask(): Promise<void> {
 async function turn(): Promise<void> {
   let stop = (): void => {};
   await new Promise<void>((resolve) => {
-    stop = lines.watch(resolve);
+    stop = lines.watch(() => resolve());
     say('turn').catch(resolve);
   });
   stop();

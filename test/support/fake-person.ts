@@ -80,7 +80,7 @@ export function fakePerson(
     return work().finally(() => told.push('resume'));
   };
   const approve = createApprover({
-    policy: approvalPolicy({ mode: 'default', allowedTools: [], isTrusted: () => false }),
+    policy: approvalPolicy({ mode: 'default', allowed: [], isTrusted: () => false }),
     withPerson: createTerminalPerson({ err, env: {}, runPaused, openTty: () => tty, ...terminal }),
     explainDenial: async (call, scope) => nonInteractiveDenial(call.tool, scope, true),
     findSecret: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),

@@ -71,7 +71,8 @@ export function place(
   { gemini, files = {}, home = {}, settings, env = {}, isFirstRun }: GmnOptions = {},
 ) {
   const root = mkdtempSync(join(tmpdir(), 'gmn-test-'));
-  t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  // On Windows the directory of a program can be removed a moment after its end.
+  t.onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 10 }));
   const write = (directory: string, entries: Readonly<Record<string, string | Uint8Array>>): void => {
     mkdirSync(directory, { recursive: true });
     for (const [name, content] of Object.entries(entries)) {
@@ -177,7 +178,7 @@ export async function callGmnIn(
 function enter(t: TestContext, cwd: string): void {
   if (calls > 0 && realpathSync(cwd) !== process.cwd()) throw new Error('concurrent tests have to start a program');
   if (!hasNoInput) {
-    // The lowest descriptor that is free is the next to be opened.
+    // The lowest descriptor that is free is the next to be opened. On Windows the worker has none from the beginning.
     closeSync(0);
     openSync(devNull, 'r');
     hasNoInput = true;

@@ -1,5 +1,6 @@
 import type { Agent } from '../../agent/agent.ts';
-import type { Denial, ResolvedCall } from '../../approval/policy.ts';
+import type { ResolvedCall } from '../../approval/grants.ts';
+import type { Denial } from '../../approval/policy.ts';
 import { AppError } from '../../core/error.ts';
 import type { TurnEvent } from '../../core/event.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -15,14 +16,14 @@ export interface Permissions {
 
 const FLAGS: Readonly<Partial<Record<Effect, string>>> = { write: '--allow-write', execute: '--allow-shell' };
 
-/** The server's flags decide what is allowed, not the approval mode in the user's settings. */
+/** The server's flags decide what is allowed: neither the approval mode nor what the user has allowed for themselves counts. */
 export function toToolOptions({ write, shell }: Permissions): ToolOptions {
-  const approvalMode = write ? 'auto_edit' : 'default';
+  const own = { approvalMode: write ? 'auto_edit' : 'default', ignoresPermissions: true } as const;
   // A set instead of names, so that no writing tool is offered in a home directory even if it is a root.
-  if (!shell) return { approvalMode, tools: write ? 'edit' : 'read' };
+  if (!shell) return { ...own, tools: write ? 'edit' : 'read' };
   const execute = listNamesByEffect('execute');
   const named = ['read', ...(write ? listNamesByEffect('write') : []), ...execute];
-  return { approvalMode, tools: named.join(','), allowedTools: execute };
+  return { ...own, tools: named.join(','), allowedTools: execute };
 }
 
 export function denyServed({ tool, secret }: ResolvedCall): Denial {

@@ -63,17 +63,21 @@ async function pipeToCommand(
   throw new AppError('usage', `the command failed (exit code ${exitCode})`, { hint: 'See what it says above.' });
 }
 
+const EXPORT_FORMATS = ['md', 'json', 'html'] as const;
+
 export const EXPORT: SlashCommand = {
   name: 'export',
-  argument: '[file]',
+  argument: '[file|md|json|html]',
   help: 'Write this session to a file: .md, .json or .html',
+  complete: () => EXPORT_FORMATS.map((insert) => ({ insert, hint: `a new file: gmn-….${insert}` })),
   async run(argument, { app: { cwd, clock }, conversation, run, view }) {
     const { session } = conversation;
     if (session.turns === 0) {
       throw new AppError('usage', 'there is nothing to export yet', { hint: 'Ask something first.' });
     }
     const { exportSession, findFormat, writeExport } = await import('../../export/export.ts');
-    const file = argument === '' ? `gmn-${toFileName(session.name ?? shortenId(session.id))}.md` : argument;
+    const wanted = argument === '' ? 'md' : EXPORT_FORMATS.find((each) => each === argument.toLowerCase());
+    const file = wanted === undefined ? argument : `gmn-${toFileName(session.name ?? shortenId(session.id))}.${wanted}`;
     const format = findFormat(file);
     if (format === undefined) {
       throw new AppError('usage', `${sanitize(file)} has no file extension of a known format`, {

@@ -1,8 +1,19 @@
 import type { StoredContent } from '../../core/content.ts';
 import type { Chat } from '../chat.ts';
-import type { Candidate } from '../line/source.ts';
+import type { Candidate, ReadOptions } from '../line/source.ts';
 
-export type NextStep = undefined | 'leave' | { readonly ask: StoredContent };
+/** What the next line begins with, and what is said below it. */
+export type NextLine = Pick<ReadOptions, 'draft' | 'notice'>;
+
+export type NextStep = undefined | 'leave' | NextPrompt | { readonly line: NextLine };
+
+export interface NextPrompt {
+  readonly ask: StoredContent;
+  /** Takes back what was allowed for this turn alone; is called however the turn ends. */
+  readonly release?: () => void;
+  /** Is called when the turn has ended, even if it failed. */
+  readonly onEnded?: () => Promise<void>;
+}
 
 export interface SlashCommand {
   readonly name: string;
@@ -10,6 +21,11 @@ export interface SlashCommand {
   /** As help shows it: `[name]`. Absent if the command takes no argument. */
   readonly argument?: string;
   readonly help: string;
+  /**
+   * Whether it may be the prompt of the command line, which others may have written: it changes nothing but the conversation
+   * without a question.
+   */
+  readonly mayBegin?: true;
   readonly complete?: (chat: Chat) => readonly Candidate[] | Promise<readonly Candidate[]>;
   run(argument: string, chat: Chat, signal: AbortSignal): Promise<NextStep> | Promise<void>;
 }

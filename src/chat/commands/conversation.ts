@@ -1,6 +1,7 @@
 import { beginsTurn, nameByQuestion } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { dropTurns, rewindByList } from '../rewind.ts';
 import { askAside } from '../turn.ts';
 import { describeWindow, estimateShares, estimateSize, findWindowLimit, formatPercent } from '../window.ts';
 import type { SlashCommand } from './command.ts';
@@ -41,20 +42,21 @@ export const RETRY: SlashCommand = {
 export const REWIND: SlashCommand = {
   name: 'rewind',
   argument: '[n]',
-  help: 'Drop the last exchange, or the last n',
-  async run(argument, { conversation, view }) {
+  help: 'Go back to an earlier prompt, chosen from a list; with a number, drop the last n exchanges',
+  async run(argument, chat) {
+    const { conversation, lines } = chat;
     const turns = argument === '' ? 1 : Number(argument);
     if (!Number.isInteger(turns) || turns < 1) {
       throw new AppError('usage', `/rewind takes a number, not "${sanitize(argument)}"`, {
         hint: 'Example: /rewind 2',
       });
     }
-    const dropped = Math.min(turns, conversation.session.turns);
-    if (dropped === 0) throw new AppError('usage', 'there is nothing to drop', { hint: 'Type a prompt.' });
-    await conversation.session.rewind(dropped);
-    conversation.forgetLast();
-    const what = dropped === 1 ? 'the last exchange' : `the last ${dropped} exchanges`;
-    await view.say(`Dropped ${what}${dropped < turns ? '; there were no more' : ''}.`);
+    if (conversation.session.turns === 0) {
+      throw new AppError('usage', 'there is nothing to drop', { hint: 'Type a prompt.' });
+    }
+    if (argument !== '' || lines.pick === undefined) return void (await dropTurns(chat, turns));
+    const line = await rewindByList(chat);
+    return line && { line };
   },
 };
 
@@ -63,15 +65,17 @@ const SUMMARY_REQUEST =
 
 export const COMPRESS: SlashCommand = {
   name: 'compress',
+  argument: '[what matters]',
   help: 'Replace the conversation with a summary',
-  async run(_, chat, signal) {
+  async run(argument, chat, signal) {
     const { conversation, view } = chat;
     const { session } = conversation;
     if (session.contents.length === 0) {
       throw new AppError('usage', 'there is no conversation to summarise', { hint: 'Type a prompt.' });
     }
     const before = estimateSize(session, chat.run.facts);
-    const summary = await askAside(chat, { role: 'user', parts: [{ text: SUMMARY_REQUEST }] }, signal);
+    const text = argument === '' ? SUMMARY_REQUEST : `${SUMMARY_REQUEST}\n\nWhat matters most: ${argument}`;
+    const summary = await askAside(chat, { role: 'user', parts: [{ text }] }, signal);
     if (summary.trim() === '') {
       throw new AppError('api', 'the model wrote no summary', { hint: 'Nothing has changed. Try again.' });
     }
@@ -90,6 +94,7 @@ export const COMPRESS: SlashCommand = {
 
 export const CONTEXT: SlashCommand = {
   name: 'context',
+  mayBegin: true,
   help: "Show what is in the model's window, and how full it is",
   async run(_, { conversation, run: { facts }, view }) {
     const { session, windowTokens: exact } = conversation;

@@ -1,8 +1,8 @@
-import { relative } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { openTty } from '../../platform/terminal/tty.ts';
 import { dropAttached } from '../attached.ts';
+import { formatUndone } from '../changes.ts';
 import type { Chat } from '../chat.ts';
 import { buildPrompt, requireFile } from '../prompt.ts';
 import { type SlashCommand, splitWords } from './command.ts';
@@ -71,10 +71,7 @@ export const UNDO: SlashCommand = {
   help: 'Put back the files that the last turn changed',
   async run(_, { app, attached, changes, conversation, view }) {
     const done = await changes.undo(conversation.session);
-    const lines = done.map((result) => {
-      const path = sanitize(relative(app.cwd, result.path));
-      return 'outcome' in result ? `${result.outcome} ${path}` : `✗ ${sanitize(result.problem.message)}`;
-    });
+    const lines = formatUndone(done, app.cwd);
     await view.say(lines.join('\n'));
     if (done.some((result) => 'outcome' in result)) {
       attached.notes = [...attached.notes, `I took back changes that your tools made:\n\n${lines.join('\n')}`];

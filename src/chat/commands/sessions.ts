@@ -3,10 +3,11 @@ import { type SessionSource, SOURCE_LABELS } from '../../core/session.ts';
 import { plural } from '../../core/text/format.ts';
 import { shortenId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { formatSessionRow } from '../banner.ts';
+import { formatSessionRows } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
 import { restoredNotice, showRecap, showUnanswered } from '../recap.ts';
+import { listNumbered, toSessionCandidates } from '../session-picker.ts';
 import type { SlashCommand } from './command.ts';
 
 const MAX_LISTED = 20;
@@ -15,6 +16,7 @@ const SOURCES = Object.values(SOURCE_LABELS);
 
 export const SESSIONS: SlashCommand = {
   name: 'sessions',
+  mayBegin: true,
   argument: `[${SOURCES.join('|')}]`,
   help: 'Choose a saved session to continue, or list those from one source',
   complete: () => SOURCES.map((insert) => ({ insert })),
@@ -25,12 +27,10 @@ export const SESSIONS: SlashCommand = {
 };
 
 async function printSessions({ app, conversation, view }: Chat, source?: SessionSource): Promise<void> {
-  const all = (await conversation.store.list()).map((summary, index) => ({ summary, number: index + 1 }));
+  const all = await listNumbered(conversation.store);
   const wanted = all.filter(({ summary }) => source === undefined || summary.source === source);
   const now = app.clock.now();
-  const listed = wanted.slice(0, MAX_LISTED);
-  const digits = String(listed.at(-1)?.number ?? '').length;
-  const rows = listed.map(({ summary, number }) => formatSessionRow(summary, String(number).padStart(digits), now));
+  const rows = formatSessionRows(wanted.slice(0, MAX_LISTED), now);
   if (rows.length === 0) await view.say(all.length === 0 ? 'No session is saved.' : `There are no such sessions.`);
   else await view.list(rows);
   if (wanted.length > MAX_LISTED) await view.say(`and ${wanted.length - MAX_LISTED} more: gmn sessions list`);
@@ -75,6 +75,7 @@ function notSavedError(): AppError {
 
 export const LOAD: SlashCommand = {
   name: 'load',
+  mayBegin: true,
   aliases: ['resume'],
   argument: '[session]',
   help: 'Continue a saved session by id, name or number; without one, choose from a list',
@@ -110,14 +111,9 @@ async function restoreSessionSetup({ conversation, run, view }: Chat): Promise<v
 
 async function chooseSession(chat: Chat): Promise<string | undefined> {
   const { app, conversation, lines } = chat;
-  const all = await conversation.store.list();
+  const all = await listNumbered(conversation.store);
   if (lines.pick !== undefined && all.length > 0) {
-    const now = app.clock.now();
-    const digits = String(all.length).length;
-    const candidates = all.map((summary, index) => {
-      const [label, hint] = formatSessionRow(summary, String(index + 1).padStart(digits), now);
-      return { insert: summary.id, label, hint };
-    });
+    const candidates = toSessionCandidates(all, app.clock.now());
     return (await lines.pick({ title: 'session', candidates }))?.insert;
   }
   await printSessions(chat);

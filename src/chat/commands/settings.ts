@@ -2,7 +2,9 @@ import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { RunFacts } from '../../engine/run.ts';
 import { listModelChoices, readListing, tryParseTier } from '../../models/listing.ts';
-import { BUILTIN_NAMES, translateNames } from '../../tools/builtins.ts';
+import { ALIASES } from '../../models/table.ts';
+import { BUILTIN_NAMES, findBuiltin, translateNames } from '../../tools/builtins.ts';
+import { TOOL_SETS } from '../../tools/define.ts';
 import { describeMode, findMode, setMode } from '../approval-modes.ts';
 import { type Chat, changeRun } from '../chat.ts';
 import type { Candidate, LineSource } from '../line/source.ts';
@@ -15,7 +17,7 @@ export const MODEL: SlashCommand = {
   name: 'model',
   argument: '[name]',
   help: 'Choose the model, or switch to the one named',
-  complete: listModelCandidates,
+  complete: (chat) => [...listModelCandidates(chat), ...listAliasCandidates(chat)],
   async run(argument, chat) {
     const { pick } = chat.lines;
     const wanted = argument === '' && pick !== undefined ? await pickModel(chat, pick) : argument;
@@ -35,6 +37,10 @@ function listModelCandidates({ run, app }: Chat): readonly (Candidate & { readon
   const owner = { backend, account: account(), tier: tryParseTier(tier()) };
   const choices = listModelChoices(owner, billedTo === 'demo' ? undefined : readListing(app));
   return choices.map(({ name, about }) => ({ insert: name, hint: about }));
+}
+
+function listAliasCandidates({ run }: Chat): readonly Candidate[] {
+  return Object.entries(ALIASES).map(([insert, ids]) => ({ insert, hint: ids[run.facts.model.backend] }));
 }
 
 async function pickModel(chat: Chat, pick: PickFromList): Promise<string | undefined> {
@@ -68,23 +74,27 @@ export const THOUGHTS: SlashCommand = {
 
 export const TOOLS: SlashCommand = {
   name: 'tools',
-  argument: '[name on|off]',
-  help: 'Show the tools, and turn them on or off',
-  complete: ({ run }) =>
-    listToolChoices(run.facts).map(({ name, isOn }) => {
+  argument: '[read|edit|all|name on|off]',
+  help: 'Show the tools, choose a set of them, or turn one on or off',
+  complete: ({ run }) => [
+    ...TOOL_SETS.map((set) => ({ insert: set, hint: `the tools of --tools ${set}` })),
+    ...listToolChoices(run.facts).map(({ name, isOn, about }) => {
       const turned = isOn ? 'off' : 'on';
-      return { insert: `${name} ${turned}`, hint: `turn it ${turned}` };
+      return { insert: `${name} ${turned}`, hint: `turn it ${turned}: ${about}` };
     }),
+  ],
   async run(argument, chat) {
     const { run, lines } = chat;
-    if (argument !== '') {
+    if (argument === 'none' || TOOL_SETS.some((set) => set === argument)) {
+      await changeRun(chat, { tools: argument, namedTools: undefined });
+    } else if (argument !== '') {
       const [word = '', turned = ''] = argument.split(/\s+/);
       const isKnown = listToolChoices(run.facts).some(({ name: known }) => known === word);
       const [name = word] = isKnown ? [word] : translateNames([word]);
       await turnTool(chat, name, parseOnOff(turned, `tools ${word}`));
     } else if (lines.pick !== undefined && !(await pickTools(chat, lines.pick))) return;
     await chat.view.list(
-      listToolChoices(run.facts).map(({ name, isOn, about }) => [isOn ? 'on' : 'off', sanitize(name) + about]),
+      listToolChoices(run.facts).map(({ name, isOn, about }) => [`${isOn ? 'on ' : 'off'} ${name}`, about]),
     );
   },
 };
@@ -105,8 +115,8 @@ const SERVICE_ABOUT: Readonly<Record<(typeof SERVICE_TOOLS)[number], string>> = 
 
 function listToolChoices({ tools, setup }: RunFacts): readonly ToolChoice[] {
   return [
-    ...BUILTIN_NAMES.map((name) => ({ name, isOn: tools.includes(name), about: '' })),
-    ...SERVICE_TOOLS.map((name) => ({ name, isOn: setup[name] === true, about: ` (${SERVICE_ABOUT[name]})` })),
+    ...BUILTIN_NAMES.map((name) => ({ name, isOn: tools.includes(name), about: findBuiltin(name)?.about ?? '' })),
+    ...SERVICE_TOOLS.map((name) => ({ name, isOn: setup[name] === true, about: SERVICE_ABOUT[name] })),
   ];
 }
 
@@ -123,11 +133,11 @@ async function pickTools(chat: Chat, pick: PickFromList): Promise<boolean> {
   let last: string | undefined;
   for (;;) {
     const choices = listToolChoices(run.facts);
-    const candidates = choices.map(({ name, isOn }) => {
-      return { insert: name, label: `${isOn ? 'on ' : 'off'} ${name}`, hint: `Enter turns it ${isOn ? 'off' : 'on'}` };
+    const candidates = choices.map(({ name, isOn, about }) => {
+      return { insert: name, label: `${isOn ? 'on ' : 'off'} ${name}`, hint: about };
     });
     const chosen = last === undefined ? 0 : choices.findIndex(({ name }) => name === last);
-    const taken = await pick({ title: 'tools', candidates, chosen });
+    const taken = await pick({ title: 'tools, Enter turns one on or off', candidates, chosen });
     if (taken === undefined) return last !== undefined;
     last = taken.insert;
     await turnTool(chat, last, !choices.find(({ name }) => name === taken.insert)?.isOn);

@@ -2,18 +2,25 @@ import type { StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { wrapText } from '../../core/text/width.ts';
 import { findMode } from '../approval-modes.ts';
 import type { Chat, CustomCommands } from '../chat.ts';
 import { buildPrompt } from '../prompt.ts';
-import type { ListRow } from '../rows.ts';
+import { formatListRows, type ListRow } from '../rows.ts';
 import { COPY, EXPORT, PIPE } from './answers.ts';
 import type { NextStep, SlashCommand } from './command.ts';
 import { CLEAR, COMPRESS, CONTEXT, NEW, RETRY, REWIND } from './conversation.ts';
 import { DIFF, EDIT, FILE, UNDO } from './files.ts';
-import { EXIT, KEYS, OUTPUT, STATS } from './general.ts';
+import { EXIT, KEYS, OUTPUT, PLAN, STATS, STATUS, sayOrPage } from './general.ts';
+import { type FoundHabit, findHabit, listHabitNames } from './habits.ts';
+import { INIT } from './init.ts';
+import { MEMORY } from './memory.ts';
+import { PERMISSIONS } from './permissions.ts';
+import { PS, STOP } from './processes.ts';
 import { MCP } from './servers.ts';
 import { LOAD, SAVE, SESSIONS } from './sessions.ts';
 import { APPROVE, MODEL, SYSTEM, THOUGHTS, TOOLS, VERIFY } from './settings.ts';
+import { TRUST } from './trust.ts';
 
 const OTHER_ENTRIES: readonly ListRow[] = [
   ['@path', 'Attach a file of this directory'],
@@ -21,20 +28,23 @@ const OTHER_ENTRIES: readonly ListRow[] = [
   ['/server:prompt', 'Send a prompt of an MCP server; its arguments follow as name=value'],
   ['/name words', 'Send a custom command or a template; they are listed below'],
   ['!command', 'Run a command; its output goes with the next prompt'],
+  ['# text', 'Remember it for later: /memory add'],
   ['//text', 'Send a text that begins with a slash'],
 ];
 
 const HELP: SlashCommand = {
   name: 'help',
+  mayBegin: true,
   aliases: ['h'],
   help: 'List the commands',
-  async run(_, { customCommands, view }) {
-    const custom = await listCustomCommands(customCommands);
-    await view.list([
+  async run(_, chat, signal) {
+    const custom = await listCustomCommands(chat.customCommands);
+    const rows = [
       ...COMMANDS.map((command) => [formatSyntax(command), command.help] as const),
       ...OTHER_ENTRIES,
       ...custom.map(({ name, about }) => [`/${sanitize(name)}`, sanitize(about)] as const),
-    ]);
+    ];
+    await sayOrPage(formatListRows(rows, chat.view.columns).join('\n'), chat, signal);
   },
 };
 
@@ -43,11 +53,12 @@ const HELP: SlashCommand = {
  * docs/chat.md follow.
  */
 export const COMMANDS: readonly SlashCommand[] = [
-  ...[HELP, KEYS, EXIT, STATS, CONTEXT],
-  ...[MODEL, SYSTEM, THOUGHTS, TOOLS, APPROVE, VERIFY, MCP],
+  ...[HELP, KEYS, EXIT, STATUS, STATS, CONTEXT],
+  ...[MODEL, SYSTEM, THOUGHTS, TOOLS, PLAN, APPROVE, PERMISSIONS, VERIFY, MCP],
+  ...[INIT, MEMORY, TRUST],
   ...[NEW, CLEAR, RETRY, REWIND, COMPRESS],
   ...[SESSIONS, SAVE, LOAD, EXPORT],
-  ...[FILE, EDIT, COPY, PIPE, OUTPUT, DIFF, UNDO],
+  ...[FILE, EDIT, COPY, PIPE, OUTPUT, DIFF, UNDO, PS, STOP],
 ];
 
 export function formatSyntax({ name, aliases = [], argument }: SlashCommand): string {
@@ -64,34 +75,59 @@ export function findCommand(name: string): SlashCommand | undefined {
 }
 
 /**
- * Runs an entry that begins with a slash: a command of the table, else the prompt of a custom one. Throws AppError
- * `usage` that suggests the nearest name if there is neither.
+ * Runs an entry that begins with a slash: a command of the table, the prompt of a custom one, or what another tool's command is
+ * here. Throws AppError `usage` that suggests names if there is none of them.
  */
-export async function runSlashEntry(entry: string, chat: Chat, signal: AbortSignal): Promise<NextStep> {
+export async function runSlashEntry(
+  entry: string,
+  chat: Chat,
+  { signal, isTyped }: { readonly signal: AbortSignal; readonly isTyped: boolean },
+): Promise<NextStep> {
   const { name, argument } = splitEntry(entry);
+  const ask = await buildCustomPrompt(entry, chat, signal);
+  if (ask !== undefined) return { ask };
+  const habit = findHabit(name, argument);
+  if (habit !== undefined) return followHabit(habit, name, chat, { signal, isTyped });
   const command = findCommand(name);
-  if (command === undefined) {
-    const ask = await buildCustomPrompt(entry, chat, signal);
-    if (ask === undefined) throw unknownCommandError(name, await chat.customCommands.list());
-    return { ask };
-  }
+  if (command === undefined) throw unknownCommandError(name, await chat.customCommands.list());
   if (command.argument === undefined && argument !== '') {
     throw new AppError('usage', `/${name} takes no arguments`, { hint: `To send it as it is: /${sanitize(entry)}` });
+  }
+  if (!isTyped && !command.mayBegin) {
+    throw new AppError('usage', `/${name} must be typed in the chat`, {
+      hint: `To send it as it is: /${sanitize(entry)}`,
+    });
   }
   return (await command.run(argument.trim(), chat, signal)) || undefined;
 }
 
-/** Undefined if the entry calls no custom command, or one that a command of the table hides. Throws AppError. */
-export async function buildCustomPrompt(
-  entry: string,
+async function followHabit(
+  { entry, advice = '' }: FoundHabit,
+  name: string,
   chat: Chat,
-  signal: AbortSignal,
-): Promise<StoredContent | undefined> {
+  how: Parameters<typeof runSlashEntry>[2],
+): Promise<NextStep> {
+  if (entry !== undefined) return runSlashEntry(entry, chat, how);
+  if (!chat.lines.isTerminal) throw new AppError('usage', `/${name} does nothing here`, { hint: advice });
+  await chat.view.say(wrapText(advice, chat.view.columns));
+  return undefined;
+}
+
+/** Undefined if the entry calls no custom command, or one that a command of the table hides. Throws AppError. */
+async function buildCustomPrompt(entry: string, chat: Chat, signal: AbortSignal): Promise<StoredContent | undefined> {
   if (!entry.startsWith('/') || findCommand(splitEntry(entry).name) !== undefined) return undefined;
-  const prompt = await chat.customCommands.expand(entry, findMode(chat.run), signal);
+  const prompt = await chat.customCommands.expand(
+    entry,
+    { approvalMode: findMode(chat.run), hasOtherInput: hasInput(chat) },
+    signal,
+  );
   await chat.view.showReports();
   if (prompt === undefined) return undefined;
   return buildPrompt(chat, prompt, signal, { allowsMentions: false, question: entry });
+}
+
+function hasInput({ attached, conversation }: Chat): boolean {
+  return conversation.session.turns > 0 || Object.values(attached).some((each) => each.length > 0);
 }
 
 function splitEntry(entry: string): { readonly name: string; readonly argument: string } {
@@ -99,11 +135,15 @@ function splitEntry(entry: string): { readonly name: string; readonly argument: 
   return { name, argument };
 }
 
+const MAX_SUGGESTIONS = 3;
+
 type CustomNames = Awaited<ReturnType<CustomCommands['list']>>;
 
 function unknownCommandError(name: string, custom: CustomNames): AppError {
-  const names = COMMANDS.flatMap((command) => [command.name, ...(command.aliases ?? [])]);
-  const near = findNearestNames(name, [...names, ...custom.map((each) => each.name)]).map(
+  const own = COMMANDS.flatMap((command) => [command.name, ...(command.aliases ?? [])]);
+  const names = [...own, ...custom.map((each) => each.name), ...listHabitNames()];
+  const beginning = names.filter((each) => each.startsWith(name.toLowerCase()));
+  const near = (beginning.length > 0 ? beginning.slice(0, MAX_SUGGESTIONS) : findNearestNames(name, names)).map(
     (word) => `/${sanitize(word)}`,
   );
   if (name === '') {

@@ -19,6 +19,7 @@ export type KeyRequest =
   | { readonly kind: 'end' }
   | { readonly kind: 'leave' }
   | { readonly kind: 'next-mode' }
+  | { readonly kind: 'rewind' }
   | { readonly kind: 'complete' }
   | { readonly kind: 'edit' }
   | { readonly kind: 'paste' }
@@ -27,11 +28,12 @@ export type KeyRequest =
 
 type KeyCommand = (editing: Editing, now: number) => KeyRequest | undefined;
 
-/** A second Ctrl+C within this time leaves the chat. */
+/** A second Ctrl+C within this time leaves the chat; a second Esc goes back. */
 export const LEAVE_WITHIN_MS = 2000;
 /** For this time after a turn has ended, Ctrl+C was meant to stop that turn. */
 const LATE_WITHIN_MS = 800;
 const LATE_NOTICE = 'That has already ended. On an empty line, Ctrl+C leaves.';
+const REWIND_NOTICE = 'Esc again goes back to an earlier prompt.';
 const CLEARED_NOTICE = 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.';
 
 const moveUp: KeyCommand = (editing) => moveRow(editing, -1);
@@ -42,6 +44,7 @@ export const KEY_COMMANDS: ReadonlyMap<string, KeyCommand> = new Map<string, Key
   ['tab', expandOrComplete],
   ['shift-tab', () => ({ kind: 'next-mode' })],
   ['ctrl-c', clearOrLeave],
+  ['escape', rewindOnSecond],
   ['ctrl-d', endOrDelete],
   ['ctrl-g', () => ({ kind: 'edit' })],
   ['ctrl-v', () => ({ kind: 'paste' })],
@@ -89,6 +92,15 @@ function clearOrLeave(editing: Editing, now: number): KeyRequest | undefined {
   editing.cleared = editing.line.text;
   editing.line.replace('');
   editing.notice = CLEARED_NOTICE;
+  return undefined;
+}
+
+function rewindOnSecond(editing: Editing, now: number): KeyRequest | undefined {
+  if (editing.line.text !== '') return undefined;
+  const isSecond = now - editing.escapedAt < LEAVE_WITHIN_MS;
+  editing.escapedAt = isSecond ? Number.NEGATIVE_INFINITY : now;
+  if (isSecond) return { kind: 'rewind' };
+  editing.notice = REWIND_NOTICE;
   return undefined;
 }
 

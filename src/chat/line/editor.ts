@@ -6,7 +6,7 @@ import { createPastedBlocks, isOpenBlock, normalizeText } from './folds.ts';
 import { layOut } from './layout.ts';
 import { applyCompletion, findSuggestible, pressInMenu, pressInSearch, showSuggestions, updateMenu } from './modes.ts';
 import type { Completion, FitStatus } from './source.ts';
-import type { Editing } from './state.ts';
+import type { Editing, Menu } from './state.ts';
 import { type Below, layOutFrame, type Size } from './view.ts';
 
 export interface LineEditor {
@@ -21,6 +21,7 @@ export interface LineEditor {
   showCompletion(completion: Completion): void;
   readonly suggestible: string | undefined;
   showSuggestions(before: string, completion: Completion | undefined): void;
+  readonly menu: Menu | undefined;
   replace(text: string): void;
   setStatus(status: FitStatus | undefined): void;
   showNotice(notice: string): void;
@@ -80,7 +81,13 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
       return isPlain ? undefined : findSuggestible(editing);
     },
     showSuggestions: (before, completion) => showSuggestions(editing, before, completion),
-    replace: (text) => line.replace(normalizeText(text)),
+    get menu() {
+      return editing.menu;
+    },
+    replace(text) {
+      editing.menu = undefined;
+      line.replace(normalizeText(text));
+    },
     setStatus(status) {
       editing.status = status;
     },
@@ -109,6 +116,7 @@ function createEditing(entries: () => readonly string[], size: () => Size): Edit
       notice: undefined,
       status: undefined,
       interruptedAt: Number.NEGATIVE_INFINITY,
+      escapedAt: Number.NEGATIVE_INFINITY,
       turnEndedAt: Number.NEGATIVE_INFINITY,
       cleared: '',
       top: 0,
@@ -134,6 +142,7 @@ function pressKey(editing: Editing, key: Key, now: number): KeyRequest | undefin
   editing.notice = undefined;
   if (pressInSearch(editing, key) === 'used') return undefined;
   const name = key.kind === 'key' ? key.name : '';
+  if (name !== 'escape') editing.escapedAt = Number.NEGATIVE_INFINITY;
   if (name !== 'ctrl-c') {
     editing.interruptedAt = Number.NEGATIVE_INFINITY;
     editing.turnEndedAt = Number.NEGATIVE_INFINITY;

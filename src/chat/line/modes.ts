@@ -5,10 +5,10 @@ import type { Completion } from './source.ts';
 import {
   createMenu,
   type Editing,
-  findChosenWord,
+  isTyped,
   type KeyUse,
   type Menu,
-  moveSelection,
+  moveMark,
   narrowMenu,
   searchHistory,
   suggestMenu,
@@ -18,19 +18,22 @@ export function applyCompletion(editing: Editing, completion: Completion): void 
   const before = findPlainBefore(editing);
   if (before === undefined) return;
   const { word, menu } = createMenu(completion, before);
-  putWord(editing, { start: completion.start, candidates: [], word, chosen: -1 });
+  putWord(editing, completion.start, word);
   editing.menu = menu;
   // The only candidate was inserted: what can follow it may have a menu of its own.
   editing.hasTyped = menu === undefined && completion.candidates.length === 1;
 }
 
-/** The text up to the caret, if a menu should open for it by itself: a slash command, or a word that begins with `@`. */
+/**
+ * The text up to the caret, if a menu should open for it by itself: a slash command, or a word that begins with `@`.
+ * Not for an argument of which nothing is typed: Enter runs the command without one.
+ */
 export function findSuggestible(editing: Editing): string | undefined {
   const { hasTyped, dismissedAt, search } = editing;
   const before = findPlainBefore(editing);
   if (!hasTyped || search !== undefined || before === undefined) return undefined;
   const word = findLastWord(before);
-  if (before.length - word.length === dismissedAt) return undefined;
+  if (word === '' || before.length - word.length === dismissedAt) return undefined;
   const isCommand = before.startsWith('/') && !before.startsWith('//') && !before.includes('\n');
   return isCommand || word.startsWith('@') ? before : undefined;
 }
@@ -52,57 +55,75 @@ const TYPING_KEYS: ReadonlySet<string> = new Set(['backspace', 'shift-backspace'
 export function updateMenu(editing: Editing, menu: Menu | undefined, key: Key): void {
   editing.hasTyped = key.kind === 'text' || (key.kind === 'key' && TYPING_KEYS.has(key.name));
   const before = findPlainBefore(editing);
-  if (before === undefined || before.length - findLastWord(before).length !== editing.dismissedAt || before === '') {
+  const word = findLastWord(before ?? '');
+  if (before === undefined || word === '' || before.length - word.length !== editing.dismissedAt) {
     editing.dismissedAt = undefined;
   }
-  const isKept = menu?.chosen === -1 && editing.hasTyped && before !== undefined && !before.endsWith(' ');
-  editing.menu = isKept ? narrowMenu(menu, before) : undefined;
+  const isKept = editing.hasTyped && before !== undefined && !before.endsWith(' ');
+  editing.menu = isKept ? menu && narrowMenu(menu, before) : undefined;
 }
+
+const MENU_STEPS: ReadonlyMap<string, 1 | -1> = new Map([
+  ['down', 1],
+  ['ctrl-n', 1],
+  ['up', -1],
+  ['ctrl-p', -1],
+  ['shift-tab', -1],
+]);
 
 export function pressInMenu(editing: Editing, name: string): KeyUse {
   const { menu } = editing;
   if (menu === undefined) return 'free';
-  if (name === 'tab' && menu.isStale) return 'free';
-  if (name === 'tab' && menu.chosen === -1) completeInMenu(editing, menu);
-  else if (name === 'tab' || name === 'down') chooseCandidate(editing, moveSelection(menu, 1));
-  else if (name === 'shift-tab' || name === 'up') chooseCandidate(editing, moveSelection(menu, -1));
-  else if (name === 'escape') dismissMenu(editing, menu);
-  else if (name === 'enter' && menu.chosen !== -1) {
-    editing.menu = undefined;
-    editing.hasTyped = true;
-    return menu.candidates[menu.chosen]?.isWhole ? 'free' : 'used';
-  } else return 'free';
+  if (name === 'enter') return takeMarked(editing, menu);
+  const step = MENU_STEPS.get(name);
+  if (step !== undefined) moveMarkIn(editing, menu, step);
+  else if (name === 'tab') fillInMarked(editing, menu);
+  else if (name === 'escape') dismissMenu(editing);
+  else return 'free';
   return 'used';
 }
 
-function completeInMenu(editing: Editing, menu: Menu): void {
-  const { word, menu: rest } = createMenu({ start: 0, candidates: menu.candidates }, menu.word);
-  if (word === menu.word && rest !== undefined) chooseCandidate(editing, moveSelection(menu, 1));
+/** Puts the marked candidate into the line. Gives Enter free to send the entry if it is complete then. */
+function takeMarked(editing: Editing, menu: Menu): KeyUse {
+  const { line } = editing;
+  const marked = menu.candidates[menu.chosen];
+  editing.menu = undefined;
+  if (marked === undefined || isTyped(marked, menu.word)) return 'free';
+  const isSent = marked.isWhole === true && line.caret === line.text.length;
+  putWord(editing, menu.start, isSent ? marked.insert.trimEnd() : marked.insert);
+  // A path is complete; after a command or a name more may follow.
+  editing.hasTyped = !marked.insert.startsWith('@');
+  return isSent ? 'free' : 'used';
+}
+
+function fillInMarked(editing: Editing, menu: Menu): void {
+  const { line } = editing;
+  const { text } = line;
+  putWord(editing, menu.start, menu.candidates[menu.chosen]?.insert ?? menu.word);
+  if (line.text === text && menu.candidates.length > 1) moveMarkIn(editing, menu, 1);
   else {
-    putWord(editing, { ...menu, word });
-    editing.menu = rest && { ...rest, start: menu.start };
+    editing.menu = undefined;
     editing.hasTyped = true;
   }
 }
 
-function dismissMenu(editing: Editing, menu: Menu): void {
-  if (menu.chosen !== -1) putWord(editing, { ...menu, chosen: -1 });
+/** A lookup that ends later must not change what is marked. */
+function moveMarkIn(editing: Editing, menu: Menu, step: 1 | -1): void {
+  editing.hasTyped = false;
+  editing.menu = moveMark(menu, step);
+}
+
+function dismissMenu(editing: Editing): void {
   const { line } = editing;
   editing.menu = undefined;
   editing.hasTyped = false;
   editing.dismissedAt = line.caret - findLastWord(line.text.slice(0, line.caret)).length;
 }
 
-function chooseCandidate(editing: Editing, menu: Menu): void {
-  editing.hasTyped = false;
-  editing.menu = menu;
-  putWord(editing, menu);
-}
-
-function putWord({ line }: Editing, menu: Menu): void {
-  const word = findChosenWord(menu);
-  const start = line.text.slice(0, menu.start) + word;
-  const text = start + line.text.slice(line.caret);
+function putWord({ line }: Editing, from: number, word: string): void {
+  const start = line.text.slice(0, from) + word;
+  const rest = line.text.slice(line.caret);
+  const text = start + (word.endsWith(' ') ? rest.replace(/^ /, '') : rest);
   if (text !== line.text) line.replace(text, start.length);
 }
 

@@ -11,6 +11,7 @@ interface Picker {
 }
 
 const MAX_ROWS = 15;
+const NO_MATCH = { candidates: [{ insert: 'nothing matches; Esc closes' }], chosen: -1 };
 const STEPS: ReadonlyMap<string, 1 | -1> = new Map([
   ['down', 1],
   ['ctrl-n', 1],
@@ -54,7 +55,7 @@ export function createPicker(list: PickList, size: () => Size, isStyled: boolean
       const top = head.slice(caret.row);
       const room = { columns, rows: Math.min(rows - top.length, MAX_ROWS) };
       return {
-        rows: [...top, ...layOutMenu({ candidates: shown, chosen }, room, isStyled)],
+        rows: [...top, ...layOutMenu(shown.length === 0 ? NO_MATCH : { candidates: shown, chosen }, room, isStyled)],
         caret: { row: 0, column: caret.column },
       };
     },

@@ -128,7 +128,9 @@ export function startPicking(context: ReadingContext, list: PickList): Reading<C
     while (isOpen) {
       const key = pendingKeys.shift();
       if (key === undefined) break;
-      const picked = picker.press(key);
+      const isText = key.kind === 'text' || key.kind === 'paste';
+      if (isText && list.yieldsToText) pendingKeys.unshift(key);
+      const picked = isText && list.yieldsToText ? 'closed' : picker.press(key);
       if (picked !== undefined) close(() => result.resolve(picked === 'closed' ? undefined : picked));
     }
     show();
@@ -159,7 +161,7 @@ function handleRequest(context: ReadingContext, request: KeyRequest, control: Re
   else if (kind === 'edit') control.wait(editLine(context));
   else if (kind === 'paste') control.wait(pasteIntoLine(context));
   else if (kind === 'clear-screen') context.screen.clear();
-  else if (kind === 'next-mode') control.put(request);
+  else if (kind === 'next-mode' || kind === 'rewind') control.put(request);
   else if (kind !== 'suspend') {
     control.finish(request);
     if (kind === 'text') context.editor.clear();
@@ -176,7 +178,10 @@ function createDeferred<Value>() {
   return { promise, resolve, reject };
 }
 
-function createSuggester({ editor, complete }: ReadingContext, onShown: () => void): () => void {
+export function createSuggester(
+  { editor, complete }: Pick<ReadingContext, 'editor' | 'complete'>,
+  onShown: () => void,
+): () => void {
   let controller: AbortController | undefined;
   let wanted: string | undefined;
   return () => {

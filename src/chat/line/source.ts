@@ -8,7 +8,9 @@ export type Entry =
   /** Ctrl+C on an empty line, or twice in a row. */
   | { readonly kind: 'leave' }
   /** Shift+Tab: the next approval mode. What was typed stays. */
-  | { readonly kind: 'next-mode' };
+  | { readonly kind: 'next-mode' }
+  /** Esc twice on an empty line: back to an earlier prompt. */
+  | { readonly kind: 'rewind' };
 
 export interface Candidate {
   readonly insert: string;
@@ -30,6 +32,8 @@ export type Complete = (before: string, signal: AbortSignal) => Promise<Completi
 export interface ReadOptions {
   readonly prompt: string;
   readonly draft?: string;
+  /** Shown below the line until a key is pressed. Not in a pipe. */
+  readonly notice?: string;
   /** The entry answers a question of gmn, and is not added to the entry history. */
   readonly isAnswer?: boolean;
   /** Called once, at the first key of the entry; never for a pipe. */
@@ -42,6 +46,8 @@ export interface PickList {
   readonly title: string;
   readonly candidates: readonly Candidate[];
   readonly chosen?: number;
+  /** Text that is typed does not narrow the list but closes it, and waits for `keepTypedKeys` or the next `read`. */
+  readonly yieldsToText?: true;
 }
 
 /** The status, cut to at most this many columns. */
@@ -52,6 +58,8 @@ export interface Footer {
   set(rows: readonly string[], caret?: Cell): void;
 }
 
+export type CancelKey = 'escape' | 'ctrl-c';
+
 export interface LineSource {
   readonly isTerminal: boolean;
   /**
@@ -60,6 +68,8 @@ export interface LineSource {
    * reason of the signal the source was made with.
    */
   read(options: ReadOptions): Promise<Entry>;
+  /** Shows an entry that was not typed as if it had been. Absent for a pipe. */
+  readonly echo?: (prompt: string, text: string) => void;
   /**
    * Lets the user choose from a list, which is gone afterwards; undefined if they choose nothing. Absent where a list
    * cannot be drawn. Rejects like `read`.
@@ -71,12 +81,14 @@ export interface LineSource {
    * nothing of it is sent. After Ctrl+C twice in a row, the next `read` gives `leave`. Call the returned
    * function to stop; a Ctrl+C soon after that has no effect.
    */
-  watch(onCancel: () => void): () => void;
+  watch(onCancel: (key: CancelKey) => void): () => void;
   /**
    * Shows what is typed and queued during a turn, and the status, in `footer`, until the returned function is called or
    * the watching stops. Absent where nothing can be drawn.
    */
   readonly showTypedKeys?: (footer: Footer) => () => void;
+  /** Whether something was typed or queued since the last `read`. Absent: nothing can be. */
+  readonly hasTyped?: () => boolean;
   /** Moves keys typed ahead into the line of the next `read`, so that none of them sends anything. */
   keepTypedKeys(): void;
   /** Lets other code read from the terminal, in its original mode, until `work` is done. Not during a `read`. */

@@ -19,6 +19,8 @@ export interface Editing {
   status: FitStatus | undefined;
   /** When Ctrl+C was pressed, if no other key was pressed since. */
   interruptedAt: number;
+  /** When Esc was pressed on an empty line, if no other key was pressed since. */
+  escapedAt: number;
   /** When the last turn ended, if no key but Ctrl+C was pressed since. */
   turnEndedAt: number;
   cleared: string;
@@ -33,10 +35,8 @@ export interface Menu {
   readonly start: number;
   readonly candidates: readonly Candidate[];
   readonly word: string;
-  /** Index of the candidate now in the line; -1 at first. */
+  /** Index of the marked candidate, which Enter and Tab take. */
   readonly chosen: number;
-  /** The word has changed since these candidates were looked up. */
-  readonly isStale?: true;
 }
 
 export function createMenu(
@@ -50,30 +50,39 @@ export function createMenu(
   const common = findCommonPrefix(candidates.map(({ insert }) => insert));
   // A fuzzy match need not begin with the typed text; then keep what was typed.
   const longer = common.length > word.length && common.toLowerCase().startsWith(word.toLowerCase()) ? common : word;
-  return { word: longer, menu: { start, candidates, word: longer, chosen: -1 } };
+  return { word: longer, menu: openMenu(start, candidates, longer) };
 }
 
 export function suggestMenu({ start, candidates }: Completion, before: string): Menu | undefined {
   const word = before.slice(start);
-  const isDone = candidates.length === 1 && candidates[0]?.insert.trimEnd() === word;
-  return candidates.length === 0 || isDone ? undefined : { start, candidates, word, chosen: -1 };
+  const [only] = candidates;
+  const isDone = candidates.length === 1 && only !== undefined && isTyped(only, word);
+  return candidates.length === 0 || isDone ? undefined : openMenu(start, candidates, word);
 }
 
 export function narrowMenu({ start, candidates }: Menu, before: string): Menu | undefined {
   const word = before.slice(start);
   const wanted = word.replace(/^[/@]/, '').toLowerCase();
   const left = candidates.filter(({ insert }) => insert.toLowerCase().includes(wanted));
-  return word === '' || left.length === 0 ? undefined : { start, candidates: left, word, chosen: -1, isStale: true };
+  return word === '' || left.length === 0 ? undefined : openMenu(start, left, word);
 }
 
-export function moveSelection(menu: Menu, step: 1 | -1): Menu {
+/** What was typed in full comes first, so that Enter sends it. */
+function openMenu(start: number, candidates: readonly Candidate[], word: string): Menu {
+  const typed = candidates.filter((candidate) => isTyped(candidate, word));
+  const others = candidates.filter((candidate) => !typed.includes(candidate));
+  return { start, candidates: [...typed, ...others], word, chosen: 0 };
+}
+
+/** Whether the word is this candidate; the slash of a directory may be missing. */
+export function isTyped({ insert }: Candidate, word: string): boolean {
+  const trimmed = insert.trimEnd();
+  return trimmed === word || trimmed === `${word}/`;
+}
+
+export function moveMark(menu: Menu, step: 1 | -1): Menu {
   const count = menu.candidates.length;
-  const chosen = menu.chosen === -1 && step === -1 ? count - 1 : (menu.chosen + step + count) % count;
-  return { ...menu, chosen };
-}
-
-export function findChosenWord({ candidates, chosen, word }: Menu): string {
-  return candidates[chosen]?.insert ?? word;
+  return { ...menu, chosen: (menu.chosen + step + count) % count };
 }
 
 function findCommonPrefix(words: readonly string[]): string {

@@ -7,7 +7,7 @@ import { lineEditor } from './editor.ts';
 import type { EntryHistory } from './entry-history.ts';
 import { type Reading, type ReadingContext, startPicking, startReading } from './reading.ts';
 import type { Candidate, Complete, FitStatus, LineSource, Pasted, PickList } from './source.ts';
-import { createTypeAhead } from './type-ahead.ts';
+import { createTypeAhead, echoEntry } from './type-ahead.ts';
 
 interface TerminalLinesOptions {
   readonly terminal: TerminalInput;
@@ -81,29 +81,33 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   };
   return {
     isTerminal: true,
-    async read({ prompt, draft = '', isAnswer = false, ...options }) {
+    async read({ prompt, draft = '', notice, isAnswer = false, ...options }) {
       signal.throwIfAborted();
       if (isEnded) return { kind: 'end' };
       if (typeAhead.takeLeaveRequest()) return { kind: 'leave' };
       keyboard.take();
-      const queued = typeAhead.next(prompt);
+      // A draft is for this line; what is queued comes after it.
+      const queued = draft === '' ? typeAhead.next(prompt) : undefined;
       if (queued !== undefined) {
         if (queued.kind === 'text' && !isAnswer) await history.add(queued.text);
         return queued;
       }
       context.editor.begin(prompt, draft, context.refreshStatus());
+      if (notice !== undefined) context.editor.showNotice(notice);
       onFirstKey = options.onFirstKey;
       if (typed.length > 0) reportFirstKey();
       const entry = await receive(startReading(context));
       if (entry.kind === 'text' && !isAnswer) await history.add(entry.text);
       return entry;
     },
+    echo: (prompt, text) => echoEntry(context, prompt, text),
     pick: isPlain ? undefined : pick,
     watch(onCancel) {
       keyboard.take();
       return typeAhead.watch(onCancel);
     },
     showTypedKeys: isPlain ? undefined : typeAhead.showIn,
+    hasTyped: typeAhead.hasTyped,
     keepTypedKeys: typeAhead.takeBack,
     withTerminal,
     async close() {

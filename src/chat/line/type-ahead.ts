@@ -1,14 +1,15 @@
-import type { Cell } from '../../core/text/frame.ts';
+import type { Cell, Row } from '../../core/text/frame.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Key } from '../terminal/keys.ts';
 import { LEAVE_WITHIN_MS } from './commands.ts';
 import { createPastedBlocks } from './folds.ts';
 import { clipRow, layOut } from './layout.ts';
-import type { ReadingContext } from './reading.ts';
-import type { Entry, Footer } from './source.ts';
+import { createSuggester, type ReadingContext } from './reading.ts';
+import type { CancelKey, Entry, Footer } from './source.ts';
+import { layOutMenu } from './view.ts';
 
 interface TypeAhead {
-  watch(onCancel: () => void): () => void;
+  watch(onCancel: (key: CancelKey) => void): () => void;
   press(key: Key): void;
   showIn(footer: Footer): () => void;
   /** While others have the terminal, nothing is shown; call the returned function when they are done. */
@@ -16,11 +17,12 @@ interface TypeAhead {
   resize(): void;
   next(prompt: string): Entry | undefined;
   takeBack(): void;
+  hasTyped(): boolean;
   /** Whether Ctrl+C was typed twice in a row during one turn; true only once. */
   takeLeaveRequest(): boolean;
 }
 
-/** Keys that reach beyond the line, or look things up: they have no effect during a turn. */
+/** Keys that reach beyond the line, or look things up: they have no effect during a turn. Tab takes from an open menu. */
 const IDLE_KEYS: ReadonlySet<string> = new Set(['ctrl-g', 'ctrl-l', 'ctrl-r', 'ctrl-v', 'tab']);
 
 export function createTypeAhead(context: ReadingContext): TypeAhead {
@@ -28,15 +30,17 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
   const queue: Entry[] = [];
   let footer: Footer | undefined;
   let isHidden = false;
-  let cancel: (() => void) | undefined;
+  let cancel: ((key: CancelKey) => void) | undefined;
   let interruptedAt = Number.NEGATIVE_INFINITY;
   let isLeaving = false;
   const show = (): void => {
     if (!isHidden) footer?.set(...layOutFooter(context, queue));
   };
+  const suggest = createSuggester(context, show);
   const type = (key: Key): void => {
-    if (isKey(key, 'up') && takeBackLast(context, queue)) return;
-    if (key.kind === 'key' && IDLE_KEYS.has(key.name)) return;
+    const isInMenu = editor.menu !== undefined;
+    if (isKey(key, 'up') && !isInMenu && takeBackLast(context, queue)) return;
+    if (key.kind === 'key' && IDLE_KEYS.has(key.name) && !(isInMenu && key.name === 'tab')) return;
     const request = editor.press(key, clock.now());
     if (request?.kind === 'text' || request?.kind === 'end' || request?.kind === 'next-mode') queue.push(request);
     if (request?.kind === 'text') editor.clear();
@@ -74,10 +78,12 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
       const isInterrupt = isKey(key, 'ctrl-c');
       isLeaving ||= isInterrupt && clock.now() - interruptedAt < LEAVE_WITHIN_MS;
       interruptedAt = isInterrupt ? clock.now() : Number.NEGATIVE_INFINITY;
-      if (isCancelKey(key)) {
+      // Esc closes a menu first.
+      if (isCancelKey(key) && !(isKey(key, 'escape') && editor.menu !== undefined)) {
         takeBack();
-        cancel();
+        cancel(isInterrupt ? 'ctrl-c' : 'escape');
       } else type(key);
+      if (footer !== undefined && context.size().rows >= MIN_MENU_ROWS) suggest();
       show();
     },
     showIn(next) {
@@ -102,6 +108,7 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
       return entry;
     },
     takeBack,
+    hasTyped: () => queue.length > 0 || editor.text !== '' || pendingKeys.length > 0,
     takeLeaveRequest() {
       const isRequested = isLeaving;
       isLeaving = false;
@@ -117,7 +124,7 @@ function takeBackLast({ editor }: ReadingContext, queue: Entry[]): boolean {
   return last !== undefined;
 }
 
-function echoEntry({ screen, columns }: ReadingContext, prompt: string, text: string): void {
+export function echoEntry({ screen, columns }: ReadingContext, prompt: string, text: string): void {
   const blocks = createPastedBlocks();
   const shown = blocks.fold(text);
   const layout = layOut({ prompt, text: shown, caret: shown.length, columns: columns(), label: blocks.label });
@@ -127,8 +134,11 @@ function echoEntry({ screen, columns }: ReadingContext, prompt: string, text: st
 
 const MAX_QUEUED_ROWS = 3;
 const MAX_TYPED_ROWS = 5;
+const MAX_MENU_ROWS = 6;
 /** A lower window has no row to spare. */
 const MIN_ROWS = 4;
+/** A menu that cannot be seen must not be taken from. */
+const MIN_MENU_ROWS = 7;
 /** Rows left for the answer and its progress, if the window has that many. */
 const OTHER_ROWS = 5;
 const DIM = '\u001b[2m';
@@ -142,11 +152,7 @@ function layOutFooter(
   const { columns, rows } = size();
   if (rows < MIN_ROWS) return [[]];
   const most = Math.max(1, rows - OTHER_ROWS);
-  const clip = (text: string, width: number): string =>
-    clipRow(text, width)
-      .map((piece) => piece.text)
-      .join('');
-  const dim = (text: string): string => clip(isStyled ? `${DIM}${text}${PLAIN}` : text, columns - 1);
+  const dim = (text: string): string => joinRow(clipRow(isStyled ? `${DIM}${text}${PLAIN}` : text, columns - 1));
   const texts = queue.flatMap((entry) => (entry.kind === 'text' ? [entry.text] : []));
   const count = texts.length === 0 ? '' : ` · ${texts.length} queued`;
   const status = dim((refreshStatus()?.(columns - 1 - count.length) ?? '') + count);
@@ -154,14 +160,21 @@ function layOutFooter(
   const typed = editor.text === '' ? { rows: [[]], caret: { row: 0, column: 0 } } : editor.lastFrame();
   const height = Math.min(MAX_TYPED_ROWS, Math.max(1, most - 1));
   const first = Math.max(0, typed.caret.row - height + 1);
-  const line = typed.rows.slice(first, first + height).map((row) => row.map(({ text }) => text).join(''));
-  const above = Math.max(0, Math.min(MAX_QUEUED_ROWS, most - 1 - line.length));
+  const line = typed.rows.slice(first, first + height).map(joinRow);
+  const room = Math.min(MAX_MENU_ROWS, most - line.length);
+  const menu = editor.menu === undefined ? [] : layOutMenu(editor.menu, { columns, rows: room }, isStyled).map(joinRow);
+  const below = menu.length > 0 ? menu : most === 1 ? [] : [status];
+  const above = Math.max(0, Math.min(MAX_QUEUED_ROWS, most - below.length - line.length));
   const queued = texts.slice(Math.max(0, texts.length - above)).map((text, index, { length }) => {
     const hint = index === length - 1 ? ' (Up takes it back)' : '';
     return dim(`queued${hint}: ${sanitize(text.replace(/\s+/g, ' '))}`);
   });
   const caret = { row: queued.length + typed.caret.row - first, column: typed.caret.column };
-  return [[...queued, ...line, ...(most === 1 ? [] : [status])], caret];
+  return [[...queued, ...line, ...below], caret];
+}
+
+function joinRow(row: Row): string {
+  return row.map(({ text }) => text).join('');
 }
 
 function isCancelKey(key: Key): boolean {

@@ -1,6 +1,6 @@
 import type { Cell, Frame, Row } from '../../core/text/frame.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { measureWidth, wrapText } from '../../core/text/width.ts';
+import { measureWidth, truncateEnd, wrapText } from '../../core/text/width.ts';
 import { clipRow, type Layout, layOut } from './layout.ts';
 import type { Menu, Search } from './state.ts';
 
@@ -15,6 +15,10 @@ export type Below =
   | { readonly kind: 'notice' | 'status'; readonly text: string };
 
 const MENU_ROWS = 8;
+const MARGIN = '  ';
+const GAP = '  ';
+/** Columns that a long name leaves for hints, which begin in the same column. */
+const MIN_HINT = 12;
 const DIM = '\u001b[2m';
 const MARKED = '\u001b[7m';
 const PLAIN = '\u001b[0m';
@@ -83,13 +87,18 @@ export function layOutMenu(
   const start = Math.max(0, Math.min(chosen - count + 1, candidates.length - count));
   const shown = candidates.slice(start, start + count);
   const names = shown.map(({ insert, label = insert.trimEnd() }) => sanitize(label));
-  const width = Math.min(Math.max(...names.map(measureWidth)), Math.floor(columns / 2));
-  const rows = shown.map(({ hint = '' }, index) => {
-    const name = names[index] ?? '';
-    const gap = ' '.repeat(Math.max(2, width - measureWidth(name) + 2));
+  const hints = shown.map(({ hint = '' }) => sanitize(hint));
+  const hintWidth = Math.min(Math.max(...hints.map(measureWidth)), MIN_HINT);
+  const room = columns - 1 - MARGIN.length - (hintWidth === 0 ? 0 : GAP.length + hintWidth);
+  const width = Math.min(Math.max(...names.map(measureWidth)), Math.max(1, room));
+  const rows = shown.map((_, index) => {
+    const name = truncateEnd(names[index] ?? '', width);
+    const hint = hints[index] ?? '';
     const isChosen = start + index === chosen;
-    const text = `${isChosen ? '›' : ' '} ${isChosen ? applyStyle(name, MARKED, isStyled) : name}`;
-    return hint === '' ? text : `${text}${gap}${applyStyle(sanitize(hint), DIM, isStyled)}`;
+    const text = `${isChosen ? '› ' : MARGIN}${isChosen ? applyStyle(name, MARKED, isStyled) : name}`;
+    if (hint === '') return text;
+    const before = text + ' '.repeat(width - measureWidth(name)) + GAP;
+    return before + applyStyle(truncateEnd(hint, columns - 1 - MARGIN.length - width - GAP.length), DIM, isStyled);
   });
   const more = candidates.length - start - shown.length;
   if (more > 0 && height > 1) rows.push(applyStyle(`  … ${more} more`, DIM, isStyled));

@@ -1,5 +1,5 @@
 import type { Candidate } from '../../core/candidate.ts';
-import { formatBashWords, splitBashLine } from './bash.ts';
+import { formatBashWords, splitBashLine, unquoteBash } from './bash.ts';
 import type { PlannedCommand } from './plan.ts';
 import { type Completion, resolveCompletion } from './resolve.ts';
 import type { Shell } from './script.ts';
@@ -24,9 +24,17 @@ export function resolveTab(
   if (shell === 'bash') {
     const [breaks = '', line = ''] = given;
     const { words, typed } = splitBashLine(line);
-    return { shell, breaks, completion: resolveCompletion(plan, words.slice(1), typed) };
+    const completion = resolveCompletion(plan, words.slice(1), typed);
+    return { shell, breaks, completion: completion.head.endsWith('@') ? listMentions(completion) : completion };
   }
   return { shell, breaks: '', completion: resolveCompletion(plan, given.slice(1, -1), given.at(-1) ?? '') };
+}
+
+/** Readline completes no path behind an `@`, and replaces all that is in quotes: the candidates are such texts. */
+function listMentions({ head, typed: path, ...completion }: Completion): Completion {
+  const [flag = ''] = /^--[^=\s]+=/.exec(head) ?? [];
+  const typed = `${head.slice(flag.length)}${path}`;
+  return { ...completion, head: flag, typed, paths: 'none', list: { name: 'mentions', before: unquoteBash(typed) } };
 }
 
 /** One line for the paths that the shell adds and what stands before them, then one for each candidate. */

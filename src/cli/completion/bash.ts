@@ -14,7 +14,7 @@ export function splitBashLine(line: string): { readonly words: readonly string[]
   return { words: before.map(([raw]) => unquoteBash(raw)), typed };
 }
 
-function unquoteBash(raw: string): string {
+export function unquoteBash(raw: string): string {
   return raw.replace(QUOTED, (_, escaped, single, double) => escaped ?? single ?? unescapeDouble(double ?? ''));
 }
 

@@ -66,21 +66,25 @@ function planFlags(command: Command): readonly PlannedFlag[] {
   });
 }
 
-/** Lists that only files know: `tools` are those of the server named before; `templates` falls back to files. */
-export type ListName = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'tools';
+/**
+ * Lists that only files know: `tools` are those of the server named before, `mentions` what `@path` of the words before may be;
+ * `templates` falls back to files.
+ */
+export type ListName = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'tools' | 'mentions';
 
 /**
- * What can stand at a position: fixed words, a path, a list, anything, or the command line of another program (`rest`),
- * flags included.
+ * What can stand at a position: fixed words, a path, a list, text that may mention files by `@path`, anything, or the command line of
+ * another program (`rest`), flags included.
  */
 export type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'ask'; readonly what: ListName }
-  | { readonly kind: 'files' | 'directories' | 'free' | 'rest' };
+  | { readonly kind: 'files' | 'directories' | 'text' | 'free' | 'rest' };
 
 const FREE: Values = { kind: 'free' };
 const FILES: Values = { kind: 'files' };
 const DIRECTORIES: Values = { kind: 'directories' };
+const TEXT: Values = { kind: 'text' };
 
 /** The values of the placeholders in help: `--model <id>`, `<session> [file]`. For all others there is nothing to offer. */
 export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
@@ -99,6 +103,8 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   key: { kind: 'ask', what: 'keys' },
   template: { kind: 'ask', what: 'templates' },
   tool: { kind: 'ask', what: 'tools' },
+  prompt: TEXT,
+  text: TEXT,
   shell: { kind: 'words', words: Object.keys(SCRIPTS) },
   args: { kind: 'rest' },
 };

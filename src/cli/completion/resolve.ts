@@ -4,7 +4,7 @@ import type { ListName, PlannedCommand, PlannedFlag, Values } from './plan.ts';
 
 /** What may stand where the cursor is. */
 export interface Completion {
-  /** Of the word that is typed, what precedes the value: `--flag=`, or nothing. */
+  /** Of the word that is typed, what precedes the value: `--flag=`, the `@` of a mention and what is before it, or nothing. */
   readonly head: string;
   /** The beginning of the value, as it is typed. */
   readonly typed: string;
@@ -40,12 +40,13 @@ export function resolveCompletion(
     }
   }
   const before = args.at(-1) ?? '';
-  if (pending !== undefined) return { ...nothing, ...offerValues(pending, before) };
+  if (pending !== undefined) return { ...nothing, ...offerValues(pending, before, typed) };
   const [head, name] = /^(--[^=\s]+)=/.exec(typed) ?? [];
   if (head !== undefined && name !== undefined) {
     const values = findFlagNamed(here, name)?.values;
-    const found = values === undefined ? {} : offerValues(values, before);
-    return { ...nothing, ...found, head, typed: typed.slice(head.length) };
+    const value = typed.slice(head.length);
+    const found = values === undefined ? {} : offerValues(values, before, value);
+    return { ...nothing, typed: value, ...found, head: `${head}${found.head ?? ''}` };
   }
   if (typed.startsWith('-')) {
     const flags = here?.flags ?? [];
@@ -54,7 +55,7 @@ export function resolveCompletion(
       candidates: flags.flatMap(({ names, help }) => names.map((flag) => ({ value: flag, about: help }))),
     };
   }
-  const found: Completion = { ...nothing, ...offerValues(findWordValues(here, args.length), before) };
+  const found: Completion = { ...nothing, ...offerValues(findWordValues(here, args.length), before, typed) };
   if (args.length > 0) return found;
   const commands = (here?.commands ?? []).map(({ name: value, summary }) => ({ value, about: summary }));
   return { ...found, candidates: [...commands, ...found.candidates] };
@@ -73,8 +74,10 @@ function findWordValues(here: PlannedCommand | undefined, position: number): Val
   return words[here?.repeats ? Math.min(position, words.length - 1) : position] ?? { kind: 'free' };
 }
 
-function offerValues(values: Values, before: string): Partial<Completion> {
+function offerValues(values: Values, before: string, typed: string): Partial<Completion> {
   switch (values.kind) {
+    case 'text':
+      return offerMention(typed);
     case 'words':
       return { candidates: values.words.map((value) => ({ value, about: '' })) };
     case 'ask':
@@ -88,4 +91,10 @@ function offerValues(values: Values, before: string): Partial<Completion> {
     default:
       return {};
   }
+}
+
+/** The path of the `@path` that the text ends with, if it does. */
+function offerMention(typed: string): Partial<Completion> {
+  const [, head, path] = /^((?:[\s\S]*\s|["'])?@)((?:\\[\s\S]|[^\s\\])*)$/.exec(typed) ?? [];
+  return head === undefined ? {} : { head, typed: path, paths: 'files' };
 }

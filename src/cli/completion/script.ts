@@ -32,7 +32,10 @@ _gmn() {
   paths=\${found[1]%%$'\t'*}
   head=\${found[1]#*$'\t'}
   shift found
-  [[ -n $head ]] && compset -P 1 '*='
+  case $head in
+    (*@) compset -P '*@' ;;
+    (?*) compset -P 1 '*=' ;;
+  esac
   [[ $PREFIX == -* ]] && option=(-o) what=flag
   (($#found)) && _describe $option -t gmn-\${what}s $what found && none=0
   case $paths in

@@ -11,25 +11,34 @@ import {
 } from './flags.ts';
 import { ROW_FLAGS } from './prompt.ts';
 
-const INPUT_FLAGS = under('Rows', [
-  { long: 'lines', help: 'Every line of the input is a prompt' },
-  {
-    long: 'input-format',
-    value: 'format',
-    choices: ['jsonl', 'csv', 'tsv', 'lines'],
-    help: 'What the input is, if its name does not say so',
-  },
-  { long: 'each', value: 'glob', help: "Every file that matches is a row, e.g. 'src/**/*.ts'" },
-  { long: 'limit', value: 'n', kind: 'integer', help: 'Only the first n rows' },
-  { long: 'sample', value: 'n', kind: 'integer', help: 'Only n rows, chosen at random; the same ones each time' },
-]);
+const INPUT_FLAGS = [
+  ...under('Rows', [{ long: 'lines', help: 'Every line of the input is a prompt' }]),
+  ...under('Prompt and input', [
+    {
+      long: 'input-format',
+      value: 'format',
+      choices: ['jsonl', 'csv', 'tsv', 'lines'],
+      help: 'What the input is, if its name does not say so',
+    },
+  ]),
+  ...under('Rows', [
+    { long: 'each', value: 'glob', help: "Every file that matches is a row, e.g. 'src/**/*.ts'" },
+    { long: 'limit', value: 'n', kind: 'integer', help: 'Only the first n rows' },
+    { long: 'sample', value: 'n', kind: 'integer', help: 'Only n rows, chosen at random; the same ones each time' },
+  ]),
+] as const;
 
 const OUTPUT_FLAGS = [
   ...under('Output', [
     {
       long: 'output-file',
       value: 'path',
-      help: 'One line of JSON per row; run it again to continue where it stopped',
+      help: 'One line of JSON per row, or .csv, .tsv; run it again to continue where it stopped',
+    },
+    {
+      long: 'dry-run',
+      conflicts: ['--estimate'],
+      help: 'Print the request of the first row as JSON, secrets removed; send nothing',
     },
   ]),
   ...under('Rows', [
@@ -87,12 +96,12 @@ export const BATCH = command({
     ...APP_FLAGS,
   ],
   essentials: {
-    'output-file': 'One line of JSON per row; run it again to continue',
+    'output-file': 'JSON Lines, or .csv; run it again to continue',
     model: 'Which model: pro, flash, or an id (gmn models)',
     lines: 'Every line of the input is a prompt',
-    prompt: 'Put this before the prompt of every row',
-    template: 'Fill a stored prompt with the fields of each row',
+    prompt: 'What to ask; {{column}} is filled from each row',
     'output-schema': 'Every answer must be JSON of this JSON Schema',
+    'dry-run': 'Show the first request, and ask nothing',
     estimate: 'Say what it would cost, and ask nothing',
     'retry-failed': 'Also ask the rows again that failed',
     engine: 'local, or api: the Batch API, at half the price',
@@ -100,12 +109,18 @@ export const BATCH = command({
   },
   examples: [
     ['gmn batch in.csv --output-file out.jsonl', 'columns: id, prompt; or JSON Lines'],
-    ['gmn batch reviews.csv --template sentiment --output-file out.jsonl', 'columns fill the template'],
+    ["gmn batch reviews.csv -p 'Is this positive? {{text}}' --output-file out.csv", 'a column fills the prompt'],
     ["gmn batch --each 'src/**/*.ts' -p 'Describe this file.' --output-file docs.jsonl", 'a row per file'],
     ['gmn batch in.jsonl --estimate', 'what would it cost?'],
   ],
   load: () => import('../../commands/batch/batch.ts'),
   subcommands: [
+    command({
+      name: 'list',
+      summary: 'The runs whose outputs are in this directory; also gmn batch alone',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/batch/list.ts'),
+    }),
     command({
       name: 'status',
       summary: 'Show how far a run is: rows answered, and its jobs at the Batch API',

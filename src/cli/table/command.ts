@@ -1,5 +1,5 @@
 import type { App } from '../../core/app.ts';
-import type { Flag, Heading } from '../../core/flag.ts';
+import type { Flag, Heading, Program } from '../../core/flag.ts';
 
 /** These flags, with the heading that help shows them under, and what else they have in common. */
 export function under<const Flags extends readonly Flag[]>(
@@ -36,10 +36,21 @@ interface CommandModule<Options> {
   readonly run: (options: Options, app: App) => Promise<number>;
 }
 
-/** Refused with the reason; shown nowhere else. */
-export interface RefusedFlag extends Pick<Flag, 'long' | 'short' | 'value' | 'isOptional' | 'isOfficial'> {
+/** Refused with the reason; shown in the docs only. */
+export interface RefusedFlag extends Pick<Flag, 'long' | 'short' | 'aliases' | 'value' | 'isOptional' | 'isOfficial'> {
+  /** The programs that have it; absent: the official CLI. */
+  readonly of?: readonly Program[];
   readonly why: string;
   readonly hint: string;
+  /** It is accepted beside one of these, such as `-o stream-json`: then it asks for what gmn does anyway. */
+  readonly unless?: readonly string[];
+}
+
+/** Accepted without effect, since gmn does anyway what it asks for; shown in the docs only. */
+export interface IgnoredFlag extends Pick<Flag, 'long'> {
+  /** The programs that have it. */
+  readonly of: readonly Program[];
+  readonly why: string;
 }
 
 export interface Command {
@@ -48,14 +59,18 @@ export interface Command {
   /** Positional arguments as shown in help, e.g. `[prompt...]`; absent: none are accepted. */
   readonly args?: string;
   readonly flags: readonly Flag[];
-  /** Flags of the official CLI that gmn could only pretend to support. */
+  /** Flags of other programs that gmn could only pretend to support. */
   readonly refused?: readonly RefusedFlag[];
+  /** Flags of other programs that ask for what gmn does anyway. */
+  readonly ignored?: readonly IgnoredFlag[];
   /** The flags used most, each in a few words: `-h` shows these alone, `--help` all. */
   readonly essentials?: Readonly<Record<string, string>>;
   /** True once the words after these belong to another program; no flags are parsed from there on. */
   readonly endsFlags?: (words: readonly string[]) => boolean;
   readonly examples?: readonly (readonly [command: string, meaning: string])[];
   readonly subcommands?: readonly Command[];
+  /** The subcommand that runs if none is named: it shows what there is. */
+  readonly defaultSubcommand?: string;
   readonly run?: (options: Readonly<Record<string, unknown>>, app: App) => Promise<number>;
 }
 

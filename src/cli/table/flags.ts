@@ -15,7 +15,13 @@ export const APP_FLAGS = [
     help: 'When to use colour (also NO_COLOR, FORCE_COLOR)',
   },
   { long: 'no-color', help: 'Same as --color never' },
-  { long: 'cwd', short: 'C', value: 'dir', help: 'Work as if started in this directory' },
+  {
+    long: 'cwd',
+    short: 'C',
+    otherNames: [{ long: 'cd', of: ['codex'] }],
+    value: 'dir',
+    help: 'Work as if started in this directory',
+  },
   { long: 'debug', short: 'd', env: 'GMN_DEBUG', isOfficial: true, help: 'Trace requests to stderr, secrets removed' },
   { long: 'debug-file', value: 'path', env: 'GMN_LOG_FILE', help: 'Append that trace to a file instead' },
 ] as const;
@@ -53,6 +59,7 @@ export const MODEL_FLAGS = under('Model', [
   {
     long: 'timeout',
     short: 't',
+    otherNames: [{ long: 'print-timeout', of: ['agy'] }],
     value: 'duration',
     kind: 'duration',
     env: 'GMN_TIMEOUT',
@@ -65,6 +72,7 @@ export const MODEL_FLAGS = under('Model', [
   { long: 'retries', value: 'n', kind: 'integer', fallback: '3', help: 'How often a failed request is sent again' },
   {
     long: 'fallback',
+    otherNames: [{ long: 'fallback-model', of: ['claude'] }],
     value: 'models',
     help: 'Ask these models, one after the other, when the quota is used up or the service overloaded; commas',
   },
@@ -89,6 +97,7 @@ export const SERVER_FLAGS = under('Tools', [
 export const FILE_FLAG = {
   long: 'file',
   short: 'f',
+  otherNames: [{ long: 'image', of: ['codex'] }],
   value: 'path',
   repeatable: true,
   heading: 'Prompt and input',
@@ -96,8 +105,19 @@ export const FILE_FLAG = {
 } as const;
 
 export const SYSTEM_FLAGS = under('Prompt and input', [
-  { long: 'system', aliases: ['system-prompt'], value: 'text', help: 'System instruction for this run, or @file' },
-  { long: 'append-system-prompt', value: 'text', help: 'Add this to the system instruction, or @file' },
+  {
+    long: 'system',
+    aliases: ['system-prompt'],
+    otherNames: [{ long: 'system-prompt-file', of: ['claude'], prefix: '@' }],
+    value: 'text',
+    help: 'System instruction for this run, or @file',
+  },
+  {
+    long: 'append-system-prompt',
+    otherNames: [{ long: 'append-system-prompt-file', of: ['claude'], prefix: '@' }],
+    value: 'text',
+    help: 'Add this to the system instruction, or @file',
+  },
   { long: 'no-agent-prompt', needs: ['tools'], help: 'With tools: send no system prompt but your own' },
 ]);
 
@@ -111,6 +131,18 @@ export const COUNT = ['--count-tokens'] as const;
 export const THINKING_FLAGS = under('Answer', [
   {
     long: 'thinking-level',
+    otherNames: [
+      {
+        long: 'effort',
+        of: ['claude'],
+        values: { low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' },
+      },
+      {
+        long: 'thinking',
+        of: ['pi'],
+        values: { minimal: 'minimal', low: 'low', medium: 'medium', high: 'high', xhigh: 'high' },
+      },
+    ],
     value: 'level',
     choices: ['minimal', 'low', 'medium', 'high'],
     hasNoEffectWith: COUNT,
@@ -127,6 +159,7 @@ export const TOOL_SUGGESTIONS = ['none', 'read', 'edit', 'all', ...TOOL_NAMES] a
 
 export const MAX_COST_FLAG = {
   long: 'max-cost',
+  otherNames: [{ long: 'max-budget-usd', of: ['claude'] }],
   value: 'usd',
   kind: 'number',
   hasNoEffectWith: COUNT,
@@ -137,6 +170,7 @@ export const MAX_COST_FLAG = {
 export const APPROVAL_FLAGS = under('Tools', [
   {
     long: 'allowed-tools',
+    otherNames: [{ long: 'allowedTools', of: ['claude'] }],
     value: 'names',
     suggestions: TOOL_NAMES,
     repeatable: true,
@@ -147,6 +181,14 @@ export const APPROVAL_FLAGS = under('Tools', [
   },
   {
     long: 'approval-mode',
+    otherNames: [
+      {
+        long: 'permission-mode',
+        of: ['claude'],
+        values: { default: 'default', acceptEdits: 'auto_edit', plan: 'plan', bypassPermissions: 'yolo' },
+      },
+      { long: 'full-auto', of: ['codex'], fixedValue: 'auto_edit', alsoSets: { tools: 'edit' } },
+    ],
     value: 'mode',
     choices: ['default', 'auto_edit', 'plan', 'yolo'],
     fallback: 'default',
@@ -157,6 +199,10 @@ export const APPROVAL_FLAGS = under('Tools', [
   {
     long: 'yolo',
     short: 'y',
+    otherNames: [
+      { long: 'dangerously-skip-permissions', of: ['claude', 'agy'] },
+      { long: 'dangerously-bypass-approvals-and-sandbox', of: ['codex'] },
+    ],
     isOfficial: true,
     needs: ['tools', 'template'],
     conflicts: ['--approval-mode default', '--approval-mode auto_edit', '--approval-mode plan'],
@@ -165,6 +211,7 @@ export const APPROVAL_FLAGS = under('Tools', [
   },
   {
     long: 'include-directories',
+    otherNames: [{ long: 'add-dir', of: ['claude', 'codex', 'agy'] }],
     value: 'dirs',
     repeatable: true,
     isOfficial: true,
@@ -184,21 +231,40 @@ export const APPROVAL_FLAGS = under('Tools', [
 ]);
 
 export const SESSION_FLAGS = under('Sessions', [
-  { long: 'continue', short: 'c', help: 'Continue the newest session of this directory' },
+  {
+    long: 'continue',
+    short: 'c',
+    otherNames: [{ long: 'last', of: ['codex'] }],
+    help: 'Continue the newest session of this directory',
+  },
   {
     long: 'resume',
     short: 'r',
+    otherNames: [{ long: 'conversation', of: ['agy'] }],
     value: 'session',
-    preset: 'last',
-    help: 'Continue a session: last (the default), its id or the beginning of it, its name, or its number in gmn sessions list',
+    preset: '',
+    help: 'Continue a session: last, its id or the beginning of it, its name, or its number in gmn sessions list; alone: choose from a list, in scripts the newest',
   },
   {
     long: 'fork',
+    otherNames: [{ long: 'fork-session', of: ['claude'] }],
     hasNoEffectWith: COUNT,
     help: 'With -c or -r: continue in a copy, and leave the session as it is',
   },
-  { long: 'session-name', value: 'name', hasNoEffectWith: COUNT, help: 'Name the new session, or the copy' },
-  { long: 'no-session', aliases: ['ephemeral'], env: 'GMN_NO_SESSION', help: 'Do not save the conversation' },
+  {
+    long: 'session-name',
+    otherNames: [{ long: 'name', short: 'n', of: ['claude'] }],
+    value: 'name',
+    hasNoEffectWith: COUNT,
+    help: 'Name the new session, or the copy',
+  },
+  {
+    long: 'no-session',
+    aliases: ['ephemeral'],
+    otherNames: [{ long: 'no-session-persistence', of: ['claude'] }],
+    env: 'GMN_NO_SESSION',
+    help: 'Do not save the conversation',
+  },
 ]);
 
 export const STORE_FLAG = {

@@ -64,7 +64,7 @@ const MCP_SERVE: Command = command({
   summary: 'Be an MCP server: other agents ask Gemini and delegate work to it',
   flags: FLAGS,
   examples: [
-    ['claude mcp add gemini -- gmn mcp serve', 'for Claude Code; other hosts: docs/mcp-server.md'],
+    ['claude mcp add gemini -- gmn mcp serve', 'for Claude Code; other hosts: gmn help mcp-server'],
     ['gmn mcp serve --root ~/work --allow-write', 'Gemini may change files there'],
     ['gmn mcp serve --http 7333 --token-file token', 'for several clients'],
   ],
@@ -122,6 +122,7 @@ export const MCP = command({
   name: 'mcp',
   summary: 'MCP servers: list and change them, see what they offer, call their tools',
   flags: APP_FLAGS,
+  defaultSubcommand: 'list',
   examples: [
     ['gmn mcp add files npx -y @modelcontextprotocol/server-filesystem .', 'a program'],
     ['gmn mcp add wiki https://wiki.example/mcp', 'an address'],

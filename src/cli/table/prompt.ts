@@ -26,6 +26,7 @@ const [PROMPT_FLAG, ...STDIN_FLAGS] = under('Prompt and input', [
   {
     long: 'prompt',
     short: 'p',
+    mayLackValueAtEnd: true,
     value: 'text',
     conflicts: ['--prompt-interactive'],
     help: 'The prompt; same as the positional form, cannot be combined with it',
@@ -91,8 +92,13 @@ const [OUTPUT_FORMAT_FLAG, OUTPUT_DIALECT_FLAG, SCHEMA_FLAG, OUTPUT_FILE_FLAG, S
     {
       long: 'output-format',
       short: 'o',
+      otherNames: [
+        { long: 'json', of: ['codex'], fixedValue: 'json' },
+        { long: 'experimental-json', of: ['codex'], fixedValue: 'stream-json' },
+      ],
       value: 'format',
       choices: OUTPUT_FORMATS,
+      wrongValueHint: 'To write the answer to a file: --output-file <path>',
       env: 'GMN_OUTPUT_FORMAT',
       fallback: 'text',
       isOfficial: true,
@@ -109,12 +115,14 @@ const [OUTPUT_FORMAT_FLAG, OUTPUT_DIALECT_FLAG, SCHEMA_FLAG, OUTPUT_FILE_FLAG, S
     {
       long: 'output-schema',
       aliases: ['schema'],
+      otherNames: [{ long: 'json-schema', of: ['claude', 'agy'] }],
       value: 'schema',
       hasNoEffectWith: COUNT,
       help: 'The answer must be JSON of this JSON Schema: a file, or the schema itself',
     },
     {
       long: 'output-file',
+      otherNames: [{ long: 'output-last-message', of: ['codex'] }],
       value: 'path',
       hasNoEffectWith: PREVIEW,
       help: 'Also write the answer to this file; one that exists is replaced',
@@ -180,6 +188,41 @@ const TO_SESSIONS = {
   ignores: listLongs(COMMON_FLAGS),
 };
 
+const VERIFY_FLAGS = [
+  {
+    long: 'verify',
+    value: 'command',
+    needs: ['tools'],
+    hasNoEffectWith: COUNT,
+    help: 'Run this when the model says it is done; if it fails, the model gets its output and continues',
+  },
+  {
+    long: 'max-verify',
+    value: 'n',
+    kind: 'integer',
+    fallback: '3',
+    needs: ['--verify'],
+    hasNoEffectWith: COUNT,
+    help: 'How often a failure of --verify goes back to the model',
+  },
+] as const;
+
+const RELAY_FLAG = {
+  long: 'relay-approvals',
+  needs: ['--input-format stream-json'],
+  help: 'Ask the program at the other end what would be asked on a terminal',
+} as const;
+
+/** `--input-format stream-json`: what holds for all turns. */
+const TO_PROCESS = {
+  takes: listLongs([
+    ...[...MODEL_FLAGS, ...SYSTEM_FLAGS, ...SAMPLING_FLAGS, ...THINKING_FLAGS, THINKING_BUDGET_FLAG],
+    ...[...SERVICE_FLAGS, OUTPUT_FORMAT_FLAG, SCHEMA_FLAG, TOOLS_FLAG, ...APPROVAL_FLAGS, ...VERIFY_FLAGS],
+    ...[RELAY_FLAG, ...SERVER_FLAGS, ...SESSION_FLAGS, SESSION_ID_FLAG, QUIET_FLAG, ...APP_FLAGS],
+  ]),
+  ignores: [],
+};
+
 /** By heading, each in the order of help. */
 export const PROMPT_FLAGS = [
   ...under('Prompt and input', [
@@ -199,6 +242,14 @@ export const PROMPT_FLAGS = [
     ...TEMPLATE_FLAGS,
     { long: 'editor', help: 'Write the prompt in your editor: VISUAL or EDITOR' },
     ...SYSTEM_FLAGS,
+    {
+      long: 'input-format',
+      value: 'format',
+      choices: ['text', 'stream-json'],
+      fallback: 'text',
+      handsOver: TO_PROCESS,
+      help: 'stream-json: one process, many turns; stdin has requests as lines of JSON: gmn help stream-json',
+    },
     {
       long: 'prompt-interactive',
       short: 'i',
@@ -259,27 +310,7 @@ export const PROMPT_FLAGS = [
     { long: 'count-tokens', help: 'Print the token count of the input and ask nothing' },
     DRY_RUN_FLAG,
   ]),
-  ...under('Tools', [
-    TOOLS_FLAG,
-    ...APPROVAL_FLAGS,
-    {
-      long: 'verify',
-      value: 'command',
-      needs: ['tools'],
-      hasNoEffectWith: COUNT,
-      help: 'Run this when the model says it is done; if it fails, the model gets its output and continues',
-    },
-    {
-      long: 'max-verify',
-      value: 'n',
-      kind: 'integer',
-      fallback: '3',
-      needs: ['--verify'],
-      hasNoEffectWith: COUNT,
-      help: 'How often a failure of --verify goes back to the model',
-    },
-    ...SERVER_FLAGS,
-  ]),
+  ...under('Tools', [TOOLS_FLAG, ...APPROVAL_FLAGS, ...VERIFY_FLAGS, RELAY_FLAG, ...SERVER_FLAGS]),
   ...under('Sessions', [
     ...SESSION_FLAGS,
     SESSION_ID_FLAG,
@@ -299,7 +330,7 @@ const [, , , , SEED_FLAG, , OPTION_FLAG] = SAMPLING_FLAGS;
 
 /** What a row is asked with: the flags that a batch shares with a one-shot. */
 export const ROW_FLAGS = [
-  { ...PROMPT_FLAG, help: 'Put this before the prompt of every row' },
+  { ...PROMPT_FLAG, help: 'What to ask; {{column}} is filled from each row, whose own prompt follows' },
   FILE_FLAG,
   ...TEMPLATE_FLAGS,
   SYSTEM_FLAG,

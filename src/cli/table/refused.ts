@@ -1,4 +1,4 @@
-import type { RefusedFlag } from './command.ts';
+import type { IgnoredFlag, RefusedFlag } from './command.ts';
 
 const LEAVE_OUT = 'Leave it out.';
 const NO_EXTENSIONS = {
@@ -18,8 +18,8 @@ const NO_RECORDINGS = {
   hint: 'A server replays such a file: gmn demo serve --script <file>',
 } as const;
 
-/** Flags of the official CLI 0.61 that gmn rejects: ignoring one would break what it promises. */
-export const REFUSED_FLAGS: readonly RefusedFlag[] = [
+/** Of the official CLI 0.61. */
+const OF_GEMINI: readonly RefusedFlag[] = [
   {
     long: 'sandbox',
     short: 's',
@@ -65,3 +65,123 @@ export const REFUSED_FLAGS: readonly RefusedFlag[] = [
   { long: 'fake-responses-non-strict', value: 'file', ...NO_RECORDINGS },
   { long: 'record-responses', value: 'file', ...NO_RECORDINGS },
 ];
+
+const ONE_PROVIDER = { why: 'gmn asks Gemini only', hint: 'To choose a model: gmn models' } as const;
+const NO_PLUGINS = {
+  why: 'gmn has no plugins',
+  hint: 'MCP servers and templates add to it: gmn mcp add --help, gmn templates --help',
+} as const;
+const NO_SUBAGENTS = { why: 'gmn has no sub-agents', hint: 'One with its own instruction: --system @<file>' } as const;
+const NO_SCREEN = { why: 'gmn works in the terminal only', hint: LEAVE_OUT } as const;
+const IN_SETTINGS = {
+  why: 'settings of one run are flags here',
+  hint: 'For example -m, --tools, --thinking-level (gmn help flags); for all runs: gmn config set <key> <value>',
+} as const;
+const STREAMED = ['-o stream-json'];
+
+/** Of Claude Code 2.1. */
+const OF_CLAUDE: readonly RefusedFlag[] = [
+  {
+    long: 'verbose',
+    why: 'tool calls are shown anyway',
+    hint: 'To see the requests, too: --debug',
+    unless: STREAMED,
+  },
+  {
+    long: 'include-partial-messages',
+    why: 'only -o stream-json has pieces, and always',
+    hint: 'Add -o stream-json, or leave it out.',
+    unless: STREAMED,
+  },
+  {
+    long: 'disallowed-tools',
+    aliases: ['disallowedTools'],
+    value: 'names',
+    why: 'the tools of a run are named, not excluded',
+    hint: 'Name them with --tools, e.g. --tools read; for all runs: gmn config set tools.exclude <names>',
+  },
+  {
+    long: 'allow-dangerously-skip-permissions',
+    why: 'gmn asks unless --yolo says otherwise',
+    hint: 'Use --yolo, or leave it out.',
+  },
+  {
+    long: 'permission-prompt-tool',
+    value: 'tool',
+    why: 'gmn asks a person, or nobody',
+    hint: 'What runs without asking: --approval-mode, --allowed-tools',
+  },
+  {
+    long: 'strict-mcp-config',
+    why: 'the servers of --mcp-config join those of the settings',
+    hint: 'To use some only: --allowed-mcp-server-names <names>',
+  },
+  { long: 'mcp-debug', why: 'gmn has one trace', hint: 'Use --debug.' },
+  { long: 'settings', value: 'file', ...IN_SETTINGS },
+  {
+    long: 'setting-sources',
+    value: 'sources',
+    why: 'gmn reads all its settings',
+    hint: 'A directory of its own: GMN_HOME=<dir>, GEMINI_CLI_HOME=<dir>',
+  },
+  { long: 'agent', value: 'name', ...NO_SUBAGENTS },
+  { long: 'agents', value: 'json', ...NO_SUBAGENTS },
+  { long: 'plugin-dir', value: 'dir', ...NO_PLUGINS },
+  { long: 'ide', ...NO_SCREEN },
+  { long: 'chrome', ...NO_SCREEN },
+  { long: 'tmux', ...NO_SCREEN },
+  { long: 'remote', ...NO_SCREEN },
+  { long: 'teammate-mode', value: 'mode', ...NO_SUBAGENTS },
+  { long: 'from-pr', value: 'pr', why: 'gmn knows no pull requests', hint: 'Pipe it in: gh pr diff <n> | gmn "…"' },
+  { long: 'betas', value: 'names', ...ONE_PROVIDER },
+  { long: 'bare', why: 'gmn loads nothing that is not asked for', hint: LEAVE_OUT },
+  {
+    long: 'brief',
+    why: 'gmn has one way to show an answer',
+    hint: 'For the model: --append-system-prompt "Be brief."',
+  },
+  { long: 'disable-slash-commands', why: 'only a prompt that begins with / is a command', hint: LEAVE_OUT },
+  { long: 'replay-user-messages', why: 'gmn prints no prompts', hint: LEAVE_OUT },
+  { long: 'include-hook-events', why: 'gmn runs no hooks', hint: LEAVE_OUT },
+].map((row) => ({ ...row, of: ['claude'] }));
+
+/** Of codex 0.9. */
+const OF_CODEX: readonly RefusedFlag[] = [
+  {
+    long: 'ask-for-approval',
+    value: 'policy',
+    why: 'there is no such policy without a sandbox',
+    hint: 'What runs without asking: --approval-mode default, auto_edit, plan or yolo',
+  },
+  { long: 'config', value: 'key=value', ...IN_SETTINGS },
+  { long: 'enable', value: 'feature', ...IN_SETTINGS },
+  { long: 'disable', value: 'feature', ...IN_SETTINGS },
+  {
+    long: 'profile',
+    value: 'name',
+    why: 'gmn has no profiles',
+    hint: 'Settings of a project: .gemini/settings.json (gmn help config); another set: GMN_HOME=<dir>',
+  },
+  { long: 'oss', ...ONE_PROVIDER },
+  { long: 'local-provider', value: 'name', ...ONE_PROVIDER },
+].map((row) => ({ ...row, of: ['codex'] }));
+
+const PRINT = { long: 'print', of: ['claude'] } as const;
+
+/** Flags of other programs that gmn rejects: ignoring one would break what it promises. */
+export const REFUSED_FLAGS: readonly RefusedFlag[] = [...OF_GEMINI, ...OF_CLAUDE, ...OF_CODEX];
+
+export const REFUSED_IN_CHATS: readonly RefusedFlag[] = [
+  ...REFUSED_FLAGS,
+  { ...PRINT, why: 'a chat goes on', hint: 'For one answer: gmn "…"' },
+];
+
+/** Flags of other programs that a line may have here: what they ask for is so anyway. */
+export const IGNORED_FLAGS: readonly IgnoredFlag[] = [
+  { long: 'skip-git-repo-check', of: ['codex'], why: 'gmn needs no repository' },
+  { long: 'no-alt-screen', of: ['codex'], why: 'gmn never leaves the screen' },
+  { long: 'no-chrome', of: ['claude'], why: 'gmn uses no browser' },
+  { ...PRINT, why: 'a prompt has one answer anyway' },
+];
+
+export const IGNORED_IN_CHATS: readonly IgnoredFlag[] = IGNORED_FLAGS.filter(({ long }) => long !== PRINT.long);

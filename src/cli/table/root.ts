@@ -5,13 +5,14 @@ import { FILES } from './files.ts';
 import { APP_FLAGS, AUTH_FLAG, BACKEND_FLAG, EMBED_FLAGS, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
 import { MCP, MCP_SERVER } from './mcp.ts';
 import { CHAT_FLAGS, IMAGE_FLAGS, PROMPT_FLAGS } from './prompt.ts';
-import { REFUSED_FLAGS } from './refused.ts';
+import { IGNORED_FLAGS, IGNORED_IN_CHATS, REFUSED_FLAGS, REFUSED_IN_CHATS } from './refused.ts';
 import { SESSIONS } from './sessions.ts';
 
 const TEMPLATES: Command = command({
   name: 'templates',
   summary: 'Stored prompts, for --template',
   flags: APP_FLAGS,
+  defaultSubcommand: 'list',
   examples: [
     ['git diff | gmn --template review', 'gmn comes with review, commit, explain, fix, summarise'],
     ['gmn templates new review', 'one of your own, which replaces it'],
@@ -50,6 +51,7 @@ const AUTH = command({
   name: 'auth',
   summary: 'Which credential gmn uses, and the API key it keeps',
   flags: APP_FLAGS,
+  defaultSubcommand: 'status',
   subcommands: [
     command({
       name: 'status',
@@ -80,11 +82,12 @@ const CONFIG = command({
   name: 'config',
   summary: 'See and change the settings, and where each one comes from',
   flags: APP_FLAGS,
+  defaultSubcommand: 'list',
   subcommands: [
     command({
       name: 'list',
       summary: 'All settings, merged',
-      flags: REPORT_FLAGS,
+      flags: [{ long: 'all', help: 'Every key that gmn reads, with its default' }, ...REPORT_FLAGS],
       load: () => import('../../commands/config/list.ts'),
     }),
     command({
@@ -129,6 +132,30 @@ const CONFIG = command({
   ],
 });
 
+const ALL_PROJECTS = { long: 'all', help: 'Of all directories, not of this one alone' } as const;
+
+const PERMISSIONS = command({
+  name: 'permissions',
+  defaultSubcommand: 'list',
+  summary: 'What runs without asking in a project, because you answered A, P or S',
+  flags: APP_FLAGS,
+  subcommands: [
+    command({
+      name: 'list',
+      summary: 'What is allowed in this directory, with numbers',
+      flags: [ALL_PROJECTS, ...REPORT_FLAGS],
+      load: () => import('../../commands/permissions/list.ts'),
+    }),
+    command({
+      name: 'remove',
+      summary: 'Ask about it again; the number is that of the list',
+      args: '<number...>',
+      flags: [ALL_PROJECTS, ...REPORT_FLAGS],
+      load: () => import('../../commands/permissions/remove.ts'),
+    }),
+  ],
+});
+
 const DEMO = command({
   name: 'demo',
   summary: 'A tour of two minutes with the offline model; each step can be skipped',
@@ -145,7 +172,7 @@ const DEMO = command({
           long: 'fault',
           value: 'spec',
           repeatable: true,
-          help: 'Misbehave: 429, 503x1, cut-after=2, … (docs/demo.md)',
+          help: 'Misbehave: 429, 503x1, cut-after=2, … (gmn help demo)',
         },
         QUIET_FLAG,
         ...APP_FLAGS,
@@ -163,6 +190,7 @@ export const ROOT: Command = command({
   args: '[prompt...]',
   flags: [...MODEL_FLAGS, ...PROMPT_FLAGS, QUIET_FLAG, ...APP_FLAGS],
   refused: REFUSED_FLAGS,
+  ignored: IGNORED_FLAGS,
   essentials: {
     model: 'Which model: pro, flash, or an id (gmn models)',
     file: 'Add a file, picture, PDF, directory or glob',
@@ -189,12 +217,13 @@ export const ROOT: Command = command({
       summary: 'Talk with the model, which may use tools',
       args: '[prompt...]',
       flags: [...MODEL_FLAGS, ...CHAT_FLAGS, QUIET_FLAG, ...APP_FLAGS],
-      refused: REFUSED_FLAGS,
+      refused: REFUSED_IN_CHATS,
+      ignored: IGNORED_IN_CHATS,
       essentials: {
         model: 'Which model: pro, flash, or an id (gmn models)',
         file: 'Add a file, picture, PDF, directory or glob',
         continue: "Continue this directory's newest conversation",
-        resume: 'Continue another: last, its id, name or number',
+        resume: 'Continue another: last, its id, name or number; alone: choose',
         tools: 'What the model may use: none, read, edit, all',
         'approval-mode': 'What runs without asking: default, auto_edit, plan, yolo',
         shell: 'Let it run commands, in this shell',
@@ -256,12 +285,14 @@ export const ROOT: Command = command({
       summary: 'Trust a folder: use its settings and MCP servers',
       args: '[dir]',
       flags: [
-        { long: 'list', help: 'List the folders that are trusted' },
-        { long: 'remove', help: 'Stop trusting it' },
+        { long: 'deny', conflicts: ['--remove'], help: 'Do not trust it, and say nothing about it any more' },
+        { long: 'list', conflicts: ['--remove', '--deny'], help: 'List the folders that are trusted, or not' },
+        { long: 'remove', help: 'Forget the answer: neither trusted nor refused' },
         ...REPORT_FLAGS,
       ],
       load: () => import('../../commands/trust.ts'),
     }),
+    PERMISSIONS,
     command({
       name: 'undo',
       summary: 'Put back the files that the last run with tools changed',
@@ -303,8 +334,24 @@ export const ROOT: Command = command({
       summary: 'Print the completion script of a shell: bash, zsh, fish, powershell',
       args: '<shell>',
       flags: [],
-      examples: [['source <(gmn completion bash)', 'in ~/.bashrc; docs/completion.md has the other shells']],
+      examples: [['source <(gmn completion bash)', 'in ~/.bashrc; other shells: gmn help completion']],
     }),
-    command({ name: 'help', summary: 'Help about a command or a topic', args: '[command...]', flags: [] }),
+    // The parser reads its flag: no module runs.
+    {
+      name: 'help',
+      summary: 'Help about a command or a topic',
+      args: '[command...]',
+      flags: [
+        {
+          long: 'json',
+          help: 'One document for programs: commands, flags, variables, settings, tools, exit codes, schemas; with a command, only that command',
+        },
+      ],
+      examples: [
+        ['gmn help tools', 'a topic'],
+        ["gmn help --json | jq '.commands[].path'", 'every command there is'],
+        ['gmn help batch --json', 'gmn batch and what is below it'],
+      ],
+    },
   ],
 });

@@ -14,21 +14,25 @@ import { createView } from '../../chat/view.ts';
 import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
 import { loadOnce } from '../../core/async.ts';
-import { AppError } from '../../core/error.ts';
+import { FAULTS } from '../../core/error.ts';
 import { type Io, NEVER_REDRAWN, wrapOut } from '../../core/io.ts';
 import type { AgentOptions } from '../../engine/agent.ts';
 import type { SessionOptions } from '../../engine/conversation.ts';
 import type { Host } from '../../engine/host.ts';
 import { chooseKept, type KeptOptions } from '../../engine/kept-setup.ts';
 import type { ModelOptions } from '../../engine/model.ts';
+import { openProjectPermissions, tryListPermissions } from '../../engine/permissions.ts';
 import { openRun, type Run } from '../../engine/run.ts';
 import type { RosterOptions } from '../../engine/servers/roster.ts';
 import { checkSessionFlags } from '../../engine/sessions.ts';
 import type { RunSetup } from '../../engine/setup.ts';
 import { chooseMode } from '../../engine/toolbox.ts';
+import { twoPromptsError } from '../../input/prompt.ts';
 import { DEFAULT_NAME } from '../../models/choice.ts';
 import { chooseShell } from '../../platform/process/shell-choice.ts';
+import { isInteractive } from '../../platform/terminal/io.ts';
 import type { PictureChoice } from '../../render/picture.ts';
+import { hasSpinner } from '../../render/spinner.ts';
 
 export interface ChatOptions
   extends ModelOptions,
@@ -49,7 +53,9 @@ export interface ChatOptions
 export async function run(options: ChatOptions, given: App): Promise<number> {
   checkChatUsage(options, given);
   const isPlain = (options.plain ?? false) || given.env.TERM === 'dumb';
-  const app = isPlain ? { ...given, io: toPlainIo(given.io) } : given;
+  const shown = isPlain ? { ...given, io: toPlainIo(given.io) } : given;
+  const app = isInteractive() ? await (await import('../../app/trust.ts')).askTrust(shown) : shown;
+  if (app === undefined) return FAULTS.interrupted.exitCode;
   const changes = await createChanges(options, app);
   let chat: Chat | undefined;
   const lines = openLines(app, isPlain, () => chat);
@@ -61,9 +67,12 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
   if (options.noMcp && options.allowedMcpServerNames !== undefined) {
     view.notify('--allowed-mcp-server-names has no effect with --no-mcp');
   }
-  const { mode, notices } = chooseMode(options, settings);
+  const { kept: permissions } = tryListPermissions(openProjectPermissions(app));
+  const { mode, notices } = chooseMode(options, settings, permissions);
   for (const notice of notices) view.notify(notice);
-  const { conversation, kept } = await openChatConversation(options, app, view.notify);
+  const resume = options.resume === '' ? await chooseContinued(app, lines) : options.resume;
+  if (options.resume === '' && resume === undefined) return FAULTS.interrupted.exitCode;
+  const { conversation, kept } = await openChatConversation({ ...options, resume }, app, view.notify);
   const host = createTerminalHost(app, {
     notify: view.notify,
     isText: true,
@@ -72,7 +81,9 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
       return lines.withTerminal(work);
     },
   });
-  const setup = { ...toChatSetup(options, mode), kept, workspace: changes.workspace };
+  const followThoughts = hasSpinner(app.io.err, { quiet: options.quiet ?? false, isDumb: isPlain });
+  const asked = toChatSetup(options, mode, lines.isTerminal);
+  const setup = { ...asked, followThoughts, kept, workspace: changes.workspace };
   const opened = await openRun(setup, app, host).catch(async (thrown) => {
     await conversation.session.close();
     throw thrown;
@@ -86,6 +97,7 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
       stats: createStats({ clock: app.clock, prices: readSetting(document, 'prices'), budget: opened.budget }),
       customCommands: createLazyCommands(options, { app, host }),
       modes: listModes(mode),
+      modeBeforePlan: undefined,
       verify: undefined,
     };
     const first = options.prompt ?? (options.args.length > 0 ? options.args.join(' ') : undefined);
@@ -97,11 +109,23 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
   }
 }
 
-function toChatSetup(options: ChatOptions, mode: ApprovalMode): RunSetup {
+/** `-r` alone. The terminal is given back if the person chooses none. */
+async function chooseContinued(app: App, lines: Chat['lines']): Promise<string | undefined> {
+  let chosen: string | undefined;
+  try {
+    const { pickSession } = await import('../../chat/session-picker.ts');
+    chosen = await pickSession(app, lines);
+    return chosen;
+  } finally {
+    if (chosen === undefined) await lines.close();
+  }
+}
+
+function toChatSetup(options: ChatOptions, mode: ApprovalMode, isTerminal: boolean): RunSetup {
   return {
     ...options,
-    // `--shell` implies that the model may use it.
-    tools: options.tools ?? (options.shell === undefined ? 'edit' : 'edit,run_shell_command'),
+    // On a terminal somebody can be asked about each command. `--shell` implies that the model may use it.
+    tools: options.tools ?? (isTerminal || options.shell !== undefined ? 'edit,run_shell_command' : 'edit'),
     // The default tools of a chat do not count as named by the user.
     namedTools: options.tools === undefined ? 'edit' : undefined,
     approvalMode: mode,
@@ -115,9 +139,7 @@ function toChatSetup(options: ChatOptions, mode: ApprovalMode): RunSetup {
 }
 
 function checkChatUsage(options: ChatOptions, { env }: App): void {
-  if (options.prompt !== undefined && options.args.length > 0) {
-    throw new AppError('usage', '-p cannot be combined with a positional prompt', { hint: 'Use one of them.' });
-  }
+  if (options.prompt !== undefined && options.args.length > 0) throw twoPromptsError(options.prompt);
   checkSessionFlags(options);
   chooseShell(options.shell, env);
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { WordOptions } from '../../app/report.ts';
 import { BUILT_IN_LAYER } from '../../config/explanation.ts';
 import { type Layers, readLayers } from '../../config/layers.ts';
@@ -17,7 +18,7 @@ export function requireKey({ args }: WordOptions, verb: string): string {
 
 /** The settings file that is gmn's alone; `config set` and `unset` change no other. */
 export function ownSettingsFile(app: App): string {
-  return `${app.homes().gmn}/config.json`;
+  return join(app.homes().gmn, 'config.json');
 }
 
 export function toEditPath([first = '', ...rest]: readonly string[]): readonly [string, ...string[]] {

@@ -7,6 +7,7 @@ import { listPaths, type PathStatus, readPathStatus } from '../../platform/files
 import type { Runtime } from '../../platform/host.ts';
 import { findProgram } from '../../platform/process/program-path.ts';
 import { readCodeCacheState } from '../../platform/runtime/code-cache.ts';
+import { formatAssignment, systemPlatform } from '../../platform/runtime/system.ts';
 import { findRipgrep } from '../../tools/search/ripgrep.ts';
 import {
   absentFinding,
@@ -78,7 +79,7 @@ export function checkTerminal({ env, io: { out } }: App, { platform }: Runtime):
   if (isUtf8Locale(env, platform)) return okFinding('terminal', `${text}, UTF-8`);
   return warningFinding('terminal', `${text}, the locale is not UTF-8`, {
     words: 'Choose one that is',
-    command: 'export LANG=C.UTF-8',
+    command: formatAssignment('LANG', 'C.UTF-8', platform),
   });
 }
 
@@ -95,7 +96,7 @@ export function checkHome({ gmn, gemini }: Homes): readonly Finding[] {
     open.length === 0
       ? okFinding('home', gmn)
       : warningFinding('home', `${gmn}: other users may read ${what} in it`, ...open.slice(0, 5));
-  return [home, checkOfficialHome(gemini), checkSessions(`${gmn}/sessions`)];
+  return [home, checkOfficialHome(gemini), checkSessions(join(gmn, 'sessions'))];
 }
 
 function checkOfficialHome(gemini: string): Finding {
@@ -109,7 +110,7 @@ function findHomeFailure(path: string, { kind, isOurs, isWritable }: PathStatus)
   const fail = (what: string, remedy: Remedy): Finding => failureFinding('home', 'config', `${path} ${what}`, remedy);
   const move = `mv ${quoteIfNeeded(path)} ${quoteIfNeeded(`${path}.old`)}`;
   if (kind !== 'directory') return fail('is not a directory', { words: 'Move it away', command: move });
-  const elsewhere = { words: 'Keep your files elsewhere', command: 'export GMN_HOME=~/.gmn-own' };
+  const elsewhere = { words: 'Keep your files elsewhere', command: formatAssignment('GMN_HOME', '~/.gmn-own') };
   if (!isOurs) return fail('belongs to another user', elsewhere);
   return isWritable ? undefined : fail('cannot be written to', chmodRemedy('Fix it', 700, path));
 }
@@ -128,6 +129,9 @@ function findExposure(path: string, isUsers: boolean): Remedy | undefined {
 }
 
 function chmodRemedy(words: string, mode: number, path: string): Remedy {
+  // Windows has lists of access in place of modes.
+  if (systemPlatform() === 'win32')
+    return { words, command: `icacls ${quoteIfNeeded(path)} /grant "$\{env:USERNAME}:F"` };
   return { words, command: `chmod ${mode} ${quoteIfNeeded(path)}` };
 }
 

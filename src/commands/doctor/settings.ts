@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import { parseSettingsText } from '../../config/document.ts';
-import { findStrayKeys, findUnreadKeys } from '../../config/explanation.ts';
+import { findStrayKeys } from '../../config/explanation.ts';
 import type { Layer } from '../../config/layer.ts';
 import { readLayers } from '../../config/layers.ts';
 import { resolveConfiguredModel } from '../../config/model-configs.ts';
+import { findUnreadKeys } from '../../config/official-keys.ts';
 import { readServerEnablement } from '../../config/server-enablement.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
@@ -31,14 +33,14 @@ export async function checkSettings(app: App): Promise<readonly Finding[]> {
     ...(files.length === 0 ? [none] : files.map(checkLayer)),
     // Each notice ends with its own remedy, if there is one.
     ...notices.map((text): Finding => ({ check: 'settings', state: 'warning', text })),
-    ...checkTrust(layers),
+    ...checkTrust(layers, notices),
   ];
 }
 
 /** Checked one by one, since reading all settings stops at the first invalid file. */
 function listSettingsFiles(app: App): readonly string[] {
   const { gemini, gmn } = app.homes();
-  return [`${gemini}/settings.json`, `${gmn}/config.json`];
+  return [join(gemini, 'settings.json'), join(gmn, 'config.json')];
 }
 
 function checkFile(file: string): Promise<readonly Finding[]> {
@@ -64,10 +66,14 @@ function checkLayer({ source, document }: Layer): Finding {
   return warningFinding('settings', `${source}: gmn does not read ${list}`, ...remedies);
 }
 
-/** Ignored settings of a folder are already among the notices, with the reason. */
-function checkTrust(layers: readonly Layer[]): readonly Finding[] {
+/** Why the settings of a folder are not used is among the notices, unless you said no. */
+function checkTrust(layers: readonly Layer[], notices: readonly string[]): readonly Finding[] {
   const workspace = layers.find(({ name }) => name === 'workspace');
-  if (workspace?.state === 'ignored') return [];
+  if (workspace?.state === 'ignored') {
+    const isKnown = notices.some((notice) => notice.startsWith(workspace.source));
+    const text = `the settings of this folder are not used: ${workspace.why}. To trust it, run: gmn trust`;
+    return isKnown ? [] : [absentFinding('trust', text)];
+  }
   return workspace?.state === 'used'
     ? [okFinding('trust', 'the settings of this folder are used')]
     : [absentFinding('trust', 'this folder has no settings of its own')];

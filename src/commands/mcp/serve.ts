@@ -1,4 +1,4 @@
-import { sep } from 'node:path';
+import { join, sep } from 'node:path';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { closeMcpService, openMcpService } from '../../mcp/server/service.ts';
@@ -72,7 +72,7 @@ function createService(options: McpServeOptions, app: App): Service {
     startDirectory: realPath(app.cwd) ?? app.cwd,
     allowed,
     clock: app.clock,
-    jobDirectory: () => `${app.homes().gmn}/jobs`,
+    jobDirectory: () => join(app.homes().gmn, 'jobs'),
     maxRunning: parseLimit(options.maxRunning, 4, '--max-running', 1),
     maxQueued: parseLimit(options.maxQueued, 100, '--max-queued', 0),
     openEngine: async (locks) => {

@@ -1,7 +1,8 @@
-import { findCustomCommand, splitSlashWords, tryParseSlashEntry } from '../../app/custom-commands.ts';
+import { requireCustomCommand, splitSlashWords, tryParseSlashEntry } from '../../app/custom-commands.ts';
 import {
   chooseTemplate,
   fillTemplate,
+  missingInputError,
   readUsableTemplate,
   type TemplateValues,
   takesStdin,
@@ -29,12 +30,15 @@ interface ComposedPrompt {
   readonly question?: string;
   readonly stdinMode?: StdinMode;
   readonly allowsMentions?: boolean;
+  readonly missingInput?: AppError;
 }
 
 interface ComposeContext extends AccessContext {
   readonly words: string | undefined;
   readonly stdin: Stdin;
   readonly stdinMode: StdinMode;
+  /** The model has something to work on besides stdin and files: tools, or what was said before. */
+  readonly hasOtherInput: boolean;
   /** Stops the clock of the run until the returned function is called. */
   readonly pause: () => () => void;
 }
@@ -73,20 +77,16 @@ async function composePrompt(
 
 type Filling = { readonly template: Template } & Pick<TemplateValues, 'params' | 'words' | 'entry'>;
 
-/** Undefined if the prompt is plain text. A command of a folder that is not trusted leaves it so, with a notice. */
+/** Undefined if the prompt is plain text. Throws AppError `usage` if it begins like a command that there is not. */
 async function chooseFilling(
   { template: wanted, param: params = [] }: ComposeOptions,
-  { app, words, host }: ComposeContext,
+  { app, words }: ComposeContext,
 ): Promise<Filling | undefined> {
   if (wanted !== undefined) return { template: await chooseTemplate(wanted, app), params, words };
   const entry = words?.startsWith('/') ? tryParseSlashEntry(words) : undefined;
-  const found = entry && (await findCustomCommand(entry.name, app));
-  if (entry === undefined || found === undefined) return undefined;
-  const { file, place } = found;
-  if (place.ignored !== undefined) {
-    host.notify(`${file} is not used: ${place.ignored}. To trust the folder, run: gmn trust`);
-    return undefined;
-  }
+  if (entry === undefined) return undefined;
+  const found = await requireCustomCommand(entry.name, app);
+  if (found === undefined) return undefined;
   const template = await readUsableTemplate(found, app);
   const split = splitSlashWords(template, entry);
   return { template, ...split, params: [...split.params, ...params] };
@@ -102,7 +102,11 @@ async function fillChosen(
   const access = createTemplateAccess(options, context);
   const prompt = await fillTemplate(template, { ...values, stdin: async () => stdin, ...access });
   // An @ in inserted text must not attach a file.
-  return { prompt, allowsMentions: false, ...(hasStdin ? { stdinMode: 'never' } : {}) };
+  const filled = { prompt, allowsMentions: false, ...(hasStdin ? { stdinMode: 'never' as const } : {}) };
+  const hasOther = values.words?.trim() || hasStdin || context.hasOtherInput;
+  if (!template.needsInput || hasOther) return filled;
+  const hint = `Pipe it in: … | gmn --template ${template.name}; or name it: -f <path>, or words after the template`;
+  return { ...filled, missingInput: missingInputError(template.name, hint) };
 }
 
 /** The words that were typed, else the template's name and parameters. */
@@ -114,8 +118,8 @@ async function readStdinText(name: string, context: ComposeContext): Promise<str
   const { app, host, stdin, stdinMode: mode, signal } = context;
   const { env, clock } = app;
   const bytes = await readStdin({ stdin, mode, hasPrompt: false, env, clock, signal, notify: host.notify });
-  if (!(bytes instanceof Uint8Array)) {
-    throw new AppError('usage', `the template ${name} needs stdin`, {
+  if (!(bytes instanceof Uint8Array) || bytes.length === 0) {
+    throw new AppError('usage', `the template ${name} needs stdin${bytes === undefined ? '' : ', which was empty'}`, {
       hint: 'Pipe something in: … | gmn --template <name>',
     });
   }

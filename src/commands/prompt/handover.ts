@@ -6,15 +6,15 @@ import { run } from '../chat/chat.ts';
 import type { PromptOptions } from './options.ts';
 
 /**
- * `-i`: starts a chat with this prompt. Throws AppError `usage` for a flag that only one-shot runs have; for one that
+ * Starts a chat, with `-i` by its prompt. Throws AppError `usage` for a flag that only one-shot runs have; for one that
  * the official CLI has too, prints a notice that it has no effect.
  */
-export async function runInChat(options: PromptOptions, prompt: string, app: App): Promise<number> {
+export async function runInChat(options: PromptOptions, prompt: string | undefined, app: App): Promise<number> {
   const { idle, refused } = sortFlags('prompt-interactive', app);
   if (refused !== undefined || options.args.length > 0) {
     const what = refused === undefined ? 'a positional prompt' : `--${refused.long}`;
     throw new AppError('usage', `-i cannot be combined with ${what}`, {
-      hint: 'To see what a chat takes: gmn chat --help',
+      hint: refused === undefined ? 'To add a picture: -f <path>' : 'To see what a chat takes: gmn chat --help',
     });
   }
   if (!options.quiet)

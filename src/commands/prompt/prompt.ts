@@ -3,7 +3,7 @@ import { pruneIfDue } from '../../app/prune.ts';
 import { createTerminalHost } from '../../app/terminal-host.ts';
 import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
-import { AppError } from '../../core/error.ts';
+import { AppError, FAULTS } from '../../core/error.ts';
 import { type Notify, settle, type TurnEvent, toNoticeEvent } from '../../core/event.ts';
 import type { AnswerFiles } from '../../engine/answer-files.ts';
 import { hasTools, type OpenedConversation } from '../../engine/conversation.ts';
@@ -13,7 +13,7 @@ import { openConversation } from '../../engine/open-conversation.ts';
 import { openRun, type Run } from '../../engine/run.ts';
 import type { RunSetup } from '../../engine/setup.ts';
 import type { Verification } from '../../engine/verify.ts';
-import { buildPromptContent, noPromptError } from '../../input/prompt.ts';
+import { buildPromptContent, noPromptError, twoPromptsError } from '../../input/prompt.ts';
 import { canThink, findModelFacts } from '../../models/table.ts';
 import { onAbort } from '../../platform/runtime/abort.ts';
 import { callEvery, nextTurn } from '../../platform/runtime/clock.ts';
@@ -21,6 +21,7 @@ import { isInteractive } from '../../platform/terminal/io.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
 import { type Renderer, type RenderOptions, showInOrder } from '../../render/renderer.ts';
 import { openRenderer } from '../../render/renderers.ts';
+import { hasSpinner } from '../../render/spinner.ts';
 import type { PromptOptions } from './options.ts';
 
 /** Runs one prompt. Every failure is shown in the chosen output format and sets the exit code. */
@@ -29,19 +30,30 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
     const { runSessionFlag } = await import('./handover.ts');
     return runSessionFlag(options, app);
   }
+  if (options.inputFormat === 'stream-json') return (await import('./many-turns.ts')).runManyTurns(options, app);
   if (options.promptInteractive !== undefined) {
     const { runInChat } = await import('./handover.ts');
     return runInChat(options, options.promptInteractive, app);
   }
   if (options.isBare && isInteractive() && app.io.out.isTerminal) {
-    const { formatWelcome } = await import('./welcome.ts');
-    await app.io.out.write(await formatWelcome(app));
-    return 0;
+    const { runWelcome } = await import('./welcome.ts');
+    return runWelcome(options, app);
   }
   const outputFormat = options.outputFormat ?? (await readFormatSetting(app));
   const chosen = outputFormat === undefined ? options : { ...options, outputFormat };
-  if (options.outputDialect === undefined) return runPrompt(chosen, app);
-  return runPrompt((await import('./options.ts')).applyOfficialMeaning(chosen, app), app);
+  const meant =
+    options.outputDialect === undefined ? chosen : (await import('./options.ts')).applyOfficialMeaning(chosen, app);
+  return meant.resume === '' ? runResumed(meant, app) : runPrompt(meant, app);
+}
+
+/** `-r` alone: continues the session that the person chooses, without a prompt in a chat; in a script, the newest. */
+async function runResumed(options: PromptOptions, app: App): Promise<number> {
+  if (!isInteractive()) return runPrompt({ ...options, resume: 'last' }, app);
+  const resume = await (await import('./resume.ts')).chooseResumed(options, app);
+  if (resume === undefined) return FAULTS.interrupted.exitCode;
+  const chosen = { ...options, resume };
+  const isChat = hasNoInput(options) && !options.isPicture && options.outputFormat === undefined;
+  return isChat ? (await import('./handover.ts')).runInChat(chosen, undefined, app) : runPrompt(chosen, app);
 }
 
 /** The setting `output.format`. Invalid settings are reported later, as a failure of the run. */
@@ -83,7 +95,7 @@ async function* answer(options: PromptOptions, app: App, host: Host): AsyncGener
   const conversation = await openConversation(options, app, notify);
   let run: Run | undefined;
   try {
-    run = await openRun(toPromptSetup(options, conversation), app, host);
+    run = await openRun(toPromptSetup(options, conversation, app), app, host);
     const { signal } = run;
     onAbort(signal, () => app.expireWrites(AppError.from(signal.reason)));
     await describeKeptModel(options, conversation, { app, run, notify });
@@ -103,7 +115,7 @@ async function* answer(options: PromptOptions, app: App, host: Host): AsyncGener
   }
 }
 
-function toPromptSetup(options: PromptOptions, { setup: kept }: OpenedConversation): RunSetup {
+function toPromptSetup(options: PromptOptions, { setup: kept }: OpenedConversation, app: App): RunSetup {
   const { outputFormat = 'text', usage: showsUsage } = options;
   const isResumable = hasTools(options) && !options.noSession && !options.demo;
   const resume = isResumable
@@ -114,6 +126,7 @@ function toPromptSetup(options: PromptOptions, { setup: kept }: OpenedConversati
     kept,
     kind: 'prompt',
     costHint: `Raise --max-cost, or choose a cheaper model with -m.${resume}`,
+    followThoughts: outputFormat === 'text' && hasSpinner(app.io.err, toRenderOptions(options, app)),
     showsCost: outputFormat !== 'text' || showsUsage,
     isPreview: isPreview(options),
   };
@@ -204,11 +217,13 @@ async function readPrompt(options: PromptOptions, { app, run, host }: ReadingCon
   const { notify } = host;
   const stdin = systemStdin();
   const prompt = joinPrompt(options);
-  const isTyped = (options.stdin || prompt === '-') && (await stdin.isTerminal());
+  const readsAll = options.stdin || (hasDash(options) && !options.noStdin);
+  const isTyped = (readsAll || prompt === '-') && (await stdin.isTerminal());
   const resume = isTyped ? run.pause() : undefined;
-  const stdinMode = options.stdin ? 'always' : options.noStdin ? 'never' : 'auto';
+  const stdinMode = readsAll ? 'always' : options.noStdin ? 'never' : 'auto';
   const isComposed = prompt?.startsWith('/') || COMPOSE_FLAGS.some((name) => options[name] !== undefined);
-  const composing = { app, host, words: prompt, stdin, stdinMode, pause: run.pause, signal } as const;
+  const hasOtherInput = hasTools(options) || options.continue === true || options.resume !== undefined;
+  const composing = { app, host, words: prompt, stdin, stdinMode, hasOtherInput, pause: run.pause, signal } as const;
   const content = await buildPromptContent({
     prompt,
     files: options.file ?? [],
@@ -228,11 +243,7 @@ const COMPOSE_FLAGS = ['attach', 'mimeType', 'paste', 'template', 'param', 'edit
 
 /** Throws AppError `usage` if there is no prompt, or more than one. */
 function checkInput(options: PromptOptions): void {
-  if (options.prompt !== undefined && options.args.length > 0) {
-    throw new AppError('usage', '-p cannot be combined with a positional prompt', {
-      hint: 'Use one of them: gmn "…" or gmn -p "…"',
-    });
-  }
+  if (options.prompt !== undefined && listWords(options).length > 0) throw twoPromptsError(options.prompt);
   if (hasNoInput(options) && systemStdin().kind() === 'none') throw noInputError(options);
 }
 
@@ -249,8 +260,20 @@ function noInputError({ resume, continue: isNewest, demo, isPicture }: PromptOpt
   return noPromptError(`Try: gmn ${flags} "your question", or continue in a chat: gmn chat ${flags}`);
 }
 
-function joinPrompt({ prompt, args }: PromptOptions): string | undefined {
-  return prompt ?? (args.length > 0 ? args.join(' ') : undefined);
+function joinPrompt(options: PromptOptions): string | undefined {
+  const words = listWords(options);
+  return options.prompt ?? (words.length > 0 ? words.join(' ') : undefined);
+}
+
+/** `-` before or after a prompt: stdin goes with it, and is read to its end. Between other words it is a minus. */
+function hasDash({ prompt, args }: PromptOptions): boolean {
+  return (prompt !== undefined || args.length > 1) && (args[0] === '-' || args.at(-1) === '-');
+}
+
+function listWords(options: PromptOptions): readonly string[] {
+  const { args } = options;
+  if (!hasDash(options)) return args;
+  return args.slice(args[0] === '-' ? 1 : 0, args.length > 1 && args.at(-1) === '-' ? -1 : undefined);
 }
 
 function checkModel({ showThoughts, isPicture }: PromptOptions, model: OpenedModel): void {

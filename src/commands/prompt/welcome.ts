@@ -1,11 +1,45 @@
 import { chooseCredential } from '../../auth/credential.ts';
 import type { App } from '../../core/app.ts';
-import { AppError } from '../../core/error.ts';
+import { AppError, FAULTS } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { INTERRUPT, openTty } from '../../platform/terminal/tty.ts';
+import { runInChat } from './handover.ts';
+import type { PromptOptions } from './options.ts';
 
-export async function formatWelcome(app: App): Promise<string> {
-  return `gmn ${app.version}: Gemini in your shell
-${await formatCredentialStatus(app)}
+/** `gmn` alone on a terminal: where to begin, and if a model can be asked, a chat at Enter. */
+export async function runWelcome(options: PromptOptions, app: App): Promise<number> {
+  const { status, isReady } = options.demo ? DEMO_STATUS : await findCredentialStatus(app);
+  await app.io.out.write(formatWelcome(app, status));
+  if (!isReady) return 0;
+  const typed = await askForQuestion(app);
+  if (typed === INTERRUPT) return FAULTS.interrupted.exitCode;
+  if (LEAVING.includes(typed)) return 0;
+  if (BEGINNING.includes(typed)) return runInChat(options, undefined, app);
+  if (typed !== 'help') app.guardPrompt?.(typed);
+  return runInChat(options, typed, app);
+}
+
+const DEMO_STATUS = { status: '✓ Ready: the offline model, from GMN_DEMO', isReady: true };
+
+const END = '\u0004';
+const BEGINNING: readonly string[] = ['', 'chat', 'gmn chat'];
+const LEAVING: readonly string[] = [END, 'q', 'exit', 'quit', ':q'];
+
+async function askForQuestion({ io, signal }: App): Promise<string> {
+  const tty = openTty();
+  if (tty === undefined) return END;
+  try {
+    await io.out.write('\n');
+    const typed = await tty.line('Press Enter to chat, or type a question › ', signal, { atEnd: END });
+    return typed.trim();
+  } finally {
+    tty.close();
+  }
+}
+
+function formatWelcome({ version }: App, status: string): string {
+  return `gmn ${version}: Gemini in your shell
+${status}
 
   gmn "why is the sky blue?"             one prompt, one answer
   git diff | gmn "review this change"    stdin goes before the prompt
@@ -21,14 +55,16 @@ ${await formatCredentialStatus(app)}
 }
 
 /** In one line. Never throws: invalid settings are shown as the status. */
-async function formatCredentialStatus(app: App): Promise<string> {
+async function findCredentialStatus(app: App): Promise<{ readonly status: string; readonly isReady: boolean }> {
   try {
     const { credential } = await chooseCredential({ ...app, settings: await app.settings(), isRehearsal: true });
-    return `✓ Ready: ${credential.type}, from ${sanitize(credential.source)}`;
+    return { status: `✓ Ready: ${credential.type}, from ${sanitize(credential.source)}`, isReady: true };
   } catch (thrown) {
     const error = AppError.from(thrown);
-    return error.fault !== 'auth' || error.details.guide === undefined
-      ? `✗ ${sanitize(error.shortMessage)}. What to do: gmn doctor`
-      : '– No API key yet: https://aistudio.google.com/apikey, then: gmn auth set-key';
+    const status =
+      error.fault !== 'auth' || error.details.guide === undefined
+        ? `✗ ${sanitize(error.shortMessage)}. What to do: gmn doctor`
+        : '– No API key yet: https://aistudio.google.com/apikey, then: gmn auth set-key';
+    return { status, isReady: false };
   }
 }

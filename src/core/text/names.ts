@@ -50,6 +50,11 @@ export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }
 
+/** The words that mean the newest session, wherever one is named. */
+export function isNewestWord(text: string): boolean {
+  return /^(?:last|latest)$/i.test(text.trim());
+}
+
 /** A long word with a digit, or a longer one with letters of both cases; plain or in base64. Linear time. */
 export function mayHoldCredential(text: string): boolean {
   // Cut at a length no credential has: a match as long as a picture in base64 would overflow the stack.

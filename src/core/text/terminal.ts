@@ -23,8 +23,8 @@ function invisiblePattern(): RegExp {
 
 function formatEscape(code: number): string {
   const hex = code.toString(16);
-  if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
-  return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
+  if (hex.length <= 2) return `\\x${hex.padStart(2, '0')}`;
+  return hex.length <= 4 ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
 }
 
 type State = 'ground' | 'return' | 'escape' | 'intermediate' | 'control' | 'string';
@@ -35,12 +35,20 @@ const SUSPECT = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 /** After this many characters without an end, the rest is shown as text, which is harmless and may be the answer. */
 const MAX_SEQUENCE = 256;
 
-const BEL = 0x07;
-const NEWLINE = 0x0a;
-const RETURN = 0x0d;
-const ESC = 0x1b;
-const DEL = 0x7f;
-const CSI = 0x9b;
+const ESC = '\x1b';
+const CSI = '\x9b';
+/** DCS, SOS, OSC, PM and APC. */
+const OPENS_STRING = /[\x90\x98\x9d-\x9f]/;
+const OPENS_STRING_AFTER_ESC = /[PX\]^_]/;
+/** BEL, CAN and SUB. ST, in 7 or 8 bits, is an escape or a C1 like any other: all of them end the string. */
+const CLOSES_STRING = /[\x07\x18\x1a]/;
+const BREAKS_STRING = /[\x80-\x9f\n\r\x1b]/;
+const LOW_SURROGATE = /[\udc00-\udfff]/;
+const INTERMEDIATE = /[ -/]/;
+const PARAMETER = /[ -?]/;
+/** What ends an escape sequence, and a control sequence. */
+const FINAL = /[0-~]/;
+const CONTROL_FINAL = /[@-~]/;
 
 /**
  * Drops CSI, OSC, DCS, SOS, PM and APC sequences (7 and 8 bit), other escapes, C0 except newline and tab, DEL, C1 and
@@ -56,37 +64,34 @@ export function terminalFilter() {
     length = 0;
     return '';
   };
-  const ground = (code: number, char: string): string => {
+  const ground = (char: string): string => {
     state = 'ground';
-    if (code === RETURN) {
+    if (char === '\r') {
       state = 'return';
       return '\n';
     }
-    if (!SUSPECT.test(char)) return char;
-    return enter(stateAfter(code));
+    return SUSPECT.test(char) ? enter(stateAfter(char)) : char;
   };
-  const steps: Readonly<Record<State, (code: number, char: string) => string>> = {
+  const steps: Readonly<Record<State, (char: string) => string>> = {
     ground,
-    return: (code, char) => (code === NEWLINE ? enter('ground') : ground(code, char)),
-    escape: (code, char) => {
-      if (isIntermediate(code)) return enter('intermediate');
-      return code >= 0x30 && code < DEL ? enter(stateAfterEscape(char)) : ground(code, char);
+    return: (char) => (char === '\n' ? enter('ground') : ground(char)),
+    escape: (char) => {
+      if (INTERMEDIATE.test(char)) return enter('intermediate');
+      return FINAL.test(char) ? enter(stateAfterEscape(char)) : ground(char);
     },
-    intermediate: (code, char) => {
-      if (isIntermediate(code) && length <= MAX_SEQUENCE) return '';
-      return code >= 0x30 && code < DEL ? enter('ground') : ground(code, char);
+    intermediate: (char) => {
+      if (INTERMEDIATE.test(char) && length <= MAX_SEQUENCE) return '';
+      return FINAL.test(char) ? enter('ground') : ground(char);
     },
-    control: (code, char) => {
-      if (code >= 0x40 && code < DEL) return enter('ground');
-      return code >= 0x20 && code < DEL && length <= MAX_SEQUENCE ? '' : ground(code, char);
+    control: (char) => {
+      if (CONTROL_FINAL.test(char)) return enter('ground');
+      return PARAMETER.test(char) && length <= MAX_SEQUENCE ? '' : ground(char);
     },
-    string: (code, char) => {
-      if (code === BEL || isCancel(code)) return enter('ground');
-      // ST, in 7 or 8 bits, is an escape or a C1 like any other: all of them end the string.
-      if (code === ESC) return enter('escape');
-      if (isC1(code) || isLineEnd(code)) return ground(code, char);
-      const isHalf = length === MAX_SEQUENCE + 1 && code >= 0xdc00 && code <= 0xdfff;
-      return length <= MAX_SEQUENCE || isHalf ? '' : ground(code, char);
+    string: (char) => {
+      if (CLOSES_STRING.test(char)) return enter('ground');
+      if (BREAKS_STRING.test(char)) return ground(char);
+      // Half of a character is not shown, even if the other half was the last that was hidden.
+      return length <= MAX_SEQUENCE || LOW_SURROGATE.test(char) ? '' : ground(char);
     },
   };
 
@@ -97,7 +102,7 @@ export function terminalFilter() {
       let shown = '';
       for (let index = 0; index < chunk.length; index += 1) {
         length += 1;
-        shown += steps[state](chunk.charCodeAt(index), chunk.charAt(index));
+        shown += steps[state](chunk.charAt(index));
       }
       return shown;
     },
@@ -109,31 +114,15 @@ export function stripControls(text: string): string {
   return SUSPECT.test(text) ? terminalFilter().filter(text) : text;
 }
 
-function stateAfter(code: number): State {
-  if (code === ESC) return 'escape';
-  if (code === CSI) return 'control';
-  return code === 0x90 || code === 0x98 || (code >= 0x9d && code <= 0x9f) ? 'string' : 'ground';
+function stateAfter(char: string): State {
+  if (char === ESC) return 'escape';
+  if (char === CSI) return 'control';
+  return OPENS_STRING.test(char) ? 'string' : 'ground';
 }
 
 function stateAfterEscape(char: string): State {
   if (char === '[') return 'control';
-  return ']PX^_'.includes(char) ? 'string' : 'ground';
-}
-
-function isIntermediate(code: number): boolean {
-  return code >= 0x20 && code <= 0x2f;
-}
-
-function isC1(code: number): boolean {
-  return code >= 0x80 && code <= 0x9f;
-}
-
-function isLineEnd(code: number): boolean {
-  return code === NEWLINE || code === RETURN;
-}
-
-function isCancel(code: number): boolean {
-  return code === 0x18 || code === 0x1a;
+  return OPENS_STRING_AFTER_ESC.test(char) ? 'string' : 'ground';
 }
 
 /** The saved position stays correct after Enter is typed, unless the window scrolls. */

@@ -85,20 +85,28 @@ function* splitPieces(text: string): Generator<string> {
 
 const INDENT = 4;
 
-/** At words; continued lines are indented to the column they belong to. A word that is too wide is not broken. */
-export function wrapText(text: string, columns: number): string {
+/** At words; continued lines are indented to the column they belong to. A word that is too wide is not broken, unless told so. */
+export function wrapText(text: string, columns: number, options: WrapOptions = {}): string {
   return text
     .split('\n')
-    .map((line) => (measureWidth(line) <= columns ? line : wrapLine(line, columns)))
+    .map((line) => (measureWidth(line) <= columns ? line : wrapLine(line, columns, options)))
     .join('\n');
 }
 
-function wrapLine(line: string, columns: number): string {
+interface WrapOptions {
+  /** A path that is wider than a row is broken after its slashes. An address never is: it could not be copied. */
+  readonly breaksPaths?: boolean;
+}
+
+function wrapLine(line: string, columns: number, { breaksPaths = false }: WrapOptions): string {
   const indent = ' '.repeat(findColumnStart(line, columns));
+  const isBroken = (word: string): boolean =>
+    breaksPaths && !word.includes('://') && measureWidth(word.trim()) > columns - indent.length;
   const rows: string[] = [];
   let row = '';
   // Spaces belong to the word after them and are dropped at the start of a row.
-  for (const word of line.trimEnd().match(/^ *\S+|\s+\S+/g) ?? []) {
+  const words = line.trimEnd().match(/^ *\S+|\s+\S+/g) ?? [];
+  for (const word of words.flatMap((each) => (isBroken(each) ? (each.match(/[^/]*\/|[^/]+$/g) ?? []) : [each]))) {
     if (row !== '' && row.trim() !== '' && measureWidth(row + word) > columns) {
       rows.push(row);
       row = indent + word.trimStart();

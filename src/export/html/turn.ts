@@ -106,7 +106,7 @@ function toolHtml({ name, args, answer }: ToolUse): string {
 
 function stateHtml(answer: RecordedResult | undefined): string {
   if (answer === undefined) return ' <span class="bad">no answer</span>';
-  return typeof answer.response.error === 'string' ? ' <span class="bad">failed</span>' : '';
+  return typeof answer.response.error === 'string' ? ' <span class="bad">✗ failed</span>' : '';
 }
 
 /** The first string: most often the path, the pattern or the command. */

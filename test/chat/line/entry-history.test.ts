@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { createEntryHistory } from '../../../src/chat/line/entry-history.ts';
 import { systemClock } from '../../../src/platform/runtime/clock.ts';
-import { posixTest } from '../../support/posix.ts';
+import { posixTest, systemMode } from '../../support/posix.ts';
 
 function directory(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'gmn-history-'));
@@ -30,7 +30,7 @@ posixTest('nobody else can read it, even if they could before', async (t) => {
   const path = join(directory(t), 'history');
   writeFileSync(path, '"old"\n', { mode: 0o644 });
   await open(path).add('new');
-  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(statSync(path).mode & 0o777).toBe(systemMode(0o600));
 });
 
 test.for([

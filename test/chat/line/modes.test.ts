@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Completion } from '../../../src/chat/line/source.ts';
 import { ESC, typing } from '../typing.ts';
 
 test('Up and Down walk through entries that begin alike, and lead back to the draft', () => {
@@ -53,29 +54,26 @@ test('a query gets shorter, and another key takes what is found and does its wor
 
 const WORDS = { start: 0, candidates: [{ insert: '/help', hint: 'what there is' }, { insert: '/hello' }] };
 
-test('Tab completes what is certain and lists the rest; Tab and Shift+Tab go through it', () => {
+test('Tab completes what is certain and lists the rest, of which it fills in the marked row', () => {
   const it = typing();
   it.type('/h\t');
   expect(it.requests).toEqual([{ kind: 'complete' }]);
   it.editor.showCompletion(WORDS);
-  expect(it.screen).toEqual(['> /hel|', '  /help   what there is', '  /hello']);
+  expect(it.screen).toEqual(['> /hel|', '› /help   what there is', '  /hello']);
+  it.type(`${ESC}[Z`);
+  expect(it.screen).toEqual(['> /hel|', '  /help   what there is', '› /hello']);
   it.type('\t');
-  expect(it.screen).toEqual(['> /help|', '› /help   what there is', '  /hello']);
-  it.type('\t');
-  expect(it.line).toBe('/hello|');
-  it.type(`${ESC}[Z${ESC}[Z`);
-  expect(it.line).toBe('/hello|');
-  it.type('\r');
   expect(it.screen).toEqual(['> /hello|']);
   expect(it.requests).toEqual([{ kind: 'complete' }]);
 });
 
-test('Esc closes the list and puts back what was typed', () => {
+test('Esc closes the list, whatever is marked, and leaves what was typed', () => {
   const it = typing();
   it.type('/h\t');
   it.editor.showCompletion(WORDS);
-  it.type(`\t${ESC}`);
+  it.type(`${ESC}[B${ESC}`);
   expect(it.screen).toEqual(['> /hel|']);
+  expect(it.requests).toEqual([{ kind: 'complete' }]);
 });
 
 test('the only way to go on is taken at once, in the middle of a line too', () => {
@@ -93,10 +91,24 @@ test('a long list is cut and says so; control characters in it are seen', () => 
     candidates: Array.from({ length: 20 }, (_, index) => ({ insert: `a${index}`, hint: '\u001b[2J' })),
   });
   expect(it.screen).toHaveLength(10);
-  expect(it.screen[1]).toBe('  a0  \\x1b[2J');
+  expect(it.screen[1]).toBe('› a0  \\x1b[2J');
   expect(it.screen[9]).toBe('  … 12 more');
   it.type(`${ESC}[Z`);
   expect(it.screen[8]).toBe('› a19  \\x1b[2J');
+});
+
+test('Esc twice on an empty line asks for an earlier prompt, with nothing else in between and not too late', () => {
+  const it = typing({ status: 'ready' });
+  it.type(ESC);
+  expect(it.screen).toEqual(['> |', 'Esc again goes back to an earlier prompt.']);
+  it.type(ESC);
+  expect(it.requests).toEqual([{ kind: 'rewind' }]);
+  for (const other of ['x\u007f', `x${ESC}${ESC}${ESC}\u0015`, '\u0012\u0007']) it.type(`${ESC}${ESC}[D${other}`);
+  it.wait(2001);
+  it.type(ESC);
+  it.wait(2001);
+  it.type(ESC);
+  expect(it.requests).toHaveLength(1);
 });
 
 test('Shift+Tab with no list asks for the next mode, and what was typed stays', () => {
@@ -125,9 +137,9 @@ function suggesting(keys: string, completion: Parameters<ReturnType<typeof typin
 
 test('a menu opens as a command is typed, narrows with it, and is gone when the word is no command', () => {
   const it = suggesting('/', COMMANDS);
-  expect(it.screen).toEqual(['> /|', '  /model  which model', '  /mcp', '  /pipe   to a command']);
+  expect(it.screen).toEqual(['> /|', '› /model  which model', '  /mcp', '  /pipe   to a command']);
   it.type('m');
-  expect(it.screen).toEqual(['> /m|', '  /model  which model', '  /mcp']);
+  expect(it.screen).toEqual(['> /m|', '› /model  which model', '  /mcp']);
   it.type('\u007f');
   expect(it.editor.suggestible).toBe('/');
   it.type('xyz');
@@ -137,6 +149,7 @@ test('a menu opens as a command is typed, narrows with it, and is gone when the 
 test.each([
   ['a path', 'see @', 'see @'],
   ['an argument', '/model ge', '/model ge'],
+  ['an argument of which nothing is typed', '/model ', undefined],
   ['a text that begins with a slash', '//m', undefined],
   ['an address', 'me@home', undefined],
   ['a command in the second line', 'see\n/m', undefined],
@@ -147,30 +160,64 @@ test.each([
   expect(it.editor.suggestible).toBe(wanted);
 });
 
-test('arrows choose, and Enter sends a command that is complete', () => {
+test('arrows move the mark, and Enter runs the marked command if it needs nothing more', () => {
   const it = suggesting('/m', { ...COMMANDS, candidates: COMMANDS.candidates.slice(0, 2) });
   it.type(`${ESC}[B`);
-  expect(it.screen).toEqual(['> /model |', '› /model  which model', '  /mcp']);
-  it.type(`${ESC}[B${ESC}[A\r`);
-  expect(it.requests).toEqual([{ kind: 'text', text: '/model ' }]);
+  expect(it.screen).toEqual(['> /m|', '  /model  which model', '› /mcp']);
+  it.type(`${ESC}[B\r`);
+  expect(it.requests).toEqual([{ kind: 'text', text: '/model' }]);
 });
 
-test('Enter takes a command that needs more, and sends what was typed if nothing was chosen', () => {
+const PATHS = { start: 4, candidates: [{ insert: '@src/' }, { insert: '@src/a.ts ' }, { insert: '@"my src.ts" ' }] };
+
+type Taken = { readonly requests?: readonly string[]; readonly line?: string };
+
+test.each<[string, string, Completion, string, Taken]>([
+  ['the first row, without an arrow', '/m', COMMANDS, '', { requests: ['/model'] }],
+  ['one that needs an argument', '/', COMMANDS, `${ESC}[A`, { line: '/pipe |' }],
+  ['a path', 'see @sr', PATHS, `${ESC}[B`, { line: 'see @src/a.ts |' }],
+  ['a directory', 'see @s', PATHS, '', { line: 'see @src/|' }],
+  ['a path with a space', 'see @my', PATHS, `${ESC}[A`, { line: 'see @"my src.ts" |' }],
+  ['a path before other words', `see @a now${ESC}b\u0002`, PATHS, `${ESC}[B`, { line: 'see @src/a.ts |now' }],
+  ['what was typed in full', '/mcp', COMMANDS, '', { requests: ['/mcp'] }],
+  ['what was typed in full and needs an argument', '/pipe', COMMANDS, '', { requests: ['/pipe'] }],
+  ['a directory that was typed in full', 'see @src', PATHS, '', { requests: ['see @src'] }],
+  ['another than was typed in full', 'see @src/', PATHS, `${ESC}[B`, { line: 'see @src/a.ts |' }],
+])('Enter takes %s', (_, keys, completion, arrows, { requests = [], line = '|' }) => {
+  const it = typing();
+  it.type(keys);
+  it.editor.showSuggestions(it.editor.suggestible ?? it.editor.before, completion);
+  if (it.editor.menu === undefined) it.editor.showCompletion(completion);
+  it.type(`${arrows}\r`);
+  expect(it.requests).toEqual(requests.map((text) => ({ kind: 'text', text })));
+  expect(it.line).toBe(line);
+  expect(it.editor.menu).toBeUndefined();
+});
+
+test('a mark that was moved starts at the first row again when more is typed', () => {
   const it = suggesting('/', COMMANDS);
-  it.type(`${ESC}[A\r`);
-  expect(it.screen).toEqual(['> /pipe |']);
-  expect(it.requests).toEqual([]);
-  const other = suggesting('/m', COMMANDS);
-  other.type('\r');
-  expect(other.requests).toEqual([{ kind: 'text', text: '/m' }]);
+  it.type(`${ESC}[B${ESC}[Bm`);
+  expect(it.screen).toEqual(['> /m|', '› /model  which model', '  /mcp']);
 });
 
-test('Tab completes what is certain, then goes through the list', () => {
-  const it = suggesting('see @s', { start: 4, candidates: [{ insert: '@src/a.ts' }, { insert: '@src/b.ts' }] });
+test('a menu that is looked up while the mark moves does not replace what is marked', () => {
+  const it = suggesting('/', COMMANDS);
+  it.type('m');
+  const before = it.editor.suggestible ?? '';
+  it.type(`${ESC}[B`);
+  it.editor.showSuggestions(before, { start: 0, candidates: [{ insert: '/memory' }] });
+  expect(it.screen).toEqual(['> /m|', '  /model  which model', '› /mcp']);
+});
+
+test('Tab fills in the marked row, and goes on to the next row if that is there already', () => {
+  const it = suggesting('see @s', PATHS);
   it.type('\t');
-  expect(it.screen).toEqual(['> see @src/|', '  @src/a.ts', '  @src/b.ts']);
+  expect(it.screen).toEqual(['> see @src/|']);
+  it.editor.showSuggestions(it.editor.suggestible ?? '', PATHS);
   it.type('\t');
-  expect(it.line).toBe('see @src/a.ts|');
+  expect(it.screen).toEqual(['> see @src/|', '  @src/', '› @src/a.ts', '  @"my src.ts"']);
+  it.type('\t');
+  expect(it.line).toBe('see @src/a.ts |');
 });
 
 test('Esc closes the menu for this word, and the next word has one again', () => {
@@ -207,5 +254,5 @@ test('in a low window the chosen candidate is seen', () => {
     candidates: Array.from({ length: 9 }, (_, index) => ({ insert: `a${index}` })),
   });
   it.type(`${ESC}[Z${ESC}[Z`);
-  expect(it.screen).toEqual(['> a7|', '  a6', '› a7', '  … 1 more']);
+  expect(it.screen).toEqual(['> a|', '  a6', '› a7', '  … 1 more']);
 });

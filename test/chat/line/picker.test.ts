@@ -32,13 +32,28 @@ test('arrows choose, in a circle, and Enter takes', () => {
   expect(it.press('down', 'down', 'enter')).toBe(MODELS[0]);
 });
 
+test('hints begin in one column, and what does not fit is cut, by the width of its characters', () => {
+  const candidates = [
+    { insert: '旅行の計画を立てて、宿と電車の時間も調べてください', hint: 'just now' },
+    { insert: 'hi', hint: '12 days ago, and more' },
+    { insert: 'no hint' },
+  ];
+  const picker = createPicker({ title: 'back to', candidates }, () => ({ columns: 40, rows: 10 }), false);
+  expect(picker.frame().rows.map((row) => row.map(({ text }) => text).join(''))).toEqual([
+    'back to › ',
+    '› 旅行の計画を立てて、宿…  just now',
+    '  hi                       12 days ago…',
+    '  no hint',
+  ]);
+});
+
 test('typing narrows the list, with the cursor behind what was typed', () => {
   const it = picking();
   it.type('日本');
   expect(it.rows).toEqual(['model › 日本', '› 日本語モデル  日本語モデル!']);
   expect(it.caret).toEqual({ row: 0, column: 12 });
   it.type('x');
-  expect(it.rows).toEqual(['model › 日本x']);
+  expect(it.rows).toEqual(['model › 日本x', '  nothing matches; Esc closes']);
   expect(it.press('enter')).toBeUndefined();
   it.press('backspace');
   expect(it.press('enter')).toBe(MODELS[2]);

@@ -4,8 +4,9 @@ import { run as explain } from '../../../src/commands/config/explain.ts';
 import { run as get } from '../../../src/commands/config/get.ts';
 import { run as list } from '../../../src/commands/config/list.ts';
 import { run as path } from '../../../src/commands/config/path.ts';
+import { run as set } from '../../../src/commands/config/set.ts';
 import { run as models } from '../../../src/commands/models.ts';
-import { formatKeyPath, tryParseKeyPath } from '../../../src/config/keys.ts';
+import { formatKeyPath, listSettingKeys, tryParseKeyPath } from '../../../src/config/keys.ts';
 import { hideSecrets } from '../../../src/config/secrets.ts';
 import { mergeListed } from '../../../src/models/listing.ts';
 import { MODELS } from '../../../src/models/table.ts';
@@ -174,6 +175,29 @@ test('list prints every key with its source, and notices apart from it', async (
     sources: { theme: here.path(USER) },
     warnings: [expect.stringContaining('not trusted')],
   });
+});
+
+test('list --all prints every key that gmn reads, with its default', async (t) => {
+  const here = place(t, { [USER]: json({ sessions: { retention: '7d' }, mcpServers: { a: { command: 'x' } } }) });
+  await list({ args: [], all: true }, here.app);
+  const { out } = here.output();
+  const lines = out.split('\n').map((line) => line.replace(/ +#/, ' #'));
+  expect(lines).toContain(`sessions.retention = "7d" # ${here.path(USER)}; default "30d"`);
+  expect(lines).toContain('model.compressionThreshold = 0.7 # default');
+  expect(lines).toContain('general.enableNotifications # not set');
+  expect(listSettingKeys().filter((key) => !lines.some((line) => line.startsWith(key)))).toEqual([]);
+  await list({ args: [], all: true, json: true }, here.app);
+  const { settings, defaults } = JSON.parse(here.output().out);
+  expect(settings).toMatchObject({ sessions: { retention: '7d' } });
+  expect(defaults).toMatchObject({ 'sessions.retention': '30d', 'tools.core': null });
+  expect(Object.keys(defaults)).toEqual(listSettingKeys());
+});
+
+test('a key of the official CLI that gmn does not read is called that', async (t) => {
+  const here = place(t, {});
+  const message = 'hooks.BeforeTool is a setting of the official CLI, which gmn does not read';
+  await expect(explain({ args: ['hooks.BeforeTool'] }, here.app)).rejects.toThrow(message);
+  await expect(set({ args: ['hooks.BeforeTool', '1'] }, here.app)).rejects.toThrow(message);
 });
 
 test('path prints the files, and whether they exist and are used', async (t) => {

@@ -1,6 +1,6 @@
-import { sep } from 'node:path';
+import { posix, sep, win32 } from 'node:path';
 import { expect, test } from 'vitest';
-import { contains, shortenPath, toSlashes } from '../../../src/core/text/path.ts';
+import { contains, isRemotePath, isWindowsDevice, shortenPath, toSlashes } from '../../../src/core/text/path.ts';
 
 test('a folder contains itself and everything in it, but not a path that only begins with its name', () => {
   expect(['/a/b', '/a/b/c', '/a/b/..c', '/a/bc', '/a', '/'].map((path) => contains('/a/b', path))).toEqual([
@@ -28,4 +28,41 @@ test('a path in the home directory is shown from there, and no other', () => {
 test('only the separator of the system becomes a slash', () => {
   expect(toSlashes(['a', 'b', 'c'].join(sep))).toBe('a/b/c');
   expect(toSlashes('a\\b')).toBe(sep === '/' ? 'a\\b' : 'a/b');
+});
+
+test.for([
+  ['nul', true],
+  ['NUL', true],
+  ['con.txt', true],
+  ['con :x', true],
+  ['aux  ', true],
+  ['conin$', true],
+  ['com1', true],
+  ['com¹.log', true],
+  ['lpt9', true],
+  ['lpt³', true],
+  ['com', false],
+  ['coma', false],
+  ['lpta', false],
+  ['comic', false],
+  ['icon', false],
+  ['a.nul', false],
+  ['nul  x', false],
+] as const)('the name %j is a device of Windows: %j', ([name, isDevice]) => {
+  expect(isWindowsDevice(name)).toBe(isDevice);
+});
+
+test.for([
+  ['\\\\server\\share', true],
+  ['//server/share', true],
+  ['\\/server', true],
+  ['\\\\?\\C:\\a', true],
+  ['a\\nul', true],
+  ['C:/dir/con.txt', true],
+  ['\\a', false],
+  ['C:\\\\a', false],
+  ['a//b', false],
+  ['C:\\dir\\a.txt', false],
+] as const)('looking up %j on Windows reaches out: %j, and nowhere else', ([path, isRemote]) => {
+  expect([isRemotePath(path, win32), isRemotePath(path, posix)]).toEqual([isRemote, false]);
 });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   foldName,
+  isSamePath,
   isSecretName,
   isSensitiveEntry,
   isSensitivePath,
@@ -18,6 +19,8 @@ test('keys and passwords are known by their names', () => {
     '%2eenv',
     '.env::$DATA',
     'id_rsa.BAK. ',
+    'a:server.pem',
+    'A:server.PEM.old',
     'id_rsa',
     'id_rsa.bak',
     'id_work',
@@ -86,6 +89,7 @@ test.for([
   ['a%80%8f', 'a%80%8f'],
   ['a%7', 'a%7'],
   ['\uff0eENV', '.env'],
+  ['\uff0e\uff25\uff2e\uff36', '.env'],
   ['.e\u200dn\u00adv\u0001', '.env'],
   ['.env. . ', '.env'],
   ['.env:stream', '.env'],
@@ -96,13 +100,40 @@ test.for([
 });
 
 test('a path is sensitive by its name, by a directory, and by steps that follow each other', () => {
-  const sensitive = ['a/.env', '.ssh/config', 'a/.AWS/b/c', '.config/gh/hosts.yml', 'a\\.ssh\\b', 'a\\.config\\gh\\b'];
-  const plain = ['src/a.ts', 'ssh/config', '.sshx/config', '.config/ghx/b', 'x.config/gh/b', '.config/a/gh/b'];
+  const sensitive = [
+    'a/.env',
+    '.ssh/config',
+    'a/.AWS/b/c',
+    '.config/gh/hosts.yml',
+    'a\\.ssh\\b',
+    'a\\.config\\gh\\b',
+    '.config%2Fgh/b',
+  ];
+  const plain = [
+    'src/a.ts',
+    'ssh/config',
+    '.sshx/config',
+    '.config/ghx/b',
+    'x.config/gh/b',
+    '.config/a/gh/b',
+    'aconfig/gh/b',
+  ];
   expect(sensitive.filter((path) => !isSensitivePath(path))).toEqual([]);
   expect(plain.filter((path) => isSensitivePath(path))).toEqual([]);
   expect(isSensitivePath('b', '/home/me/.ssh')).toBe(true);
   expect(isSensitivePath('gh/b', '/home/me/.config')).toBe(true);
   expect(isSensitivePath('b', '/home/me/src')).toBe(false);
+});
+
+test.for([
+  ['/a/b.txt', '/a/b.txt', true],
+  ['/a/Rules.md', '/A/rules.MD. ', true],
+  ['C:\\a\\b', 'c:/a/b', true],
+  ['/a/b', '/a/c', false],
+  ['/a/bc', '/ab/c', false],
+  ['/a/b', '/a/b/c', false],
+] as const)('%s and %s are one file to a lenient file system: %s', ([one, other, isSame]) => {
+  expect([isSamePath(one, other), isSamePath(other, one)]).toEqual([isSame, isSame]);
 });
 
 test('an entry of a walk is judged by its last three steps', () => {

@@ -90,10 +90,20 @@ test.for([
   expect(pauses).toBe(0);
 });
 
+test('a text too short for any secret is not searched', async () => {
+  const pause = async () => expect.unreachable();
+  await redactIn(
+    Array.from({ length: 20_000 }, (_, index) => `${index}`),
+    new Set([SECRET]),
+    pause,
+  );
+});
+
 const redactNow = <Value>(value: Value): Promise<Value> => redactIn(value, new Set([SECRET]), async () => {});
 
 test('what stands beside a secret stays, of whatever type it is', async () => {
-  const mixed = { first: 'plain', secret: `my ${SECRET}`, nothing: null, count: 7, isTrue: true, list: [null, 'x'] };
+  const nothing = { nothing: null, absent: undefined };
+  const mixed = { first: 'plain', secret: `my ${SECRET}`, ...nothing, count: 7, isTrue: true, list: [null, 'x'] };
   expect(await redactNow(mixed)).toEqual({ ...mixed, secret: 'my ‹redacted›' });
   const plain = { ...mixed, secret: 'none' };
   expect(await redactNow(plain)).toBe(plain);

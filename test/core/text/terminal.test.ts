@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { countInvisible, countSpareRows, sanitize } from '../../../src/core/text/terminal.ts';
+import {
+  countInvisible,
+  countSpareRows,
+  RESTORE_CURSOR,
+  SAVE_CURSOR,
+  sanitize,
+} from '../../../src/core/text/terminal.ts';
+import { onTerminal } from '../../render/terminal-machine.ts';
 
 test('invisible characters are escaped', () => {
   expect(sanitize('a\u001b[31m\n\r\t\u0007\u009b\u202e\u200b\u200d\ufeff\u{e0041}\ud800b')).toBe(
@@ -47,4 +54,9 @@ test('what would be escaped is counted, once for each character', () => {
 
 test('a window of fewer than twelve rows has one row to spare, any other three', () => {
   expect([1, 11, 12, 50].map(countSpareRows)).toEqual([1, 1, 3, 3]);
+});
+
+test('the cursor is saved and restored by the escapes of DEC, which every terminal knows', () => {
+  const obeyed = ['\u001b7', '\u001b8'];
+  expect(onTerminal(`a${SAVE_CURSOR}b${RESTORE_CURSOR}c`)).toEqual({ printed: 'abc', obeyed });
 });

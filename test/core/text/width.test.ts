@@ -99,3 +99,11 @@ test('a cut splits no character', () => {
   expect(truncateStart('/a\u{1f600}b', 3)).toBe('…b');
   expect(truncateStart('xe\u0301b', 2)).toBe('…b');
 });
+
+test('a path wider than a row is broken after its slashes if that is wanted, an address never', () => {
+  const path = 'read a/long/path/to/a/file.txt: no';
+  expect(wrapText(path, 20)).toBe('read\n    a/long/path/to/a/file.txt:\n    no');
+  expect(wrapText(path, 20, { breaksPaths: true })).toBe('read a/long/path/to/\n    a/file.txt: no');
+  const address = 'read https://a.b/long/path/to/a/page';
+  expect(wrapText(address, 20, { breaksPaths: true })).toBe('read\n    https://a.b/long/path/to/a/page');
+});

@@ -1,0 +1,44 @@
+import type { ApprovalMode } from '../approval/policy.ts';
+import type { StoredContent } from '../core/content.ts';
+import { findMode, setMode } from './approval-modes.ts';
+import type { Chat } from './chat.ts';
+
+const GO_AHEAD = 'Go ahead with the plan.';
+
+const KEEP_PLANNING = 'keep';
+
+/** Modes that a plan can be carried out in, by the answer that chooses them. */
+const WAYS_ON: Readonly<Record<string, ApprovalMode>> = { edits: 'auto_edit', asking: 'default' };
+
+/**
+ * After a turn in plan mode: asks whether to go on, and changes the mode. Returns the prompt that goes on; undefined if
+ * the planning continues. Somebody who types already is not asked, nor is anybody in a pipe. Throws AppError.
+ */
+export async function askToGoOn(chat: Chat): Promise<StoredContent | undefined> {
+  const { lines, run, view } = chat;
+  // Without tools that change something there is nothing to go on with.
+  if (!lines.isTerminal || findMode(run) !== 'plan' || (run.facts.agent.withheld ?? []).length === 0) return undefined;
+  if (lines.hasTyped?.()) return undefined;
+  if (lines.pick === undefined) {
+    await view.showNotice(`To go on: /approve auto_edit, or /approve default. Then: ${GO_AHEAD}`);
+    return undefined;
+  }
+  const taken = await lines.pick({
+    title: 'the plan',
+    yieldsToText: true,
+    candidates: [
+      { insert: KEEP_PLANNING, label: 'keep planning', hint: 'tools only read' },
+      { insert: 'edits', label: 'go on', hint: 'edits run without asking, commands ask' },
+      { insert: 'asking', label: 'go on, asking', hint: 'edits ask first, too' },
+    ],
+  });
+  const mode = WAYS_ON[taken?.insert ?? KEEP_PLANNING];
+  if (mode === undefined) {
+    // What closed the question is the beginning of the next entry.
+    lines.keepTypedKeys();
+    return undefined;
+  }
+  await setMode(chat, mode);
+  await view.say(GO_AHEAD);
+  return { role: 'user', parts: [{ text: GO_AHEAD }] };
+}
