@@ -4,7 +4,7 @@ import { AppError } from '../core/error.ts';
 import { acquireLock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
 import { readFileState } from '../platform/files/read.ts';
-import { createExclusive, makePrivateDirectory, writeAtomic } from '../platform/files/write.ts';
+import { createAtomic, makePrivateDirectory, writeAtomic } from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { errorReason } from '../platform/runtime/system.ts';
 
@@ -65,7 +65,7 @@ async function createIfAbsent(
   access: 'private' | 'shared',
 ): Promise<'written' | 'changed'> {
   try {
-    const created = await createExclusive(file, text, { mode: access === 'private' ? 0o600 : undefined });
+    const created = await createAtomic(file, text, { mode: access === 'private' ? 0o600 : undefined });
     return created === 'created' ? 'written' : 'changed';
   } catch (cause) {
     throw new AppError('config', `cannot write ${file}: ${errorReason(cause)}`, {

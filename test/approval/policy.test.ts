@@ -292,6 +292,13 @@ test('"always this file" covers that file, whichever tool writes it, and no othe
   expect(rules.rule(FETCH, { file_path: 'a' })).toEqual({ kind: 'ask', scope: 'tool' });
 });
 
+test('an answer to a guarded write is not remembered', () => {
+  const rules = approvalPolicy({ mode: 'default', allowed: [], isTrusted: () => false });
+  const call = { tool: WRITE, args: { file_path: 'AGENTS.md' }, target: '/w/AGENTS.md' };
+  for (const reach of ['scope', 'file'] as const) rules.remember({ ...call, isGuarded: true }, reach);
+  expect(rules.rule(call)).toEqual({ kind: 'ask', scope: 'edits' });
+});
+
 test('a guarded write asks in every mode that writes, and nothing that was ever allowed covers it', () => {
   const guarded = { tool: WRITE, args: { file_path: 'AGENTS.md' }, target: '/w/AGENTS.md', isGuarded: true };
   for (const mode of ['default', 'auto_edit', 'yolo'] as const) {

@@ -3,6 +3,7 @@ import {
   access,
   copyFile,
   type FileHandle,
+  link,
   lstat,
   open,
   readdir,
@@ -77,6 +78,22 @@ export async function writeBeside<T>(
     // Fails after a rename, as nothing is left to remove.
     await unlink(temporary).catch(() => {});
   }
+}
+
+/** As `createExclusive`, and no reader sees a part of it, where the disk has hard links. */
+export async function createAtomic(
+  path: string,
+  data: string | Uint8Array,
+  options: CreateOptions = {},
+): Promise<'created' | 'exists'> {
+  return writeBeside(path, data, options, async (temporary) => {
+    try {
+      await link(temporary, path);
+      return 'created';
+    } catch (thrown) {
+      return errorCode(thrown) === 'EEXIST' ? 'exists' : createExclusive(path, data, options);
+    }
+  });
 }
 
 /** On disk when this resolves. Throws system errors. */

@@ -16,7 +16,13 @@ import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryPath } from '../../../src/platform/files/path.ts';
 import { readFileState } from '../../../src/platform/files/read.ts';
-import { quarantine, removeFiles, removeTemporaries, writeAtomic } from '../../../src/platform/files/write.ts';
+import {
+  createAtomic,
+  quarantine,
+  removeFiles,
+  removeTemporaries,
+  writeAtomic,
+} from '../../../src/platform/files/write.ts';
 import { nextReplacement, tryCreateExclusive } from '../../../src/platform/files/write-sync.ts';
 import { fifo, isWindows, posixTest, systemMode } from '../../support/posix.ts';
 import { temporary } from '../../support/temporary.ts';
@@ -138,6 +144,20 @@ test('a file is created once', async () => {
   expect(readFileSync(path, 'utf8')).toBe('x');
   if (!isWindows) expect(statSync(join(root, 'below')).mode & 0o777).toBe(systemMode(0o700));
   expect(tryCreateExclusive(join(path, 'z'), '')).toBe('failed');
+});
+
+test('a new file has its name only when it is whole, and replaces nothing', async () => {
+  const root = temporary();
+  const path = join(root, 'a');
+  let names: readonly string[] = [];
+  const prepare = async () => {
+    names = readdirSync(root);
+  };
+  expect(await createAtomic(path, 'x', { mode: 0o600, prepare })).toBe('created');
+  expect(names).toHaveLength(1);
+  expect(names).not.toContain('a');
+  expect(await createAtomic(path, 'y')).toBe('exists');
+  expect([readFileSync(path, 'utf8'), readdirSync(root)]).toEqual(['x', ['a']]);
 });
 
 test('a broken file is quarantined with a time stamp, and files are removed by name', async () => {
