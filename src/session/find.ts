@@ -116,7 +116,10 @@ function toLatestWrite(modifiedAt: number): number {
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
 
-/** An id or its first 8 digits, `last`, a number, a name, a shorter prefix. Throws AppError `usage`, `config`. */
+/**
+ * An id or its first 8 digits, `last`, a number, a name, a shorter prefix. A number is a place in the list and nothing
+ * else, so that one that is not there resumes nothing. Throws AppError `usage`, `config`.
+ */
 export function findSession(directory: string, reference: string, asker: SessionSource): SessionSummary {
   const wanted = reference.trim();
   const byId = /^\w[\w-]*$/.test(wanted) ? findByIdPrefix(directory, wanted.toLowerCase()) : [];
@@ -130,15 +133,29 @@ export function findSession(directory: string, reference: string, asker: Session
     ? list.find(createResumableCheck(asker))
     : ((isListNumber(wanted) ? list[Number(wanted) - 1] : undefined) ?? findByName(list, wanted));
   if (found !== undefined) return found;
-  if (byId.length > 1) throw ambiguityError(wanted, byId);
-  if (byId[0] !== undefined) return byId[0];
   checkReadable(directory);
   if (list.length === 0 || isNewest) throw noSessionError(list, asker);
+  if (isListNumber(wanted)) throw numberError(wanted, list);
+  if (byId[0] !== undefined && wanted.length < MIN_PREFIX) throw shortPrefixError(wanted);
+  if (byId.length > 1) throw ambiguityError(wanted, byId);
+  if (byId[0] !== undefined) return byId[0];
   throw new AppError('usage', `there is no session "${sanitize(wanted)}"`, LIST);
 }
 
-/** Shorter beginnings of an id name nothing that is to be changed. */
+/** Shorter beginnings of an id name nothing: a slip of one key would be another session. */
 const MIN_PREFIX = 4;
+
+function shortPrefixError(wanted: string): AppError {
+  return new AppError('usage', `"${sanitize(wanted)}" is too short to be the beginning of an id`, {
+    hint: `Give at least ${MIN_PREFIX} characters of it. To see the ids: gmn sessions list`,
+  });
+}
+
+function numberError(wanted: string, list: readonly SessionSummary[]): AppError {
+  return new AppError('usage', `there is no session number ${wanted}`, {
+    hint: `The last one is ${list.length}: gmn sessions list --all. For an id, give 8 characters of it.`,
+  });
+}
 
 interface NamingScope {
   readonly asker: SessionSource;
@@ -210,11 +227,6 @@ export function ambiguityError(
 
 /** For a beginning of this id that does not name it. */
 function unnamedError(wanted: string, { id }: SessionSummary, where = ''): AppError {
-  if (wanted.length < MIN_PREFIX && isUuid(id.toLowerCase())) {
-    return new AppError('usage', `"${sanitize(wanted)}" is too short to be the beginning of an id`, {
-      hint: `Give at least ${MIN_PREFIX} characters of it. To see the ids: gmn sessions list`,
-    });
-  }
   return new AppError('usage', `"${sanitize(wanted)}" is only the beginning of the id ${id}${where}`, {
     hint: `If that is the one, give the whole id: ${id}`,
   });
@@ -222,9 +234,6 @@ function unnamedError(wanted: string, { id }: SessionSummary, where = ''): AppEr
 
 function requireListedSession(directory: string, wanted: string, { asker, cwd }: NamingScope): SessionSummary {
   const found = findSession(directory, wanted, asker);
-  if (isListNumber(wanted) && listSessions(directory)[Number(wanted) - 1]?.id !== found.id) {
-    throw new AppError('usage', `there is no session number ${wanted}`, LIST);
-  }
   if (found.cwd === cwd) return found;
   const what = `${shortenId(found.id)} "${sanitize(found.title)}" of another directory, ${sanitize(found.cwd)}`;
   throw new AppError('usage', `"${wanted}" is ${what}`, {

@@ -57,10 +57,28 @@ test('a session is found by every kind of reference', async () => {
     message: `"aaaa" could be 2 sessions: ${ids.join(', ')}`,
   });
   await expect(found('3')).rejects.toMatchObject({
-    message: 'there is no session "3"',
-    hint: 'Run: gmn sessions list --all',
+    message: 'there is no session number 3',
+    hint: 'The last one is 2: gmn sessions list --all. For an id, give 8 characters of it.',
   });
   await expect(found('\u001b[2J')).rejects.toMatchObject({ message: 'there is no session "\\x1b[2J"' });
+});
+
+test('a number is a place in the list and never the beginning of an id, and fewer than 4 characters are none', async () => {
+  const ids = ['81818181-1111-4111-8111-111111111111', 'eeeeeeee-1111-4111-8111-111111111111'];
+  const left = [...ids];
+  const { store } = place(temporary(), { newId: () => left.shift() ?? '' });
+  await saved(store, ['one']);
+  await saved(store, ['two']);
+  for (const number of ['8', '81', '8181', '8181818'])
+    await expect(store.find(number)).rejects.toMatchObject({ message: `there is no session number ${number}` });
+  for (const short of ['e', 'eee', 'E'])
+    await expect(store.find(short)).rejects.toMatchObject({
+      fault: 'usage',
+      message: `"${short}" is too short to be the beginning of an id`,
+    });
+  expect((await store.find('81818181')).id).toBe(ids[0]);
+  expect((await store.find('81818181-1')).id).toBe(ids[0]);
+  expect((await store.find('eeee')).id).toBe(ids[1]);
 });
 
 test('where nothing is saved, the next step is to save something', async () => {
