@@ -71,7 +71,7 @@ async function run(invocation: RunInvocation, context: RunContext): Promise<numb
   const app = { ...base, typedFlags: invocation.typedFlags, guardPrompt };
   const exitCode = await runNoticing(invocation, app);
   const { moreHelp } = invocation;
-  if (moreHelp !== undefined && !options.json && !options.quiet) await app.io.err.write(`gmn: more: ${moreHelp}\n`);
+  if (moreHelp !== undefined && !options.json && !options.quiet) await showNotice(`more: ${moreHelp}`, app);
   return exitCode;
 }
 
@@ -83,8 +83,12 @@ async function runNoticing(invocation: RunInvocation, app: App): Promise<number>
   if (invocation.idle === undefined) return invocation.run(options, app);
   const notices = invocation.idle.map((flag) => `${flag} has no effect on "${path}"`);
   if (options.json === true) return invocation.run(options, { ...app, notices });
-  if (options.quiet !== true) for (const notice of notices) await app.io.err.write(`gmn: ${notice}\n`);
+  if (options.quiet !== true) for (const notice of notices) await showNotice(notice, app);
   return invocation.run(options, app);
+}
+
+async function showNotice(message: string, { io: { err } }: App): Promise<void> {
+  await err.write((await import('./core/text/notice.ts')).formatNotice(message, err));
 }
 
 async function loadHelp({ path, isShort, isJson }: Extract<Invocation, { kind: 'help' }>): Promise<string> {

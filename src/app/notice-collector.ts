@@ -1,5 +1,6 @@
 import type { App } from '../core/app.ts';
 import { type Notify, toNoticeEvent } from '../core/event.ts';
+import { formatNotice } from '../core/text/notice.ts';
 import type { PrintOptions } from './report.ts';
 
 /** For commands that print a report and no events. */
@@ -13,7 +14,7 @@ export function createNoticeCollector({ quiet, json }: PrintOptions, { io }: App
       const event = toNoticeEvent(notice);
       if (event.type !== 'notice') return;
       if (quiet || json) kept.push(event.message);
-      else void io.err.write(`gmn: ${event.message}\n`).catch(() => {});
+      else void io.err.write(formatNotice(event.message, io.err)).catch(() => {});
     },
   };
 }

@@ -6,6 +6,7 @@ import { loadSettings } from '../config/settings.ts';
 import type { App } from '../core/app.ts';
 import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
+import { formatNotice } from '../core/text/notice.ts';
 import { contains } from '../core/text/path.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { realPath } from '../platform/files/path.ts';
@@ -34,7 +35,7 @@ export async function askTrust(app: App): Promise<App | undefined> {
     app,
   );
   const said = isTrusted ? folders.flatMap(({ notices }) => notices) : ['not trusted. To change that: gmn trust'];
-  for (const notice of said) await app.io.err.write(`gmn: ${notice}\n`);
+  for (const notice of said) await app.io.err.write(formatNotice(notice, app.io.err));
   return { ...app, settings: loadOnce(() => loadSettings(app)) };
 }
 

@@ -22,12 +22,14 @@ export interface View extends Reports {
   readonly columns: number;
   readonly notifier: Notifier;
   readonly findPictures: NonNullable<RenderOptions['findPictures']>;
-  /** Writes lines for the user, without control sequences if stderr is a terminal. */
+  /** Writes lines for the user; if stderr is a terminal, without control sequences and broken between words. */
   say(text: string): Promise<void>;
+  /** The same for text that is not gmn's own, whose lines stay as they are. */
+  sayVerbatim(text: string): Promise<void>;
   /** The same for a diff, in colours if stderr has them. */
   sayDiff(diff: string): Promise<void>;
   list(rows: readonly ListRow[]): Promise<void>;
-  /** Writes a notice, wrapped at words; nothing with `--quiet`. */
+  /** The same for a notice; nothing with `--quiet`. */
   showNotice(text: string): Promise<void>;
   fail(error: AppError): Promise<void>;
   /** Silences all work that has already started; work that starts later is shown again. */
@@ -57,8 +59,9 @@ export function createView({ io, env, clock }: App, options: ViewOptions): View 
   const { isPlain, isQuiet, pictures, isNotifying } = options;
   const { err } = io;
   let output = makeSilenceable(io);
-  const say = (text: string): Promise<void> => err.write(`${err.isTerminal ? stripControls(text) : text}\n`);
-  const showNotice = async (text: string): Promise<void> => (isQuiet ? undefined : say(wrapText(text, view.columns)));
+  const clean = (text: string): string => (err.isTerminal ? stripControls(text) : text);
+  const say = (text: string): Promise<void> => err.write(`${wrapText(clean(text), view.columns)}\n`);
+  const showNotice = async (text: string): Promise<void> => (isQuiet ? undefined : say(text));
   const { forgetShown, ...reports } = createReports(showNotice);
   const view: View = {
     get io() {
@@ -72,7 +75,8 @@ export function createView({ io, env, clock }: App, options: ViewOptions): View 
     notifier: createNotifier({ err, env, clock, isPlain, isEnabled: isNotifying }),
     findPictures: async () => (await import('../render/picture.ts')).choosePictures(pictures, env),
     say,
-    sayDiff: async (diff) => (err.isStyled ? err.write(`${await styleDiff(stripControls(diff))}\n`) : say(diff)),
+    sayVerbatim: (text) => err.write(`${clean(text)}\n`),
+    sayDiff: async (diff) => err.write(`${err.isStyled ? await styleDiff(clean(diff)) : clean(diff)}\n`),
     list: (rows) => say(formatListRows(rows, view.columns).join('\n')),
     showNotice,
     fail: createStderr(err, { opening: '' }).error,

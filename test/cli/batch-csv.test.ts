@@ -210,7 +210,7 @@ test('a CSV has a total and the time left; Ctrl+C leaves whole lines and the way
     gemini: server,
     files: { 'in.csv': 'id,text\n1,now\n2,"ne\n\nver"\n3,never\n\n4,never\n5,never\n6,never\n' },
   });
-  const columns = 48;
+  const columns = 40;
   const terminal = runInTerminal(t, ['batch', 'in.csv', '-p', '{{text}}', ...OUT], { at, columns });
   await terminal.until(/2\/6 · 100 % ok · [\d.]+\/s · [\d.]+ \w+ left/);
   terminal.type('\u0003');
@@ -222,10 +222,11 @@ test('a CSV has a total and the time left; Ctrl+C leaves whole lines and the way
   expect(exitCode).toBe(130);
   expect(screen.rows.join('\n')).toBe(
     [
-      'gmn: finishing what is in flight; Ctrl+C again t',
-      'o stop at once',
-      'gmn: stopped at once. Run the same command again',
-      ': it continues where it stopped.',
+      'gmn: finishing what is in flight; Ctrl+C',
+      '    again to stop at once',
+      'gmn: stopped at once. Run the same',
+      '    command again: it continues where it',
+      '    stopped.',
     ].join('\n'),
   );
   expect(screen.cursor.column).toBe(0);

@@ -8,16 +8,16 @@ const CARD = (standing: string): string =>
   `gmn 0.1.0: Gemini in your shell
 ${standing}
 
-  gmn "why is the sky blue?"             one prompt, one answer
-  git diff | gmn "review this change"    stdin goes before the prompt
-  gmn -f notes.md "summarise"            files, images, PDF, directories
-  gmn chat                               a conversation; its tools ask first
-  gmn --demo "hello"                     the offline model: no account needed
+  gmn "why is the sky blue?"           one prompt, one answer
+  git diff | gmn "review this change"  stdin goes before the prompt
+  gmn -f notes.md "summarise"          files, images, PDF, directories
+  gmn chat                             a conversation; its tools ask first
+  gmn --demo "hello"                   the offline model: no account needed
 
-  gmn auth status    which credential is used
-  gmn doctor         what is wrong, and how to fix it
-  gmn demo           a tour of two minutes
-  gmn -h             the flags used most, and the commands
+  gmn auth status  which credential is used
+  gmn doctor       what is wrong, and how to fix it
+  gmn demo         a tour of two minutes
+  gmn -h           the flags used most, and the commands
 `;
 
 test.for([
@@ -34,14 +34,14 @@ test.for([
   });
 });
 
-const OFFER = 'Press Enter to chat, or type a question › ';
+const OFFER = 'Enter begins a chat, or ask here › ';
 
 posixTest(
   'where a model can be asked, gmn alone offers a chat; Enter begins it, words are its first prompt',
   async (t) => {
     const key = { GEMINI_API_KEY: 'AIza-secret-0123456789', NO_COLOR: '1' };
     const ready = runInTerminal(t, [], { env: key, columns: 100 });
-    await ready.until(/question › /);
+    await ready.until(/ask here › /);
     ready.type('\u0003');
     const { output, exitCode } = await ready.ended;
     const card = CARD('✓ Ready: gemini-api-key, from GEMINI_API_KEY');
@@ -51,7 +51,7 @@ posixTest(
       const terminal = runInTerminal(t, [], { env: { GMN_DEMO: '1', NO_COLOR: '1' }, columns: 100 });
       // Typed before the offer is seen, it is meant for the shell, and never sent.
       if (typed === '\r') terminal.type('git push\r');
-      await terminal.until(/question › /);
+      await terminal.until(/ask here › /);
       terminal.type(typed);
       return terminal;
     };
@@ -60,9 +60,7 @@ posixTest(
       expect([left.exitCode, left.output.includes('❯')]).toEqual([0, false]);
     }
     for (const [typed, said] of [
-      ['doctr\r', '"doctr" looks like the command "doctor". Run: gmn doctor'],
       ['gmn auth status\r', '"auth status" is a command of the shell. Run: gmn auth status'],
-      ['history\r', 'there is no command "history"'],
     ] as const) {
       const refused = await (await begin(typed)).ended;
       expect([refused.exitCode, refused.output.includes('❯')]).toEqual([1, false]);
@@ -70,8 +68,6 @@ posixTest(
     }
     for (const [typed, shown] of [
       ['\r', /\/help\n❯/],
-      ['chat\r', /\/help\n❯/],
-      ['/stats\r', /❯ \/stats\n0 turns[^\n]*\n❯/],
       ['help\r', /❯ help\n {2}\/help, \/h +List the commands\n/],
       ['日本語でhello\r', /demo: 日本語でhello\n\n?❯/],
     ] as const) {
@@ -152,7 +148,7 @@ test('gmn batch alone lists the runs of the directory, and how to begin one', as
   await callGmnIn(t, at, ['batch', '--demo', 'in.txt', '--output-file', 'out.jsonl']);
   const { stdout, stderr } = await callGmnIn(t, at, ['batch']);
   expect(stdout).toMatch(
-    /^OUTPUT {5}ANSWERED {2}FAILED {2}BEGUN {5}INPUT\nout\.jsonl {2}1 {9}0 {7}just now {2}\S+in\.txt\n$/,
+    /^OUTPUT {5}ANSWERED {2}FAILED {2}BEGUN {5}INPUT\nout\.jsonl {2}1 {9}0 {7}just now {2}in\.txt\n$/,
   );
   expect(stderr).toBe(begin);
   expect(JSON.parse((await callGmnIn(t, at, ['batch', 'list', '--json'])).stdout)).toMatchObject({

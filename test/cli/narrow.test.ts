@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { runGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
+import { testScreen } from '../support/screen.ts';
 
 /** What a command shows in a window of 80 columns. */
 async function rowsOf(t: Parameters<typeof runInTerminal>[0], args: readonly string[]): Promise<readonly string[]> {
@@ -30,4 +31,25 @@ posixTest('a long finding of the doctor wraps below its text', async (t) => {
 test('the marks of a list are coloured if --color says so', async (t) => {
   const { stdout } = await runGmn(t, ['auth', 'status', '--color', 'always']);
   expect(stdout).toMatch(/^\u001b\[31m✗\u001b\[39m none/);
+});
+
+posixTest('in a window of 40 columns gmn alone, and what a chat says, break no word', async (t) => {
+  const columns = 40;
+  const terminal = runInTerminal(t, [], { env: { GMN_DEMO: '1', NO_COLOR: '1' }, columns });
+  await terminal.until(/ask here › /);
+  terminal.type('hello\r');
+  await terminal.until(/help you today\?[\s\S]*❯/);
+  for (const [entry, shown] of [
+    ['/compact', /stays as it is/],
+    ['/permissions', /Nothing was allowed/],
+    ['/vim', /no vi mode/],
+    ['/mcp', /No MCP servers/],
+  ] as const) {
+    terminal.type(`${entry}\r`);
+    await terminal.until(shown);
+  }
+  terminal.type('/exit\r');
+  const screen = testScreen({ columns, rows: 24 });
+  screen.write((await terminal.ended).output);
+  expect([...screen.wrapped].map((row) => screen.rows[row])).toEqual([]);
 });

@@ -1,5 +1,6 @@
 import { createRateMeter, formatProgress, type ProgressState } from '../../batch/progress.ts';
 import type { Clock, Out } from '../../core/io.ts';
+import { formatNotice } from '../../core/text/notice.ts';
 import { callEvery } from '../../platform/runtime/clock.ts';
 
 const REDRAW_MS = 250;
@@ -34,7 +35,7 @@ export function openProgressLine(
     add: meter.add,
     notify(message: string): void {
       if (isQuiet) return;
-      write(`${erase()}gmn: ${message}\n`);
+      write(erase() + formatNotice(message, err));
       isDrawn = false;
     },
     end(): void {

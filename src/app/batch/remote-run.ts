@@ -8,6 +8,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formatCount, plural } from '../../core/text/format.ts';
+import { formatNotice } from '../../core/text/notice.ts';
 import { createLazyRedaction } from '../../engine/agent.ts';
 import { chooseRetries, type ModelOptions, openModel } from '../../engine/model.ts';
 import { readAnswerFormat } from '../../engine/output-schema.ts';
@@ -83,7 +84,7 @@ async function withService<Result>(
     const { redact } = createLazyRedaction(app);
     const calls = createBilledCalls();
     const notify = (message: string): void => {
-      if (!options.quiet && !options.json) void app.io.err.write(`gmn: ${message}\n`);
+      if (!options.quiet && !options.json) void app.io.err.write(formatNotice(message, app.io.err));
     };
     const journal = await openJournal({ paths, settings, input, restarts: false, redact, notify, clock, signal });
     try {

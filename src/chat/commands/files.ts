@@ -52,7 +52,7 @@ export const EDIT: SlashCommand = {
       await view.say('Nothing was written.');
       return undefined;
     }
-    await view.say(text.trim());
+    await view.sayVerbatim(text.trim());
     return { ask: await buildPrompt(chat, text, signal) };
   },
 };

@@ -2,7 +2,6 @@ import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
 import { shortenId } from '../../core/text/names.ts';
 import { sanitize, stripControls } from '../../core/text/terminal.ts';
-import { wrapText } from '../../core/text/width.ts';
 import { openTty } from '../../platform/terminal/tty.ts';
 import { leavePlan, setMode } from '../approval-modes.ts';
 import { formatBanner } from '../banner.ts';
@@ -23,7 +22,7 @@ export const STATS: SlashCommand = {
   mayBegin: true,
   help: 'Show turns, tokens, time, cost and tool calls',
   async run(_, { stats, view }) {
-    await view.say(wrapText(stats.formatLines().join('\n'), view.columns));
+    await view.say(stats.formatLines().join('\n'));
   },
 };
 
@@ -48,7 +47,7 @@ export const STATUS: SlashCommand = {
     const { session, isSaved } = conversation;
     const name = sanitize(session.name ?? shortenId(session.id));
     const kept = isSaved ? `session ${name}, ${plural(session.turns, 'turn')}` : 'this session is not saved';
-    await view.say([formatBanner(chat), wrapText([kept, ...stats.formatLines()].join('\n'), view.columns)].join('\n'));
+    await view.say([formatBanner(chat), kept, ...stats.formatLines()].join('\n'));
   },
 };
 
@@ -79,7 +78,7 @@ export async function sayOrPage(text: string, chat: Chat, signal: AbortSignal): 
   const { lines, view } = chat;
   const isLong = lines.isTerminal && text.split('\n').length >= (view.io.err.rows ?? Number.POSITIVE_INFINITY);
   const isPaged = isLong && (await openInPager(`${stripControls(text)}\n`, chat, signal));
-  if (!isPaged) await view.say(text);
+  if (!isPaged) await view.sayVerbatim(text);
 }
 
 function openInPager(text: string, { lines, app }: Chat, signal: AbortSignal): Promise<boolean> {

@@ -57,7 +57,7 @@ export const SYSTEM: SlashCommand = {
     if (argument !== '') await changeRun(chat, argument === '-' ? { systemText: undefined } : { system: argument });
     const parts = chat.run.facts.agent.request.systemInstruction?.parts ?? [];
     const text = parts.map((part) => ('text' in part ? part.text : '')).join('');
-    await chat.view.say(text === '' ? 'There is no system instruction.' : text);
+    await (text === '' ? chat.view.say('There is no system instruction.') : chat.view.sayVerbatim(text));
   },
 };
 

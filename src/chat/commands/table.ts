@@ -2,7 +2,6 @@ import type { StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { wrapText } from '../../core/text/width.ts';
 import { findMode } from '../approval-modes.ts';
 import type { Chat, CustomCommands } from '../chat.ts';
 import { buildPrompt } from '../prompt.ts';
@@ -109,7 +108,7 @@ async function followHabit(
 ): Promise<NextStep> {
   if (entry !== undefined) return runSlashEntry(entry, chat, how);
   if (!chat.lines.isTerminal) throw new AppError('usage', `/${name} does nothing here`, { hint: advice });
-  await chat.view.say(wrapText(advice, chat.view.columns));
+  await chat.view.say(advice);
   return undefined;
 }
 

@@ -4,7 +4,6 @@ import { type FolderReview, formatApproved, rememberTrust, reviewFolder } from '
 import type { TrustDecision } from '../../config/trust.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { wrapText } from '../../core/text/width.ts';
 import { pathExists } from '../../platform/files/path.ts';
 import { type Chat, changeRun } from '../chat.ts';
 import type { SlashCommand } from './command.ts';
@@ -27,7 +26,7 @@ export const TRUST: SlashCommand = {
     const { lines: brought, servers, notices } = review;
     await view.say(
       [
-        wrapText(`Is ${sanitize(app.cwd)} trusted? ${isTrusted ? 'Yes' : 'No'}: ${sanitize(why)}.`, view.columns),
+        `Is ${sanitize(app.cwd)} trusted? ${isTrusted ? 'Yes' : 'No'}: ${sanitize(why)}.`,
         brought.length === 0 ? 'It brings nothing that would need trust.' : 'It brings:',
         ...[...brought, ...notices].map((line) => `  ${sanitize(line)}`),
       ].join('\n'),
@@ -62,7 +61,7 @@ async function trustHere(chat: Chat, review: FolderReview, { isShown = false } =
   const { folder, servers, notices } = review;
   await rememberTrust([review], app);
   const { isTrusted, why } = await decideFolderTrust(chat);
-  await view.say(wrapText(`Trusted: ${sanitize(folder)}`, view.columns));
+  await view.say(`Trusted: ${sanitize(folder)}`);
   if (!isShown) {
     await view.say(formatApproved(servers));
     for (const notice of notices) await view.showNotice(sanitize(notice));

@@ -18,6 +18,7 @@ import type { App } from '../../core/app.ts';
 import { AppError, FAULTS } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formatCount, formatDuration } from '../../core/text/format.ts';
+import { formatNotice } from '../../core/text/notice.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../../core/usage.ts';
 import { type Budget, openBudget } from '../../engine/budget.ts';
@@ -166,7 +167,7 @@ function createNotices({ io }: App, isQuiet: boolean) {
       if (reported.has(message) || reported.size >= MAX_NOTICES) return;
       reported.add(message);
       if (line !== undefined) line.notify(message);
-      else if (isUrgent && !isQuiet) void io.err.write(`gmn: ${message}\n`);
+      else if (isUrgent && !isQuiet) void io.err.write(formatNotice(message, io.err));
       else early.push(message);
     },
     showOn(opened: ProgressLine): void {
@@ -346,7 +347,7 @@ async function report(
     `${formatRowCount(answered)} answered in ${formatDuration(ms)}${money}${earlier}`,
     ...(failed > 0 ? formatFailed(options, { failed, unreadable, paths: journal.paths }) : []),
   ];
-  await app.io.err.write(lines.map((text) => `gmn: ${text}\n`).join(''));
+  await app.io.err.write(lines.map((text) => formatNotice(text, app.io.err)).join(''));
 }
 
 function formatFailed(
@@ -368,5 +369,5 @@ function formatFailed(
 async function reportStop(options: BatchCommandOptions, { counts }: Journal, { io }: App): Promise<void> {
   if (options.quiet || options.json) return;
   const done = `${formatRowCount(counts.ok)} answered and ${formatCount(counts.failed)} failed so far`;
-  await io.err.write(`gmn: ${done}, in ${options.outputFile}\n`);
+  await io.err.write(formatNotice(`${done}, in ${options.outputFile}`, io.err));
 }

@@ -1,9 +1,10 @@
+import { relative } from 'node:path';
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
 import { readCounts } from '../../batch/journal.ts';
 import { type RunFile, readRunFile, resolveRunPaths } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
 import { formatAge, formatCount } from '../../core/text/format.ts';
-import { shortenPath } from '../../core/text/path.ts';
+import { contains, shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { readDirectory } from '../../platform/files/read.ts';
 
@@ -31,7 +32,7 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
     counts === undefined ? '?' : formatCount(counts.ok),
     counts === undefined ? '?' : formatCount(counts.failed),
     formatAge(Date.parse(createdAt), now),
-    input === '-' ? 'stdin' : sanitize(shortenPath(input, app.env.HOME)),
+    input === '-' ? 'stdin' : sanitize(nameInput(input, app)),
   ]);
   const report = {
     text: rows.length === 0 ? '' : formatTable([['OUTPUT', 'ANSWERED', 'FAILED', 'BEGUN', 'INPUT'], ...rows]),
@@ -42,6 +43,10 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
     folds: true,
   } as const;
   return printReport(report, options, app);
+}
+
+function nameInput(input: string, { cwd, env }: App): string {
+  return contains(cwd, input) ? relative(cwd, input) : shortenPath(input, env.HOME);
 }
 
 /** None if the files are not those of a run, or may not be read. */

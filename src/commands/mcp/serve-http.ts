@@ -1,6 +1,7 @@
 import type { App } from '../../core/app.ts';
 import { waitForAbort } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
+import { formatNotice } from '../../core/text/notice.ts';
 import { closeMcpService } from '../../mcp/server/service.ts';
 import type { Service } from '../../mcp/server/tool.ts';
 import { openHttpService } from '../../mcp/server/transport/http.ts';
@@ -32,7 +33,8 @@ export async function serveHttp(service: Service, options: HttpFlags, app: App):
     trace: app.trace,
   });
   try {
-    await app.io.err.write(`gmn: serving MCP on ${server.url}\ngmn: ${notice}\n`);
+    const { err } = app.io;
+    await err.write(formatNotice(`serving MCP on ${server.url}`, err) + formatNotice(notice, err));
     await waitForAbort(app.signal);
     return AppError.from(app.signal.reason).exitCode;
   } finally {

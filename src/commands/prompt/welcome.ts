@@ -1,7 +1,9 @@
 import { chooseCredential } from '../../auth/credential.ts';
+import { formatListRows, type ListRow } from '../../chat/rows.ts';
 import type { App } from '../../core/app.ts';
 import { AppError, FAULTS } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { wrapText } from '../../core/text/width.ts';
 import { INTERRUPT, openTty } from '../../platform/terminal/tty.ts';
 import { runInChat } from './handover.ts';
 import type { PromptOptions } from './options.ts';
@@ -30,28 +32,37 @@ async function askForQuestion({ io, signal }: App): Promise<string> {
   if (tty === undefined) return END;
   try {
     await io.out.write('\n');
-    const typed = await tty.line('Press Enter to chat, or type a question › ', signal, { atEnd: END });
+    const typed = await tty.line('Enter begins a chat, or ask here › ', signal, { atEnd: END });
     return typed.trim();
   } finally {
     tty.close();
   }
 }
 
-function formatWelcome({ version }: App, status: string): string {
-  return `gmn ${version}: Gemini in your shell
-${status}
+const EXAMPLES: readonly ListRow[] = [
+  ['gmn "why is the sky blue?"', 'one prompt, one answer'],
+  ['git diff | gmn "review this change"', 'stdin goes before the prompt'],
+  ['gmn -f notes.md "summarise"', 'files, images, PDF, directories'],
+  ['gmn chat', 'a conversation; its tools ask first'],
+  ['gmn --demo "hello"', 'the offline model: no account needed'],
+];
 
-  gmn "why is the sky blue?"             one prompt, one answer
-  git diff | gmn "review this change"    stdin goes before the prompt
-  gmn -f notes.md "summarise"            files, images, PDF, directories
-  gmn chat                               a conversation; its tools ask first
-  gmn --demo "hello"                     the offline model: no account needed
+const NEXT_STEPS: readonly ListRow[] = [
+  ['gmn auth status', 'which credential is used'],
+  ['gmn doctor', 'what is wrong, and how to fix it'],
+  ['gmn demo', 'a tour of two minutes'],
+  ['gmn -h', 'the flags used most, and the commands'],
+];
 
-  gmn auth status    which credential is used
-  gmn doctor         what is wrong, and how to fix it
-  gmn demo           a tour of two minutes
-  gmn -h             the flags used most, and the commands
-`;
+function formatWelcome({ version, io }: App, status: string): string {
+  const { columns } = io.out;
+  return [
+    `gmn ${version}: Gemini in your shell`,
+    wrapText(status, columns),
+    ...['', ...formatListRows(EXAMPLES, columns)],
+    ...['', ...formatListRows(NEXT_STEPS, columns)],
+    '',
+  ].join('\n');
 }
 
 /** In one line. Never throws: invalid settings are shown as the status. */
