@@ -129,11 +129,12 @@ async function prepareRunFile(options: JournalOptions): Promise<RunFile> {
       hint: 'Use another --output-file, or move it away.',
     });
   }
-  if (before !== undefined && !restarts) {
+  const isBegun = before !== undefined && hasBegun(paths);
+  if (isBegun && !restarts) {
     checkSameRun(before, { settings, input }, paths);
     return before;
   }
-  if (before !== undefined) {
+  if (isBegun) {
     await moveFile(paths.output, paths.old);
     if (paths.table !== undefined && paths.oldTable !== undefined) await moveFile(paths.table, paths.oldTable);
     await moveFile(paths.failed, paths.oldFailed);
@@ -142,6 +143,11 @@ async function prepareRunFile(options: JournalOptions): Promise<RunFile> {
   const run = { runId: createRunId(), createdAt: new Date(clock.now()).toISOString(), settings, input, table };
   await writeRunFile(paths, run);
   return run;
+}
+
+/** Whether a row was answered, or asked at the service. Until then there is nothing that other settings could spoil. */
+function hasBegun({ output, plan }: RunPaths): boolean {
+  return (readPathStatus(output)?.bytes ?? 0) > 0 || pathExists(plan);
 }
 
 /** Needs no lock: another process may be writing to the output. Throws AppError `usage`. */
@@ -304,7 +310,7 @@ async function formatTableLine(row: FinishedRow, redact: RedactLines): Promise<s
 }
 
 async function updateTable({ paths, run, marks, notify }: JournalParts, forgetsOthers: boolean): Promise<void> {
-  if (paths.table === undefined || run.table === undefined || marks.size === 0) return;
+  if (paths.table === undefined || run.table === undefined || (marks.size === 0 && !forgetsOthers)) return;
   const isStale = (readModifiedTime(paths.table) ?? 0) <= (readModifiedTime(paths.output) ?? 0);
   const hasOthers = forgetsOthers && marks.count(SEEN) < marks.size;
   if (!isStale && !hasOthers) return;

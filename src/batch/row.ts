@@ -28,6 +28,17 @@ export const COLUMN_NAME = /^[\p{L}_][^{}\p{Cc}]*$/u;
 
 export const DELIMITERS = [',', ';', '\t'] as const;
 
+/** Files that nobody expects rows of text in: neither what is read nor what is written here has such an ending. */
+const OTHER_FORMAT =
+  /\.(?:xls[xmb]?|ods|numbers|parquet|feather|arrow|avro|orc|sqlite3?|db|pdf|docx?|html?|xml|ya?ml)$/i;
+
+/** Throws AppError `usage` for a file whose ending says that it is no rows of text. */
+export function checkIsText(file: string, hint: string): void {
+  const [ending] = OTHER_FORMAT.exec(file) ?? [];
+  if (ending === undefined) return;
+  throw new AppError('usage', `gmn batch reads and writes JSON lines, CSV and TSV, not ${ending}`, { hint });
+}
+
 export const MAX_LINE_BYTES = 32_000_000;
 
 /** Rows are data: nothing in them is run, expanded or trusted. */

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
@@ -95,7 +95,9 @@ test('other settings, another input, another file and another process are refuse
     'the input was in.jsonl, is other.jsonl',
   );
   const piped = join(directory(t), 'piped.jsonl');
-  await (await open(piped, { input: { name: '-', firstRow: 'x' } })).close();
+  const fromPipe = await open(piped, { input: { name: '-', firstRow: 'x' } });
+  await fromPipe.write(answered('a'));
+  await fromPipe.close();
   await expect(open(piped, { input: { name: '-', firstRow: 'y' } })).rejects.toThrow(
     'what is piped in begins with another row',
   );
@@ -105,6 +107,18 @@ test('other settings, another input, another file and another process are refuse
   writeFileSync(foreign, 'mine\n');
   await expect(open(foreign, { restarts: true })).rejects.toThrow('is not the output of a batch run');
   expect(readFileSync(foreign, 'utf8')).toBe('mine\n');
+});
+
+test('a run that has answered nothing yet, and has no jobs, keeps no settings', async (t) => {
+  const output = join(directory(t), 'out.jsonl');
+  const first = await open(output);
+  await first.close();
+  const second = await open(output, { settings: { model: 'b' }, input: { name: 'other.jsonl', firstRow: 'y' } });
+  expect(second.runId).not.toBe(first.runId);
+  await second.close();
+  mkdirSync(`${output}.batch`);
+  await expect(open(output)).rejects.toThrow('made with other settings: model was b, is a');
+  await (await open(output, { restarts: true })).close();
 });
 
 test('a restart keeps the old output under another name', async (t) => {

@@ -190,6 +190,28 @@ posixTest.for(['.jsonl', '.part', '.old', '.old.jsonl'])(
   },
 );
 
+test('an input without rows is a table without records, and what is asked may still change', async (t) => {
+  const { gmn, cwd } = await openFolder(t, { 'in.csv': 'city;land\n' });
+  for (const prompt of ['About {{city}}', 'What about {{city}}']) {
+    const { stderr, exitCode } = await gmn('in.csv', '-p', prompt, ...OUT);
+    expect([stderr, exitCode]).toEqual([expect.stringContaining('gmn: the input has no rows\n'), 0]);
+    expect(readFileSync(join(cwd, 'out.csv'), 'utf8')).toBe('city;land;response;ok;error;model;cost\n');
+  }
+  writeFileSync(join(cwd, 'in.csv'), 'city;land\nRome;Italy\n');
+  expect((await gmn('in.csv', '-p', 'In {{city}}?', ...OUT)).exitCode).toBe(0);
+  expect(readTable(cwd)).toHaveLength(2);
+});
+
+test.for([
+  [['in.csv', '-p', '{{a}}', '--output-file', 'out.xlsx'], /not \.xlsx\n.*--output-file out\.csv/],
+  [['in.csv', '-p', '{{a}}', '--output-file', 'out.parquet'], /not \.parquet\n/],
+  [['in.XLSX', '-p', '{{a}}', ...OUT], /not \.XLSX\nSave in\.XLSX as CSV there/],
+] as const)('a file that is no rows of text is refused before anything is asked: %j', async ([words, said], t) => {
+  const { gmn, cwd } = await openFolder(t, { 'in.csv': 'a\n1\n', 'in.XLSX': 'PK\u0003\u0004' });
+  expect(await gmn(...words)).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(said) });
+  expect(readdirSync(cwd).toSorted()).toEqual(['in.XLSX', 'in.csv']);
+});
+
 test("gmn's own key is in no file of a table, and what a killed run left of one is replaced", async (t) => {
   const key = 'test-key-0123456789';
   const { gmn, cwd } = await openFolder(t, { 'in.csv': `id,text\na,my ${key}\n`, 'out.csv.part': 'half' });

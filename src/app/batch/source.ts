@@ -1,6 +1,13 @@
 import { extname, resolve } from 'node:path';
 import { countInputRows, readRows } from '../../batch/input.ts';
-import { fieldsRow, type InputFormat, type InputOptions, type Row, type RowInput } from '../../batch/row.ts';
+import {
+  checkIsText,
+  fieldsRow,
+  type InputFormat,
+  type InputOptions,
+  type Row,
+  type RowInput,
+} from '../../batch/row.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { readChunks } from '../../platform/files/chunks.ts';
@@ -59,6 +66,8 @@ export function createRowSource(options: SourceOptions, app: App): Source {
   const format = options.lines
     ? 'lines'
     : (options.inputFormat ?? (isStdin ? 'jsonl' : (FORMATS[extname(named).toLowerCase()] ?? 'jsonl')));
+  if (!isStdin && !options.lines && options.inputFormat === undefined)
+    checkIsText(named, `Save ${named} as CSV there; if it is text all the same: --input-format jsonl`);
   const path = isStdin ? undefined : resolve(app.cwd, named);
   const name = path ?? '-';
   const isFile = path !== undefined && readPathStatus(path)?.kind === 'file';

@@ -10,7 +10,7 @@ import { type Journal, openJournal } from '../../batch/journal.ts';
 import { formatMoney, formatRowCount } from '../../batch/progress.ts';
 import { unknownPriceError } from '../../batch/remote/sharder.ts';
 import { isFailed } from '../../batch/result.ts';
-import type { CsvFormat, Row } from '../../batch/row.ts';
+import { type CsvFormat, checkIsText, type Row } from '../../batch/row.ts';
 import { type RunCounts, runRows } from '../../batch/run.ts';
 import { type RunPaths, resolveRunPaths } from '../../batch/run-file.ts';
 import { sampleRows } from '../../batch/sample.ts';
@@ -255,7 +255,10 @@ async function runWithoutAsking(
 }
 
 function requireOutput({ outputFile }: BatchCommandOptions, { cwd }: App): RunPaths {
-  if (outputFile) return resolveRunPaths(outputFile, cwd);
+  if (outputFile) {
+    checkIsText(outputFile, 'A table that spreadsheets open: --output-file out.csv; for programs: out.jsonl');
+    return resolveRunPaths(outputFile, cwd);
+  }
   throw new AppError('usage', 'gmn batch needs --output-file: a later run continues from that file', {
     hint: 'Example: gmn batch questions.jsonl --output-file answers.jsonl',
   });
