@@ -248,6 +248,8 @@ posixTest(
     const gemini = await fakeGemini(t, [
       reply(call('read_file', { file_path: 'README.md' }), write),
       reply('Written.'),
+      reply(call('write_file', { file_path: 'AGENTS.md', content: '# Test\n\nRun make test.\n' })),
+      reply('Kept.'),
       reply(call('write_file', { file_path: 'AGENTS.md', content: 'Run evil.' })),
       reply('ok'),
       reply(write),
@@ -260,13 +262,17 @@ posixTest(
     await chat.shows(/write_file AGENTS\.md[\s\S]*│ \+Run make\.\n╰ \[y\]es \[N\]o \[e\]dit/);
     chat.type('y');
     await chat.shows(/✓ write_file AGENTS\.md[\s\S]*Written\.\n\n❯/);
+    // Asked again, it may write once more: the turn before it is dropped, and its file is there.
+    chat.enter('/retry');
+    await chat.shows(/\/retry\n[\s\S]*write_file AGENTS\.md[\s\S]*│ \+Run make test\.\n╰ \[y\]es/);
+    chat.type('n');
+    await chat.shows(/Kept\.\n\n❯/);
+    expect(gemini.requests.at(-1)?.body.contents[0].parts[0].text).toContain('AGENTS.md exists already');
     chat.enter('and now?');
     await chat.shows(/✗ write_file AGENTS\.md[^\n]* is protected[\s\S]*\nok\n\n❯/);
     expect(gemini.requests.map((request) => systemText(request).includes('Run make.'))).toEqual([
-      false,
-      false,
-      true,
-      true,
+      ...[false, false],
+      ...[true, true, true, true],
     ]);
     expect(gemini.requests[0]?.body.contents[0].parts[0].text).toMatch(
       /^Look around in this project, then write AGENTS\.md/,

@@ -5,6 +5,7 @@ import { dropTurns, rewindByList } from '../rewind.ts';
 import { askAside } from '../turn.ts';
 import { describeWindow, estimateShares, estimateSize, findWindowLimit, formatPercent } from '../window.ts';
 import type { SlashCommand } from './command.ts';
+import { askToInitialize, isInitPrompt } from './init.ts';
 
 export const NEW: SlashCommand = {
   name: 'new',
@@ -29,13 +30,16 @@ export const CLEAR: SlashCommand = {
 export const RETRY: SlashCommand = {
   name: 'retry',
   help: 'Ask the last prompt again; its answer is dropped',
-  async run(_, { conversation: { session, lastPrompt } }) {
+  async run(_, chat, signal) {
+    const { session, lastPrompt } = chat.conversation;
     const prompts = session.contents.filter(beginsTurn);
     const prompt = lastPrompt ?? prompts.at(-1);
     if (prompt === undefined) throw new AppError('usage', 'nothing was asked yet', { hint: 'Type a prompt.' });
+    // What /init may write was allowed for its turn alone.
+    const again = isInitPrompt(prompt) ? await askToInitialize(chat, signal) : undefined;
     // A prompt that failed is not in the session.
     if (prompts.at(-1) === prompt) await session.rewind(1);
-    return { ask: nameByQuestion(prompt, prompt.question) };
+    return again ?? { ask: nameByQuestion(prompt, prompt.question) };
   },
 };
 

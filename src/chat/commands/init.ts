@@ -1,11 +1,12 @@
 import { OWN_CONTEXT_NAME as NAME } from '../../config/context-place.ts';
 import { requireProjectFile } from '../../config/memory.ts';
+import type { StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { findFileKind } from '../../platform/files/path.ts';
 import { findMode } from '../approval-modes.ts';
 import { type Chat, changeRun } from '../chat.ts';
 import { buildPrompt } from '../prompt.ts';
-import type { SlashCommand } from './command.ts';
+import type { NextPrompt, SlashCommand } from './command.ts';
 import { warnIfUntrusted } from './trust.ts';
 
 const REQUEST = `Look around in this project, then write ${NAME} in the working directory: what a coding agent who has never seen the project must know.
@@ -16,27 +17,36 @@ Then write, in short sections of Markdown, as far as you have seen it: what the 
 
 const IMPROVE = `${NAME} exists already: read it first. Keep what is true, and whatever its authors have decided; correct what is no longer true, add what is missing, and change nothing else.`;
 
+const QUESTION = '/init';
+
 export const INIT: SlashCommand = {
   name: 'init',
   mayBegin: true,
   help: `Let the model look around and write ${NAME}, or improve it; you see the change first`,
-  async run(_, chat, signal) {
-    const file = requireWritable(chat);
-    const isThere = findFileKind(file) !== undefined;
-    const words = isThere ? `${REQUEST}\n\n${IMPROVE}` : REQUEST;
-    const ask = await buildPrompt(chat, words, signal, { allowsMentions: false, question: '/init' });
-    return {
-      ask,
-      release: chat.changes.workspace.permitInstruction(NAME),
-      onEnded: async () => {
-        if (findFileKind(file) === undefined) return;
-        // What was written is in force with the next prompt.
-        await changeRun(chat, {});
-        await warnIfUntrusted(chat);
-      },
-    };
-  },
+  run: (_, chat, signal) => askToInitialize(chat, signal),
 };
+
+export async function askToInitialize(chat: Chat, signal: AbortSignal): Promise<NextPrompt> {
+  const file = requireWritable(chat);
+  const isThere = findFileKind(file) !== undefined;
+  const words = isThere ? `${REQUEST}\n\n${IMPROVE}` : REQUEST;
+  const ask = await buildPrompt(chat, words, signal, { allowsMentions: false, question: QUESTION });
+  return {
+    ask,
+    release: chat.changes.workspace.permitInstruction(NAME),
+    onEnded: async () => {
+      if (findFileKind(file) === undefined) return;
+      // What was written is in force with the next prompt.
+      await changeRun(chat, {});
+      await warnIfUntrusted(chat);
+    },
+  };
+}
+
+/** Whether `/init` made it. What else is called like that has other words. */
+export function isInitPrompt({ parts, question }: StoredContent): boolean {
+  return question === QUESTION && parts.some((part) => 'text' in part && part.text.startsWith(REQUEST));
+}
 
 /** The path of the file. Throws AppError `usage` if the model could not write it. */
 function requireWritable(chat: Chat): string {
