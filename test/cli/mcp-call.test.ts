@@ -14,6 +14,7 @@ test.for([
   [['add', 'a=1', 'b=2'], '3\n'],
   [['echo', 'message=a=b=c'], 'a=b=c\n'],
   [['echo', 'message=12'], '12\n'],
+  [['echo', '{"message":"a = b"}'], 'a = b\n'],
   [['echo', 'message="quoted"'], 'quoted\n'],
   [['echo', 'message=@words.txt'], 'from a file\n'],
   [['echo', 'message=@@words.txt'], '@words.txt\n'],
@@ -169,6 +170,7 @@ test.for([
     1,
     `--json: that is not a JSON object\nExample: --json '{"path":"README.md"}'\n`,
   ],
+  [['files', 'echo', '{"message":'], 1, `--json: that is not a JSON object\nExample: --json '{"path":"README.md"}'\n`],
   [['files', 'echo', '--json', '{}', 'a=1'], 1, '--json cannot be combined with name=value words\nUse one of them.\n'],
   [
     ['files', 'echo', 'message=@gone.txt'],

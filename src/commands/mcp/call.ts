@@ -37,8 +37,10 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   if (options.json !== undefined && words.length > 0) {
     throw new AppError('usage', '--json cannot be combined with name=value words', { hint: 'Use one of them.' });
   }
-  const given = options.json === undefined ? undefined : await readJsonArguments(options.json, app);
-  const pairs = await readPairs(words, app);
+  // No argument has such a name: it is JSON, as other clients take it.
+  const json = options.json ?? (words.length === 1 && words[0]?.startsWith('{') ? words[0] : undefined);
+  const given = json === undefined ? undefined : await readJsonArguments(json, app);
+  const pairs = json === undefined ? await readPairs(words, app) : [];
   const save = await createMediaTarget(options.outputFile, app);
   const isText = options.outputFormat !== 'json';
   const progress = openProgress(`${server} ${tool}`, { quiet: options.quiet, json: !isText }, app);

@@ -58,23 +58,38 @@ export interface Service {
 
 interface ServerToolSpec<Schema extends InputSchema> extends ToolDescription {
   readonly input: Schema;
+  /** Arguments that callers look for here and that another tool takes, and which one. */
+  readonly elsewhere?: Readonly<Record<string, string>>;
   readonly fail: (error: AppError) => CallResult;
   readonly run: (args: ArgumentsOf<Schema>, call: Call) => Promise<CallResult>;
 }
 
 export function serverTool<const Schema extends InputSchema>(spec: ServerToolSpec<Schema>): ServerTool {
-  const { input, run, fail, ...published } = spec;
+  const { input, elsewhere, run, fail, ...published } = spec;
   return {
     ...published,
     input: { type: 'object', properties: input.properties, ...(input.required ? { required: input.required } : {}) },
     async call(args, call) {
       try {
+        checkMisplaced(spec, args);
         return await run(parseArguments(input, renameArguments(input, args)), call);
       } catch (thrown) {
         return fail(AppError.from(thrown));
       }
     },
   };
+}
+
+function checkMisplaced(
+  { name, elsewhere = {} }: Pick<ServerToolSpec<InputSchema>, 'name' | 'elsewhere'>,
+  args: JsonObject,
+): void {
+  for (const [typed, value] of Object.entries(args)) {
+    const misplaced = Object.keys(elsewhere).find((other) => toArgumentKey(other) === toArgumentKey(typed));
+    // Hosts that fill in a whole form leave empty what they do not use.
+    if (misplaced === undefined || value === null || value === '') continue;
+    throw new AppError('usage', `${name} takes no ${typed}`, { hint: elsewhere[misplaced] });
+  }
 }
 
 /** Words for the same thing, in the tools here and in those of other servers. */

@@ -62,6 +62,7 @@ export const chat = serverTool({
     'The answer is text; _meta.sessionId continues it with chat-reply.',
   annotations: 'agent',
   input: CHAT_INPUT,
+  elsewhere: { sessionId: 'It begins a conversation. To continue one: chat-reply, with this sessionId.' },
   fail: chatFailure,
   run: async (args, call) => runChatTurn(args, call, undefined),
 });

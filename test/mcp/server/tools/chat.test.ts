@@ -118,6 +118,11 @@ test('failures are results in the words callers know', async (t) => {
   );
   expect(text(await server.call('chat', { prompt: 7 }))).toMatch(/^Error executing gemini: prompt must be a string/);
   expect(text(await server.call('chat', { prompt: 'x', workdir: '/' }))).toMatch(/there is no argument "workdir"/);
+  for (const name of ['sessionId', 'session_id']) {
+    expect(text(await server.call('chat', { prompt: 'x', [name]: 'abc' }))).toBe(
+      `Error executing gemini: chat takes no ${name}\nIt begins a conversation. To continue one: chat-reply, with this sessionId.`,
+    );
+  }
   expect(text(await server.call('chat', { prompt: 'x', model: '../../x' }))).toMatch(
     /is not a model\nKnown: .*gemini-2.5/,
   );
