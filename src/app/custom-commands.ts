@@ -44,15 +44,28 @@ async function findCustomCommand(name: string, app: App): Promise<FoundTemplate 
 /** As people name commands; `/tmp?` is text. */
 const COMMAND_NAME = /^\p{L}[\p{L}\p{N}_.:-]*$/u;
 
-/** Like `findCustomCommand`; throws AppError `usage` if none has a name like this. */
-export async function requireCustomCommand(name: string, app: App): Promise<FoundTemplate | undefined> {
+/**
+ * Like `findCustomCommand`; throws AppError `usage` if none has a name like this. `isOfChats` knows the names of commands that
+ * only a chat has.
+ */
+export async function requireCustomCommand(
+  name: string,
+  app: App,
+  isOfChats: (name: string) => Promise<boolean>,
+): Promise<FoundTemplate | undefined> {
   const template = await findCustomCommand(name, app);
   if (template !== undefined || !COMMAND_NAME.test(name)) return template;
+  const asText = `To send it as text, put a space before it: gmn -p " /${sanitize(name)} …"`;
+  if (await isOfChats(name)) {
+    throw new AppError('usage', `/${sanitize(name)} is for chats`, {
+      hint: `Type it in one: gmn chat, or gmn chat -c for your last\n${asText}`,
+    });
+  }
   const names = (await findUsableTemplates(app)).map((usable) => toSlashName(usable.name));
   const near = findNearestNames(name, names).map((word) => `/${sanitize(word)}`);
   const others = near.length === 0 ? 'To see what there is: gmn templates list' : `Did you mean ${near.join(' or ')}?`;
   throw new AppError('usage', `there is no command /${sanitize(name)} outside of a chat`, {
-    hint: `${others}\nTo send it as text, put a space before it: gmn -p " /${sanitize(name)} …"`,
+    hint: `${others}\n${asText}`,
   });
 }
 

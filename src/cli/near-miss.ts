@@ -7,6 +7,7 @@ const NO_UPDATE = 'gmn does not update itself: use what you installed it with, s
 const SERVERS = 'Run: gmn mcp serve, or: gmn demo serve';
 const NOTHING_OPEN = 'There is nothing to leave: that is for the chat';
 const JUST_ASK = 'The words after gmn are the prompt: gmn "…"';
+const NO_PLUGINS = 'gmn has no plugins; MCP servers add to it: gmn mcp add --help';
 
 /** Words that are commands in other programs, and what to do here. A word that becomes a command of gmn never gets here. */
 const OTHER_COMMANDS: Readonly<Record<string, string>> = {
@@ -43,7 +44,17 @@ const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   new: 'Run: gmn chat',
   start: 'Run: gmn chat',
   interactive: 'Run: gmn chat',
+  clear: 'Every gmn chat begins anew; in a chat: /clear',
+  fork: 'Run: gmn chat -r --fork',
+  review: 'Run: git diff | gmn --template review',
+  apply: 'With --tools edit the model changes the files itself; to take that back: gmn undo',
+  install: NO_UPDATE,
+  'setup-token': SIGN_IN,
+  plugin: NO_PLUGINS,
+  plugins: NO_PLUGINS,
+  agents: 'gmn has no sub-agents; other agents can delegate to it: gmn mcp serve',
   exec: JUST_ASK,
+  e: JUST_ASK,
   run: JUST_ASK,
   ask: JUST_ASK,
   prompt: JUST_ASK,
@@ -102,10 +113,16 @@ export function guardNearMiss(
     });
   }
   // `codex exec "fix the tests"`: a command, then the prompt in quotes.
-  if (word === 'exec' && words.length === 2 && (/\s/.test(next ?? '') || isInteractive())) {
-    throw new AppError('usage', 'gmn needs no "exec": the words after it are the prompt. Run: gmn --tools edit "…"', {
-      hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
-    });
+  const isQuoted = /\s/.test(next ?? '');
+  const isAsking = words.length === 2 && findOtherCommandAdvice(word) === JUST_ASK;
+  if (isAsking && (word === 'exec' ? isQuoted || isInteractive() : isQuoted && isInteractive())) {
+    throw new AppError(
+      'usage',
+      `gmn needs no "${word}": the words after it are the prompt. Run: gmn --tools edit "…"`,
+      {
+        hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
+      },
+    );
   }
   const official = Object.hasOwn(OFFICIAL, word) ? OFFICIAL[word] : undefined;
   if (official !== undefined && isOfficialCommand(official[1], words.slice(1), isInteractive)) {

@@ -363,8 +363,10 @@ function unknownSubcommandError(command: Command, here: readonly string[], words
     (command.subcommands ?? []).map(({ name }) => name),
   );
   if (near !== undefined) return new AppError('usage', what, { hint: `Did you mean: ${[...here, near].join(' ')}` });
+  // `gmn models list`: without it, it lists.
+  const isList = names === '' && words[0] === 'list' && words.length === 1;
   return new AppError('usage', what, {
-    hint: `${names ? `Commands: ${names}. ` : ''}Run: ${here.join(' ')} --help`,
+    hint: `${names ? `Commands: ${names}. ` : ''}Run: ${here.join(' ')}${isList ? '' : ' --help'}`,
   });
 }
 

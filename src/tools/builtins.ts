@@ -28,14 +28,16 @@ export function dropLoneCompanions<Kind extends { readonly name: string }>(tools
   return tools.filter(({ name }) => tools.some((tool) => tool.name === toOwner(name)));
 }
 
-/** By its own name, an official one, or that of its class. */
+/** By its own name, one of other programs, or that of its class. */
 export function findToolName(name: string): string | undefined {
   const own = TOOLS.find(({ classNames = [] }) => classNames.includes(name))?.name ?? translateName(name);
   return BUILTIN_NAMES.includes(own) ? own : undefined;
 }
 
 function translateName(name: string): string {
-  return TOOLS.find(({ officialNames = [] }) => officialNames.includes(name))?.name ?? name;
+  const isCalled = ({ officialNames = [], claudeNames = [] }: ToolDefinition): boolean =>
+    officialNames.includes(name) || claudeNames.includes(name);
+  return TOOLS.find(isCalled)?.name ?? name;
 }
 
 const SETS: readonly string[] = ['none', ...TOOL_SETS];
@@ -62,7 +64,7 @@ export function isSelected(name: string, wanted: readonly string[]): boolean {
 }
 
 /**
- * Translates the official names in `--allowed-tools`. Names of MCP servers, `server__tool` and `server__*`, are taken
+ * Translates the names of other programs in `--allowed-tools`. Names of MCP servers, `server__tool` and `server__*`, are taken
  * as they are. Throws AppError `usage` for an unknown name.
  */
 export function translateNames(wanted: readonly string[]): readonly string[] {

@@ -46,6 +46,8 @@ interface ToolFacts<S extends InputSchema> {
   readonly officialNames?: readonly string[];
   /** Class names that the settings of the official CLI also have. */
   readonly classNames?: readonly string[];
+  /** What Claude Code calls it; `--tools` and `--allowed-tools` take these, too. */
+  readonly claudeNames?: readonly string[];
   /** The smallest set of `--tools` that has it. */
   readonly set: (typeof TOOL_SETS)[number];
   /** It has a use only beside this tool, and is offered together with it. */

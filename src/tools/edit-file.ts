@@ -35,6 +35,7 @@ export const editFile = defineTool({
   name: 'edit_file',
   officialNames: ['replace'],
   classNames: ['EditTool'],
+  claudeNames: ['Edit', 'MultiEdit'],
   set: 'edit',
   about: 'replaces part of a file, or several with `edits`',
   description:

@@ -13,6 +13,7 @@ const MAX_STORED = 10_000;
 export const glob = defineTool({
   name: 'glob',
   classNames: ['GlobTool'],
+  claudeNames: ['Glob'],
   set: 'read',
   about: 'finds files by name',
   description:

@@ -6,6 +6,7 @@ import { defineTool, succeed, type ToolContext } from './define.ts';
 export const googleWebSearch = defineTool({
   name: 'google_web_search',
   classNames: ['WebSearchTool'],
+  claudeNames: ['WebSearch'],
   set: 'all',
   about: 'searches the web through the model, with sources',
   description: 'Searches the web with Google and gives an answer with its sources, which web_fetch reads.',

@@ -15,6 +15,7 @@ const MAX_IGNORED = 100;
 export const listDirectory = defineTool({
   name: 'list_directory',
   classNames: ['LSTool'],
+  claudeNames: ['LS'],
   set: 'read',
   about: 'lists a directory',
   description: 'Lists a directory, not what is below it; directories end in /. To find files anywhere, use glob.',

@@ -21,6 +21,7 @@ const MAX_SHARED_BYTES = 1_000_000;
 export const readFile = defineTool({
   name: 'read_file',
   classNames: ['ReadFileTool'],
+  claudeNames: ['Read'],
   set: 'read',
   about: 'reads text by lines, attaches images, PDF, audio and video',
   description:

@@ -23,6 +23,7 @@ const SILENT_SHARE = 0.5;
 export const runShellCommand = defineTool({
   name: 'run_shell_command',
   classNames: ['ShellTool'],
+  claudeNames: ['Bash'],
   set: 'all',
   about: 'runs a command',
   description: ({ shell, timeoutMs = TIMEOUT_MS }: ShellContext) =>

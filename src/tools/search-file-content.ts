@@ -44,6 +44,7 @@ export const searchFileContent = defineTool({
   name: 'search_file_content',
   officialNames: ['grep_search'],
   classNames: ['GrepTool', 'RipGrepTool'],
+  claudeNames: ['Grep'],
   set: 'read',
   about: 'finds lines',
   description:

@@ -20,6 +20,7 @@ const MAX_TEXT_CHARS = 100_000;
 export const webFetch = defineTool({
   name: 'web_fetch',
   classNames: ['WebFetchTool'],
+  claudeNames: ['WebFetch'],
   set: 'all',
   about: 'reads up to ten public pages as text',
   description: `Fetches up to ${MAX_PAGES} public web pages as text.`,

@@ -9,6 +9,7 @@ import type { Workspace } from './workspace/workspace.ts';
 export const writeFile = defineTool({
   name: 'write_file',
   classNames: ['WriteFileTool'],
+  claudeNames: ['Write'],
   set: 'edit',
   about: 'writes a whole file',
   description:

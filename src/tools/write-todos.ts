@@ -10,6 +10,7 @@ const STATUSES: readonly Todo['status'][] = ['pending', 'in_progress', 'complete
 export const writeTodos = defineTool({
   name: 'write_todos',
   classNames: ['WriteTodosTool'],
+  claudeNames: ['TodoWrite'],
   set: 'read',
   about: 'keeps the list of steps of a longer task',
   description:

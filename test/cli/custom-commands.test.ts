@@ -43,14 +43,16 @@ test('a one-shot that names a command sends what it stands for; any other text s
 test('a one-shot that names no command asks nothing, and says what there is', async (t) => {
   const at = place(t, { gemini: await fakeGemini(t, []), home: HOME });
   const rows = [
-    ['/nosuch', 'To see what there is: gmn templates list'],
-    ['/plian and short', 'Did you mean /plain?'],
+    ['/nosuch', 'there is no command /nosuch outside of a chat', 'To see what there is: gmn templates list'],
+    ['/plian and short', 'there is no command /plian outside of a chat', 'Did you mean /plain?'],
+    ['/compact', '/compact is for chats', 'Type it in one: gmn chat, or gmn chat -c for your last'],
+    ['/cost now', '/cost is for chats', 'Type it in one: gmn chat, or gmn chat -c for your last'],
   ] as const;
-  for (const [prompt, advice] of rows) {
+  for (const [prompt, error, advice] of rows) {
     const [name] = prompt.split(' ');
     expect(await callGmnIn(t, at, [prompt])).toMatchObject({
       stdout: '',
-      stderr: `Error: there is no command ${name} outside of a chat\n${advice}\nTo send it as text, put a space before it: gmn -p " ${name} …"\n`,
+      stderr: `Error: ${error}\n${advice}\nTo send it as text, put a space before it: gmn -p " ${name} …"\n`,
       exitCode: 1,
     });
   }

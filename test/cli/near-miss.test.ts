@@ -38,6 +38,8 @@ test.each([
   ['login', 'To sign in: gmn auth set-key, or: gmn help auth'],
   ['update', 'gmn does not update itself: use what you installed it with, such as npm i -g gmn'],
   ['history', 'Run: gmn sessions list'],
+  ['setup-token', 'To sign in: gmn auth set-key, or: gmn help auth'],
+  ['review', 'Run: git diff | gmn --template review'],
 ])('%s is answered where a person sits, and is a prompt elsewhere', (word, advice) => {
   expect(() => guardNearMiss(OUTLINE, [word], () => true)).toThrow(
     expect.objectContaining({
@@ -47,6 +49,39 @@ test.each([
   );
   expect(() => guardNearMiss(OUTLINE, [word], () => false)).not.toThrow();
   expect(() => guardNearMiss(OUTLINE, [word, 'x'], () => true)).not.toThrow();
+});
+
+test.each([
+  [
+    ['exec', 'fix the tests'],
+    [true, true],
+  ],
+  [
+    ['exec', 'x'],
+    [true, false],
+  ],
+  [
+    ['e', 'fix the tests'],
+    [true, false],
+  ],
+  [
+    ['run', 'fix the tests'],
+    [true, false],
+  ],
+  [
+    ['run', 'tests'],
+    [false, false],
+  ],
+  [
+    ['run', 'the', 'tests'],
+    [false, false],
+  ],
+])('%j is stopped where a person sits and elsewhere: %j', (words, stopped) => {
+  for (const [index, isThere] of [true, false].entries()) {
+    const guard = (): void => guardNearMiss(OUTLINE, words, () => isThere);
+    if (stopped[index]) expect(guard).toThrow(`gmn needs no "${words[0]}": the words after it are the prompt`);
+    else expect(guard).not.toThrow();
+  }
 });
 
 test.each([['chta'], ['hlep'], ['session'], ['model'], ['template'], ['configs'], ['doc']])(

@@ -103,7 +103,7 @@ test.for([[], ['chat']])('%j -p before other flags says where it goes', async (c
 });
 
 test.for<readonly [line: string, message: string]>([
-  ['--verbose why', '--verbose: tool calls are shown anyway'],
+  ['--ide why', '--ide: gmn connects to no editor'],
   ['--input-format xml why', '--input-format: "xml" is not one of text, stream-json'],
   ['--disallowedTools Bash why', '--disallowedTools: the tools of a run are named, not excluded'],
   ['--permission-mode dontAsk why', '--permission-mode: "dontAsk" is not one of default, acceptEdits, plan'],

@@ -32,6 +32,7 @@ posixTest.for([
     { flags: ['--allowed-tools', 'ShellTool(touch),ShellTool(mkdir c)'] },
     ['a', 'b', 'c'],
   ],
+  ['as Claude Code writes it', { flags: ['--allowedTools', 'Bash(touch:*)'] }, ['a']],
   ['tools.allowed', { settings: { tools: { allowed: ['run_shell_command(touch a)'] } } }, ['a']],
   ['the old name of it', { settings: { allowedTools: ['ShellTool(touch:*)'] } }, ['a']],
   ['the tool itself', { settings: { tools: { allowed: ['run_shell_command'] } } }, ['a', 'b', 'c', 'd']],

@@ -109,6 +109,7 @@ test('a set has all of the one before, and sets and names choose in one order', 
   for (const { name, effect } of selectTools(['edit'])) expect(['read', 'write'], name).toContain(effect);
   expect(names('none')).toEqual([]);
   expect(names('grep_search', 'replace', 'web_fetch')).toEqual(['edit_file', 'search_file_content', 'web_fetch']);
+  expect(names('Read', 'Edit', 'Bash')).toEqual(names('read_file', 'edit_file', 'run_shell_command'));
   expect(names('read', 'run_shell_command')).toEqual([...read, 'run_shell_command', 'read_output', 'stop_command']);
   expect(() => names('read_fil')).toThrow('there is no tool read_fil');
   expect(() => names('qqqqqqqqqqqq')).toThrow(AppError);

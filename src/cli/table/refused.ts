@@ -82,12 +82,6 @@ const STREAMED = ['-o stream-json'];
 /** Of Claude Code 2.1. */
 const OF_CLAUDE: readonly RefusedFlag[] = [
   {
-    long: 'verbose',
-    why: 'tool calls are shown anyway',
-    hint: 'To see the requests, too: --debug',
-    unless: STREAMED,
-  },
-  {
     long: 'include-partial-messages',
     why: 'only -o stream-json has pieces, and always',
     hint: 'Add -o stream-json, or leave it out.',
@@ -127,7 +121,7 @@ const OF_CLAUDE: readonly RefusedFlag[] = [
   { long: 'agent', value: 'name', ...NO_SUBAGENTS },
   { long: 'agents', value: 'json', ...NO_SUBAGENTS },
   { long: 'plugin-dir', value: 'dir', ...NO_PLUGINS },
-  { long: 'ide', ...NO_SCREEN },
+  { long: 'ide', why: 'gmn connects to no editor', hint: 'To attach a file: -f <path>, or @path in the prompt' },
   { long: 'chrome', ...NO_SCREEN },
   { long: 'tmux', ...NO_SCREEN },
   { long: 'remote', ...NO_SCREEN },
@@ -180,6 +174,7 @@ export const REFUSED_IN_CHATS: readonly RefusedFlag[] = [
 export const IGNORED_FLAGS: readonly IgnoredFlag[] = [
   { long: 'skip-git-repo-check', of: ['codex'], why: 'gmn needs no repository' },
   { long: 'no-alt-screen', of: ['codex'], why: 'gmn never leaves the screen' },
+  { long: 'verbose', of: ['claude'], why: 'tool calls are shown anyway; the requests: --debug' },
   { long: 'no-chrome', of: ['claude'], why: 'gmn uses no browser' },
   { ...PRINT, why: 'a prompt has one answer anyway' },
 ];

@@ -85,11 +85,20 @@ async function chooseFilling(
   if (wanted !== undefined) return { template: await chooseTemplate(wanted, app), params, words };
   const entry = words?.startsWith('/') ? tryParseSlashEntry(words) : undefined;
   if (entry === undefined) return undefined;
-  const found = await requireCustomCommand(entry.name, app);
+  const found = await requireCustomCommand(entry.name, app, isChatCommand);
   if (found === undefined) return undefined;
   const template = await readUsableTemplate(found, app);
   const split = splitSlashWords(template, entry);
   return { template, ...split, params: [...split.params, ...params] };
+}
+
+/** Also one that other programs have in theirs. Loaded for this: most prompts begin with no slash. */
+async function isChatCommand(name: string): Promise<boolean> {
+  const [{ findCommand }, { findHabit }] = await Promise.all([
+    import('../../chat/commands/table.ts'),
+    import('../../chat/commands/habits.ts'),
+  ]);
+  return findCommand(name) !== undefined || findHabit(name, '') !== undefined;
 }
 
 async function fillChosen(
