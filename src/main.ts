@@ -37,7 +37,10 @@ export async function main(
       const flags = asAppOptions(invocation.options);
       if (flags.color !== undefined || flags.noColor) io = world.openIo(flags, env);
       const exitCode = await run(invocation, { version, env, flags, io, world });
-      await io.flush();
+      // A reader that went away changes nothing about an exit code that says something.
+      await io.flush().catch((thrown: unknown) => {
+        if (exitCode === 0 || AppError.from(thrown).fault !== 'pipe') throw thrown;
+      });
       return exitCode;
     }
     await io.flush();

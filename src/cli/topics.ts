@@ -1,3 +1,4 @@
+import { DECISION_EXITS } from '../core/decision-plan.ts';
 import { FAULTS, type Fault } from '../core/error.ts';
 import type { Flag } from '../core/flag.ts';
 import { formatColumns, formatFlagSections, TOPICS, type Topic } from './help.ts';
@@ -156,7 +157,9 @@ interface ExitCode {
 export function listExitCodes(): readonly ExitCode[] {
   const faults = Object.keys(MEANINGS) as Fault[];
   return [
-    { code: 0, meaning: 'the model answered' },
+    { code: 0, meaning: 'the model answered; with gmn decide --exit-code: yes' },
+    { code: DECISION_EXITS.no, meaning: 'gmn decide --exit-code: no' },
+    { code: DECISION_EXITS.unsure, meaning: 'gmn decide --exit-code: unsure' },
     ...faults.map((fault) => ({
       code: FAULTS[fault].exitCode,
       type: FAULTS[fault].type,

@@ -46,12 +46,12 @@ function hashToVector(text: string, wanted: unknown): readonly number[] {
   return raw.map((value) => Number((value / norm).toFixed(8)));
 }
 
-function toObjects(value: unknown): readonly JsonObject[] {
+export function toObjects(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.map(toJsonObject) : [];
 }
 
 /** FNV-1a over UTF-16 units, 32 bits: stable across releases, not for secrets. */
-function hash32(text: string, seed = 0): number {
+export function hash32(text: string, seed = 0): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;
   for (let index = 0; index < text.length; index += 1) {
     hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193) >>> 0;

@@ -50,6 +50,8 @@ const FAULTS = {
   'batch-flat': { value: 'none', about: 'inlined responses are nested one level less' },
   'batch-metadata': { value: 'none', about: 'results are named in metadata.output only, and not in the response' },
   'batch-response': { value: 'none', about: 'results are named in the response only, and not in metadata.output' },
+  'decision-missing': { value: 'none', about: 'the last question of a decision has no answer' },
+  'decision-type': { value: 'none', about: 'the answers of a decision are of a type that was not asked for' },
   'new-user': { value: 'none', about: 'Code Assist wants the account onboarded first' },
   'token-400': { value: 'none', about: 'the refresh token is refused (invalid_grant)' },
   'token-500': { value: 'none', about: 'the token endpoint fails' },

@@ -160,14 +160,19 @@ function unwrapEnvelope({ backend, verb, model }: ModelTarget, outer: JsonObject
   return { model: named, body };
 }
 
-/** Throws ApiError for a fault, or a model that does not exist or cannot do that. */
-export function checkServed({ backend, model, verb }: ModelTarget, faults: FaultBook): void {
+/** Throws ApiError for a fault that refuses the request. */
+export function checkFaults({ backend, model }: Pick<ModelTarget, 'backend' | 'model'>, faults: FaultBook): void {
   const fits = ({ name, text }: { readonly name: FaultName; readonly text?: string }): boolean =>
     name !== '404-retired' || model.startsWith(text ?? RETIRED_PREFIX);
   const fault = faults.take(ERROR_FAULTS, fits);
   const { name = '404-retired', retryAfterSeconds } = fault ?? {};
   const denied = fault && faultResponse({ fault: name, backend, model, retryAfterSeconds });
   if (denied !== undefined) throw new ApiError(denied);
+}
+
+/** Throws ApiError for a fault, or a model that does not exist or cannot do that. */
+export function checkServed({ backend, model, verb }: ModelTarget, faults: FaultBook): void {
+  checkFaults({ backend, model }, faults);
   const embeds = verb === 'embedContent' || verb === 'batchEmbedContents' || verb === 'predict';
   if (isServed(model) && (verb === 'countTokens' || embeds === isEmbedding(model))) return;
   throw new ApiError(notFoundResponse(`models/${model} is not found, or is not supported for ${verb}.`));

@@ -3,6 +3,7 @@ import type { RequestHead, ServedReply, ServedRequest } from '../platform/http/s
 import { createBatches } from './batches.ts';
 import { isServed, listModelResources, listPublisherModels, toModelResource } from './catalog.ts';
 import { createCodeAssist } from './code-assist.ts';
+import { createDecisions } from './decisions.ts';
 import { createFaultBook, type DemoFault, type FaultBook } from './fault.ts';
 import { hasCredential } from './file-store.ts';
 import { createDemoFiles, type DemoFiles } from './files.ts';
@@ -129,7 +130,8 @@ const ID = '/([^/:]+)';
 function listEndpoints({ faults, files, clock, script }: HandlerOptions): readonly Endpoint[] {
   const assist = createCodeAssist(faults, clock);
   const sendToken = createTokenEndpoint(faults);
-  const models = createModelHandler({ faults, files, clock, script, quotas: createQuotaBook(faults, clock) });
+  const quotas = createQuotaBook(faults, clock);
+  const models = createModelHandler({ faults, files, clock, script, quotas });
   const batches = createBatches({ faults, clock, files, answer: models.answer });
   const listModels =
     (backend: Backend): Endpoint[3] =>
@@ -159,6 +161,7 @@ function listEndpoints({ faults, files, clock, script }: HandlerOptions): readon
     ['GET', `${BATCHES}${ID}`, 'gemini', async (request, reply, id) => sendJson(reply, await batches.get(id, request))],
     ['POST', `${BATCHES}${ID}:cancel`, 'gemini', (request, reply, id) => sendJson(reply, batches.cancel(id, request))],
     ['DELETE', `${BATCHES}${ID}`, 'gemini', (request, reply, id) => sendJson(reply, batches.delete(id, request))],
+    ['POST', '/v1beta/decisions', 'gemini', createDecisions({ faults, quotas })],
     ...(['gemini', 'vertex'] as const).flatMap((backend): readonly Endpoint[] => [
       ['GET', MODELS[backend], backend, listModels(backend)],
       ['GET', `${MODELS[backend]}${ID}`, backend, getModel],

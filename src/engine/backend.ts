@@ -5,6 +5,7 @@ import type { Queries } from '../api/queries.ts';
 import type { App, Settings } from '../core/app.ts';
 import type { BatchesClient } from '../core/batches.ts';
 import type { AuthScheme, Credential } from '../core/credential.ts';
+import type { DecisionsClient } from '../core/decision.ts';
 import { AppError } from '../core/error.ts';
 import type { FileSupport } from '../core/files.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -27,6 +28,8 @@ export interface OpenedBackend {
   readonly files?: (retries?: number) => Promise<FilesClient>;
   /** Absent if the backend takes no batches. */
   readonly batches?: (retries?: number) => Promise<BatchesClient>;
+  /** Absent if the backend has no decisions. */
+  readonly decisions?: (retries?: number) => Promise<DecisionsClient>;
   /** What each request of a batch has besides. */
   readonly batchFields?: JsonObject;
 }
@@ -142,6 +145,10 @@ function openGeminiApi(context: BackendContext, address: { readonly baseUrl?: UR
     async batches(retries) {
       const { createBatchesClient } = await import('../api/batches.ts');
       return createBatchesClient({ ...client, retries });
+    },
+    async decisions(retries) {
+      const { createDecisionsClient } = await import('../api/decisions.ts');
+      return createDecisionsClient({ ...client, retries });
     },
   };
 }

@@ -1,6 +1,8 @@
 import type { Queries } from '../api/queries.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
+import type { Content } from '../core/content.ts';
+import type { DecisionsClient } from '../core/decision.ts';
 import { AppError } from '../core/error.ts';
 import { estimateRequestTokens } from '../core/media-tokens.ts';
 import type { AdmittedRequest, CountedCall, ModelRequest, SpendingLimit } from '../core/model.ts';
@@ -41,6 +43,27 @@ export async function openBudget(
     const purse = { backend, sizes, account, overrides, hint, now: app.clock.now };
     return { admit: (request, signal) => admitRequest(request, purse, signal) };
   };
+  /** Reserves what the input may cost, and replaces it by what was counted. */
+  const spendOnInput = async <Found extends Pick<CountedCall, 'usage'>>(
+    { model, parts }: { readonly model: string; readonly parts: Content['parts'] },
+    target: Omit<SpendingTarget, 'models'>,
+    ask: () => Promise<Found>,
+    signal: AbortSignal,
+  ): Promise<Found> => {
+    const { admit } = limitSpending({ ...target, models: [model] });
+    const contents: readonly Content[] = [{ role: 'user', parts }];
+    const admitted = await admit({ model, contents, generationConfig: { maxOutputTokens: 0 } }, signal);
+    try {
+      const found = await ask();
+      const { usage } = found;
+      // Not every service says how many tokens it took.
+      admitted.settle(usage.promptTokenCount === undefined ? undefined : { model, usage }, true);
+      return found;
+    } catch (thrown) {
+      admitted.settle(undefined, false);
+      throw thrown;
+    }
+  };
   return {
     hasPrice,
     limit: maxCost,
@@ -53,21 +76,20 @@ export async function openBudget(
     limitQueries(queries: Queries, target: Omit<SpendingTarget, 'models'>): Queries {
       return {
         ...queries,
-        async embed(batch, signal) {
-          const { model, texts } = batch;
-          const { admit } = limitSpending({ ...target, models: [model] });
-          const contents = [{ role: 'user', parts: texts.map((text) => ({ text })) }] as const;
-          const admitted = await admit({ model, contents, generationConfig: { maxOutputTokens: 0 } }, signal);
-          try {
-            const found = await queries.embed(batch, signal);
-            const { usage } = found;
-            // Not every service says how many tokens an embedding took.
-            admitted.settle(usage.promptTokenCount === undefined ? undefined : { model, usage }, true);
-            return found;
-          } catch (thrown) {
-            admitted.settle(undefined, false);
-            throw thrown;
-          }
+        embed(batch, signal) {
+          const parts = batch.texts.map((text) => ({ text }));
+          return spendOnInput({ model: batch.model, parts }, target, () => queries.embed(batch, signal), signal);
+        },
+      };
+    },
+    /** Throws AppError `usage` for a model without a price. */
+    limitDecisions(client: DecisionsClient, target: Omit<SpendingTarget, 'models'>): DecisionsClient {
+      return {
+        ...client,
+        decide(request, signal) {
+          const { model, input, questions } = request;
+          const parts = [...input, { text: JSON.stringify(questions) }];
+          return spendOnInput({ model, parts }, target, () => client.decide(request, signal), signal);
         },
       };
     },

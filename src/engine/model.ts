@@ -10,6 +10,7 @@ import type { App, Settings } from '../core/app.ts';
 import { loadOnce } from '../core/async.ts';
 import type { BatchesClient } from '../core/batches.ts';
 import type { Credential } from '../core/credential.ts';
+import type { DecisionsClient } from '../core/decision.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import type { FileSupport } from '../core/files.ts';
@@ -74,6 +75,7 @@ export interface OpenedModel {
   readonly queries: () => Promise<Queries>;
   readonly files?: (retries?: number) => Promise<FilesClient>;
   readonly batches?: (retries?: number) => Promise<BatchesClient>;
+  readonly decisions?: () => Promise<DecisionsClient>;
   readonly batchFields?: JsonObject;
   /** `--timeout`, else what this model may take; 0 means no limit. */
   readonly timeoutMs: number;
@@ -205,7 +207,7 @@ async function openModelConfigs({ modelConfigs }: Settings): Promise<Configure> 
 
 function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel, 'close'> {
   const { app, settings, limits, opened, credential, configure } = parts;
-  const { name, backend, retryBaseMs, queries, files, batches } = opened;
+  const { name, backend, retryBaseMs, files, batches } = opened;
   const named = options.model ?? options.keptModel;
   const source = options.model !== undefined ? '-m' : named === undefined ? 'the settings' : 'the session';
   const standard = named === undefined ? options.builtIn : undefined;
@@ -286,9 +288,28 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
       return toPreview(await backend.preview(withoutLocalFiles(request)));
     },
     preconnect: () => app.preconnect(opened.endpoint),
-    queries: budget ? async () => budget.limitQueries(await queries(), { backend: name, sizes }) : queries,
+    ...limitClients(opened, { retries, budget, sizes }),
     ...{ timeoutMs, retryBaseMs, notify, retries },
     fallback: fallback?.to,
+  };
+}
+
+interface ClientLimits {
+  readonly retries: number | undefined;
+  readonly budget: Budget | undefined;
+  readonly sizes: ReadonlyMap<string, number>;
+}
+
+/** What costs tokens besides model calls, within the budget. */
+function limitClients(
+  { name: backend, queries, decisions }: OpenedBackend,
+  { retries, budget, sizes }: ClientLimits,
+): Pick<OpenedModel, 'queries' | 'decisions'> {
+  const decide = decisions && (() => decisions(retries));
+  if (budget === undefined) return { queries, decisions: decide };
+  return {
+    queries: async () => budget.limitQueries(await queries(), { backend, sizes }),
+    decisions: decide && (async () => budget.limitDecisions(await decide(), { backend, sizes })),
   };
 }
 

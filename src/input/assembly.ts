@@ -51,7 +51,7 @@ async function assembleParts(input: PromptInput): Promise<readonly Part[]> {
   const bytes = await readStdin({
     stdin: input.stdin,
     mode: stdinPlace === undefined ? input.stdinMode : 'always',
-    hasPrompt: prompt !== undefined,
+    hasPrompt: prompt !== undefined || (input.isAskedElsewhere === true && attachments.items.length > 0),
     env: input.env,
     clock: input.clock,
     signal: input.signal,

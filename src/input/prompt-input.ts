@@ -34,6 +34,8 @@ export interface PromptInput {
   readonly question?: string;
   /** What is thrown if neither stdin nor a file has anything; absent: the prompt needs neither. */
   readonly missingInput?: AppError;
+  /** What is asked is not part of the prompt: with files, stdin is not awaited for ever. */
+  readonly isAskedElsewhere?: boolean;
   readonly files: readonly string[];
   readonly otherAttachments?: OtherAttachments;
   readonly stdinMode: StdinMode;

@@ -52,18 +52,19 @@ export function defaultChoice(id: string): ModelChoice {
   return { id, notices: [], isDefault: true };
 }
 
-/** Models that do not answer `generateContent`, and what they answer instead. */
-const OTHER_SERVICES: readonly (readonly [RegExp, string])[] = [
-  [/^gemini-decision-/, 'the Decisions API'],
+/** Models that do not answer `generateContent`, what they answer instead, and the command that asks them. */
+const OTHER_SERVICES: readonly (readonly [RegExp, string, command?: string])[] = [
+  [/^gemini-decision-/, 'the Decisions API', 'gmn decide'],
   [/^(?:gemini-omni-|deep-research-|antigravity-)/, 'the Interactions API'],
   [/-live(?:-|$)/, 'the Live API'],
 ];
 
 function checkService(id: string): void {
-  const service = OTHER_SERVICES.find(([pattern]) => pattern.test(id))?.[1];
+  const [, service, command] = OTHER_SERVICES.find(([pattern]) => pattern.test(id)) ?? [];
   if (service === undefined) return;
+  const other = command === undefined ? '' : `, or run ${command} instead`;
   throw new AppError('usage', `${id} answers only through ${service}, not to a prompt`, {
-    hint: 'Choose another model with -m. To see the models: gmn models',
+    hint: `Choose another model with -m${other}. To see the models: gmn models`,
   });
 }
 

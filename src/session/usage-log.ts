@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { BilledCall } from '../core/usage.ts';
 import { tryAppendSync } from '../platform/files/write-sync.ts';
 
-export const USAGE_KINDS = ['prompt', 'chat', 'serve', 'batch', 'embed'] as const;
+export const USAGE_KINDS = ['prompt', 'chat', 'serve', 'batch', 'embed', 'decide', 'research'] as const;
 
 /** One saved run, or one turn of a chat. Has no text of the conversation. */
 export interface UsageRecord {

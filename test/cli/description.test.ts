@@ -166,7 +166,8 @@ describe('gmn help --json', () => {
     expect(document.tools.map(({ name }: { name: string }) => name)).toEqual(TOOLS.map(({ name }) => name));
     expect(document.topics.map(({ name }: { name: string }) => name)).toEqual(Object.keys(TOPICS));
     expect(document.outputFormats.map(({ name }: { name: string }) => name)).toEqual(OUTPUT_FORMATS);
-    const [, ...failures] = document.exitCodes;
+    const [, no, unsure, ...failures] = document.exitCodes;
+    expect([no.code, unsure.code]).toEqual([10, 11]);
     expect(failures).toMatchObject(Object.values(FAULTS).map(({ exitCode, type }) => ({ code: exitCode, type })));
     const files = readdirSync(SCHEMAS).filter((file) => file !== 'help.schema.json');
     expect(document.schemas).toEqual(

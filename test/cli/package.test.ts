@@ -50,6 +50,7 @@ describe.skipIf(isWindows)('the package', { timeout: 120_000 }, () => {
       'dist/THIRD_PARTY_NOTICES.txt',
       'dist/gmn.1',
       'dist/help.json',
+      'docs/schemas/decide.schema.json',
       'docs/schemas/help.schema.json',
       'docs/schemas/json.schema.json',
       'docs/schemas/process-input.schema.json',

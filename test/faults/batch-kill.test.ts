@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
-import { answerEach, fakeGemini } from '../support/gemini.ts';
+import { answerEach, fakeGemini, json } from '../support/gemini.ts';
 import { gmnCommand, place } from '../support/gmn.ts';
 
 /** A few in every test run, 200 of 20,000 rows with `npm run test:faults`. */
@@ -21,26 +21,32 @@ function createRandom(seed: number): () => number {
   };
 }
 
-test.for(['out.jsonl', 'out.csv'])(
-  `${KILLS} kills of a batch of ${ROWS} rows: each row has one answer, and few were asked twice: %s`,
+const SCENES = [
+  ['out.jsonl', []],
+  ['out.csv', []],
+  ['out.jsonl', ['--decide', 'is it long?']],
+] as const;
+
+test.for(SCENES)(
+  `${KILLS} kills of a batch of ${ROWS} rows: each row has one answer, and few were asked twice: %s %j`,
   {
     timeout: 60_000 + 2000 * KILLS + 10 * ROWS,
   },
-  async (output, t) => {
+  async ([output, flags], t) => {
     const isTable = output.endsWith('.csv');
     const seed = Number(process.env.GMN_SEED ?? 7);
     const random = createRandom(seed);
     let onRequest = (): void => {};
-    const gemini = await fakeGemini(
-      t,
-      answerEach((prompt) => {
-        onRequest();
-        return `re: ${prompt}`;
-      }),
-    );
+    const isDecided = flags.length > 0;
+    const echo = answerEach((prompt) => `re: ${prompt}`);
+    const decide = json({ answers: { answer: { type: 'noul', noul: 0.9 } }, usage: {} });
+    const gemini = await fakeGemini(t, (response, request) => {
+      onRequest();
+      return (isDecided ? decide : echo)(response, request);
+    });
     const input = Array.from({ length: ROWS }, (_, at) => `r${at},"p\n${at}"\n`).join('');
     const { cwd, env } = place(t, { gemini, files: { 'in.csv': `id,prompt\n${input}` } });
-    const words = ['batch', 'in.csv', '--output-file', output, '--concurrency', String(CONCURRENCY), '-q'];
+    const words = ['batch', 'in.csv', '--output-file', output, '--concurrency', String(CONCURRENCY), '-q', ...flags];
     const readTable = () => parse(readFileSync(join(cwd, 'out.csv'))).slice(1);
     const [file, args] = gmnCommand(words);
     const live = async (requestsToLive: number): Promise<number | null> => {
@@ -74,7 +80,7 @@ test.for(['out.jsonl', 'out.csv'])(
       expect(readTable().map((record) => record.slice(0, 5))).toEqual(expected);
     }
     const report = process.env.GMN_TORTURE_REPORT;
-    const batchKills = { seed, output, kills: KILLS, rows: ROWS, asked: gemini.requests.length };
+    const batchKills = { seed, output, isDecided, kills: KILLS, rows: ROWS, asked: gemini.requests.length };
     if (report !== undefined) appendFileSync(report, `${JSON.stringify({ batchKills })}\n`);
   },
 );

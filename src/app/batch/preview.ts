@@ -11,7 +11,7 @@ export async function previewBatch(rows: AsyncIterable<Row>, setup: BatchSetup):
   for await (const row of rows) {
     try {
       if (row.input instanceof AppError) throw row.input;
-      const { request, uploads } = await setup.preview(await setup.toRequest(row as PendingRow));
+      const { request, uploads } = await setup.preview(row as PendingRow);
       notices.push(...uploads.map((file) => `would be uploaded: ${file}`));
       return { text: '', json: request, notices };
     } catch (thrown) {

@@ -27,12 +27,16 @@ import { createFence, type Fence } from '../../tools/workspace/fence.ts';
 import type { Prices } from './price.ts';
 import type { RowPrompt } from './row-prompt.ts';
 
-interface RequestParts {
+interface PartSources {
   readonly app: App;
+  readonly prompt: RowPrompt;
+  /** The files of -f. */
+  readonly attachments: readonly AttachedItem[];
+}
+
+interface RequestParts extends PartSources {
   readonly run: Run;
   readonly chooseRun: (name: string) => Promise<Run>;
-  readonly prompt: RowPrompt;
-  readonly attachments: readonly AttachedItem[];
   readonly prices: Pick<Prices, 'sum'>;
   readonly onCall: (call: BilledCall) => void;
   readonly onNotice: (message: string) => void;
@@ -44,9 +48,8 @@ export interface RowRequest {
   readonly contents: readonly Content[];
 }
 
-/** Converts rows to requests. These functions throw AppError `usage` for a row that cannot be asked. */
-export async function createRequests(parts: RequestParts) {
-  const { app } = parts;
+/** The parts in front of the last content of a row with `contents`; for other rows, the whole prompt. Throws AppError `usage`. */
+export function createRowParts({ app, prompt, attachments: shared }: PartSources) {
   let fence: Promise<Fence> | undefined;
   const openFence = (): Promise<Fence> =>
     (fence ??= createFence({
@@ -66,23 +69,26 @@ export async function createRequests(parts: RequestParts) {
     return item;
   };
 
-  /** The parts in front of the last content of a row with `contents`; for other rows, the whole prompt. */
-  const toParts = async (input: RowInput, fileSupport: FileSupport): Promise<readonly Part[]> => {
-    const text = await parts.prompt.toPromptText(input);
+  return async (input: RowInput, fileSupport: FileSupport): Promise<readonly Part[]> => {
+    const text = await prompt.toPromptText(input);
     const { files = [], contents } = input;
     const isBlank = text === undefined || text.trim() === '';
     // The files of -f are the same for every row, so they alone ask nothing.
     if (isBlank && files.length === 0 && contents === undefined) return [];
-    if (files.length === 0 && parts.attachments.length === 0) return isBlank ? [] : [{ text }];
+    if (files.length === 0 && shared.length === 0) return isBlank ? [] : [{ text }];
     const attachments = createAttachments(fileSupport);
-    for (const item of parts.attachments) {
+    for (const item of shared) {
       if (fileSupport.officeGap && isOfficeFile(item)) throw officeError(item.name, fileSupport.officeGap);
       attachments.add(item);
     }
     for (const name of files) attachments.add(await readRowFile(name, attachments));
     return buildParts(attachments, [text], app.signal);
   };
+}
 
+/** Converts rows to requests. These functions throw AppError `usage` for a row that cannot be asked. */
+export async function createRequests(parts: RequestParts) {
+  const toParts = createRowParts(parts);
   const toRequest = async ({ input }: Pick<PendingRow, 'input'>): Promise<RowRequest> => {
     const { isPlace } = parts.prompt;
     // A column that the prompt names is text for it: a `model` may be that of a car.
@@ -95,9 +101,7 @@ export async function createRequests(parts: RequestParts) {
     const { role = 'user', parts: own = [] } = input.contents?.at(-1) ?? {};
     const content: Content = { role, parts: [...added, ...own] };
     if (content.parts.length > 0) return { run, agent, contents: [...(input.contents?.slice(0, -1) ?? []), content] };
-    throw new AppError('usage', 'the row has nothing to ask: neither "prompt" nor "contents" nor "files"', {
-      hint: 'Add one, or say what to ask with --template or -p.',
-    });
+    throw emptyRowError();
   };
 
   const prepare = async (row: PendingRow): Promise<PreparedRow> => {
@@ -111,6 +115,12 @@ export async function createRequests(parts: RequestParts) {
   };
 
   return { prepare, toRequest };
+}
+
+export function emptyRowError(): AppError {
+  return new AppError('usage', 'the row has nothing to ask: neither "prompt" nor "contents" nor "files"', {
+    hint: 'Add one, or say what to ask with --template or -p.',
+  });
 }
 
 /** The files of -f were read for another model. */
@@ -159,16 +169,19 @@ function withSystem(agent: Agent, text: string): Agent {
 /** Bytes of UTF-8. About right for words of Latin letters, and for Japanese characters. */
 const BYTES_PER_TOKEN = 4;
 
-/** Rough, but cheap; the engine learns how far it is off. */
 export function guessTokens({ agent, contents }: RowRequest): number {
   const { systemInstruction } = agent.request;
+  const all = systemInstruction === undefined ? contents : [systemInstruction, ...contents];
+  return guessPartTokens(all.flatMap(({ parts }) => parts));
+}
+
+/** Rough, but cheap; the engine learns how far it is off. */
+export function guessPartTokens(parts: readonly Part[]): number {
   let bytes = 0;
   let media = 0;
-  for (const { parts } of systemInstruction === undefined ? contents : [systemInstruction, ...contents]) {
-    for (const part of parts) {
-      if ('text' in part) bytes += Buffer.byteLength(part.text);
-      else media += estimatePartTokens(part);
-    }
+  for (const part of parts) {
+    if ('text' in part) bytes += Buffer.byteLength(part.text);
+    else media += estimatePartTokens(part);
   }
   return Math.ceil(bytes / BYTES_PER_TOKEN) + media;
 }

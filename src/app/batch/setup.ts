@@ -1,4 +1,5 @@
 import { REDACTED_NOTICE } from '../../agent/turn.ts';
+import type { PendingRow } from '../../batch/engine.ts';
 import { hashSetting, type RunSettings } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
 import { AppError, serverError } from '../../core/error.ts';
@@ -16,12 +17,13 @@ import { createAttachments } from '../../input/attachment.ts';
 import { type AttachedItem, addFiles } from '../../input/files.ts';
 import { makesPictures } from '../../models/table.ts';
 import { formatAssignment } from '../../platform/runtime/system.ts';
+import type { BatchDecisionFlags } from '../decision.ts';
 import { chooseTemplate } from '../template.ts';
 import type { Prices } from './price.ts';
 import { createRequests, type RowRequest } from './request.ts';
 import { createRowPrompt } from './row-prompt.ts';
 
-export interface BatchOptions extends ModelOptions {
+export interface BatchOptions extends ModelOptions, BatchDecisionFlags {
   readonly prompt?: string;
   readonly template?: string;
   readonly param?: readonly string[];
@@ -33,7 +35,7 @@ export interface BatchOptions extends ModelOptions {
 
 export type BatchSetup = Awaited<ReturnType<typeof openBatch>>;
 
-interface SetupContext {
+export interface SetupContext {
   readonly prices: Prices;
   /** For all rows; absent if each job has its own. */
   readonly budget?: Budget;
@@ -43,7 +45,13 @@ interface SetupContext {
   readonly signal: AbortSignal;
 }
 
-const DEFAULT_RETRIES = 3;
+export const DEFAULT_RETRIES = 3;
+
+export interface RowPreview {
+  readonly request: JsonObject;
+  /** The files that would be uploaded for it. */
+  readonly uploads: readonly string[];
+}
 
 const MAX_MODELS = 50;
 
@@ -107,10 +115,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
         ...toHashedSetting('-p', options.prompt),
         ...toHashedSetting('--template', template?.body),
         ...(options.param === undefined ? {} : { '--param': options.param }),
-        ...toHashedSetting(
-          'the files of -f',
-          attachments.length === 0 ? undefined : JSON.stringify(attachments.map(toFileIdentity)),
-        ),
+        ...describeFiles(attachments),
         ...(options.serviceTier === undefined ? {} : { '--service-tier': options.serviceTier }),
         ...describeConfig(generationConfig),
       } as RunSettings,
@@ -122,8 +127,9 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       provide: async (request: RowRequest, need: FileNeed): Promise<ModelRequest> =>
         opened.provideFiles(await redactRequest(request), need),
       /** As it would be sent. Uploads nothing. */
-      async preview(request: RowRequest) {
+      async preview(row: PendingRow): Promise<RowPreview> {
         const { listLocalFiles } = await import('../../engine/local-files.ts');
+        const request = await requests.toRequest(row);
         const redacted = await redactRequest(request);
         return { request: await request.run.facts.model.preview(redacted), uploads: listLocalFiles(redacted) };
       },
@@ -136,7 +142,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
 }
 
 /** Rows have no tools, so there is nothing to ask. */
-function createBatchHost(onNotice: SetupContext['onNotice']): Host {
+export function createBatchHost(onNotice: SetupContext['onNotice']): Host {
   return {
     notify(notice) {
       const event = toNoticeEvent(notice);
@@ -161,7 +167,7 @@ function requireTextModel({ modelId }: OpenedModel): void {
   });
 }
 
-function toHashedSetting(name: string, text: string | undefined): RunSettings {
+export function toHashedSetting(name: string, text: string | undefined): RunSettings {
   return text === undefined ? {} : { [name]: hashSetting(text) };
 }
 
@@ -171,14 +177,27 @@ function describeConfig({ responseJsonSchema, responseMimeType: _, ...config }: 
   return { ...config, '--output-schema': hashSetting(canonicalJson(responseJsonSchema)) };
 }
 
+export function describeFiles(attachments: readonly AttachedItem[]): RunSettings {
+  if (attachments.length === 0) return {};
+  return toHashedSetting('the files of -f', JSON.stringify(attachments.map(toFileIdentity)));
+}
+
 function toFileIdentity(item: AttachedItem): unknown {
   return 'isUploaded' in item ? { name: item.name, sha256: item.part?.localFile?.sha256 } : item;
 }
 
-async function readSharedFiles(
+export async function readSharedFiles(
   files: readonly string[],
   app: App,
-  { opened, host, signal }: { readonly opened: OpenedModel; readonly host: Host; readonly signal: AbortSignal },
+  {
+    opened,
+    host,
+    signal,
+  }: {
+    readonly opened: OpenedModel;
+    readonly host: Pick<Host, 'notify'>;
+    readonly signal: AbortSignal;
+  },
 ): Promise<readonly AttachedItem[]> {
   if (files.length === 0) return [];
   if (files.includes('-')) {

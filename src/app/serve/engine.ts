@@ -74,6 +74,18 @@ export function createEngine(options: EngineOptions): Engine {
         const { vectors } = await queries.embed({ model: EMBEDDING_MODEL, texts: [text] }, signal);
         return { model: EMBEDDING_MODEL, values: vectors[0] ?? [] };
       }),
+    async decide({ text, questions }, signal) {
+      checkDepth(app);
+      const { openDecider } = await import('../../engine/decide.ts');
+      const { auth, backend, demo } = options.model;
+      const decider = await openDecider({ auth, backend, demo }, app, { budget: await budget(), notify: () => {} });
+      try {
+        const { call: _, ...decision } = await decider.decide({ input: [{ text }], questions }, signal);
+        return decision;
+      } finally {
+        await decider.close();
+      }
+    },
     fetchBytes: (url, signal) => fetchBytes(url, sendPinned, signal),
     describeModels() {
       const { text, json } = createModelsReport(listKnownModels());

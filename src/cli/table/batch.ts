@@ -1,4 +1,5 @@
 import { command, under } from './command.ts';
+import { QUESTION_FLAGS, QUESTIONS_FLAG } from './decide.ts';
 import {
   APP_FLAGS,
   AUTH_FLAG,
@@ -8,8 +9,9 @@ import {
   QUIET_FLAG,
   REPORT_FLAGS,
   SERVICE_FLAGS,
+  SYSTEM_FLAGS,
 } from './flags.ts';
-import { ROW_FLAGS } from './prompt.ts';
+import { ANSWER_FLAGS, ROW_FLAGS } from './prompt.ts';
 
 const INPUT_FLAGS = [
   ...under('Rows', [{ long: 'lines', help: 'Every line of the input is a prompt' }]),
@@ -76,6 +78,25 @@ const SPEED_FLAGS = under('Rows', [
   { long: 'estimate', help: 'Count the tokens of a sample, say what the rows would cost, and ask nothing' },
 ]);
 
+/** What a decision has no place for: it is not a request to a model. */
+const NOT_FOR_DECISIONS = [
+  ...['--engine api', '--estimate', '--service-tier', '--fallback', '--no-fallback'],
+  ...[...SYSTEM_FLAGS, ...ANSWER_FLAGS].map(({ long }) => `--${long}`),
+] as const;
+
+const DECISION_FLAGS = [
+  ...under('Rows', [
+    {
+      long: 'decide',
+      value: 'question',
+      conflicts: ['--questions', ...NOT_FOR_DECISIONS],
+      help: 'Decide this about every row, as gmn decide does, in place of asking a model',
+    },
+  ]),
+  ...QUESTION_FLAGS,
+  { ...QUESTIONS_FLAG, conflicts: NOT_FOR_DECISIONS, help: 'Decide the questions of this JSON file about every row' },
+] as const;
+
 const RUN_FLAGS = [AUTH_FLAG, ...REPORT_FLAGS] as const;
 const [, , , SERVICE_TIER_FLAG] = SERVICE_FLAGS;
 
@@ -90,6 +111,7 @@ export const BATCH = command({
     MAX_COST_FLAG,
     ...MODEL_FLAGS,
     ...ROW_FLAGS,
+    ...DECISION_FLAGS,
     SERVICE_TIER_FLAG,
     JSON_FLAG,
     QUIET_FLAG,
@@ -111,6 +133,7 @@ export const BATCH = command({
     ['gmn batch in.csv --output-file out.jsonl', 'columns: id, prompt; or JSON Lines'],
     ["gmn batch reviews.csv -p 'Is this positive? {{text}}' --output-file out.csv", 'a column fills the prompt'],
     ["gmn batch --each 'src/**/*.ts' -p 'Describe this file.' --output-file docs.jsonl", 'a row per file'],
+    ["gmn batch in.jsonl --decide 'is it spam?' --output-file out.jsonl", 'a decision per row'],
     ['gmn batch in.jsonl --estimate', 'what would it cost?'],
   ],
   load: () => import('../../commands/batch/batch.ts'),

@@ -22,7 +22,7 @@ import {
   USAGE_FLAG,
 } from './flags.ts';
 
-const [PROMPT_FLAG, ...STDIN_FLAGS] = under('Prompt and input', [
+const [PROMPT_FLAG, STDIN_FLAG, NO_STDIN_FLAG] = under('Prompt and input', [
   {
     long: 'prompt',
     short: 'p',
@@ -34,6 +34,8 @@ const [PROMPT_FLAG, ...STDIN_FLAGS] = under('Prompt and input', [
   { long: 'stdin', conflicts: ['--no-stdin'], help: 'Read stdin to its end, however long that takes' },
   { long: 'no-stdin', help: 'Never read stdin' },
 ]);
+
+export const STDIN_FLAGS = [STDIN_FLAG, NO_STDIN_FLAG] as const;
 
 const TEMPLATE_FLAGS = under('Prompt and input', [
   { long: 'template', value: 'template', help: 'Use a stored prompt, by name or file: gmn templates list' },
@@ -328,6 +330,15 @@ const [SYSTEM_FLAG, APPEND_SYSTEM_FLAG] = SYSTEM_FLAGS;
 const [THINKING_LEVEL_FLAG] = THINKING_FLAGS;
 const [, , , , SEED_FLAG, , OPTION_FLAG] = SAMPLING_FLAGS;
 
+/** What the answer of a model is like. */
+export const ANSWER_FLAGS = [
+  ...SAMPLING_FLAGS,
+  THINKING_LEVEL_FLAG,
+  THINKING_BUDGET_FLAG,
+  SCHEMA_FLAG,
+  STORE_FLAG,
+] as const;
+
 /** What a row is asked with: the flags that a batch shares with a one-shot. */
 export const ROW_FLAGS = [
   { ...PROMPT_FLAG, help: 'What to ask; {{column}} is filled from each row, whose own prompt follows' },
@@ -335,11 +346,7 @@ export const ROW_FLAGS = [
   ...TEMPLATE_FLAGS,
   SYSTEM_FLAG,
   APPEND_SYSTEM_FLAG,
-  ...SAMPLING_FLAGS,
-  THINKING_LEVEL_FLAG,
-  THINKING_BUDGET_FLAG,
-  SCHEMA_FLAG,
-  STORE_FLAG,
+  ...ANSWER_FLAGS,
 ] as const;
 
 /** The flags of `gmn image`, besides those it shares with other commands. */

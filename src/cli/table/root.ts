@@ -1,6 +1,7 @@
 import { OUTPUT_FORMATS } from '../../core/app.ts';
 import { BATCH } from './batch.ts';
 import { type Command, command } from './command.ts';
+import { DECIDE } from './decide.ts';
 import { FILES } from './files.ts';
 import { APP_FLAGS, AUTH_FLAG, BACKEND_FLAG, EMBED_FLAGS, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
 import { MCP, MCP_SERVER } from './mcp.ts';
@@ -263,6 +264,7 @@ export const ROOT: Command = command({
       ],
       load: () => import('../../commands/embed.ts'),
     }),
+    DECIDE,
     BATCH,
     AUTH,
     command({

@@ -3,8 +3,9 @@ import { previewBatch } from '../../app/batch/preview.ts';
 import { type ComputeCost, createBilledCalls, createPrices, type Prices } from '../../app/batch/price.ts';
 import { openProgressLine, type ProgressLine } from '../../app/batch/progress-line.ts';
 import { toBatchPrices } from '../../app/batch/remote.ts';
-import { type BatchOptions, type BatchSetup, openBatch } from '../../app/batch/setup.ts';
+import { type BatchOptions, type BatchSetup, openBatch, type SetupContext } from '../../app/batch/setup.ts';
 import { createRowSource, peekRows, type Source, type SourceOptions } from '../../app/batch/source.ts';
+import { checkDecisionFlags } from '../../app/decision.ts';
 import { type PrintOptions, printReport, type Report } from '../../app/report.ts';
 import { type Journal, openJournal } from '../../batch/journal.ts';
 import { formatMoney, formatRowCount } from '../../batch/progress.ts';
@@ -41,7 +42,7 @@ interface BatchCommandOptions extends BatchOptions, SourceOptions, PrintOptions,
 /** Asks every row of an input, and writes one line for each to the output, which a later run goes on with. */
 export async function run(options: BatchCommandOptions, app: App): Promise<number> {
   if (isAlone(options, app)) return (await import('./list.ts')).run(options, app);
-  checkNumbers(options);
+  checkOptions(options);
   checkEngine(options);
   for (const input of options.args) if (input !== '-') await findNamedFile(input, app);
   const source = createRowSource(options, app);
@@ -66,7 +67,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   const isQuiet = (options.quiet || options.json) ?? false;
   const { onNotice, showOn, list: listNotices } = createNotices(app, isQuiet);
   const budget = await openLocalBudget(options, app);
-  const setup = await openBatch(options, app, { prices, budget, onCall, onNotice, signal: app.signal });
+  const setup = await openSetup(options, app, { prices, budget, onCall, onNotice, signal: app.signal });
   try {
     const { firstRow, rows, format, close } = await openRows(options, source, setup, app);
     if (options.maxCost !== undefined && budget === undefined) requirePrice(prices.estimate, setup.opened.modelId);
@@ -144,6 +145,11 @@ function isAlone({ args }: BatchCommandOptions, { typedFlags = [] }: App): boole
 }
 
 const REPORT_FLAGS: readonly string[] = ['json', 'quiet', 'color', 'no-color', 'cwd', 'debug', 'debug-file'];
+
+async function openSetup(options: BatchOptions, app: App, context: SetupContext): Promise<BatchSetup> {
+  if (options.decide === undefined && options.questions === undefined) return openBatch(options, app, context);
+  return (await import('../../app/batch/decide.ts')).openDecisionBatch(options, app, context);
+}
 
 /** Jobs are paid for as a whole, so their engine has a budget of its own. */
 async function openLocalBudget({ engine, maxCost }: BatchCommandOptions, app: App): Promise<Budget | undefined> {
@@ -241,7 +247,7 @@ async function runWithoutAsking(
   const usual = await createPrices(app, options);
   const prices = options.engine === 'api' ? toBatchPrices(usual) : usual;
   const reported = new Set<string>();
-  const setup = await openBatch(options, app, {
+  const setup = await openSetup(options, app, {
     ...{ prices, onCall: () => {}, signal: app.signal },
     onNotice: (message) => reported.add(message),
   });
@@ -268,7 +274,8 @@ function requirePrice(price: ComputeCost, model: string): void {
   if (price({ promptTokenCount: 1, candidatesTokenCount: 1 }, model) === undefined) throw unknownPriceError(model);
 }
 
-function checkNumbers(options: BatchCommandOptions): void {
+function checkOptions(options: BatchCommandOptions): void {
+  checkDecisionFlags(options);
   const { concurrency, rpm, tpm, limit, sample } = options;
   for (const [name, value] of Object.entries({ concurrency, rpm, tpm, limit, sample })) {
     if (value === undefined || (value >= 1 && value <= Number.MAX_SAFE_INTEGER)) continue;

@@ -1,8 +1,10 @@
 import type { StoredContent } from '../../core/content.ts';
+import type { DecisionAnswers, DecisionQuestions } from '../../core/decision.ts';
 import type { TurnEvent } from '../../core/event.ts';
 import type { History } from '../../core/history.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { SessionStore, SessionSummary } from '../../core/session.ts';
+import type { Usage } from '../../core/usage.ts';
 import type { BuiltInModel, ThinkingLevel } from '../../models/table.ts';
 
 export interface TurnRequest {
@@ -50,12 +52,24 @@ interface StartedTurn {
   readonly refused: readonly string[];
 }
 
+export interface ServedDecision {
+  readonly model: string;
+  readonly answers: DecisionAnswers;
+  readonly usage: Usage;
+  readonly cost?: number;
+}
+
 export interface Engine {
   /** Throws AppError if the turn cannot begin. The caller must hold the lock of the session it continues. */
   startTurn(request: TurnRequest): Promise<StartedTurn>;
   readonly sessions: SessionStore;
   countTokens(text: string, signal: AbortSignal): Promise<{ readonly model: string; readonly totalTokens: number }>;
   embed(text: string, signal: AbortSignal): Promise<{ readonly model: string; readonly values: readonly number[] }>;
+  /** What the questions are about is `text`. Throws AppError `auth` if the backend has no decisions. */
+  decide(
+    task: { readonly text: string; readonly questions: DecisionQuestions },
+    signal: AbortSignal,
+  ): Promise<ServedDecision>;
   /** Only from https addresses of the public internet. Throws AppError `api`. */
   fetchBytes(url: URL, signal: AbortSignal): Promise<Uint8Array>;
   describeModels(): { readonly text: string; readonly document: JsonObject };

@@ -261,6 +261,36 @@ test('tokens are counted and texts embedded by the service', async (t) => {
   ]);
 });
 
+test('a text is decided about by the service, and what is no answer is an error', async (t) => {
+  const send = (answer: object) => (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ answers: { answer }, usage: { total_tokens: 12 } }));
+  };
+  const choice = { type: 'choice', choice: 'bug', probabilities: { bug: 0.9, feature: 0.1 } };
+  const gemini = await fakeGemini(t, [send({ type: 'noul', noul: 0.93 }), send(choice), send({ type: 'maybe' })]);
+  const server = await serve(t, { gemini });
+  const asked = { question: 'Is it rude?', text: 'You fool.' };
+  expect(await server.call('decide', asked)).toMatchObject({
+    content: [{ type: 'text', text: '0.93' }],
+    _meta: { model: 'gemini-decision-1', decision: 'yes', answers: { answer: { noul: 0.93 } }, tokensUsed: 12 },
+  });
+  expect(await server.call('decide', { ...asked, choices: ['bug', 'feature'] })).toMatchObject({
+    content: [{ type: 'text', text: 'bug' }],
+    metadata: { answers: { answer: choice } },
+  });
+  expect(await server.call('decide', asked)).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('the server sent an answer of the type maybe') }],
+  });
+  const refused = await server.call('decide', { ...asked, choices: ['a'], levels: ['b'] });
+  expect([refused.isError, refused.content[0].text]).toEqual([true, expect.stringContaining('exclude each other')]);
+  expect(gemini.requests[1]?.body).toEqual({
+    model: 'gemini-decision-1',
+    input: [{ type: 'text', text: 'You fool.' }],
+    questions: { answer: { type: 'choice', instructions: 'Is it rude?', criteria: { bug: null, feature: null } } },
+  });
+});
+
 test('where there are no embeddings, the way out is named', async (t) => {
   const server = await serve(t, {
     env: {

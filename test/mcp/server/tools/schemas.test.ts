@@ -21,6 +21,7 @@ test('only a prompt, a text or a job is ever required', () => {
     count_tokens: ['text'],
     list_models: [],
     embed_text: ['text'],
+    decide: ['question', 'text'],
     get_help: [],
     delegate: ['prompt'],
     delegate_status: ['job_id'],

@@ -1,0 +1,119 @@
+import { readSetting } from '../config/keys.ts';
+import type { App } from '../core/app.ts';
+import type { Part } from '../core/content.ts';
+import { DECISION_MODEL, type DecisionAnswers, type DecisionQuestions } from '../core/decision.ts';
+import { AppError } from '../core/error.ts';
+import type { Notify } from '../core/event.ts';
+import { formatCount } from '../core/text/format.ts';
+import type { BilledCall, Usage } from '../core/usage.ts';
+import { BUILT_IN } from '../models/table.ts';
+import { createDeadline } from '../platform/runtime/clock.ts';
+import { createLazyRedaction } from './agent.ts';
+import type { Budget } from './budget.ts';
+import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelOptions, type OpenedModel, openModel } from './model.ts';
+
+export interface DeciderOptions extends Pick<ModelOptions, 'auth' | 'backend' | 'demo' | 'retries' | 'timeout'> {
+  /** A model that decides; `DECISION_MODEL` by default. */
+  readonly model?: string;
+}
+
+export interface DecisionTask {
+  /** What the questions are about; files of this machine are uploaded. */
+  readonly input: readonly Part[];
+  readonly questions: DecisionQuestions;
+}
+
+export interface Decision {
+  readonly model: string;
+  readonly answers: DecisionAnswers;
+  readonly usage: Usage;
+  /** In dollars; absent if the price is not known. */
+  readonly cost?: number;
+  readonly call: BilledCall;
+}
+
+export interface Decider {
+  readonly model: string;
+  readonly opened: OpenedModel;
+  /** Throws AppError: `usage` for what is too long, `auth`, `api`, or the signal's reason. Never a guess. */
+  decide(task: DecisionTask, signal: AbortSignal): Promise<Decision>;
+  /** As it would be sent, without its credential. Sends nothing. */
+  preview(task: DecisionTask): Promise<{ readonly url: string; readonly body: object }>;
+  close(): Promise<void>;
+}
+
+/** Throws AppError `auth` if the backend has no decisions. Sends nothing yet. */
+export async function openDecider(
+  options: DeciderOptions,
+  app: App,
+  { notify, budget }: { readonly notify: Notify; readonly budget?: Budget },
+): Promise<Decider> {
+  const { auth, backend, demo, retries, timeout: timeoutMs = DEFAULT_TIMEOUT_MS, model = DECISION_MODEL } = options;
+  const opened = await openModel({ auth, backend, demo, retries, builtIn: BUILT_IN }, app, { budget, notify });
+  try {
+    if (opened.decisions === undefined) throw noDecisionsError(opened);
+    // Throws for a model without a price, before the first request.
+    budget?.limitSpending({ models: [model], backend: opened.backend, sizes: new Map() });
+    const client = await opened.decisions();
+    const overrides = readSetting((await app.settings()).document ?? {}, 'prices');
+    const redaction = createLazyRedaction(app);
+    const redact = async ({ input, questions }: DecisionTask): Promise<DecisionTask> => {
+      checkInputLength(input);
+      return redaction.redact({ input, questions });
+    };
+    return {
+      model,
+      opened,
+      async decide(task, signal) {
+        const deadline = createDeadline(signal, timeoutMs, () => deadlineError(timeoutMs));
+        try {
+          const { input, questions } = await redact(task);
+          const local = { model, contents: [{ role: 'user', parts: input }], generationConfig: {} } as const;
+          const { contents } = await opened.provideFiles(local, { signal: deadline.signal });
+          const request = { model, input: contents[0]?.parts ?? [], questions };
+          const { answers, usage } = await client.decide(request, deadline.signal);
+          const call = { model, usage, at: app.clock.now(), backend: opened.billedTo };
+          const { sumCosts } = await import('../models/prices.ts');
+          return { model, answers, usage: toPlainUsage(usage), cost: sumCosts([call], overrides), call };
+        } finally {
+          deadline.clear();
+        }
+      },
+      async preview(task) {
+        const { withoutLocalFiles } = await import('./local-files.ts');
+        const { input, questions } = await redact(task);
+        const local = { model, contents: [{ role: 'user', parts: input }], generationConfig: {} } as const;
+        const [content] = withoutLocalFiles(local).contents;
+        const { url, body } = client.preview({ model, input: content?.parts ?? [], questions });
+        return { url: url.href, body };
+      },
+      close: opened.close,
+    };
+  } catch (thrown) {
+    await opened.close();
+    throw thrown;
+  }
+}
+
+function toPlainUsage({ promptTokensDetails: _, ...usage }: BilledCall['usage']): Usage {
+  return usage;
+}
+
+const WINDOW = 262_144;
+/** More than any text has: what is longer than this for each token cannot fit. What may fit, the service counts. */
+const MOST_CHARACTERS_PER_TOKEN = 8;
+
+function checkInputLength(input: readonly Part[]): void {
+  const length = input.reduce((sum, part) => sum + ('text' in part ? part.text.length : 0), 0);
+  if (length <= WINDOW * MOST_CHARACTERS_PER_TOKEN) return;
+  throw new AppError('usage', `the input has ${formatCount(length)} characters, too many to decide about at once`, {
+    hint: `A decision reads at most ${formatCount(WINDOW)} tokens; send a part of it, or decide row by row: gmn batch --decide`,
+  });
+}
+
+function noDecisionsError({ backend }: OpenedModel): AppError {
+  const name = backend === 'vertex' ? 'Vertex AI' : 'Code Assist, which a Google login uses,';
+  return new AppError('auth', `${name} has no decisions; the Gemini API does`, {
+    hint: 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), then --auth gemini-api-key',
+  });
+}
