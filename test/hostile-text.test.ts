@@ -9,7 +9,7 @@ const { exports, countSteps, stop } = await startStepCount<typeof readers>(
 );
 afterAll(stop);
 
-const SIZE = 16_384;
+const SIZE = 8192;
 /** Nobody notices fewer: a few milliseconds. */
 const FEW = 200_000;
 /** A few tenths of a second, in slices. */

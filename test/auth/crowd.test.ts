@@ -37,10 +37,10 @@ async function expectAllServed(t: T, count: number, env: Home['env']): Promise<v
   expect(Object.fromEntries(outcomes)).toEqual({ [bearerDigest('ya29.granted-1')]: count });
 }
 
-test('a hundred processes with an expired token make one grant, and all get it', { timeout: 120_000 }, async (t) => {
+test('many processes with an expired token make one grant, and all get it', { timeout: 120_000 }, async (t) => {
   const place = home(t);
   const server = await tokenServer(t, rotating());
-  await expectAllServed(t, 100, { ...place.env, GMN_OAUTH_TOKEN_URL: server.url });
+  await expectAllServed(t, isLong ? 100 : 40, { ...place.env, GMN_OAUTH_TOKEN_URL: server.url });
   expect(server.forms).toHaveLength(1);
   expect(JSON.parse(readFileSync(place.credentials, 'utf8'))).toMatchObject({
     refresh_token: `${CANARIES.refresh}+`,

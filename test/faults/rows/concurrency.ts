@@ -27,7 +27,7 @@ export const CONCURRENCY: readonly Fault[] = [
     'C1',
     '100 processes, expired token, rotating refresh tokens',
     [],
-    [CROWD, 'a hundred processes with an expired token make one grant, and all get it'],
+    [CROWD, 'many processes with an expired token make one grant, and all get it'],
   ),
   row(
     'C2',
@@ -130,7 +130,7 @@ export const CONCURRENCY: readonly Fault[] = [
         expect: { code: 0 },
       },
     ],
-    ['test/cli/mcp-edit-crowd.test.ts', 'fifty processes add a server each, and none is lost'],
+    ['test/cli/mcp-edit-crowd.test.ts', 'many processes add a server each, and none is lost'],
   ),
   row(
     'C9',
