@@ -40,13 +40,23 @@ mkdirSync(dist);
 const table = await importCommandTable(dist);
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
+/** The ES modules `gmn` and `gmn/demo`. Their names are those that the types declare. */
+const LIBRARY = {
+  gmn: {
+    source: 'src/library/library.ts',
+    types: 'src/library/gmn.d.ts',
+    from: (chunk) => `${chunk}.createLibrary('${version}')`,
+  },
+  demo: { source: 'src/library/demo.ts', types: 'src/library/gmn-demo.d.ts', from: (chunk) => chunk },
+};
+
 const searchWorker = await writeWorker(dist, 'search-worker');
 
 const chunks = await build({
   ...bundling,
   // The second pass reads these maps. Lines must be short: replacing a text moves what follows it in its line.
   ...(hasMaps && { minify: false, sourcemap: 'inline' }),
-  entryPoints: ['src/main.ts'],
+  entryPoints: ['src/main.ts', ...Object.values(LIBRARY).map(({ source }) => source)],
   define: {
     ...outlineDefines(table),
     ...priceDefines(),
@@ -95,12 +105,37 @@ await build({
   },
 });
 
+await writeModules();
 writeTexts(dist, table);
 await writeDescription(dist, version);
 writeFileSync(join(dist, 'gmn.1'), table.manPage(table.ROOT, version));
 writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), formatLicences(chunks.metafile));
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
+
+/** The ES modules that load the chunks of the library, and their types. */
+async function writeModules() {
+  await build({
+    ...bundling,
+    entryPoints: ['src/platform/runtime/module-chunks.ts'],
+    format: 'esm',
+    outfile: join(dist, 'chunks.mjs'),
+    define: { PACK: JSON.stringify(hotPack) },
+  });
+  const { outputs } = chunks.metafile;
+  const findChunk = (source) => basename(Object.keys(outputs).find((path) => outputs[path].entryPoint === source));
+  for (const [name, { source, types, from }] of Object.entries(LIBRARY)) {
+    const declarations = readFileSync(join(root, types), 'utf8');
+    const names = new Set(
+      Array.from(declarations.matchAll(/^export (?:function|class) (\w+)/gm), ([, found]) => found),
+    );
+    writeFileSync(
+      join(dist, `${name}.mjs`),
+      `import { load } from './chunks.mjs';\nexport const { ${[...names].join(', ')} } = ${from(`load('${findChunk(source)}')`)};\n`,
+    );
+    writeFileSync(join(dist, `${name}.d.mts`), declarations);
+  }
+}
 
 /** The program is read as Latin-1, but esbuild escapes characters beyond ASCII only in strings, not in regular expressions. */
 function escapeNonAscii(code) {

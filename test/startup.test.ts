@@ -177,6 +177,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/platform/http/send.ts",
       "src/platform/runtime/abort.ts",
       "src/platform/runtime/clock.ts",
+      "src/platform/runtime/exit.ts",
       "src/platform/runtime/native.ts",
       "src/platform/runtime/random-id.ts",
       "src/platform/runtime/signals.ts",

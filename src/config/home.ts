@@ -16,8 +16,12 @@ export function resolveHomesIfAny(env: Env, userHome: () => string, nowhere: str
   try {
     return resolveHomes(env, userHome);
   } catch {
-    return { gemini: join(nowhere, '.gemini'), gmn: join(nowhere, '.gmn'), isMissing: true };
+    return createNoHomes(nowhere);
   }
+}
+
+export function createNoHomes(nowhere: string): Homes {
+  return { gemini: join(nowhere, '.gemini'), gmn: join(nowhere, '.gmn'), isMissing: true };
 }
 
 function requireHome(env: Env, userHome: () => string): string {

@@ -20,6 +20,8 @@ export interface AgentOptions extends ToolOptions, ServiceOptions {
   readonly systemText?: string;
   readonly appendText?: string;
   readonly noAgentPrompt?: boolean;
+  /** Neither context files nor GEMINI_SYSTEM_MD are read. */
+  readonly noContext?: boolean;
   readonly start?: SessionStart;
   readonly isChat?: boolean;
   readonly maxTurns?: number;
@@ -73,7 +75,7 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
     redaction,
     now: app.clock.now,
     pause: async () => (await import('../platform/runtime/clock.ts')).nextTurn(),
-    findNestedContext: tools.length === 0 ? undefined : findNestedContext(options, app),
+    findNestedContext: tools.length === 0 || options.noContext ? undefined : findNestedContext(options, app),
     outputs,
     ...(tools.length === 0 && !options.isChat ? {} : await readCompactionPolicy(opened, app)),
     setup: { ...(await redaction.redact(given)), model: await redactName(opened, redaction) },
@@ -169,7 +171,8 @@ function checkTurns({ maxTurns }: AgentOptions): void {
 
 async function openToolboxIfWanted(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
   const { workspace } = context;
-  const isWanted = (options.tools ?? 'none') !== 'none' || context.remote !== undefined;
+  const { tools = 'none', ownTools = [] } = options;
+  const isWanted = tools !== 'none' || ownTools.length > 0 || context.remote !== undefined;
   if (!isWanted || workspace === undefined) return NO_TOOLS;
   const { openToolbox } = await import('./toolbox.ts');
   return openToolbox(options, { ...context, workspace });
@@ -199,7 +202,7 @@ async function readSystemInstruction(
 ): Promise<SystemInstruction> {
   const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
   const flags = [options.system, options.systemText, options.appendSystemPrompt, options.appendText];
-  const isContext = hasContext(question);
+  const isContext = !options.noContext && hasContext(question);
   const isAgent = tools.length > 0 && !options.noAgentPrompt;
   if (flags.every((flag) => flag === undefined) && !isContext && !isAgent) return {};
   const context = isContext ? await loadContext(question, tools) : NO_CONTEXT;

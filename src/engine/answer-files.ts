@@ -204,7 +204,7 @@ export function toFileStem(text: string): string {
 }
 
 /** Raw samples become a WAV file, since players need their rate. */
-function toFileContent({ mimeType, data }: AnswerFile): { readonly mimeType: string; readonly bytes: Buffer } {
+export function toFileContent({ mimeType, data }: AnswerFile): { readonly mimeType: string; readonly bytes: Buffer } {
   const bytes = Buffer.from(data, 'base64');
   const [type = '', ...parameters] = mimeType
     .toLowerCase()

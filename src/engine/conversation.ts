@@ -34,12 +34,13 @@ export interface SessionOptions {
 
 export interface ToolChoice {
   readonly tools?: string;
+  readonly ownTools?: readonly unknown[];
   readonly mcpConfig?: unknown;
   readonly allowedMcpServerNames?: unknown;
 }
 
-export function hasTools({ tools = 'none', mcpConfig, allowedMcpServerNames }: ToolChoice): boolean {
-  return tools !== 'none' || mcpConfig !== undefined || allowedMcpServerNames !== undefined;
+export function hasTools({ tools = 'none', ownTools = [], mcpConfig, allowedMcpServerNames }: ToolChoice): boolean {
+  return tools !== 'none' || ownTools.length > 0 || mcpConfig !== undefined || allowedMcpServerNames !== undefined;
 }
 
 export function createUnsavedConversation(...earlier: Parameters<typeof createMemoryHistory>): OpenedConversation {

@@ -3,7 +3,14 @@ import type { Notify } from '../core/event.ts';
 import { copyConversation, createMemorySession } from '../session/memory-session.ts';
 import { NOT_SAVED } from '../session/one-shot.ts';
 import type { OpenedConversation, SessionOptions } from './conversation.ts';
-import { checkSessionFlags, createStepSaver, isContinued, openSavedConversation, openSession } from './sessions.ts';
+import {
+  checkSessionFlags,
+  createStepSaver,
+  isContinued,
+  openSavedConversation,
+  openSession,
+  openStore,
+} from './sessions.ts';
 
 /**
  * One conversation for many turns: as a chat's, it is written step by step, or kept in memory if it is not saved. With the demo model it is
@@ -36,4 +43,16 @@ export async function openLongConversation(
   await copyConversation(earlier.session, session);
   await earlier.session.close();
   return { ...conversation, setup: earlier.setup };
+}
+
+/** The session of this name goes on, or a new one begins with it; without a name a new one. Throws AppError `usage`. */
+export async function openNamedConversation(
+  name: string | undefined,
+  app: App,
+  notify: Notify,
+): Promise<OpenedConversation> {
+  if (name === undefined) return openLongConversation({}, app, notify);
+  const { list } = openStore(app, notify);
+  const isThere = (await list()).some((session) => session.name === name || session.id === name);
+  return openLongConversation(isThere ? { resume: name } : { sessionName: name }, app, notify);
 }

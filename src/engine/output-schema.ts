@@ -5,7 +5,6 @@ import { AppError } from '../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { StepLimitError } from '../core/text/pattern.ts';
 import { readNamedText } from '../input/text-or-file.ts';
-import type { compileSchemaCheck } from './schema-check.ts';
 
 export interface AnswerFormatOptions {
   readonly outputSchema?: string;
@@ -40,9 +39,20 @@ async function readSchema(value: string, app: App): Promise<AnswerSchema & { rea
     isLiteral ? value : await readNamedText(value, '--output-schema', [HINT, HINT], app),
     name,
   );
+  return { document, schema: toApiObject(document), findFault: await createFaultFinder(document, 'the answer') };
+}
+
+/** Finds what is wrong with a value, `what`, that should match the schema. Throws AppError `usage` for a schema that cannot be used. */
+export async function createFaultFinder(
+  document: JsonObject,
+  what: string,
+): Promise<(value: JsonValue) => string | undefined> {
   const { compileSchemaCheck } = await import('./schema-check.ts');
   const check = explainFault(() => compileSchemaCheck(document));
-  return { document, schema: toApiObject(document), findFault: (answer) => findMismatch(check, answer) };
+  return (value) => {
+    const mismatch = explainFault(() => check(value, { left: MAX_STEPS }));
+    return mismatch === undefined ? undefined : `${mismatch.at || what}: ${mismatch.error}`;
+  };
 }
 
 function parseSchema(text: string, name: string): JsonObject {
@@ -60,11 +70,6 @@ function parseSchema(text: string, name: string): JsonObject {
 
 /** About 50 ms. */
 const MAX_STEPS = 1_500_000;
-
-function findMismatch(check: ReturnType<typeof compileSchemaCheck>, answer: JsonValue): string | undefined {
-  const mismatch = explainFault(() => check(answer, { left: MAX_STEPS }));
-  return mismatch === undefined ? undefined : `${mismatch.at || 'the answer'}: ${mismatch.error}`;
-}
 
 /** For example an unresolved reference or an invalid pattern. */
 function explainFault<Result>(use: () => Result): Result {

@@ -46,6 +46,8 @@ export interface ToolOptions extends ModeOptions {
   readonly ignoresPermissions?: true;
   readonly includeDirectories?: readonly string[];
   readonly shell?: string;
+  /** Tools of the program that gmn is a part of. No setting limits them. */
+  readonly ownTools?: readonly Tool[];
 }
 
 export interface Toolbox {
@@ -100,7 +102,8 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
   const left = applyToolSettings(selected, limits, named);
   const { tools, notices } = dropRiskyTools(left.tools, workspace, app, named);
   const own = dropLoneCompanions(tools);
-  const chosen = [...own, ...(context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits))];
+  const remote = (context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits));
+  const chosen = [...own, ...(options.ownTools ?? []), ...remote];
   const offered = dropLoneCompanions(selectOfferedTools(chosen, mode));
   const setting = options.ignoresPermissions ? { allowed: [], notices: [] } : readAllowedSetting(settings);
   const allowed = [...parseAllowedTools(options, context.remote), ...setting.allowed, ...kept.kept];

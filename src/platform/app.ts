@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
 import type { App, Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import type { Env, HttpTimers, SendHttp, Trace } from '../core/io.ts';
+import type { Env, HttpTimers, Out, Trace } from '../core/io.ts';
 import { parseEnvDuration } from '../core/text/format.ts';
 import type { createHttpClient } from './http/send.ts';
 import { onAbort } from './runtime/abort.ts';
 import { systemClock } from './runtime/clock.ts';
+import { onProcessExit } from './runtime/exit.ts';
 import { createInterruptSignal } from './runtime/signals.ts';
 import { findUserHome } from './runtime/system.ts';
 import { type ColorChoice, type ProcessIo, processIo } from './terminal/io.ts';
@@ -55,31 +56,58 @@ export async function createApp(options: {
     clock: systemClock,
     random: Math.random,
     signal,
-    onExit: createExitActions(),
+    onExit: onProcessExit,
     expireWrites: io.expireWrites,
     trace: trace ?? (() => {}),
-    ...createLazyHttpClient(timers, env, trace),
+    ...createLazyHttpClient(() => timers, env, trace),
     httpTimers: timers,
     homes,
     settings: () => (settings ??= options.loadSettings({ env, cwd, homes })),
   };
 }
 
-/** One listener for all actions: Node warns about more than ten. */
-function createExitActions(): App['onExit'] {
-  const actions = new Set<() => void>();
-  return (action) => {
-    if (actions.size === 0) process.on('exit', runAll);
-    actions.add(action);
-    return () => {
-      actions.delete(action);
-      if (actions.size === 0) process.off('exit', runAll);
-    };
-  };
-  function runAll(): void {
-    for (const action of actions) action();
-  }
+/** What all runs in a program that imports gmn share. */
+export interface Guest {
+  readonly version: string;
+  readonly http: LazyHttpClient;
 }
+
+export function createGuest(version: string): Guest {
+  const { env } = process;
+  return { version, http: createLazyHttpClient(() => parseHttpTimers(env), env, undefined) };
+}
+
+interface GuestOptions {
+  /** Over the environment of the process. */
+  readonly env: Env;
+  readonly cwd: string | undefined;
+  readonly signal: AbortSignal;
+  readonly findHomes: (env: Env, userHome: () => string, nowhere: string) => Homes;
+  readonly loadSettings: (app: Pick<App, 'env' | 'cwd' | 'homes'>) => Promise<Settings>;
+}
+
+/** An App in a program that imports gmn: it prints nothing, handles no signals, and leaves the process as it is. */
+export function createGuestApp({ version, http }: Guest, options: GuestOptions): App {
+  const { signal } = options;
+  const env = { ...process.env, ...options.env };
+  const cwd = resolve(options.cwd ?? readCurrentDirectory());
+  let foundHomes: Homes | undefined;
+  const homes = (): Homes => (foundHomes ??= options.findHomes(env, findUserHome, NOWHERE));
+  let settings: Promise<Settings> | undefined;
+  return {
+    ...{ version, env, cwd, signal, homes, ...http },
+    io: { out: SILENT, err: SILENT },
+    clock: systemClock,
+    random: Math.random,
+    onExit: onProcessExit,
+    expireWrites: () => {},
+    trace: () => {},
+    httpTimers: parseHttpTimers(env),
+    settings: () => (settings ??= options.loadSettings({ env, cwd, homes })),
+  };
+}
+
+const SILENT: Out = { write: async () => {}, isTerminal: false, columns: 80, isStyled: false };
 
 /** Node looks at process.env on every connection, so this variable is removed there; the copy still has it. */
 function dropTlsOverride(env: Env): Env {
@@ -131,15 +159,13 @@ function parseHttpTimers(env: Env): HttpTimers {
   };
 }
 
-function createLazyHttpClient(
-  timers: HttpTimers,
-  env: Env,
-  trace: Trace | undefined,
-): { readonly send: SendHttp; preconnect(url: URL): void } {
+type LazyHttpClient = Pick<App, 'send' | 'preconnect'>;
+
+function createLazyHttpClient(readTimers: () => HttpTimers, env: Env, trace: Trace | undefined): LazyHttpClient {
   let loaded: Promise<ReturnType<typeof createHttpClient>> | undefined;
   const load = () =>
     (loaded ??= import('./http/send.ts').then(({ createHttpClient: create }) =>
-      create({ timers, env, trace, clock: systemClock }),
+      create({ timers: readTimers(), env, trace, clock: systemClock }),
     ));
   return {
     send: async (request, signal) => (await load()).send(request, signal),

@@ -12,6 +12,7 @@ import type { AnswerFormatOptions } from '../engine/output-schema.ts';
 import { openRun } from '../engine/run.ts';
 import type { RosterOptions } from '../engine/servers/roster.ts';
 import type { RunSetup } from '../engine/setup.ts';
+import { createTurnNotices } from '../engine/turn-notices.ts';
 import { type Line, splitLines, trimLine } from '../mcp/wire/lines.ts';
 import { MAX_MESSAGE_BYTES } from '../mcp/wire/message.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
@@ -20,7 +21,7 @@ import { errorFields } from '../render/json-parts.ts';
 import { encodeLine } from '../render/json-text.ts';
 import { createRelay, type Relay } from './relay.ts';
 import { findId, parseProcessLine, type Request } from './request.ts';
-import { createTurnNotices, createTurnQueue, type TurnsOptions } from './turns.ts';
+import { createTurnQueue, type TurnsOptions } from './turns.ts';
 
 export interface ProcessOptions
   extends ModelOptions,

@@ -1,4 +1,5 @@
 import type { ApprovalMode } from '../approval/policy.ts';
+import type { CallAnswer } from '../approval/program.ts';
 import type { Content, Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { isObject, isTooDeep, type JsonObject, MAX_DEPTH, tryParseJson } from '../core/json.ts';
@@ -20,13 +21,7 @@ export interface PromptRequest {
   readonly choice: TurnChoice;
 }
 
-export interface ApproveRequest {
-  readonly type: 'approve';
-  readonly call: string;
-  readonly decision: 'yes' | 'no' | 'always';
-  readonly args?: JsonObject;
-  readonly reason?: string;
-}
+export type ApproveRequest = CallAnswer & { readonly type: 'approve'; readonly call: string };
 
 export interface SetRequest {
   readonly type: 'set';
@@ -141,14 +136,10 @@ function parseApprove(fields: Fields): ApproveRequest {
   if (args !== undefined && !isObject(args)) throw requestError('"args" must be an object');
   if (args !== undefined && decision === 'no') throw requestError('"args" go with yes or always');
   if (fields.reason !== undefined && decision !== 'no') throw requestError('"reason" goes with no');
-  return {
-    type: 'approve',
-    call: requireId(fields, 'call'),
-    decision,
-    // It comes from JSON.parse.
-    args: args as JsonObject | undefined,
-    reason: findText(fields, 'reason'),
-  };
+  const request = { type: 'approve', call: requireId(fields, 'call') } as const;
+  if (decision === 'no') return { ...request, decision, reason: findText(fields, 'reason') };
+  // It comes from JSON.parse.
+  return { ...request, decision, args: args as JsonObject | undefined };
 }
 
 const MODES = ['default', 'auto_edit', 'plan', 'yolo'] as const satisfies readonly ApprovalMode[];

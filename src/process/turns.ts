@@ -1,10 +1,11 @@
 import type { App } from '../core/app.ts';
 import { createSerial } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
-import { type NoticeEvent, type Notify, settle, type TurnEvent, toFailure, toNoticeEvent } from '../core/event.ts';
+import { settle, type TurnEvent, toFailure } from '../core/event.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Conversation } from '../engine/conversation.ts';
 import type { Run, RunChange } from '../engine/run.ts';
+import type { TurnNotices } from '../engine/turn-notices.ts';
 import type { Verification, VerifyOptions } from '../engine/verify.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
 import { type Renderer, showInOrder } from '../render/renderer.ts';
@@ -13,9 +14,6 @@ import type { PromptRequest, SetRequest, TurnChoice } from './request.ts';
 
 /** Prompts that wait, so that a program that only writes cannot fill the memory. */
 const MAX_WAITING = { prompts: 1000, bytes: 64_000_000 } as const;
-
-/** Notices that wait for a turn whose `warnings` they go into. */
-const MAX_NOTICES = 100;
 
 export interface TurnsOptions extends VerifyOptions {
   readonly showThoughts?: boolean;
@@ -242,29 +240,4 @@ async function chooseTurnVerification(options: VerifyOptions, { facts }: Run): P
   // A turn without tools changes nothing.
   if (options.verify === undefined || facts.agent.tools.length === 0) return undefined;
   return (await import('../engine/verify.ts')).toVerification(options, facts);
-}
-
-export type TurnNotices = ReturnType<typeof createTurnNotices>;
-
-/** Notices go to the turn that runs; those that come before it wait for it. */
-export function createTurnNotices() {
-  const waiting: NoticeEvent[] = [];
-  let show: Renderer | undefined;
-  const notify: Notify = (notice) => {
-    const event = toNoticeEvent(notice);
-    if (show !== undefined) void show(event).catch(() => {});
-    else if (waiting.length < MAX_NOTICES) waiting.push(event);
-  };
-  return {
-    notify,
-    async showWith(render: Renderer, work: () => Promise<void>): Promise<void> {
-      for (const event of waiting.splice(0)) await render(event);
-      show = render;
-      try {
-        await work();
-      } finally {
-        show = undefined;
-      }
-    },
-  };
 }

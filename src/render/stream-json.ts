@@ -12,13 +12,19 @@ import type { Renderer, RenderOptions } from './renderer.ts';
 const KEPT_LENGTH = 1_000_000;
 
 /** `-o stream-json`: one object per line as things happen, `done` or `error` last; nothing on stderr. */
-export function streamJsonRenderer({ out }: Io, options: Pick<RenderOptions, 'showThoughts' | 'turn'>): Renderer {
+export function streamJsonRenderer({ out }: Io, options: StreamJsonOptions): Renderer {
+  return toStreamJson((event) => out.write(encodeLine(event)), options);
+}
+
+type StreamJsonOptions = Pick<RenderOptions, 'showThoughts' | 'turn'>;
+
+/** The same objects for whoever takes them. */
+export function toStreamJson(emit: (event: JsonObject) => Promise<void>, options: StreamJsonOptions): Renderer {
   let partial: string | undefined = '';
   const files: JsonObject[] = [];
   const warnings: string[] = [];
   let hasStarted = false;
-  const line = (value: JsonObject): Promise<void> =>
-    out.write(encodeLine({ type: value.type, turn: options.turn, ...value }));
+  const line = (value: JsonObject): Promise<void> => emit({ type: value.type, turn: options.turn, ...value });
   return async (event: TurnEvent) => {
     switch (event.type) {
       case 'wait':

@@ -109,7 +109,7 @@ const MAX_FETCHED_BYTES = 20_000_001;
 export async function fetchBytes(start: URL, send: SendHttp, signal: AbortSignal): Promise<Uint8Array> {
   const { url, response } = await followRedirects(start, async (next) => {
     if (checkUrl(next).protocol !== 'https:') throw new AppError('api', `${next.host}: only https is fetched`);
-    return send({ method: 'GET', url: next, headers: { accept: 'image/*', 'user-agent': 'gmn' } }, signal);
+    return send({ method: 'GET', url: next, headers: { accept: 'image/*, */*;q=0.5', 'user-agent': 'gmn' } }, signal);
   });
   if (response.status < 200 || response.status > 299) {
     await closeBody(response.body);

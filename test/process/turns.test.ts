@@ -4,9 +4,10 @@ import type { App } from '../../src/core/app.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import { createUnsavedConversation } from '../../src/engine/conversation.ts';
 import type { Run } from '../../src/engine/run.ts';
+import { createTurnNotices } from '../../src/engine/turn-notices.ts';
 import { createAbortable } from '../../src/platform/runtime/abort.ts';
 import type { PromptRequest } from '../../src/process/request.ts';
-import { createTurnNotices, createTurnQueue } from '../../src/process/turns.ts';
+import { createTurnQueue } from '../../src/process/turns.ts';
 
 function prompt(id: string): PromptRequest {
   return { type: 'prompt', id, content: { role: 'user', parts: [{ text: 'x' }] }, choice: {} };

@@ -111,3 +111,7 @@ export function temporaryPath(path: string): string {
 export function isTemporary(name: string): boolean {
   return name.endsWith('.tmp');
 }
+
+export function fromFileUrl(url: URL): string {
+  return process.getBuiltinModule('node:url').fileURLToPath(url);
+}

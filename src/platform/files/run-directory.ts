@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { readdir, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DAY_MS } from '../../core/text/format.ts';
+import { onProcessExit } from '../runtime/exit.ts';
 import { randomId } from '../runtime/random-id.ts';
 import { makePrivateDirectory } from './write.ts';
 import { tryCreateExclusive } from './write-sync.ts';
@@ -9,13 +10,13 @@ import { tryCreateExclusive } from './write-sync.ts';
 /** For texts that are too long for an answer, under `parent`. What killed runs left there is removed after a day. */
 export function createOutputStore(parent: string, now: () => number) {
   const paths = new Set<string>();
-  let opened: Promise<string> | undefined;
+  let opened: Promise<RunDirectory> | undefined;
   return {
-    /** Until the process ends; returns its path, free of links. */
+    /** Until it is closed or the process ends; returns its path, free of links. */
     save: async (text: string): Promise<string | undefined> => {
       try {
         opened ??= openRunDirectory(parent, now());
-        const path = join(await opened, `${paths.size + 1}.txt`);
+        const path = join((await opened).path, `${paths.size + 1}.txt`);
         // Reserved before the write: concurrent calls must not share a name.
         paths.add(path);
         return tryCreateExclusive(path, text) === 'created' ? path : undefined;
@@ -24,16 +25,29 @@ export function createOutputStore(parent: string, now: () => number) {
       }
     },
     has: (path: string) => paths.has(path),
+    close: async (): Promise<void> => {
+      const directory = await opened?.catch(() => undefined);
+      directory?.remove();
+    },
   };
 }
 
-async function openRunDirectory(parent: string, nowMs: number): Promise<string> {
+interface RunDirectory {
+  readonly path: string;
+  remove(): void;
+}
+
+async function openRunDirectory(parent: string, nowMs: number): Promise<RunDirectory> {
   await makePrivateDirectory(parent);
   await removeOldRuns(parent, nowMs - DAY_MS);
-  const directory = join(await realpath(parent), randomId());
-  await makePrivateDirectory(directory);
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-  return directory;
+  const path = join(await realpath(parent), randomId());
+  await makePrivateDirectory(path);
+  const remove = (): void => {
+    ignoreExit();
+    rmSync(path, { recursive: true, force: true });
+  };
+  const ignoreExit = onProcessExit(remove);
+  return { path, remove };
 }
 
 async function removeOldRuns(parent: string, beforeMs: number): Promise<void> {

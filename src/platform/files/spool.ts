@@ -2,6 +2,7 @@ import { createReadStream, rmSync } from 'node:fs';
 import { type FileHandle, mkdtemp, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onProcessExit } from '../runtime/exit.ts';
 
 /** Private temporary files for data that does not fit in memory. */
 export interface Spool {
@@ -25,13 +26,14 @@ export function createSpool(): Spool {
   let directory: Promise<string> | undefined;
   let created = 0;
   let path: string | undefined;
+  let ignoreExit = (): void => {};
   const close = (): void => {
-    process.off('exit', close);
+    ignoreExit();
     if (path !== undefined) rmSync(path, { recursive: true, force: true });
   };
   const makeDirectory = async (): Promise<string> => {
     path = await mkdtemp(join(tmpdir(), 'gmn-'));
-    process.once('exit', close);
+    ignoreExit = onProcessExit(close);
     return path;
   };
   return {

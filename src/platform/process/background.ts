@@ -1,6 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import { settlesWithin } from '../../core/io.ts';
 import { startTimer, systemClock } from '../runtime/clock.ts';
+import { onProcessExit } from '../runtime/exit.ts';
 import { killProcessTree, type ProcessTree, stopProcessTree } from './group.ts';
 import {
   type CapturedText,
@@ -59,9 +60,10 @@ export function createBackgroundCommands(): BackgroundCommands {
   let isClosed = false;
   const listRunning = (): readonly Entry[] => [...entries.values()].filter(({ ending }) => ending === undefined);
   // Also after a second Ctrl+C, which exits at once.
-  const atExit = (): void => {
+  const killAll = (): void => {
     for (const { tree } of listRunning()) killProcessTree(tree);
   };
+  let ignoreExit: (() => void) | undefined;
   const makeRoom = (): void => {
     if (listRunning().length + starts.size >= MAX_COMMANDS) throw tooManyCommandsError(entries);
     if (entries.size + starts.size < MAX_COMMANDS) return;
@@ -70,7 +72,7 @@ export function createBackgroundCommands(): BackgroundCommands {
   };
   const begin = async (command: ShellCommand): Promise<number> => {
     const started = await startShell(command);
-    process.off('exit', atExit).on('exit', atExit);
+    ignoreExit ??= onProcessExit(killAll);
     lastId += 1;
     entries.set(lastId, followCommand(command.command, started));
     return lastId;
@@ -107,7 +109,7 @@ export function createBackgroundCommands(): BackgroundCommands {
       const left = listRunning();
       for (const entry of left) entry.requestStop();
       await Promise.all(left.map(({ ended }) => ended));
-      process.off('exit', atExit);
+      ignoreExit?.();
     },
   };
 }

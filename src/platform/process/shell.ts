@@ -5,6 +5,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { AppError } from '../../core/error.ts';
 import { type Env, settlesWithin } from '../../core/io.ts';
 import { startTimer, systemClock } from '../runtime/clock.ts';
+import { onProcessExit } from '../runtime/exit.ts';
 import { errorReason } from '../runtime/system.ts';
 import { MARKER, shellEnvironment } from './environment.ts';
 import { killProcessTree, type ProcessTree, startWatchdog, stopProcessTree, type Watchdog } from './group.ts';
@@ -58,8 +59,7 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
   signal.throwIfAborted();
   const { child, tree, watchdog } = await startShell(run);
   // A second Ctrl+C exits at once, which must not leave the child running.
-  const atExit = (): void => killProcessTree(tree);
-  process.on('exit', atExit);
+  const ignoreExit = onProcessExit(() => killProcessTree(tree));
   try {
     const output = collectOutput(child, run);
     const ending = await waitForExit(child, run.timeoutMs, signal);
@@ -78,7 +78,7 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
       survivors,
     };
   } finally {
-    process.off('exit', atExit);
+    ignoreExit();
     watchdog.release();
     child.stdout?.destroy();
     child.stderr?.destroy();

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
+import { createChunkLoader, readChunk } from './chunk-loader.ts';
 import { findUserHome } from './system.ts';
 
 const MONTH_MS = 30 * 86_400_000;
@@ -13,72 +14,35 @@ interface CodeCache {
   save(): void;
 }
 
-interface ChunkModule {
-  exports: unknown;
-}
-
-type ChunkFunction = (
-  exports: unknown,
-  require: (id: string) => unknown,
-  module: ChunkModule,
-  directory: string,
-) => void;
-
 /**
- * Loads the chunks of `dist` as CommonJS, with V8's code cache of an earlier run if there is one. `pack` is the file
- * that bundles the chunks of an ordinary run. It and the other packs already are functions. A cache is valid for this version of gmn, Node
+ * Loads the chunks of `dist` with V8's code cache of an earlier run, if there is one. A cache is valid for this version of gmn, Node
  * and the architecture only; one that V8 rejects, or that other users could have written, is ignored.
  */
 export function openCodeCache({ dist, pack, version }: { dist: string; pack: string; version: string }): CodeCache {
   const directory = findCacheDirectory(version);
   const isUsable = directory !== undefined && isSafeDirectory(directory);
-  const modules = new Map<string, ChunkModule>();
   const fresh = new Map<string, Script>();
   const preloaded = new Map<string, string>();
-  // The build escapes everything beyond ASCII, and one-byte strings are cheaper.
-  const read = (file: string): string => readFileSync(join(dist, file), 'latin1');
-
-  const run = (file: string, module: ChunkModule): void => {
-    const cachedData = isUsable ? tryRead(join(directory, `${file}.cache`)) : undefined;
-    const text = preloaded.get(file) ?? read(file);
-    preloaded.delete(file);
-    const source = file.startsWith('pack-') ? text : `(function(exports,require,module,__dirname){${text}\n})`;
-    const script = new Script(source, { filename: join(dist, file), ...(cachedData ? { cachedData } : {}) });
-    if (cachedData === undefined || script.cachedDataRejected) fresh.set(file, script);
-    const runChunk: ChunkFunction = script.runInThisContext();
-    runChunk(module.exports, requireChunk, module, dist);
-  };
-  const load = (file: string): unknown => {
-    const known = modules.get(file);
-    if (known) return known.exports;
-    const module: ChunkModule = { exports: {} };
-    modules.set(file, module);
-    const part = findPart(file);
-    if (part) module.exports = part();
-    else run(file, module);
-    return module.exports;
-  };
-  const findPart = (file: string): (() => unknown) | undefined => {
-    const part = hot.findChunk(file);
-    if (part !== undefined) return part;
-    packs ??= hot.packs?.() ?? {};
-    const other = packs[file];
-    return other === undefined ? undefined : asPack(load(other)).findChunk(file);
-  };
-  const requireChunk = (id: string): unknown => (id.startsWith('./') ? load(id.slice(2)) : require(id));
-  const packed: ChunkModule = { exports: {} };
-  run(pack, packed);
-  const hot = asPack(packed.exports);
-  let packs: Readonly<Record<string, string>> | undefined;
-
-  const isLoaded = (file: string): boolean => file === pack || modules.has(file) || hot.findChunk(file) !== undefined;
+  const loader = createChunkLoader({
+    pack,
+    requireBuiltin: require,
+    compile(file) {
+      const cachedData = isUsable ? tryRead(join(directory, `${file}.cache`)) : undefined;
+      const source = preloaded.get(file) ?? readChunk(dist, file);
+      preloaded.delete(file);
+      const script = new Script(source, { filename: join(dist, file), ...(cachedData ? { cachedData } : {}) });
+      if (cachedData === undefined || script.cachedDataRejected) fresh.set(file, script);
+      return script.runInThisContext();
+    },
+    dist,
+  });
 
   return {
-    load,
+    load: loader.load,
     loadRemaining() {
       try {
-        const chunks = readdirSync(dist).filter((file) => file.endsWith('.js') && !isLoaded(file));
-        for (const file of chunks) preloaded.set(file, read(file));
+        const chunks = readdirSync(dist).filter((file) => file.endsWith('.js') && !loader.isLoaded(file));
+        for (const file of chunks) preloaded.set(file, readChunk(dist, file));
       } catch {
         // `dist` is being replaced right now.
       }
@@ -163,15 +127,4 @@ function removeStaleCaches(directory: string): void {
     if (other !== directory && Date.now() - statSync(other).mtimeMs > MONTH_MS)
       rmSync(other, { recursive: true, force: true });
   }
-}
-
-interface Pack {
-  /** The exports of a chunk in this pack. */
-  findChunk(file: string): (() => unknown) | undefined;
-  /** In the pack of an ordinary run: which chunk is in which other one. */
-  packs?(): Readonly<Record<string, string>>;
-}
-
-function asPack(value: unknown): Pack {
-  return value as Pack;
 }

@@ -28,6 +28,7 @@ type StoreText = (text: string) => Promise<string | undefined>;
 interface Outputs {
   readonly save: StoreText;
   has(path: string): boolean;
+  close(): Promise<void>;
 }
 
 export interface WorkspaceOptions extends FenceOptions {
@@ -102,6 +103,8 @@ export interface Workspace extends Fence {
   write(path: string, bytes: Uint8Array): Promise<{ readonly cutLinks: number }>;
   /** Undoes a change, if nobody has made another since. Not recorded in the journal. */
   restore(path: string, change: Restoration): Promise<void>;
+  /** Removes the texts that were kept for the model. Without it they are removed when the process ends. */
+  close(): Promise<void>;
 }
 
 export const MAX_FILE_BYTES = 20_000_000;
@@ -124,6 +127,7 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
     findSecretAt: (path) => findSecretAt(state, path),
     permit: ({ path, identity }) => void permitted.set(path, identity),
     keep,
+    close: outputs.close,
     keepUntrusted: async (text) => {
       const path = await keep(text);
       untrusted.add(path);
@@ -167,7 +171,7 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
   };
 }
 
-const NO_OUTPUTS: Outputs = { save: async () => undefined, has: () => false };
+const NO_OUTPUTS: Outputs = { save: async () => undefined, has: () => false, close: async () => {} };
 
 interface WorkspaceState {
   readonly fence: Fence;

@@ -251,7 +251,10 @@ test('what was stored can be read, and is marked as data unless it is known to b
     saved.add(join(shelf, name));
     return join(shelf, name);
   };
-  const { workspace, call } = await place({}, { outputs: { save, has: (path) => saved.has(path) } });
+  const { workspace, call } = await place(
+    {},
+    { outputs: { save, has: (path) => saved.has(path), close: async () => {} } },
+  );
   const read = async (path: string | undefined) => (await call('read_file', { path: path! })).response;
   expect(await read(await workspace.keep('from a command\n'))).toEqual({ output: 'from a command' });
   expect(await read(await workspace.keepUntrusted('from a page\n'))).toEqual({ output: 'from a page', ...UNTRUSTED });

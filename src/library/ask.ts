@@ -1,0 +1,54 @@
+import type { App } from '../core/app.ts';
+import { type Notify, toNoticeEvent } from '../core/event.ts';
+import { createUnsavedConversation, type OpenedConversation } from '../engine/conversation.ts';
+import { openRun, type Run } from '../engine/run.ts';
+import type { Guest } from '../platform/app.ts';
+import { createRunApp } from './app.ts';
+import type * as Public from './gmn.d.ts';
+import { askCallback, createHost } from './host.ts';
+import { buildAskedContent } from './prompt.ts';
+import { listBuiltins, toRunSetup } from './setup.ts';
+import { createTurn, type TurnContext } from './turn.ts';
+
+type AskOptions = Public.AskOptions & { readonly schema?: unknown };
+
+export function createAskFunction(guest: Guest): typeof Public.ask {
+  const ask = (prompt: string, options: AskOptions = {}) => {
+    const { signal, thoughts, schema } = options;
+    return createTurn({ signal, thoughts, schema, run: (context) => askOnce(prompt, options, guest, context) });
+  };
+  // The overloads say which options give which type of answer.
+  return ask as typeof Public.ask;
+}
+
+async function askOnce(
+  prompt: string,
+  options: AskOptions,
+  guest: Guest,
+  { signal, schema, show, fail }: TurnContext,
+): Promise<void> {
+  const { approve, session } = options;
+  const keepsFiles = Boolean(session) || listBuiltins(options).length > 0;
+  const app = createRunApp(guest, options, { signal, keepsFiles });
+  const setup = toRunSetup(options, app);
+  const notify: Notify = (notice) => void show(toNoticeEvent(notice)).catch(() => {});
+  const host = createHost(notify, approve && askCallback(approve, fail));
+  let conversation: OpenedConversation | undefined;
+  let run: Run | undefined;
+  try {
+    conversation = session ? await openAskedSession(session, app, notify) : createUnsavedConversation();
+    run = await openRun({ ...setup, kept: conversation.setup, outputSchema: schema }, app, host);
+    const { fileSupport } = run.facts.model;
+    const content = await buildAskedContent(prompt, options.files, { app, fileSupport, signal: run.signal, notify });
+    for await (const event of run.turn(content, { conversation })) await show(event);
+  } finally {
+    await run?.close();
+    await conversation?.close();
+    await run?.facts.setup.workspace?.close();
+  }
+}
+
+async function openAskedSession(session: true | string, app: App, notify: Notify): Promise<OpenedConversation> {
+  const { openNamedConversation } = await import('../engine/long-conversation.ts');
+  return openNamedConversation(session === true ? undefined : session, app, notify);
+}

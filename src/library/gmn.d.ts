@@ -1,0 +1,317 @@
+/// <reference lib="esnext.disposable" />
+// The types of `import … from "gmn"`, as they are shipped. docs/library.md explains them.
+
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
+
+export interface JsonObject {
+  readonly [key: string]: JsonValue | undefined;
+}
+
+/** A JSON Schema. A literal is enough for `json()` to be typed; one of the type `JsonSchema` gives `unknown`. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}
+
+/** A schema of a library that follows https://standardschema.dev and can be told as JSON Schema, such as zod 4.2 and later. */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+  };
+}
+
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string }[] };
+
+export type Schema = JsonSchema | StandardSchema;
+
+/** The type of the values that match a schema. What is not one of the plain keywords is `unknown`. */
+export type FromSchema<S> = S extends { readonly '~standard': { readonly types?: infer Types } }
+  ? NonNullable<Types> extends { readonly output: infer Output }
+    ? Output
+    : unknown
+  : S extends { readonly const: infer Value }
+    ? Value
+    : S extends { readonly enum: readonly (infer Value)[] }
+      ? Value
+      : S extends { readonly anyOf: readonly (infer One)[] } | { readonly oneOf: readonly (infer One)[] }
+        ? FromSchema<One>
+        : S extends { readonly type: infer Type }
+          ? FromType<Type, S>
+          : unknown;
+
+type FromType<Type, S> = Type extends readonly (infer One)[]
+  ? FromType<One, S>
+  : Type extends 'string'
+    ? string
+    : Type extends 'number' | 'integer'
+      ? number
+      : Type extends 'boolean'
+        ? boolean
+        : Type extends 'null'
+          ? null
+          : Type extends 'array'
+            ? S extends { readonly items: infer Item }
+              ? FromSchema<Item>[]
+              : unknown[]
+            : Type extends 'object'
+              ? FromObject<S>
+              : unknown;
+
+type RequiredKey<S, Properties> = S extends { readonly required: readonly (infer Key)[] }
+  ? Key & keyof Properties
+  : never;
+
+type FromObject<S> = S extends { readonly properties: infer Properties }
+  ? Flat<
+      { -readonly [Key in RequiredKey<S, Properties>]: FromSchema<Properties[Key]> } & {
+        -readonly [Key in Exclude<keyof Properties, RequiredKey<S, Properties>>]?: FromSchema<Properties[Key]>;
+      }
+    >
+  : S extends { readonly additionalProperties: infer Value extends JsonSchema }
+    ? { [key: string]: FromSchema<Value> }
+    : { [key: string]: unknown };
+
+type Flat<Type> = { [Key in keyof Type]: Type[Key] };
+
+/** Token counts, as the API names them. */
+export interface Usage {
+  readonly promptTokenCount?: number;
+  readonly candidatesTokenCount?: number;
+  readonly totalTokenCount?: number;
+  readonly cachedContentTokenCount?: number;
+  readonly thoughtsTokenCount?: number;
+  readonly toolUsePromptTokenCount?: number;
+}
+
+/** A picture, or another file of an answer. Nothing is written to disk. */
+export interface AnswerFile {
+  readonly mimeType: string;
+  readonly data: Uint8Array;
+}
+
+export interface Answer<Json = undefined> {
+  readonly text: string;
+  /** The same as `text`, under the name that `gmn -o json` has for it. */
+  readonly response: string;
+  /** Present with `schema`: the value, which matches it. */
+  readonly json: Json;
+  readonly model: string;
+  readonly usage: Usage;
+  /** In US dollars. Absent if the price of a call is not known. */
+  readonly cost?: number;
+  /** As the API names it: STOP, MAX_TOKENS, … */
+  readonly finishReason: string;
+  /** Present if the session is saved. */
+  readonly sessionId?: string;
+  readonly files: readonly AnswerFile[];
+  readonly sources?: readonly { readonly title: string; readonly uri: string }[];
+  /** What the command line would say on stderr. */
+  readonly warnings: readonly string[];
+}
+
+/** The events of `gmn -o stream-json`; a failure is thrown, and is no event. Others may come in later versions: ignore what you do not know. */
+export type GmnEvent =
+  | { readonly type: 'start'; readonly model: string; readonly sessionId?: string }
+  | { readonly type: 'content'; readonly text: string }
+  /** Only with `thoughts: true`. */
+  | { readonly type: 'thought'; readonly text: string }
+  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly args: JsonObject }
+  | {
+      readonly type: 'tool_result';
+      /** The id of its `tool_call`. */
+      readonly id: string;
+      readonly name: string;
+      /** What the model was told. */
+      readonly result: JsonObject;
+      readonly isError?: true;
+    }
+  /** What the service itself did, with `code` or `url`. */
+  | ({ readonly type: 'service_step' } & (
+      | { readonly kind: 'code'; readonly language: string; readonly code: string }
+      | { readonly kind: 'result'; readonly ok: boolean; readonly outcome: string; readonly output: string }
+      | { readonly kind: 'page'; readonly url: string; readonly ok: boolean; readonly status: string }
+    ))
+  | ({ readonly type: 'file' } & AnswerFile)
+  /** Only with `approve: 'defer'`: answer it with `session.answer(event.call, …)`. */
+  | {
+      readonly type: 'approval';
+      /** The id of the `tool_call`. */
+      readonly call: string;
+      readonly name: string;
+      readonly args: JsonObject;
+      readonly diff?: string;
+      readonly title: string;
+      /** Why the question comes again. */
+      readonly note?: string;
+      readonly default: 'no';
+    }
+  /** That question needs no answer any more. */
+  | { readonly type: 'approval_cancelled'; readonly call: string }
+  | {
+      readonly type: 'done';
+      readonly usage: Usage;
+      readonly cost?: number;
+      readonly finishReason: string;
+      readonly sessionId?: string;
+      readonly sources?: readonly { readonly title: string; readonly uri: string }[];
+      readonly serviceTier?: string;
+      readonly warnings?: readonly string[];
+    };
+
+/**
+ * One prompt and its answer. Nothing is sent before it is awaited or iterated, and only once however often that is done: who comes
+ * later gets the same events. Leaving a `for await` early cancels it, unless somebody else reads or awaits it.
+ */
+export interface Turn<Json = undefined> extends Promise<Answer<Json>>, AsyncIterable<GmnEvent> {
+  text(): Promise<string>;
+  /** The value that matches `schema`; rejects if there is none. */
+  json(): Promise<Json>;
+  files(): Promise<readonly AnswerFile[]>;
+  /** Rejects with a GmnError `interrupted`. Does nothing once the turn is over. */
+  cancel(): void;
+}
+
+export type ErrorCode =
+  | 'usage'
+  | 'auth'
+  | 'api'
+  | 'config'
+  | 'limit'
+  | 'mcp'
+  | 'verify'
+  | 'interrupted'
+  | 'internal'
+  | 'pipe'
+  | 'hangup'
+  | 'terminated';
+
+/** The one error that gmn throws. */
+export class GmnError extends Error {
+  private constructor();
+  readonly name: 'GmnError';
+  readonly code: ErrorCode;
+  /** The exit code that the command line has for it. */
+  readonly exitCode: number;
+  /** What to do about it, in the words of the command line. */
+  readonly hint: string | undefined;
+  /** The text that had arrived. */
+  readonly partial: string | undefined;
+  /** The HTTP status, if a server refused. */
+  readonly status: number | undefined;
+  /** Whether the same request may succeed later. */
+  readonly retryable: boolean;
+  /** Present if what had arrived is saved. */
+  readonly sessionId: string | undefined;
+}
+
+/** A path or glob, as `-f` takes it; an address, which is fetched if it is public; or the bytes. */
+export type InputFile =
+  | string
+  | URL
+  | { readonly data: Uint8Array | string; readonly type?: string | undefined; readonly name?: string | undefined };
+
+export interface ApprovalRequest {
+  /** The id of the `tool_call`. */
+  readonly id: string;
+  readonly name: string;
+  readonly args: JsonObject;
+  /** Of a change of a file. */
+  readonly diff?: string;
+  /** What would be done, in one line. It may be text of the model. */
+  readonly title: string;
+  /** Why the question comes again. */
+  readonly note?: string;
+  readonly default: 'no';
+  /** Aborts when no answer is needed any more. */
+  readonly signal: AbortSignal;
+}
+
+/** `always`: as the key `a` at a terminal, for this run. `deny` is told to the model. `args` replace the model's arguments. */
+export type Approval = 'once' | 'always' | { readonly deny: string } | { readonly args: JsonObject };
+
+export type Approve = (call: ApprovalRequest) => Approval | Promise<Approval>;
+
+/** A tool of your own. */
+export interface OwnTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input: JsonSchema;
+  readonly needsApproval: boolean;
+  readonly run: (args: never, context: ToolContext) => unknown;
+}
+
+export interface ToolContext {
+  readonly signal: AbortSignal;
+}
+
+/** What gmn is told about the model, the request and the surroundings. */
+export interface RunOptions {
+  readonly model?: string | undefined;
+  readonly system?: string | undefined;
+  /** A level, or a budget in tokens, whichever the model has. */
+  readonly thinking?: 'minimal' | 'low' | 'medium' | 'high' | number | undefined;
+  readonly temperature?: number | undefined;
+  readonly maxOutputTokens?: number | undefined;
+  /** Whether there are `thought` events. */
+  readonly thoughts?: boolean | undefined;
+  /** Google search, code execution and reading of pages, by the service. */
+  readonly search?: boolean | undefined;
+  readonly code?: boolean | undefined;
+  readonly url?: boolean | undefined;
+  /** Sets (`read`, `edit`, `all`) and names, as `--tools` takes them, and tools of your own. Default: none. */
+  readonly tools?: readonly (string | OwnTool)[] | undefined;
+  /** What runs without a question, as `--allowed-tools` takes it. */
+  readonly allowedTools?: readonly string[] | undefined;
+  readonly approvalMode?: 'default' | 'auto_edit' | 'plan' | 'yolo' | undefined;
+  /** Servers of the settings, by name; needs `settings: true`. */
+  readonly mcpServers?: readonly string[] | undefined;
+  /** How many requests a turn with tools may take. */
+  readonly maxTurns?: number | undefined;
+  /** In US dollars. */
+  readonly maxCost?: number | undefined;
+  /** Milliseconds, or a duration such as `2m`; 0 means no limit. */
+  readonly timeout?: number | string | undefined;
+  readonly retries?: number | undefined;
+  /** Whether the Gemini API may keep the request for the project's logs. */
+  readonly store?: boolean | undefined;
+  /** The key to use. Default: the environment, and with `settings: true` all that the command line has. */
+  readonly apiKey?: string | undefined;
+  /** A server in place of Google's, such as the one of `gmn/demo`. */
+  readonly server?: { readonly url: string } | undefined;
+  /** Whether settings, context files and stored credentials are used as on the command line. Default: false. */
+  readonly settings?: boolean | undefined;
+  /** Whether the conversation is saved, where `gmn -r` finds it; a name continues the session of that name. Default: false. */
+  readonly session?: boolean | string | undefined;
+  /** Default: the working directory of the process. */
+  readonly cwd?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface AskOptions extends RunOptions {
+  readonly files?: readonly InputFile[] | undefined;
+  /** Absent: a call that needs an approval is denied. */
+  readonly approve?: Approve | undefined;
+}
+
+/** Asks once. */
+export function ask(prompt: string, options?: AskOptions & { readonly schema?: undefined }): Turn;
+export function ask<const S extends Schema>(
+  prompt: string,
+  options: AskOptions & { readonly schema: S },
+): Turn<FromSchema<S>>;
+
+/** A tool of your own: arguments are checked by `input` before `run` gets them. What it throws is told to the model. */
+export function defineTool<const S extends JsonSchema>(tool: {
+  readonly name: string;
+  readonly description: string;
+  /** A JSON Schema of an object. */
+  readonly input: S;
+  /** Whether it is asked about as the tools are that run commands. Default: false. */
+  readonly needsApproval?: boolean | undefined;
+  /** A text, or what can be written as JSON. */
+  readonly run: (args: FromSchema<S>, context: ToolContext) => unknown;
+}): OwnTool;

@@ -1,0 +1,62 @@
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { tryParseDuration } from '../core/text/format.ts';
+import type { RunSetup } from '../engine/setup.ts';
+import { chooseAuth } from './app.ts';
+import type { OwnTool, RunOptions } from './gmn.d.ts';
+import { toEngineTool } from './tool.ts';
+
+/** Throws AppError `usage`, and `auth` without a credential. */
+export function toRunSetup(options: RunOptions, app: App): RunSetup {
+  const { model, temperature, maxOutputTokens, allowedTools, approvalMode, maxTurns, retries, store } = options;
+  const { search, code, url, settings = false, mcpServers = [] } = options;
+  if (mcpServers.length > 0 && !settings) {
+    throw new AppError('usage', 'mcpServers are those of the settings', { hint: 'Add settings: true.' });
+  }
+  const builtin = listBuiltins(options);
+  return {
+    ...{ model, temperature, maxOutputTokens, ...chooseThinking(options), showThoughts: options.thoughts },
+    ...{ search, code, url, retries, store, maxTurns, approvalMode, allowedTools },
+    auth: chooseAuth(options, app),
+    systemText: options.system,
+    tools: builtin.length === 0 ? undefined : builtin.join(','),
+    ownTools: (options.tools ?? []).filter(isOwnTool).map(toEngineTool),
+    // What the agent is told about files and commands is of no use without them.
+    noAgentPrompt: builtin.length === 0,
+    noContext: !settings,
+    ignoresPermissions: settings ? undefined : true,
+    servers: mcpServers.length === 0 ? 'none' : 'named',
+    allowedMcpServerNames: mcpServers.length === 0 ? undefined : mcpServers,
+    timeout: parseTimeout(options.timeout),
+    maxCost: parseCost(options.maxCost),
+    costHint: 'Raise maxCost, or choose a cheaper model.',
+    showsCost: true,
+    kind: options.session ? 'prompt' : undefined,
+  };
+}
+
+function chooseThinking({ thinking }: RunOptions): Pick<RunSetup, 'thinkingLevel' | 'thinkingBudget'> {
+  return typeof thinking === 'number' ? { thinkingBudget: thinking } : { thinkingLevel: thinking };
+}
+
+export function listBuiltins({ tools = [] }: RunOptions): readonly string[] {
+  return tools.filter((tool) => typeof tool === 'string');
+}
+
+function isOwnTool(tool: string | OwnTool): tool is OwnTool {
+  return typeof tool !== 'string';
+}
+
+function parseTimeout(timeout: RunOptions['timeout']): number | undefined {
+  if (timeout === undefined) return undefined;
+  const ms = typeof timeout === 'string' ? tryParseDuration(timeout) : timeout;
+  if (ms !== undefined && ms >= 0 && Number.isFinite(ms)) return ms;
+  throw new AppError('usage', `timeout: ${JSON.stringify(timeout)} is not a duration`, {
+    hint: "Milliseconds, or a text such as '2m'.",
+  });
+}
+
+function parseCost(maxCost: number | undefined): number | undefined {
+  if (maxCost === undefined || (Number.isFinite(maxCost) && maxCost > 0)) return maxCost;
+  throw new AppError('usage', 'maxCost must be more than 0', { hint: 'In US dollars: maxCost: 0.05' });
+}
