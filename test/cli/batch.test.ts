@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { gate } from '../support/gate.ts';
@@ -13,7 +13,7 @@ import {
   runShell,
   startGmn,
 } from '../support/gmn.ts';
-import { posixTest } from '../support/posix.ts';
+import { linuxTest, posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 interface OutputLine {
@@ -308,6 +308,27 @@ test('what cannot begin says why: no output, no input, a CSV without a header, a
   ]);
   expect(existsSync(join(setting.cwd, 'out.jsonl'))).toBe(false);
 });
+
+/** On Windows a file that is open cannot be removed. */
+linuxTest.skipIf(isStandalone).for([
+  [0, ['--demo', ...OUT, '--limit', '1']],
+  [0, ['--demo', '--dry-run']],
+  [2, ['--auth', 'vertex-ai', ...OUT, '--engine', 'api']],
+] as const)('exit %i: however a batch ends, its input is closed: %j', async ([exitCode, words], t) => {
+  const env = { GOOGLE_CLOUD_PROJECT: 'p', GOOGLE_CLOUD_LOCATION: 'global', GOOGLE_API_KEY: 'test-key-0123456789' };
+  const setting = place(t, { env, files: { 'in.jsonl': `"a"\n"${'b'.repeat(900_000)}"\n` } });
+  expect(await callGmnIn(t, setting, ['batch', 'in.jsonl', ...words])).toMatchObject({ exitCode });
+  const open = readdirSync('/proc/self/fd').filter((id) => tryReadLink(`/proc/self/fd/${id}`)?.endsWith('in.jsonl'));
+  expect(open).toEqual([]);
+});
+
+function tryReadLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
 
 test.skipIf(isStandalone)('--estimate counts a sample and asks nothing', async (t) => {
   const setting = place(t, { files: { 'in.jsonl': '"hello"\n'.repeat(80) } });

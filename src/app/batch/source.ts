@@ -13,6 +13,7 @@ import { AppError } from '../../core/error.ts';
 import { readChunks } from '../../platform/files/chunks.ts';
 import { readPathStatus } from '../../platform/files/read.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
+import { systemPlatform } from '../../platform/runtime/system.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
 
 export interface SourceOptions {
@@ -45,7 +46,8 @@ export function createRowSource(options: SourceOptions, app: App): Source {
   const { args, each } = options;
   const [named, ...rest] = args;
   if (rest.length > 0) {
-    throw new AppError('usage', 'gmn batch takes one input', { hint: 'Join them: cat a.jsonl b.jsonl | gmn batch -' });
+    const join = systemPlatform() === 'win32' ? 'Get-Content a.jsonl, b.jsonl' : 'cat a.jsonl b.jsonl';
+    throw new AppError('usage', 'gmn batch takes one input', { hint: `Join them: ${join} | gmn batch -` });
   }
   if (each !== undefined) {
     if (named !== undefined || options.lines || options.inputFormat !== undefined) {
@@ -104,8 +106,8 @@ const MAX_PEEKED = 100;
 const MAX_PEEKED_LENGTH = 8_000_000;
 
 /**
- * The rows, with a hash of the first to recognize the input; it is empty if there is none. `close` is for rows that nobody
- * reads. Throws what is wrong with the first row, or what `check` throws, unless one of the first rows can be asked.
+ * The rows, with a hash of the first to recognize the input; it is empty if there is none. `close` closes the input, also of rows that
+ * nobody has read. Throws what is wrong with the first row, or what `check` throws, unless one of the first rows can be asked.
  */
 export async function peekRows(rows: AsyncIterable<Row>, check: (input: RowInput) => void) {
   const iterator = rows[Symbol.asyncIterator]();

@@ -1,12 +1,12 @@
 import { estimateBatch } from '../../app/batch/estimate.ts';
 import { previewBatch } from '../../app/batch/preview.ts';
-import { type ComputeCost, createBilledCalls, createPrices, type Prices } from '../../app/batch/price.ts';
+import { type ComputeCost, createBilledCalls, createPrices } from '../../app/batch/price.ts';
 import { openProgressLine, type ProgressLine } from '../../app/batch/progress-line.ts';
 import { toBatchPrices } from '../../app/batch/remote.ts';
 import { type BatchOptions, type BatchSetup, openBatch, type SetupContext } from '../../app/batch/setup.ts';
 import { createRowSource, peekRows, type Source, type SourceOptions } from '../../app/batch/source.ts';
 import { checkDecisionFlags } from '../../app/decision.ts';
-import { type PrintOptions, printReport, type Report } from '../../app/report.ts';
+import { type PrintOptions, printReport } from '../../app/report.ts';
 import { type Journal, openJournal } from '../../batch/journal.ts';
 import { formatMoney, formatRowCount } from '../../batch/progress.ts';
 import { unknownPriceError } from '../../batch/remote/sharder.ts';
@@ -46,13 +46,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   checkEngine(options);
   for (const input of options.args) if (input !== '-') await findNamedFile(input, app);
   const source = createRowSource(options, app);
-  if (options.dryRun) return runWithoutAsking({ ...options, json: true }, app, source, previewBatch);
-  if (options.estimate) {
-    const limit = options.limit ?? options.sample;
-    return runWithoutAsking(options, app, source, (rows, setup, { estimate: price }) =>
-      estimateBatch(rows, { setup, app, price, limit }),
-    );
-  }
+  if (options.dryRun || options.estimate) return runWithoutAsking(options, app, source);
   const paths = requireOutput(options, app);
   keepHeapSmall();
   const stop = createAbortable();
@@ -68,8 +62,9 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   const { onNotice, showOn, list: listNotices } = createNotices(app, isQuiet);
   const budget = await openLocalBudget(options, app);
   const setup = await openSetup(options, app, { prices, budget, onCall, onNotice, signal: app.signal });
+  const input = openRows(options, source, setup, app);
   try {
-    const { firstRow, rows, format, close } = await openRows(options, source, setup, app);
+    const { firstRow, rows, format } = await input;
     if (options.maxCost !== undefined && budget === undefined) requirePrice(prices.estimate, setup.opened.modelId);
     const journal = await openJournal({
       ...{ paths, settings: setup.settings, clock: app.clock, signal: app.signal },
@@ -78,7 +73,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
       table: format,
       redact: setup.redact,
       notify: onNotice,
-    }).catch((thrown: unknown) => close().then(() => Promise.reject(thrown)));
+    });
     const stats = createRunStats(journal, () => cost);
     let opened: OpenedEngine | undefined;
     const line = openProgressLine(app.io.err, {
@@ -92,7 +87,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
     });
     try {
       showOn(line);
-      countTotal(options, source, stop.signal).then(stats.setTotal, () => {});
+      const counting = countTotal(options, source, stop.signal).then(stats.setTotal, () => {});
       const stopListening = onAbort(app.signal, () =>
         windDown(app.signal, (reason) => stop.abort(reason), opened?.isRemote ? undefined : line),
       );
@@ -120,7 +115,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
         stop.abort(new AppError('interrupted', 'the run is over'));
         line.end();
         calls.save(app, journal.runId);
-        await opened?.close();
+        await Promise.all([opened?.close(), counting]);
         await journal.close();
         if (counts === undefined) await reportStop(options, journal, app);
       }
@@ -134,6 +129,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
       unregister();
     }
   } finally {
+    await closeRows(input);
     await setup.close();
   }
 }
@@ -217,6 +213,12 @@ async function openRows(
   return { ...peeked, format, rows: toIterable((await sampleRows(peeked.rows, sample)).sample) };
 }
 
+/** Nothing is open after a run, whether its rows were read or not: on Windows an open file cannot be removed. */
+async function closeRows(opening: ReturnType<typeof openRows>): Promise<void> {
+  const opened = await opening.catch(() => undefined);
+  await opened?.close();
+}
+
 async function* toIterable(rows: readonly Row[]): AsyncGenerator<Row, void> {
   yield* rows;
 }
@@ -238,24 +240,25 @@ async function countTotal(
 }
 
 /** For what asks nothing: the setup, and the rows from their beginning. */
-async function runWithoutAsking(
-  options: BatchCommandOptions,
-  app: App,
-  source: Source,
-  toReport: (rows: AsyncIterable<Row>, setup: BatchSetup, prices: Prices) => Promise<Report>,
-): Promise<number> {
+async function runWithoutAsking(options: BatchCommandOptions, app: App, source: Source): Promise<number> {
+  const { dryRun, engine, limit, sample } = options;
   const usual = await createPrices(app, options);
-  const prices = options.engine === 'api' ? toBatchPrices(usual) : usual;
+  const prices = engine === 'api' ? toBatchPrices(usual) : usual;
   const reported = new Set<string>();
   const setup = await openSetup(options, app, {
     ...{ prices, onCall: () => {}, signal: app.signal },
     onNotice: (message) => reported.add(message),
   });
+  const input = openRows({}, source, setup, app);
   try {
-    const { rows } = await openRows({}, source, setup, app);
-    const report = await toReport(rows, setup, prices);
-    return await printReport({ ...report, notices: [...reported, ...(report.notices ?? [])] }, options, app);
+    const { rows } = await input;
+    const report = dryRun
+      ? await previewBatch(rows, setup)
+      : await estimateBatch(rows, { setup, app, price: prices.estimate, limit: limit ?? sample });
+    const notices = [...reported, ...(report.notices ?? [])];
+    return await printReport({ ...report, notices }, dryRun ? { ...options, json: true } : options, app);
   } finally {
+    await closeRows(input);
     await setup.close();
   }
 }
