@@ -164,7 +164,7 @@ function followCommand(command: string, { child, tree, watchdog }: StartedShell)
   };
   const entry: Entry = {
     ...{ command, tree, waiting, requestStop, exited, hasNews: false },
-    hasExited: () => child.exitCode !== null || child.signalCode !== null,
+    hasExited: tree.hasLeaderEnded,
     take: () => {
       unread = 0;
       return output.take();

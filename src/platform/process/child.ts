@@ -5,7 +5,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { settlesWithin } from '../../core/io.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { errorReason } from '../runtime/system.ts';
-import { killProcessTree, type ProcessTree, startWatchdog, stopProcessTree } from './group.ts';
+import { hasEnded, killProcessTree, type ProcessTree, startWatchdog, stopProcessTree } from './group.ts';
 import { resolveCommand } from './windows-command.ts';
 
 interface ProgramStart {
@@ -63,7 +63,8 @@ export function startProgram(start: ProgramStart): Program {
     watchdog.release();
     return failedProgram(thrown);
   }
-  const tree = child.pid === undefined ? undefined : { leader: child.pid, marker };
+  const tree =
+    child.pid === undefined ? undefined : { leader: child.pid, marker, hasLeaderEnded: () => hasEnded(child) };
   if (tree === undefined) watchdog.release();
   else watchdog.follow(tree.leader);
   const cancelKill = tree && start.onExit(() => killProcessTree(tree));

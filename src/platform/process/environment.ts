@@ -2,7 +2,7 @@ import { delimiter } from 'node:path';
 import type { Env } from '../../core/io.ts';
 import { listAbsoluteDirectories, listHelperDirectories, SYSTEM_DIRECTORIES } from './program-path.ts';
 import type { Shell } from './shell-choice.ts';
-import { FROM_PATH_ONLY } from './windows-command.ts';
+import { FROM_PATH_ONLY, findVariable } from './windows-command.ts';
 
 /** The variable that marks the processes of a command; nested runs append theirs. */
 export const MARKER = 'GMN_COMMAND';
@@ -65,7 +65,17 @@ export function shellEnvironment(env: Env, shell: Shell, platform: string = proc
 /** For a program that the user configured, as an MCP server: harmless variables, and `own`, written for it. */
 export function programEnvironment(env: Env, own: Readonly<Record<string, string>>): Record<string, string> {
   const picked = pickVariables(env, PASSED_TO_PROGRAMS, process.platform);
-  return { ...picked, ...toPathVariable(listAbsoluteDirectories(env)), ...own };
+  return mergeVariables({ ...picked, ...toPathVariable(listAbsoluteDirectories(env)) }, own);
+}
+
+/** On Windows `PATH` replaces `Path`. */
+function mergeVariables(
+  variables: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>>,
+): Record<string, string> {
+  if (process.platform !== 'win32') return { ...variables, ...own };
+  const kept = Object.entries(variables).filter(([name]) => findVariable(own, name) === undefined);
+  return { ...Object.fromEntries(kept), ...own };
 }
 
 /** For a program that gmn starts for itself: also what it needs of the desktop, and the PATH it was found on. */

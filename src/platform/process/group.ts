@@ -8,6 +8,8 @@ export interface ProcessTree {
   readonly leader: number;
   /** A text found in the environment of every process of the tree (unless one drops it), and of no other. */
   readonly marker: string;
+  /** Whether its end was noticed. From then on Windows may give its number to another process. */
+  readonly hasLeaderEnded: () => boolean;
 }
 
 const KILL_AFTER_MS = 2000;
@@ -25,8 +27,7 @@ export async function stopProcessTree(
   mayHaveStrays = false,
 ): Promise<{ readonly found: readonly FoundProcess[]; readonly survivors: readonly FoundProcess[] }> {
   if (process.platform === 'win32') {
-    // A process that has ended may have given its number to another.
-    if (sendSignal(tree.leader, 0)) killProcessTree(tree);
+    killProcessTree(tree);
     const found = mayHaveStrays ? await (await import('./windows-tree.ts')).stopStrays(tree.leader) : [];
     return { found, survivors: [] };
   }
@@ -45,6 +46,10 @@ export async function stopProcessTree(
   }
 }
 
+export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
 function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, POLL_MS));
 }
@@ -52,6 +57,7 @@ function pause(): Promise<void> {
 export function killProcessTree(tree: ProcessTree): void {
   const { leader } = tree;
   if (process.platform === 'win32') {
+    if (tree.hasLeaderEnded()) return;
     const program = windowsProgram('taskkill', process.env);
     const env = helperEnvironment(process.env, []);
     spawnSync(program, ['/pid', String(leader), '/t', '/f'], { env, windowsHide: true });

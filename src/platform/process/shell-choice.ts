@@ -58,7 +58,7 @@ function requireShell(wanted: string, env: Env): string {
   const found = findHelper(isPath ? resolve(cwd, wanted) : wanted, env, [cwd]);
   if (found !== undefined) return found;
   throw new AppError('usage', `--shell: ${sanitize(wanted)} is not a program that can be run`, {
-    hint: 'Name a shell by its full path, for example: --shell /bin/sh',
+    hint: `Name a shell by its full path, for example: --shell ${process.platform === 'win32' ? findCommandInterpreter(env) : '/bin/sh'}`,
   });
 }
 

@@ -8,7 +8,7 @@ import { startTimer, systemClock } from '../runtime/clock.ts';
 import { onProcessExit } from '../runtime/exit.ts';
 import { errorReason } from '../runtime/system.ts';
 import { MARKER, shellEnvironment } from './environment.ts';
-import { killProcessTree, type ProcessTree, startWatchdog, stopProcessTree, type Watchdog } from './group.ts';
+import { hasEnded, killProcessTree, type ProcessTree, startWatchdog, stopProcessTree, type Watchdog } from './group.ts';
 import type { FoundProcess } from './identity.ts';
 import { listShellArguments, type Shell } from './shell-choice.ts';
 
@@ -117,7 +117,8 @@ export function startShell({ shell, command, cwd, env }: ShellCommand): Promise<
       const leader = child.pid;
       if (leader === undefined) return;
       watchdog.follow(leader);
-      child.once('spawn', () => resolve({ child, tree: { leader, marker }, watchdog }));
+      const tree = { leader, marker, hasLeaderEnded: () => hasEnded(child) };
+      child.once('spawn', () => resolve({ child, tree, watchdog }));
     } catch (thrown) {
       // For instance a command that contains a NUL.
       failStart(thrown);

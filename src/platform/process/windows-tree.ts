@@ -44,15 +44,16 @@ export function parseProcesses(text: string): readonly WindowsProcess[] {
   });
 }
 
-/** What a process has started, and so on, whether it runs itself or has ended. */
+/** What a process that has ended had started, and so on. Nothing if its number is now another's, whose children these may be. */
 export function findDescendants(processes: readonly WindowsProcess[], leader: number): readonly FoundProcess[] {
+  if (processes.some(({ pid }) => pid === leader)) return [];
   const found = new Map<number, FoundProcess>();
   const parents = [leader];
   for (const parent of parents) {
     for (const { pid, command, ...child } of processes) {
       // The system starts one for each console, and ends it.
       const isHost = command.toLowerCase() === 'conhost.exe';
-      if (child.parent !== parent || isHost || pid === leader || found.has(pid)) continue;
+      if (child.parent !== parent || isHost || found.has(pid)) continue;
       found.set(pid, { pid, command });
       parents.push(pid);
     }
@@ -76,9 +77,11 @@ export async function stopStrays(leader: number): Promise<readonly FoundProcess[
   return found;
 }
 
+/** A leader that this process did not start has only got the number of ours. */
 const END = `if (-not $env:GMN_LEADER) { exit }
 $all = Get-CimInstance Win32_Process
 $tree = @([uint32]$env:GMN_LEADER)
+if ($all | Where-Object { $_.ProcessId -eq $tree[0] -and $_.ParentProcessId -ne ${process.pid} }) { exit }
 for ($at = 0; $at -lt $tree.Count; $at++) { $tree += @($all | Where-Object { $_.ParentProcessId -eq $tree[$at] -and $tree -notcontains $_.ProcessId } | ForEach-Object { $_.ProcessId }) }
 Stop-Process -Id $tree -Force -ErrorAction SilentlyContinue`;
 

@@ -33,7 +33,7 @@ windowsTest('a command does not run the programs of its directory by their bare 
 
 const startIn = (cwd: string, command: string) => {
   const tools = temporary({ 'server.cmd': '@node -e "console.log(1+1)"\r\n' });
-  const env = programEnvironment({ ...process.env, PATH: `${tools};${process.env.PATH}` }, {});
+  const env = programEnvironment(process.env, { PATH: `${tools};${process.env.PATH}` });
   return startProgram({ command, args: [], cwd, env, onExit: () => () => {} });
 };
 
