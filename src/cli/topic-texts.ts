@@ -4,7 +4,8 @@ import { TOOL_SETS } from './table/tools.ts';
 /** The topics written by hand; the others are generated from tables. */
 export const TEXTS: Readonly<Record<Exclude<Topic, 'env' | 'exit-codes' | 'flags'>, string>> = {
   auth: `Three ways in:
-  export GEMINI_API_KEY=...     a key from https://aistudio.google.com/apikey
+  export GEMINI_API_KEY=...     a key from https://aistudio.google.com/apikey;
+                                in PowerShell: $env:GEMINI_API_KEY = "..."
   gmn auth set-key              the same key, kept for you
   gemini                        the official CLI's sign-in, with a Workspace
                                 account or a Code Assist licence
@@ -69,7 +70,8 @@ It asks at each Tab what there is, so an update needs no new one.
   ~/.gemini/settings.json       the official CLI's, read only
   ~/.gmn/config.json            the same format, for gmn alone
   .gemini/settings.json         of this folder, if you trust it
-  /etc/gemini-cli/settings.json the machine's
+  /etc/gemini-cli/settings.json the machine's; on Windows it is in
+                                C:\\ProgramData\\gemini-cli
   variables                     gmn help env
   flags                         gmn help flags
 
@@ -89,6 +91,10 @@ same answer every time. For a tour: gmn demo. For your own scripts:
 
   gmn demo serve --port 8080 &
   export GEMINI_API_KEY=demo GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:8080
+
+In PowerShell, with the server in a window of its own:
+  $env:GEMINI_API_KEY = "demo"
+  $env:GOOGLE_GEMINI_BASE_URL = "http://127.0.0.1:8080"
 
 --fault makes it misbehave; commas or repeat, 503x1 only the first time:
   401, 403, 404-retired, 429, 429-daily, 500, 503, rpm=600, redirect=<url>

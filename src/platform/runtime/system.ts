@@ -25,6 +25,18 @@ export function formatAssignment(name: string, value: string, platform: string =
   return platform === 'win32' ? `$env:${name} = "${value}"` : `export ${name}=${value}`;
 }
 
+/** What a person types to run a command with these variables. */
+export function formatCall(
+  variables: Readonly<Record<string, string>>,
+  command: string,
+  platform: string = process.platform,
+): string {
+  const entries = Object.entries(variables);
+  return platform === 'win32'
+    ? [...entries.map(([name, value]) => formatAssignment(name, value, platform)), command].join('; ')
+    : [...entries.map(([name, value]) => `${name}=${value}`), command].join(' ');
+}
+
 export function runtimePath(): string {
   return process.execPath;
 }
