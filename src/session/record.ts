@@ -2,7 +2,8 @@ import type { MediaPart, Part, StoredContent } from '../core/content.ts';
 import type { ConversationSummary, TurnRecord } from '../core/history.ts';
 import type { SessionSetup, SessionSource } from '../core/session.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
-import { errorCode, errorReason } from '../platform/runtime/system.ts';
+import { toPosixCode } from '../platform/files/path.ts';
+import { errorReason } from '../platform/runtime/system.ts';
 
 /** See docs/sessions.md. */
 export const VERSION = 1;
@@ -195,7 +196,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 export function formatSaveError(thrown: unknown): string {
-  return REASONS[errorCode(thrown)] ?? errorReason(thrown);
+  return REASONS[toPosixCode(thrown)] ?? errorReason(thrown);
 }
 
 /** Same text as `toISOString`, which makes V8 load the time zone: 0.8 MB and 0.2 ms of every short run. */

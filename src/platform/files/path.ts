@@ -68,6 +68,13 @@ export function isOurs(owner: number | bigint, uid = process.getuid?.()): boolea
   return uid === undefined || Number(owner) === uid;
 }
 
+/** The code of a system error as POSIX has it: Windows says ENOENT also where a file is in the place of a directory. */
+export function toPosixCode(thrown: unknown): string {
+  const code = errorCode(thrown);
+  const path = thrown instanceof Error && 'path' in thrown ? String(thrown.path) : '';
+  return code === 'ENOENT' && findFileKind(dirname(path)) === 'file' ? 'ENOTDIR' : code;
+}
+
 /** As the system reports it on POSIX. */
 export function notDirectoryError(): Error {
   return Object.assign(new Error('it is not a directory'), { code: 'ENOTDIR' });

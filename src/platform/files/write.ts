@@ -18,7 +18,7 @@ import { dirname, join, resolve } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
 import type { DirectoryHandle } from './directory-handle.ts';
-import { entryExists, isOurs, isTemporary, makeDirectories, temporaryPath } from './path.ts';
+import { entryExists, isOurs, isTemporary, makeDirectories, temporaryPath, toPosixCode } from './path.ts';
 import { isWritable, toVersion } from './read.ts';
 import { nextReplacement, readModifiedTime } from './write-sync.ts';
 import { resolveWritingTarget } from './writing-target.ts';
@@ -144,7 +144,7 @@ export function createWriteError(
   fault: 'config' | 'usage',
   { name, cause, hint }: { readonly name: string; readonly cause: unknown; readonly hint: string },
 ): AppError {
-  const [why, advice] = MISPLACED.get(errorCode(cause)) ?? [errorReason(cause), hint];
+  const [why, advice] = MISPLACED.get(toPosixCode(cause)) ?? [errorReason(cause), hint];
   return new AppError(fault, `cannot write ${name}: ${why}`, { cause, hint: advice });
 }
 
