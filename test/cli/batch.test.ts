@@ -13,7 +13,7 @@ import {
   runShell,
   startGmn,
 } from '../support/gmn.ts';
-import { linuxTest, posixTest } from '../support/posix.ts';
+import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 interface OutputLine {
@@ -310,7 +310,7 @@ test('what cannot begin says why: no output, no input, a CSV without a header, a
 });
 
 /** On Windows a file that is open cannot be removed. */
-linuxTest.skipIf(isStandalone).for([
+test.skipIf(process.platform !== 'linux' || isStandalone).for([
   [0, ['--demo', ...OUT, '--limit', '1']],
   [0, ['--demo', '--dry-run']],
   [2, ['--auth', 'vertex-ai', ...OUT, '--engine', 'api']],

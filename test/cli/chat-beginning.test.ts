@@ -5,6 +5,7 @@ import { gate } from '../support/gate.ts';
 import { failure, fakeGemini, reply } from '../support/gemini.ts';
 import { place, runGmnIn, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
+import { removeFile } from '../support/shell-lines.ts';
 
 test('a missing session is reported before credentials are read', async (t) => {
   const { stderr, exitCode } = await pipedChat(t, [], { args: ['-r', 'nope'] });
@@ -20,7 +21,7 @@ test('a file that is not there is refused at the start, and nothing is asked', a
 
 test('a file that cannot be sent fails one prompt, and those beside it stay attached', async (t) => {
   const files = { 'a.txt': 'A', 'b.txt': 'B' };
-  const lines = ['/file a.txt b.txt', '!rm a.txt', '/file', 'x', 'y'];
+  const lines = ['/file a.txt b.txt', `!${removeFile('a.txt')}`, '/file', 'x', 'y'];
   const { stderr, stdout, requests } = await pipedChat(t, lines, { script: [reply('a')], files });
   expect(stderr).toMatch(/\nNo longer attached: a\.txt\nError: .*a\.txt.*\n/);
   expect(stdout).toBe('a\n');

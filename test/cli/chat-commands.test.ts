@@ -7,6 +7,7 @@ import { codeAssistResponse } from '../support/account.ts';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { call, fakeGemini, json, reply } from '../support/gemini.ts';
 import { callGmn } from '../support/gmn.ts';
+import { CAT } from '../support/shell-lines.ts';
 import { listSet } from '../support/tool-sets.ts';
 
 test('/help lists every command, /keys every key', async (t) => {
@@ -251,7 +252,7 @@ test('/sessions can be narrowed to where they are from, and keeps the numbers of
 test('/save keeps a chat that was not to be saved', async (t) => {
   const { env } = sharedHome(t);
   await pipedChat(t, ['hello', '/save kept'], { env, args: ['--demo'] });
-  const { stderr } = await pipedChat(t, ['/copy', '/pipe cat'], { env, args: ['--demo', '-r', 'kept'] });
+  const { stderr } = await pipedChat(t, ['/copy', `/pipe ${CAT}`], { env, args: ['--demo', '-r', 'kept'] });
   expect(stderr.replace(/^this session was started in .*\n/, '').replace(/[\d.]+s$/m, '1s')).toBe(
     [
       'Error: nothing was copied: a clipboard needs a terminal',

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { callGmn } from '../support/gmn.ts';
+import { copyFile, printAndFail, showFile, TO_UPPER_CASE } from '../support/shell-lines.ts';
 
 test('/export writes the session, and never over a file', async (t) => {
   const { env, path } = sharedHome(t);
@@ -19,10 +20,8 @@ test('/export writes the session, and never over a file', async (t) => {
 test('/export makes one file of a session whose name has slashes', async (t) => {
   const { env } = sharedHome(t);
   const args = ['--demo', '--session-name', 'a/../b'];
-  const { stderr, exitCode } = await pipedChat(t, ['hello', '/export', '/export', '/export none/x.md', '!cat gmn-a*'], {
-    env,
-    args,
-  });
+  const lines = ['hello', '/export', '/export', '/export none/x.md', `!${showFile('gmn-a-..-b.md')}`];
+  const { stderr, exitCode } = await pipedChat(t, lines, { env, args });
   expect(stderr).toMatch(
     /^Wrote gmn-a-\.\.-b\.md\.\nError: gmn-a-\.\.-b\.md exists\nName another file: \/export <file>\nError: cannot write none\/x\.md: .*\n.*\n# hello\n/,
   );
@@ -57,7 +56,7 @@ test('/edit and /copy need a terminal, and say what to do without one', async (t
 });
 
 test('/pipe hands the last answer to a command, whose output is not an answer', async (t) => {
-  expect(await readChat(t, ['/pipe cat', 'hello', '/pipe tr a-z A-Z', '/pipe exit 3', '/pipe'])).toBe(
+  expect(await readChat(t, ['/pipe cat', 'hello', `/pipe ${TO_UPPER_CASE}`, '/pipe exit 3', '/pipe'])).toBe(
     [
       'Hello! How can I help you today?',
       'Error: there is no answer yet',
@@ -84,9 +83,9 @@ test('/diff shows what tools changed, /undo undoes the last turn, and the model 
   const lines = ['x', '/diff', 'y', '/undo', '/diff', 'z', '/undo', '/undo', '/undo', '/diff'];
   const { stderr } = await pipedChat(t, lines, { gemini, env, args: ['--approval-mode', 'auto_edit'] });
   const diff = '--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+one\n';
-  expect(stderr).toMatch(/^✓ write_file a\.txt \+1 −0\n/);
+  expect(stderr).toMatch(/^✓ write_file a\.txt \+1 −0(?: · .*)?\n/);
   expect(stderr.split(diff)).toHaveLength(3);
-  expect(stderr).toMatch(/✓ write_file b\.txt \+1 −0\n {2}@@ -0,0 \+1,1 @@\n {2}\+two\nremoved b\.txt\n/);
+  expect(stderr).toMatch(/✓ write_file b\.txt \+1 −0(?: · .*)?\n {2}@@ -0,0 \+1,1 @@\n {2}\+two\nremoved b\.txt\n/);
   expect(stderr).toMatch(
     /\nError: the last turn changed no files\n.*\nremoved a\.txt\nError: there is nothing to undo in this session\n.*\nTools changed nothing in this session\.\n/,
   );
@@ -114,12 +113,13 @@ test('/save of a chat that was not saved keeps what /diff and /undo know', async
 
 test('!command shows what it prints and lets it go with the next prompt, mentions in it not followed', async (t) => {
   const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
-  const lines = ['!echo @a.txt; echo err >&2; exit 3', 'x', 'y'];
+  const line = printAndFail('@a.txt', 'err', 3);
+  const lines = [`!${line}`, 'x', 'y'];
   const { stderr, stdout } = await pipedChat(t, lines, { gemini, files: { 'a.txt': 'secret' } });
   expect(stdout).toBe('a\nb\n');
   expect(stderr).toMatch(/^@a\.txt\nerr\n✗ exit code 3\nThis goes with your next prompt; \/file - drops it\.\n/);
   expect(gemini.requests[0]?.body.contents[0].parts).toEqual([
-    { text: 'I ran this command:\n\necho @a.txt; echo err >&2; exit 3\n\nIt printed (exit code 3):\n\n@a.txt\nerr' },
+    { text: `I ran this command:\n\n${line}\n\nIt printed (exit code 3):\n\n@a.txt\nerr` },
     { text: 'x' },
   ]);
   expect(gemini.requests[1]?.parts).toEqual([{ text: 'y' }]);
@@ -128,7 +128,7 @@ test('!command shows what it prints and lets it go with the next prompt, mention
 test('a file that was attached may be edited without being read again', async (t) => {
   const edit = call('edit_file', { file_path: 'a.txt', old_string: 'one', new_string: 'two' });
   const { env, path } = sharedHome(t);
-  const { stderr } = await pipedChat(t, ['change @a.txt', `!cp a.txt ${path}/copy`], {
+  const { stderr } = await pipedChat(t, ['change @a.txt', `!${copyFile('a.txt', join(path, 'copy'))}`], {
     script: [reply(edit), reply('done')],
     env,
     files: { 'a.txt': 'one\n' },

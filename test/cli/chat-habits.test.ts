@@ -62,8 +62,8 @@ test('/memory shows what is known, and what is added holds from the next prompt 
   const lines = ['/memory', 'a', '/memory add Use tabs.', 'b', '/memory show', '/memory add', '/memory forget it'];
   const { stderr, requests } = await pipedChat(t, lines, { ...here, script: [reply('1'), reply('2')] });
   expect(stderr).toContain('GEMINI.md ===\nBe kind.\n===');
-  expect(stderr).toContain('Added to ~/.gmn/AGENTS.md.\n');
-  expect(stderr).toContain('.gmn/AGENTS.md ===\n- Use tabs.\n===');
+  expect(stderr).toContain(`Added to ${join('~', '.gmn', 'AGENTS.md')}.\n`);
+  expect(stderr).toContain(`${join('.gmn', 'AGENTS.md')} ===\n- Use tabs.\n===`);
   expect(stderr).toContain('Error: there is nothing to remember\n');
   expect(stderr).toContain('Error: /memory takes show or add, not "forget it"\n');
   expect(requests.map((request) => systemText(request).includes('Use tabs.'))).toEqual([false, true]);
@@ -87,7 +87,7 @@ test('/trust shows what a folder brings, trusts it, and its instructions count f
   );
   expect(stderr).toMatch(/^To trust it: \/trust yes$/m);
   expect(stderr).toMatch(
-    /^Trusted: .*\/work\nIts MCP servers may now start:\n {2}probe \(new\): false --x\nTo undo this, in a shell: gmn trust --remove$/m,
+    /^Trusted: .*[\\/]work\nIts MCP servers may now start:\n {2}probe \(new\): false --x\nTo undo this, in a shell: gmn trust --remove$/m,
   );
   expect(stderr).toMatch(/ trusted\? Yes: .*trust\.json trusts /);
   expect(stderr).toContain('Error: /trust takes yes, not "no"\n');

@@ -4,17 +4,27 @@ import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
+import { CAT, sayIfGone, showFile } from '../support/shell-lines.ts';
 
 const CTRL_D = '\u0004';
 const CTRL_G = '\u0007';
 const WRITE = call('write_file', { file_path: 'a.txt', content: 'one\n' });
 
 test('/undo says that the last turn changed nothing, and again it puts back what one before it changed', async (t) => {
-  const { stderr } = await pipedChat(t, ['x', 'y', '/undo', '!cat a.txt', '/undo', '!test -e a.txt || echo gone'], {
-    script: [reply(WRITE), reply('a'), reply('b')],
-    args: ['--approval-mode', 'auto_edit'],
-  });
-  expect(stderr.split('\n').slice(0, 9)).toEqual([
+  const { stderr } = await pipedChat(
+    t,
+    ['x', 'y', '/undo', `!${showFile('a.txt')}`, '/undo', `!${sayIfGone('a.txt')}`],
+    {
+      script: [reply(WRITE), reply('a'), reply('b')],
+      args: ['--approval-mode', 'auto_edit'],
+    },
+  );
+  expect(
+    stderr
+      .replace(/ · [\d.]+s$/m, '')
+      .split('\n')
+      .slice(0, 9),
+  ).toEqual([
     ...['✓ write_file a.txt +1 −0', '  @@ -0,0 +1,1 @@', '  +one'],
     'Error: the last turn changed no files',
     'To put back what an earlier one changed: /undo again',
@@ -120,6 +130,6 @@ posixTest('/resume alone lets one choose, also by number, and Tab does not offer
 });
 
 test('what follows /pipe begins on a line of its own', async (t) => {
-  const { stderr } = await pipedChat(t, ['x', '/pipe cat', '/nope'], { script: [reply('no newline')] });
+  const { stderr } = await pipedChat(t, ['x', `/pipe ${CAT}`, '/nope'], { script: [reply('no newline')] });
   expect(stderr).toMatch(/^no newline\nError: there is no command \/nope\n/);
 });

@@ -6,6 +6,7 @@ import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { call, chunk, events, failure, fakeGemini, finish, reply, type Scripted } from '../support/gemini.ts';
 import { place, runGmn, runGmnIn, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
+import { CAT, SYSTEM_SHELL } from '../support/shell-lines.ts';
 import { listSet } from '../support/tool-sets.ts';
 
 const DEMO = { args: ['--demo'] } as const;
@@ -133,9 +134,9 @@ test('tools that write are offered, and denied where nobody can be asked; each c
 });
 
 test('--shell turns the shell tool on', async (t) => {
-  const { requests } = await pipedChat(t, ['hi'], { script: [reply('ok')], args: ['--shell', '/bin/sh'] });
+  const { requests } = await pipedChat(t, ['hi'], { script: [reply('ok')], args: ['--shell', SYSTEM_SHELL] });
   const tools = JSON.stringify(requests[0]?.body.tools);
-  expect(tools).toContain('Runs a command with /bin/sh');
+  expect(tools).toContain(JSON.stringify(`Runs a command with ${SYSTEM_SHELL}`).slice(1, -1));
 });
 
 posixTest('a --shell that cannot be run is refused at once', async (t) => {
@@ -201,14 +202,14 @@ test('the flags about sessions mean what they mean for a one-shot', async (t) =>
   const { env } = sharedHome(t);
   const id = '11111111-2222-4333-8444-555555555555';
   await runGmn(t, ['--demo', '--session-id', id, '-i', 'hello'], { env, stdin: '' });
-  const copy = await pipedChat(t, ['/pipe cat', 'hi'], { env, args: ['--demo', '-r', id, '--no-session'] });
+  const copy = await pipedChat(t, [`/pipe ${CAT}`, 'hi'], { env, args: ['--demo', '-r', id, '--no-session'] });
   expect(copy.stderr).toMatch(/^this session was started in .*\nHello! How can I help you today\?\n1 turn · .*\n$/);
-  const unsaved = await pipedChat(t, ['/pipe cat'], {
+  const unsaved = await pipedChat(t, [`/pipe ${CAT}`], {
     env: { ...env, GMN_NO_SESSION: '1' },
     args: ['--demo', '-r', id],
   });
   expect(unsaved.stderr).toMatch(/^this session was started in .*\nHello! How can I help you today\?\n0 turns · .*\n$/);
-  const same = await pipedChat(t, ['/load', '/pipe cat'], { env, args: ['--demo', '-c', '--session-name', 'x'] });
+  const same = await pipedChat(t, ['/load', `/pipe ${CAT}`], { env, args: ['--demo', '-c', '--session-name', 'x'] });
   expect(same.stderr).toContain('-c cannot be combined with --session-name');
   expect(same.exitCode).toBe(1);
 });

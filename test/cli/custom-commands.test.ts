@@ -100,7 +100,7 @@ test('a directory stands for its files, without what is ignored, secret or no te
 });
 
 test('a folder that is not trusted has no commands, in a one-shot, a chat and its lists', async (t) => {
-  const files = { '.gemini/commands/own.toml': "description = 'canary'\nprompt = 'Own !{touch hacked}'" };
+  const files = { '.gemini/commands/own.toml': "description = 'canary'\nprompt = 'Own !{echo x>hacked}'" };
   const gemini = await fakeGemini(t, [reply('trusted')]);
   const at = place(t, { gemini, files });
   const file = join(at.cwd, '.gemini', 'commands', 'own.toml');
@@ -112,7 +112,7 @@ test('a folder that is not trusted has no commands, in a one-shot, a chat and it
   await callGmnIn(t, at, ['trust']);
   expect(await callGmnIn(t, at, ['-p', '/own'])).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('which nobody approved: touch hacked'),
+    stderr: expect.stringContaining('which nobody approved: echo x>hacked'),
   });
   expect((await callGmnIn(t, at, ['chat', '--yolo'], '/own\n')).stdout).toBe('trusted\n');
   expect(sentText(gemini.requests[0])).toEqual(['Own ']);

@@ -220,14 +220,12 @@ describe.each(Object.entries(CASES))(
 test('a directory as stdin is an error, not a crash', async (t) => {
   const { spawnSync } = await import('node:child_process');
   const { gmnCommand, place } = await import('../support/gmn.ts');
-  const { openSync } = await import('node:fs');
+  const { closeSync, openSync } = await import('node:fs');
   const { cwd, env } = place(t, { gemini: await fakeGemini(t, []) });
   mkdirSync(join(cwd, 'd'));
-  const { status, stderr } = spawnSync(...gmnCommand(['hi']), {
-    cwd,
-    env,
-    stdio: [openSync(join(cwd, 'd'), 'r'), 'pipe', 'pipe'],
-  });
+  const directory = openSync(join(cwd, 'd'), 'r');
+  const { status, stderr } = spawnSync(...gmnCommand(['hi']), { cwd, env, stdio: [directory, 'pipe', 'pipe'] });
+  closeSync(directory);
   expect(status).toBe(1);
   expect(String(stderr)).toMatch(/^Error: stdin is a directory\n\S/);
 });

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, type TestContext, test } from 'vitest';
@@ -27,7 +27,10 @@ const permission: fc.Arbitrary<Permission> = fc.oneof(
   fc.record({ kind: fc.constant('server' as const), server: text, fingerprint: text }),
   fc.record({ kind: fc.constant('server-tool' as const), server: text, fingerprint: text, tool: text }),
 );
-const kept = fc.record({ project: fc.constantFrom('/w', '/w/日本', '/__proto__'), permission, time: fc.string() });
+/** A full path as the system writes it. */
+const PROJECT = resolve('/w');
+const project = fc.constantFrom(PROJECT, join(PROJECT, '日本'), resolve('/__proto__'));
+const kept = fc.record({ project, permission, time: fc.string() });
 
 const app = { clock: { now: () => 0, sleep: async () => {} }, signal: new AbortController().signal };
 
@@ -61,14 +64,14 @@ test('what was kept is read again, once each and by project, and what is removed
 
 posixTest('the file is for its owner alone; one that others can write counts for nothing', async (t) => {
   const file = openPlace(t);
-  await addPermission(file, { project: '/w', permission: { kind: 'edits' }, time: '' }, app);
+  await addPermission(file, { project: PROJECT, permission: { kind: 'edits' }, time: '' }, app);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   chmodSync(file, 0o666);
   expect(() => readPermissionsFile(file)).toThrow(/can be written by others/);
 });
 
 const PREFIX = { kind: 'prefix', words: ['ls'], time: '' };
-const wrap = (entry: unknown, project = '/w') => ({ version: 1, projects: { [project]: [entry] } });
+const wrap = (entry: unknown, project = PROJECT) => ({ version: 1, projects: { [project]: [entry] } });
 
 test.each([
   ['', 'it is not JSON'],
@@ -78,7 +81,7 @@ test.each([
   [{ version: 1, projects: {}, more: 1 }, 'it is not a list of permissions'],
   [wrap(PREFIX, 'w'), 'the entry "w" is not valid'],
   [wrap(PREFIX, '/w/../x'), 'the entry "/w/../x" is not valid'],
-  [{ version: 1, projects: { '/w': {} } }, 'the entry "/w" is not valid'],
+  [{ version: 1, projects: { [PROJECT]: {} } }, `the entry ${JSON.stringify(PROJECT)} is not valid`],
   ...[
     ...[null, 'ls', [], {}, { kind: 'all', time: '' }, { ...PREFIX, time: 1 }, { kind: 'prefix', words: ['ls'] }],
     ...[
@@ -98,14 +101,14 @@ test.each([
       { kind: 'tool', time: '' },
     ],
     { kind: 'command', command: 'a', directory: '/', isBackground: false, time: '' },
-  ].map((entry) => [wrap(entry), 'a permission of "/w" is not valid'] as const),
+  ].map((entry) => [wrap(entry), `a permission of ${JSON.stringify(PROJECT)} is not valid`] as const),
 ] as const)('a file with %j grants nothing, and stays as it is: %s', async (content, why) => {
   const directory = mkdtempSync(join(tmpdir(), 'gmn-permissions-'));
   const file = join(directory, 'permissions.json');
   const written = typeof content === 'string' ? content : JSON.stringify(content);
   writeFileSync(file, written, { mode: 0o600 });
   expect(() => readPermissionsFile(file)).toThrow(`${file}: ${why}`);
-  await expect(addPermission(file, { project: '/w', permission: { kind: 'edits' }, time: '' }, app)).rejects.toThrow(
+  await expect(addPermission(file, { project: PROJECT, permission: { kind: 'edits' }, time: '' }, app)).rejects.toThrow(
     why,
   );
   expect(readFileSync(file, 'utf8')).toBe(written);
@@ -124,7 +127,7 @@ test('a value that gmn could not have written is no permission', () => {
 posixTest('a file in the working directory grants nothing, and neither does a link that leads into it', async (t) => {
   const home = openPlace(t);
   const project = openPlace(t);
-  await addPermission(project, { project: '/w', permission: { kind: 'edits' }, time: '' }, app);
+  await addPermission(project, { project: PROJECT, permission: { kind: 'edits' }, time: '' }, app);
   const root = join(project, '..', '..');
   expect(() => readPermissionsFile(project, [root])).toThrow(/it is in the working directory/);
   mkdirSync(join(home, '..'));

@@ -18,6 +18,7 @@ import type { TestContext } from 'vitest';
 import type { Out } from '../../src/core/io.ts';
 import type { World } from '../../src/platform/app.ts';
 import { fakeGemini, type Scripted, type SeenRequest } from './gemini.ts';
+import { isWindows } from './posix.ts';
 
 /** The program under test: Node's script, or the executable that GMN_BIN names. */
 export const GMN = process.env.GMN_BIN ?? fileURLToPath(new URL('../../bin/gmn.js', import.meta.url));
@@ -160,7 +161,8 @@ export async function callGmnIn(
   args: readonly string[],
   stdin?: string | Uint8Array,
 ): Promise<GmnResult> {
-  const isTraced = args.includes('--debug') || 'GMN_DEBUG' in at.env;
+  // A trace is open until its process ends, and Windows removes no file that is open.
+  const isTraced = args.includes('--debug') || 'GMN_DEBUG' in at.env || (isWindows && args.includes('--debug-file'));
   if (isStandalone || isTraced || stdin !== undefined) return runGmnIn(t, at, args, stdin);
   enter(t, at.cwd);
   const end = new AbortController();

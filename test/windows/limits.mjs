@@ -17,7 +17,12 @@ const TESTS = {
     'the file a call would write is given by its real path, under every name, and for writers only': 'links',
     'the directory of a command is given by its real path': 'links',
   },
+  'cli/batch-csv.test.ts': {
+    'a CSV has a total and the time left; Ctrl+C leaves whole lines and the way on, and so does a second one':
+      'console',
+  },
   'cli/batch.test.ts': {
+    'every row gets one line, and a row that cannot be asked is a failed one': 'links',
     'a terminal has one live line; Ctrl+C twice stops at once, and nothing that was answered is lost': 'console',
   },
   'cli/chat-crash.test.ts': {

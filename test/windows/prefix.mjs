@@ -122,6 +122,36 @@ export function startNode(prefix, args, env) {
   return spawn(prefix.wine, [node, ...args], { stdio: 'ignore', env: { ...wineEnv(prefix), ...env } });
 }
 
+/** In the foreground, so that its end is noticed. */
+export function startServer(prefix) {
+  const env = wineEnv(prefix);
+  spawnSync('wineserver', ['-k', '-w'], { env, stdio: 'ignore' });
+  return spawn('wineserver', ['-f', '-p'], { env, stdio: 'ignore' });
+}
+
+/** Without a server, threads of its processes may wait for ever. */
+export function endProcesses({ directory }) {
+  const mark = `WINEPREFIX=${directory}\0`;
+  for (const pid of listEntries('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)) {
+    // Of a process whose first thread has ended, only the others still have its environment.
+    const threads = listEntries(`/proc/${pid}/task`);
+    if (threads.some((id) => readEntry(`/proc/${pid}/task/${id}/environ`).includes(mark)))
+      tryOr(() => process.kill(Number(pid), 'SIGKILL'), false);
+  }
+}
+
+const listEntries = (path) => tryOr(() => readdirSync(path), []);
+const readEntry = (path) => tryOr(() => readFileSync(path, 'latin1'), '');
+
+/** A process may end at any moment. */
+function tryOr(action, otherwise) {
+  try {
+    return action();
+  } catch {
+    return otherwise;
+  }
+}
+
 function runInPrefix(prefix, args) {
   const options = { env: wineEnv(prefix), stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' };
   requireSuccess(spawnSync(prefix.wine, args, options));

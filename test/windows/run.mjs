@@ -1,12 +1,13 @@
 // `npm run test:windows [-- [--all] paths…]`: gmn's tests on the Windows build of Node, under Wine. What they need is kept in a cache
-// outside the tree. Tests that Wine cannot run are in limits.ts, with the reason; `--all` runs these too and says which of them pass.
+// outside the tree. Tests that Wine cannot run are in limits.mjs, with the reason; `--all` runs these too and says which of them pass.
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root, run } from '../../scripts/project.mjs';
 import { explainLimit, LIMITS } from './limits.mjs';
-import { copyTree, findWine, preparePrefix, startNode } from './prefix.mjs';
+import { copyTree, endProcesses, findWine, preparePrefix, startNode, startServer } from './prefix.mjs';
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,23 +26,55 @@ run(process.execPath, [join(root, 'scripts', 'build.mjs')]);
 const prefix = preparePrefix(wine);
 copyTree(prefix);
 
-const [report, output] = ['report.json', 'output.txt'].map((name) => join(prefix.drive, name));
-for (const file of [report, output]) rmSync(file, { force: true });
-const child = startNode(
-  prefix,
-  [
-    ...['C:\\inside\\driver.cjs', 'C:\\output.txt', 'C:\\gmn\\node_modules\\vitest\\vitest.mjs', 'run'],
-    ...['--config', 'test/windows/vitest.config.mts', '--reporter=default', '--reporter=json'],
-    ...['--outputFile.json=C:\\report.json', `--maxWorkers=${flags.workers}`, ...paths],
-  ],
-  { GMN_TEST_ALL: flags.all ? '1' : '' },
-);
-const showOutput = createTail(output);
-const follow = setInterval(showOutput, 500);
-await once(child, 'exit');
-clearInterval(follow);
-showOutput();
-process.exitCode = summarize(JSON.parse(readFileSync(report, 'utf8')));
+/** Wine's server gets slower with every process it has seen. */
+const FILES_AT_ONCE = 20;
+const files = listTests();
+const results = [];
+for (let at = 0; at < files.length; at += FILES_AT_ONCE) {
+  const part = files.slice(at, at + FILES_AT_ONCE);
+  let found = await runTests(part, flags.workers);
+  for (let round = 0; found === undefined && round < 3; round += 1) {
+    console.log('\nWine’s server has crashed: these tests are run again, one file after the other\n');
+    found = await runTests(part, 1);
+  }
+  if (found === undefined) throw new Error(`Wine’s server crashes in these tests: ${part.join(' ')}`);
+  results.push(...found);
+}
+process.exitCode = summarize(results);
+
+function listTests() {
+  const { stdout } = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', 'test/*.test.ts'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  return stdout.split('\n').filter((file) => paths.some((path) => file !== '' && file.startsWith(path)));
+}
+
+/** What Vitest reports about these files; undefined if Wine's server crashed, as it does now and then when many processes start at once. */
+async function runTests(part, workers) {
+  const [report, output] = ['report.json', 'output.txt'].map((name) => join(prefix.drive, name));
+  for (const file of [report, output]) rmSync(file, { force: true });
+  const server = startServer(prefix);
+  const child = startNode(
+    prefix,
+    [
+      ...['C:\\inside\\driver.cjs', 'C:\\output.txt', 'C:\\gmn\\node_modules\\vitest\\vitest.mjs', 'run'],
+      ...['--config', 'test/windows/vitest.config.mts', '--reporter=default', '--reporter=json'],
+      ...['--outputFile.json=C:\\report.json', `--maxWorkers=${workers}`, ...part],
+    ],
+    { GMN_TEST_ALL: flags.all ? '1' : '' },
+  );
+  const showOutput = createTail(output);
+  const follow = setInterval(showOutput, 500);
+  const ended = once(child, 'exit');
+  const hasCrashed = await Promise.race([ended.then(() => false), once(server, 'exit').then(() => true)]);
+  clearInterval(follow);
+  showOutput();
+  server.kill('SIGKILL');
+  endProcesses(prefix);
+  await ended;
+  return hasCrashed ? undefined : JSON.parse(readFileSync(report, 'utf8')).testResults;
+}
 
 /** On Windows itself nothing is lacking: all tests are run. */
 function runHere() {
@@ -71,7 +104,7 @@ function createTail(file) {
   };
 }
 
-function summarize({ testResults }) {
+function summarize(testResults) {
   const tests = testResults.flatMap(({ name, assertionResults, message }) => {
     const file = name.replaceAll('\\', '/').replace(/^.*\/gmn\/test\//, '');
     if (assertionResults.length === 0) return [{ file, name: `the file itself: ${message}`, status: 'failed' }];
