@@ -28,6 +28,7 @@ copyTree(prefix);
 
 /** Wine's server gets slower with every process it has seen. */
 const FILES_AT_ONCE = 20;
+const seen = await probeLimits();
 const files = listTests();
 const results = [];
 for (let at = 0; at < files.length; at += FILES_AT_ONCE) {
@@ -48,6 +49,18 @@ function listTests() {
     encoding: 'utf8',
   });
   return stdout.split('\n').filter((file) => paths.some((path) => file !== '' && file.startsWith(path)));
+}
+
+/** Each limit of Wine with what shows it on this machine; null if nothing does. */
+async function probeLimits() {
+  const server = startServer(prefix);
+  const report = join(prefix.drive, 'probe.json');
+  rmSync(report, { force: true });
+  const probe = startNode(prefix, ['C:\\inside\\probe.cjs', 'C:\\probe.json']);
+  await Promise.race([once(probe, 'exit'), once(server, 'exit')]);
+  server.kill('SIGKILL');
+  endProcesses(prefix);
+  return JSON.parse(readFileSync(report, 'utf8'));
 }
 
 /** What Vitest reports about these files; undefined if Wine's server crashed, as it does now and then when many processes start at once. */
@@ -124,7 +137,7 @@ function summarize(testResults) {
   );
   for (const [word, reason] of Object.entries(LIMITS)) {
     const rows = limited.filter(({ limit }) => limit === word);
-    if (rows.length > 0) console.log(`  ${rows.length} ${word}: ${reason}`);
+    if (rows.length > 0) console.log(`  ${rows.length} ${word}: ${reason} (seen: ${seen[word] ?? 'no'})`);
   }
   for (const { file, name } of failures) console.log(`FAILED  ${file} :: ${name}`);
   if (flags.all)
