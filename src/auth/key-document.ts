@@ -3,7 +3,7 @@ import { AppError, serverError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { checkEndpoint, isLoopback } from '../core/text/url.ts';
-import { formatCall } from '../platform/runtime/system.ts';
+import { formatWithVariables } from '../platform/runtime/system.ts';
 
 export interface KeyDocument {
   readonly source: string;
@@ -72,7 +72,7 @@ function checkAddress(text: string, source: string, path: string): void {
 function unsupportedTypeError(source: string, type: unknown): AppError {
   const name = typeof type === 'string' && /^[\w ]{1,60}$/.test(type) ? type : 'unknown';
   return serverError('auth', `${source} is of a type that gmn does not support (${name})`, {
-    hint: `Let gcloud get a token: ${formatCall(
+    hint: `Let gcloud get a token: ${formatWithVariables(
       { GOOGLE_GENAI_USE_GCA: 'true', GOOGLE_CLOUD_ACCESS_TOKEN: '$(gcloud auth print-access-token)' },
       'gmn --auth oauth-personal …',
     )}`,

@@ -5,7 +5,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { settlesWithin } from '../../core/io.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { errorReason } from '../runtime/system.ts';
-import { hasEnded, killProcessTree, type ProcessTree, startWatchdog, stopProcessTree } from './group.ts';
+import { hasChildEnded, killProcessTree, type ProcessTree, startWatchdog, stopProcessTree } from './group.ts';
 import { resolveCommand } from './windows-command.ts';
 
 interface ProgramStart {
@@ -64,7 +64,7 @@ export function startProgram(start: ProgramStart): Program {
     return failedProgram(thrown);
   }
   const tree =
-    child.pid === undefined ? undefined : { leader: child.pid, marker, hasLeaderEnded: () => hasEnded(child) };
+    child.pid === undefined ? undefined : { leader: child.pid, marker, hasLeaderEnded: () => hasChildEnded(child) };
   if (tree === undefined) watchdog.release();
   else watchdog.follow(tree.leader);
   const cancelKill = tree && start.onExit(() => killProcessTree(tree));

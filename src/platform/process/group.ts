@@ -46,7 +46,7 @@ export async function stopProcessTree(
   }
 }
 
-export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+export function hasChildEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 

@@ -8,7 +8,14 @@ import { startTimer, systemClock } from '../runtime/clock.ts';
 import { onProcessExit } from '../runtime/exit.ts';
 import { errorReason } from '../runtime/system.ts';
 import { MARKER, shellEnvironment } from './environment.ts';
-import { hasEnded, killProcessTree, type ProcessTree, startWatchdog, stopProcessTree, type Watchdog } from './group.ts';
+import {
+  hasChildEnded,
+  killProcessTree,
+  type ProcessTree,
+  startWatchdog,
+  stopProcessTree,
+  type Watchdog,
+} from './group.ts';
 import type { FoundProcess } from './identity.ts';
 import { listShellArguments, type Shell } from './shell-choice.ts';
 
@@ -117,7 +124,7 @@ export function startShell({ shell, command, cwd, env }: ShellCommand): Promise<
       const leader = child.pid;
       if (leader === undefined) return;
       watchdog.follow(leader);
-      const tree = { leader, marker, hasLeaderEnded: () => hasEnded(child) };
+      const tree = { leader, marker, hasLeaderEnded: () => hasChildEnded(child) };
       child.once('spawn', () => resolve({ child, tree, watchdog }));
     } catch (thrown) {
       // For instance a command that contains a NUL.

@@ -26,7 +26,7 @@ export function formatAssignment(name: string, value: string, platform: string =
 }
 
 /** What a person types to run a command with these variables. */
-export function formatCall(
+export function formatWithVariables(
   variables: Readonly<Record<string, string>>,
   command: string,
   platform: string = process.platform,

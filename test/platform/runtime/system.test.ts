@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatAssignment, formatCall, isStandalone } from '../../../src/platform/runtime/system.ts';
+import { formatAssignment, formatWithVariables, isStandalone } from '../../../src/platform/runtime/system.ts';
 
 test.for<[string, readonly string[], boolean]>([
   ['a script run by Node', ['/usr/bin/node', '/usr/lib/gmn/bin/gmn.js', 'hi'], false],
@@ -15,6 +15,6 @@ test('what is to be typed is in the words of the shell that the system has', () 
   const variables = { A: '1', B: '$(two)' };
   expect(formatAssignment('A', '1', 'darwin')).toBe('export A=1');
   expect(formatAssignment('A', '1', 'win32')).toBe('$env:A = "1"');
-  expect(formatCall(variables, 'gmn hi', 'linux')).toBe('A=1 B=$(two) gmn hi');
-  expect(formatCall(variables, 'gmn hi', 'win32')).toBe('$env:A = "1"; $env:B = "$(two)"; gmn hi');
+  expect(formatWithVariables(variables, 'gmn hi', 'linux')).toBe('A=1 B=$(two) gmn hi');
+  expect(formatWithVariables(variables, 'gmn hi', 'win32')).toBe('$env:A = "1"; $env:B = "$(two)"; gmn hi');
 });
