@@ -1,3 +1,4 @@
+import type { RecordedRun } from './app/recording.ts';
 import { type Invocation, matchCompletionCall, type Options, type Outline } from './cli/invocation.ts';
 import { guardNearMiss, guardTypedCommand } from './cli/near-miss.ts';
 import { matchPromptLine } from './cli/prompt-line.ts';
@@ -53,6 +54,9 @@ export async function main(
 /** Commands that are useful without a home directory. */
 const WITHOUT_HOME: ReadonlySet<string> = new Set(['gmn', 'gmn chat']);
 
+/** Here `--replay` is what others are served. */
+const RECORDS_ITSELF: ReadonlySet<string> = new Set(['gmn demo serve']);
+
 function listKeys({ GEMINI_API_KEY, GOOGLE_API_KEY, GOOGLE_CLOUD_ACCESS_TOKEN }: Env): readonly string[] {
   return [GEMINI_API_KEY, GOOGLE_API_KEY, GOOGLE_CLOUD_ACCESS_TOKEN].filter((key) => key !== undefined);
 }
@@ -72,10 +76,19 @@ async function run(invocation: RunInvocation, context: RunContext): Promise<numb
   const base = await createApp({ ...context, secrets: listKeys(context.env), findHomes, loadSettings });
   const guardPrompt = (typed: string): void => guardTypedCommand(outline, typed, isInteractive);
   const app = { ...base, typedFlags: invocation.typedFlags, guardPrompt };
-  const exitCode = await runNoticing(invocation, app);
+  const recorded = RECORDS_ITSELF.has(path) ? undefined : await openRecorded(app, context);
+  const ended = await runNoticing(invocation, recorded?.app ?? app);
+  const exitCode = recorded === undefined ? ended : await recorded.finish(ended);
   const { moreHelp } = invocation;
   if (moreHelp !== undefined && !options.json && !options.quiet) await showNotice(`more: ${moreHelp}`, app);
   return exitCode;
+}
+
+/** Loaded only for a run that is recorded or replayed. */
+async function openRecorded(app: App, { env, flags: { replay } }: RunContext): Promise<RecordedRun | undefined> {
+  const { GMN_RECORD: record } = env;
+  if (!record && replay === undefined) return undefined;
+  return (await import('./app/recording.ts')).openRecordedRun(app, { record, replay });
 }
 
 type RunInvocation = Extract<Invocation, { kind: 'run' }>;

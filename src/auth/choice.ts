@@ -6,7 +6,7 @@ import type { Machine } from '../platform/host.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 
 export interface ChoiceInput
-  extends Pick<App, 'version' | 'env' | 'cwd' | 'homes' | 'clock' | 'send' | 'trace' | 'signal'> {
+  extends Pick<App, 'version' | 'env' | 'cwd' | 'homes' | 'clock' | 'send' | 'trace' | 'signal' | 'replayed'> {
   readonly flag?: string;
   readonly settings: Settings;
   /** For messages that cannot wait for the result, e.g. that macOS is asking the user something. */

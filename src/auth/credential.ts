@@ -15,6 +15,7 @@ const TYPES: Readonly<Record<string, AuthType>> = {
 
 /** In the order of docs/auth-and-models.md. Only a key in the environment needs no further code. */
 export async function chooseCredential(input: ChoiceInput): Promise<CredentialChoice> {
+  if (input.replayed !== undefined) return { ...input.replayed, notices: [] };
   const wanted = findRequestedType(input.flag, input.settings);
   if (wanted !== undefined) checkEnforced(wanted, input.settings.enforcedAuthType);
   const { GEMINI_API_KEY: key } = input.settings.env;

@@ -1,3 +1,4 @@
+import { createRandom } from '../core/random.ts';
 import type { Row } from './row.ts';
 
 /** `count` random rows in the order of the input, the same for the same input. Keeps only these in memory. */
@@ -17,15 +18,4 @@ export async function sampleRows(
     }
   }
   return { sample: sample.sort((left, right) => left.index - right.index), total };
-}
-
-/** Marsaglia's xorshift, 32 bits: no secret depends on it. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) / 2 ** 32;
-  };
 }

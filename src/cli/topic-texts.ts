@@ -104,6 +104,16 @@ In PowerShell, with the server in a window of its own:
 gmn demo serve --fault ? lists every fault with what it does.
 
 --script answers from a file in the official CLI's fake-response format.
+
+To test with what the real service says, without it:
+  gmn demo serve --record calls.jsonl     a proxy that writes down each exchange
+  gmn demo serve --replay calls.jsonl     the same answers to the same requests
+  GMN_RECORD=calls.jsonl gmn "hello"      record a run of gmn, without a server
+  gmn --replay calls.jsonl "hello"        and replay it
+A request that differs is refused, with the difference; the server ends with 1 if
+one was, or if an exchange was never asked for. --ignore date and the like say
+what does not count. Credentials are never in the file. --fault works, too:
+  gmn demo serve --replay calls.jsonl --fault cut-after=2x1
 `,
   keys: `Enter                      send
 Ctrl+J, Alt+Enter          a new line

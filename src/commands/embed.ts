@@ -108,8 +108,8 @@ async function openEmbedBudget({ maxCost }: EmbedOptions, app: App): Promise<Bud
   return (await import('../engine/budget.ts')).openBudget({ maxCost, hint: 'Raise --max-cost, or embed less.' }, app);
 }
 
-function saveUsage(call: BilledCall, { homes, cwd, clock }: App): void {
-  if (call.usage.promptTokenCount === undefined || call.backend === 'demo') return;
+function saveUsage(call: BilledCall, { homes, cwd, clock, replayed }: App): void {
+  if (call.usage.promptTokenCount === undefined || call.backend === 'demo' || replayed) return;
   appendUsage(homes().gmn, { at: clock.now(), kind: 'embed', id: randomId(), cwd, calls: [call] });
 }
 

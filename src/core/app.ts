@@ -1,3 +1,4 @@
+import type { AuthScheme, Credential } from './credential.ts';
 import type { AppError } from './error.ts';
 import type { Flag } from './flag.ts';
 import type { Clock, Env, HttpTimers, Io, SendHttp, Trace } from './io.ts';
@@ -77,6 +78,10 @@ export interface App {
   /** Opens a connection for the next request there. Call it while gmn waits for something else. Never fails. */
   readonly preconnect: (url: URL) => void;
   readonly httpTimers: HttpTimers;
+  /** The exchanges are being recorded: what an earlier run has asked or uploaded is asked and uploaded again. */
+  readonly isRecorded?: true;
+  /** With `--replay`: what stands for the user's credential. `send` answers from the recording, and `clock` is its time. */
+  readonly replayed?: { readonly credential: Credential; readonly carrier: AuthScheme };
   readonly homes: () => Homes;
   readonly settings: () => Promise<Settings>;
 }

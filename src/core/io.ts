@@ -81,7 +81,7 @@ export interface Ticker {
 export type Trace = (line: string) => void;
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   /** Bytes must not change until the response, or the failure, has arrived. */

@@ -35,7 +35,7 @@ import {
 } from './send.ts';
 import { createSignatureBook, type SignatureBook } from './signature.ts';
 
-const ERROR_FAULTS: readonly FaultName[] = [
+export const REFUSALS: readonly FaultName[] = [
   '401',
   '403',
   '404-retired',
@@ -164,7 +164,7 @@ function unwrapEnvelope({ backend, verb, model }: ModelTarget, outer: JsonObject
 export function checkFaults({ backend, model }: Pick<ModelTarget, 'backend' | 'model'>, faults: FaultBook): void {
   const fits = ({ name, text }: { readonly name: FaultName; readonly text?: string }): boolean =>
     name !== '404-retired' || model.startsWith(text ?? RETIRED_PREFIX);
-  const fault = faults.take(ERROR_FAULTS, fits);
+  const fault = faults.take(REFUSALS, fits);
   const { name = '404-retired', retryAfterSeconds } = fault ?? {};
   const denied = fault && faultResponse({ fault: name, backend, model, retryAfterSeconds });
   if (denied !== undefined) throw new ApiError(denied);

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/io.ts';
-import type { RequestHead, ServedReply, ServedRequest } from '../platform/http/server.ts';
+import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
 import { createBatches } from './batches.ts';
 import { isServed, listModelResources, listPublisherModels, toModelResource } from './catalog.ts';
 import { createCodeAssist } from './code-assist.ts';
@@ -8,6 +8,7 @@ import { createFaultBook, type DemoFault, type FaultBook } from './fault.ts';
 import { hasCredential } from './file-store.ts';
 import { createDemoFiles, type DemoFiles } from './files.ts';
 import { ApiError, type Backend, missingCredentialResponse, notFoundResponse } from './google-error.ts';
+import { type DemoServer, type ServiceOptions, startService } from './listen.ts';
 import { createModelHandler, VERBS } from './model-call.ts';
 import { createQuotaBook } from './quota.ts';
 import { cleanPath, parseBody } from './request.ts';
@@ -15,65 +16,18 @@ import type { ScriptLine } from './script.ts';
 import { sendError, sendJson, toStreamFormat } from './send.ts';
 import { createTokenEndpoint } from './token.ts';
 
-export interface DemoOptions {
-  readonly port?: number;
+export interface DemoOptions extends ServiceOptions {
   readonly script?: readonly ScriptLine[];
   readonly faults?: readonly DemoFault[];
-  readonly onRequest?: (request: ServedRequest) => void;
-  /** One line per answered request, without secrets. */
-  readonly log?: (line: string) => void;
   readonly clock: Clock;
 }
 
-interface DemoServer {
-  /** For GOOGLE_GEMINI_BASE_URL and the like; the token endpoint is `/token` below it. */
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-/** On 127.0.0.1. Throws AppError `usage` if the port is not available. */
+/** The offline model, on 127.0.0.1. Throws AppError `usage` if the port is not available. */
 export async function startDemo(options: DemoOptions): Promise<DemoServer> {
-  const { listen } = await import('../platform/http/server.ts');
   const faults = createFaultBook(options.faults ?? []);
   const files = createDemoFiles({ faults, clock: options.clock });
-  const answer = createDemoHandler({ ...options, faults, files });
-  const withLog = (head: RequestHead, reply: ServedReply): ServedReply =>
-    options.log === undefined ? reply : logReplies(head, reply, options.log);
-  const server = await listen({
-    port: options.port ?? 0,
-    async handler(request, reply) {
-      options.onRequest?.(request);
-      await answer(request, withLog(request, reply));
-    },
-    stream(head) {
-      const receive = files.receive(head);
-      if (receive === undefined) return undefined;
-      options.onRequest?.({ ...head, body: '' });
-      return (body, reply) => receive(body, withLog(head, reply));
-    },
-  });
-  return {
-    url: server.url,
-    async close() {
-      await server.close();
-      await files.close();
-    },
-  };
-}
-
-function logReplies(request: RequestHead, reply: ServedReply, log: (line: string) => void): ServedReply {
-  const logStatus = (status: number): void => log(`${request.method} ${request.path} ${status}`);
-  return {
-    ...reply,
-    send(status, headers, body) {
-      logStatus(status);
-      reply.send(status, headers, body);
-    },
-    begin(status, headers) {
-      logStatus(status);
-      reply.begin(status, headers);
-    },
-  };
+  const handler = createDemoHandler({ ...options, faults, files });
+  return startService({ handler, stream: files.receive, close: files.close }, options);
 }
 
 interface HandlerOptions extends Pick<DemoOptions, 'clock' | 'script'> {

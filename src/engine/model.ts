@@ -243,7 +243,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   const ids = new Set(others.map(({ id }) => id).filter((id) => id !== modelId));
   const alternatives = [...ids].map((id) => createSubstitute(modelId, id, toConfig));
   const retries = chooseRetries(options, settings);
-  const { endsAt, isTimedByRequest, pause, budget, notify } = limits;
+  const { endsAt, isTimedByRequest, pause, budget, notify, showProgress } = limits;
   for (const notice of [choice, configured, ...others].flatMap(({ notices }) => notices)) notify(notice);
   const target = {
     backend: name,
@@ -253,7 +253,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   };
   const sizes = new Map<string, number>();
   const { provideFiles, withFiles } = createFileProvider(app, target, {
-    ...{ isRemembered: !options.demo, pause, notify, showProgress: limits.showProgress },
+    ...{ isRemembered: !options.demo && !app.isRecorded && !app.replayed, pause, notify, showProgress },
     onProvided: ({ uri }, bytes) => void sizes.set(uri, bytes),
   });
   const models = [modelId, ...ids, ...(fallback === undefined ? [] : [fallback.to])];

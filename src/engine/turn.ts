@@ -137,12 +137,13 @@ export async function loadAnswerFormat(outputSchema: string, app: App): Promise<
 async function saveTurn(
   conversation: Conversation,
   calls: readonly BilledCall[],
-  { app: { homes, clock, cwd }, setup: { kind } }: TurnParts,
+  { app: { homes, clock, cwd, replayed }, setup: { kind } }: TurnParts,
 ): Promise<SaveResult> {
   const { sessionId } = conversation;
   const saved = await conversation.save();
   const id = saved.sessionId ?? sessionId;
-  if (id !== undefined && kind !== undefined) appendUsage(homes().gmn, { at: clock.now(), kind, id, cwd, calls });
+  if (id !== undefined && kind !== undefined && !replayed)
+    appendUsage(homes().gmn, { at: clock.now(), kind, id, cwd, calls });
   return saved;
 }
 

@@ -84,12 +84,16 @@ interface DefaultOwner {
   readonly account: string;
 }
 
+/** A recording has what the service said then, so that nothing else decides which model is asked. */
+type CacheContext = Pick<App, 'homes' | 'clock' | 'isRecorded' | 'replayed'>;
+
 /** At most 30 days old. Never throws. */
 export function readCachedDefault(
-  { homes, clock }: Pick<App, 'homes' | 'clock'>,
+  { homes, clock, isRecorded, replayed }: CacheContext,
   owner: DefaultOwner,
   retired = DEFAULT_MODEL,
 ): string | undefined {
+  if (isRecorded || replayed) return undefined;
   // The key is computed only if the file exists: the account may cost a hash.
   const entry = readCache(defaultModelPath(homes().gmn), tryParseCachedDefaults)?.get(cacheKey(owner, retired));
   return entry !== undefined && isRecent(entry.time, clock.now(), CACHE_MS) ? entry.model : undefined;
@@ -97,11 +101,12 @@ export function readCachedDefault(
 
 /** For 30 days. Does nothing if it cannot be written. */
 export async function cacheDefault(
-  { homes, clock }: Pick<App, 'homes' | 'clock'>,
+  { homes, clock, isRecorded, replayed }: CacheContext,
   owner: DefaultOwner,
   model: string,
   retired = DEFAULT_MODEL,
 ): Promise<void> {
+  if (isRecorded || replayed) return;
   const file = defaultModelPath(homes().gmn);
   const now = clock.now();
   const before = readCache(file, tryParseCachedDefaults) ?? new Map<string, CachedDefault>();

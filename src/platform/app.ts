@@ -17,6 +17,8 @@ export interface AppOptions {
   readonly cwd?: string;
   readonly debug?: boolean;
   readonly debugFile?: string;
+  /** A recording that answers in place of the service. */
+  readonly replay?: string;
 }
 
 /** Where a line is run: its streams, and what interrupts it. */

@@ -49,7 +49,8 @@ export function createBilledCalls({ demo }: Pick<PriceOptions, 'demo'> = {}) {
     /** Writes them to the usage log. Never throws. */
     save(app: App, runId: string): void {
       if (demo) return;
-      const { homes, cwd, clock } = app;
+      const { homes, cwd, clock, replayed } = app;
+      if (replayed) return;
       appendUsage(homes().gmn, { at: clock.now(), kind: 'batch', id: runId, cwd, calls: [...sums.values()] });
     },
   };

@@ -76,6 +76,12 @@ export const MODEL_FLAGS = under('Model', [
     value: 'models',
     help: 'Ask these models, one after the other, when the quota is used up or the service overloaded; commas',
   },
+  {
+    long: 'replay',
+    value: 'file',
+    conflicts: ['--demo', '--auth', '--backend'],
+    help: 'Answer from a recording: no account, no network (gmn help demo)',
+  },
   { long: 'no-fallback', help: 'Fail if the default model is retired, instead of asking its successor' },
 ]);
 

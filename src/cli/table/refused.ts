@@ -14,8 +14,8 @@ const NO_ACP = {
   hint: 'Other programs use it through MCP: gmn mcp serve',
 } as const;
 const NO_RECORDINGS = {
-  why: 'gmn itself neither records nor replays',
-  hint: 'A server replays such a file: gmn demo serve --script <file>',
+  why: 'gmn records in a format of its own',
+  hint: 'GMN_RECORD=<file> records, --replay <file> replays; a file of the official CLI: gmn demo serve --script <file>',
 } as const;
 
 /** Of the official CLI 0.61. */

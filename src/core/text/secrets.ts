@@ -112,6 +112,12 @@ export function redactKnown(text: string, secrets: Iterable<string>): string {
   return listTextForms(secrets).reduce((result, form) => result.replaceAll(form, () => MARK), text);
 }
 
+/** Whether a text has one of these secrets in one of the forms of `redactKnown`. */
+export function createSecretFinder(secrets: Iterable<string>): (text: string) => boolean {
+  const forms = listTextForms(secrets);
+  return (text) => forms.some((form) => text.includes(form));
+}
+
 /** Longest first: one secret may be a prefix of another. */
 function listTextForms(secrets: Iterable<string>): readonly string[] {
   const forms = new Set([...secrets].filter(({ length }) => length >= MIN_LENGTH).flatMap(listEncodings));
@@ -278,10 +284,15 @@ const URL_PASSWORD = /(\b[a-z][a-z\d+.-]{0,20}:\/\/[^\s/?#:@"']{0,200}:)[^\s/?#"
 let credentials: RegExp | undefined;
 
 export function redact(text: string, mark: string): string {
-  credentials ??= new RegExp(CREDENTIALS.map(({ source }) => source).join('|'), 'g');
-  let result = text.replace(URL_PASSWORD, (_, before: string) => `${before}${mark}`).replace(credentials, () => mark);
+  let result = redactCredentials(text, mark);
   for (const pattern of NAMED_VALUES) result = result.replace(pattern, (_, name: string) => `${name}${mark}`);
   return result;
+}
+
+/** Only what has the form of a credential. `key=…` stays: in source code that is mostly no secret. */
+export function redactCredentials(text: string, mark: string): string {
+  credentials ??= new RegExp(CREDENTIALS.map(({ source }) => source).join('|'), 'g');
+  return text.replace(URL_PASSWORD, (_, before: string) => `${before}${mark}`).replace(credentials, () => mark);
 }
 
 /** Between a name and its value: `=`, `:`, `is`, は. */

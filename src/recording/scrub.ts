@@ -1,0 +1,86 @@
+import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { createSecretFinder, MARK, redactCredentials, redactIn } from '../core/text/secrets.ts';
+import { nextTurn } from '../platform/runtime/clock.ts';
+import { isDataKey } from './media.ts';
+
+/** Without the given secrets in any of the forms of `redactKnown`, and without what has the form of a credential. */
+export async function scrub<Value extends JsonValue>(value: Value, secrets: ReadonlySet<string>): Promise<Value> {
+  return replaceCredentials(await redactIn(value, secrets, nextTurn)) as Value;
+}
+
+/** Not in data and signatures: a mark would break them, and by chance base64 resembles anything. */
+function replaceCredentials(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return redactCredentials(value, MARK);
+  if (isList(value)) return value.map(replaceCredentials);
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value as JsonObject).map(([key, item]) => {
+    const isKept = typeof item === 'string' && (isDataKey(key) || /signature$/i.test(key));
+    return [key, item === undefined || isKept ? item : replaceCredentials(item)];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The credentials that a request carries. */
+export function listCredentials(
+  headers: Readonly<Record<string, string | undefined>>,
+  query: URLSearchParams,
+): readonly string[] {
+  const values = Object.entries(headers).flatMap(([name, value]) =>
+    value !== undefined && CREDENTIAL_HEADER.test(name) ? [value, value.replace(/^(?:Bearer|Basic)\s+/i, '')] : [],
+  );
+  const named = [...query].flatMap(([name, value]) => (SECRET_QUERY.has(name.toLowerCase()) ? [value] : []));
+  return [...values, ...named].map((value) => value.trim()).filter((value) => value !== '');
+}
+
+const CREDENTIAL_HEADER = /^(?:proxy-)?authorization$|^cookie$|(?:key|token|secret)$/i;
+
+/** Parameters of an address that are never stored. */
+export const SECRET_QUERY: ReadonlySet<string> = new Set(['key', 'access_token', 'oauth_token', 'quotauser', 'userip']);
+
+/** How often one encoding may be inside another. */
+const NESTING = 3;
+/** In characters: in longer texts only the forms of `redactKnown` are looked for. */
+const DECODED_LENGTH = 4_000_000;
+
+/** Whether one of the secrets can be read from the texts, also through an encoding or two. */
+export function hasSecretInside(texts: Iterable<string>, secrets: ReadonlySet<string>): boolean {
+  if (secrets.size === 0) return false;
+  const isInside = createSecretFinder(secrets);
+  let layer = new Set(texts);
+  for (let depth = 0; depth <= NESTING; depth += 1) {
+    for (const text of layer) if (isInside(text)) return true;
+    const short = [...layer].filter(({ length }) => length <= DECODED_LENGTH);
+    layer = new Set(short.flatMap((text) => DECODERS.map((decode) => decode(text)).filter((it) => it !== text)));
+  }
+  return false;
+}
+
+/** Of what is written in base64 or hex only the decoded pieces: the rest is looked at anyway. */
+const DECODERS: readonly ((text: string) => string)[] = [
+  (text) => text.replace(/(?:%[\da-f]{2})+/gi, (found) => decodeBytes(found.replaceAll('%', ''), 'hex')),
+  (text) => text.replace(/\\u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))),
+  (text) => text.replace(/\\(.)/g, '$1'),
+  (text) => (text.match(/(?:[\da-f]{2}){8,}/gi) ?? []).map((found) => decodeBytes(found, 'hex')).join('\n'),
+  (text) => (text.match(/[\w+/-]{11,}={0,2}/g) ?? []).map((found) => decodeBytes(found, 'base64')).join('\n'),
+];
+
+function decodeBytes(text: string, encoding: 'hex' | 'base64'): string {
+  return Buffer.from(text, encoding).toString('utf8');
+}
+
+/** What a reader of all chunks sees: the texts of each field, one after the other. A secret may be split over chunks. */
+export function joinFields(values: readonly JsonValue[]): readonly string[] {
+  const joined = new Map<string, string[]>();
+  const visit = (value: JsonValue | undefined, field: string): void => {
+    if (typeof value === 'string') {
+      const texts = joined.get(field) ?? [];
+      texts.push(value);
+      joined.set(field, texts);
+    }
+    if (isList(value)) for (const item of value) visit(item, field);
+    else if (isObject(value))
+      for (const [key, item] of Object.entries(value as JsonObject)) visit(item, `${field}.${key}`);
+  };
+  for (const value of values) visit(value, '');
+  return [...joined.values()].filter((texts) => texts.length > 1).map((texts) => texts.join(''));
+}

@@ -1,0 +1,216 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { CANARIES, canariesIn, plantedHome } from '../support/canaries.ts';
+import { call, chunk, events, failure, fakeGemini, finish, reply, type Scripted } from '../support/gemini.ts';
+import { callGmnIn, type GmnResult, place, startGmn } from '../support/gmn.ts';
+
+const SIGNED = { thoughtSignature: Buffer.from('a signature').toString('base64') };
+
+/** Two tool calls in one reply, one of them signed, then an answer that ends with a signature. */
+const LOOP: readonly Scripted[] = [
+  events([
+    chunk([{ text: 'Let me look. ' }]),
+    chunk([call('read_file', { file_path: 'a.txt' }, { id: 'one', ...SIGNED }), call('glob', { pattern: '*.txt' })]),
+    finish(),
+  ]),
+  events([chunk([{ text: '東京 says: ' }]), chunk([{ text: 'alpha' }]), finish('STOP', [{ text: '', ...SIGNED }])]),
+];
+
+const FORMATS: readonly (readonly string[])[] = [
+  ['-o', 'text'],
+  ['-o', 'json'],
+  ['-o', 'stream-json'],
+  ['-o', 'json', '--output-dialect', 'gemini'],
+  ['-o', 'stream-json', '--output-dialect', 'gemini'],
+];
+
+/** What a run prints, but for how long it took and when. */
+function withoutTimes(text: string): string {
+  return text
+    .replace(/("(?:\w*[dD]uration\w*|totalLatencyMs|latency\w*)":\s*)\d+/g, '$1…')
+    .replace(/"timestamp":\s*"[^"]+"/g, '"timestamp":"…"')
+    .replace(/"(session_id|sessionId)":\s*"[^"]+"/g, '"$1":"…"')
+    .replace(/glob_\d+_\d/g, 'glob_…');
+}
+
+test.for(FORMATS)('a run with tools is replayed byte by byte: %j', async (format, t) => {
+  const gemini = await fakeGemini(t, LOOP);
+  const at = place(t, { gemini, files: { 'a.txt': 'alpha' }, env: { GMN_RECORD: 'calls.jsonl' } });
+  const words = ['what is in a.txt?', '--tools', 'read', '--no-session', ...format];
+  const recorded = await callGmnIn(t, at, words);
+  expect(recorded).toMatchObject({ exitCode: 0, stderr: expect.not.stringMatching(/not recorded/) });
+  const calls = readFileSync(join(at.cwd, 'calls.jsonl'));
+  // Another directory, another day, no account, no server.
+  const elsewhere = place(t, { files: { 'a.txt': 'alpha', 'calls.jsonl': calls } });
+  const again = async (): Promise<GmnResult> =>
+    callGmnIn(t, elsewhere, [
+      ...words.filter((word) => word !== '--no-session'),
+      '--no-session',
+      '--replay',
+      'calls.jsonl',
+    ]);
+  const [first, second] = [await again(), await again()];
+  expect(first).toMatchObject({ exitCode: 0 });
+  expect(withoutTimes(first.stdout)).toBe(withoutTimes(recorded.stdout));
+  expect(withoutSessions(second.stdout)).toBe(withoutSessions(first.stdout));
+  expect(second.stderr).toBe(first.stderr);
+});
+
+/** The official CLI's format names a new session in every run. */
+function withoutSessions(text: string): string {
+  return text.replace(/"session_id":\s*"[^"]+"/g, '');
+}
+
+test('retries, refusals and errors of the service are replayed as they came', async (t) => {
+  const gemini = await fakeGemini(t, [
+    failure(503, 'UNAVAILABLE', 'busy'),
+    reply('there'),
+    failure(400, 'INVALID_ARGUMENT', 'no such thing'),
+  ]);
+  const at = place(t, { gemini, env: { GMN_RECORD: 'calls.jsonl' } });
+  const recorded = [await callGmnIn(t, at, ['Hello']), await callGmnIn(t, at, ['Bad'])];
+  expect(recorded.map(({ exitCode }) => exitCode)).toEqual([0, 3]);
+  const env = { ...at.env, GMN_RECORD: '' };
+  const lines = readFileSync(join(at.cwd, 'calls.jsonl'), 'utf8').split(/(?<=\n)/);
+  writeFileSync(join(at.cwd, 'one.jsonl'), lines.slice(0, 2).join(''));
+  writeFileSync(join(at.cwd, 'two.jsonl'), lines.slice(2).join(''));
+  const replayed = [
+    await callGmnIn(t, { ...at, env }, ['Hello', '--replay', 'one.jsonl']),
+    await callGmnIn(t, { ...at, env }, ['Bad', '--replay', 'two.jsonl']),
+  ];
+  expect(replayed).toEqual(recorded);
+});
+
+test('a replay has nothing of the account: no request, no price in the log, no cached upload', async (t) => {
+  const gemini = await fakeGemini(t, [reply('hi')]);
+  const at = place(t, { gemini, env: { GMN_RECORD: 'calls.jsonl' } });
+  await callGmnIn(t, at, ['Hello', '--no-session']);
+  const other = place(t, { files: { 'calls.jsonl': readFileSync(join(at.cwd, 'calls.jsonl')) } });
+  expect(await callGmnIn(t, other, ['Hello', '--replay', 'calls.jsonl'])).toMatchObject({
+    exitCode: 0,
+    stdout: 'hi\n',
+  });
+  expect(existsSync(join(other.home, '.gmn/usage.jsonl'))).toBe(false);
+});
+
+test('a request that differs fails with the difference, and exchanges that are not used fail at the end', async (t) => {
+  const gemini = await fakeGemini(t, [reply('one'), reply('two')]);
+  const at = place(t, { gemini, env: { GMN_RECORD: 'calls.jsonl' } });
+  for (const prompt of ['first question', 'second question']) await callGmnIn(t, at, [prompt, '--no-session']);
+  const env = { ...at.env, GMN_RECORD: '' };
+  const replay = (prompt: string) => callGmnIn(t, { ...at, env }, [prompt, '--no-session', '--replay', 'calls.jsonl']);
+  expect(await replay('first question')).toMatchObject({
+    exitCode: 1,
+    stdout: 'one\n',
+    stderr: 'gmn: 1 recorded exchange not used: #2 POST /v1beta/models/gemini-2.5-flash:streamGenerateContent\n',
+  });
+  expect(await replay('first quest')).toMatchObject({
+    exitCode: 3,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^Error: the request is not in calls.jsonl: contents\[0\]\.parts\[0\]\.text differs at character 12: "first quest", recorded was "first question"/,
+    ),
+  });
+});
+
+test.for([
+  [['--replay', 'none.jsonl'], {}, 'there is no file none.jsonl'],
+  [['--replay', 'bad.jsonl'], {}, 'bad.jsonl:1: not JSON'],
+  [['--replay', 'bad.jsonl', '--demo'], {}, 'cannot be combined'],
+  [['--replay', 'bad.jsonl'], { GMN_RECORD: 'x.jsonl' }, '--replay cannot be combined with GMN_RECORD'],
+  [[], { GMN_RECORD: 'bad.jsonl' }, 'bad.jsonl:1: not JSON'],
+  [[], { GMN_RECORD: '.' }, 'is not a file'],
+  [['demo', 'serve', '--match', 'order'], {}, '--match means nothing without --replay'],
+  [['demo', 'serve', '--upstream', 'http://example.com'], {}, '--upstream means nothing without --record'],
+  [['demo', 'serve', '--record', 'x.jsonl', '--upstream', 'http://example.com'], {}, '--upstream must use https'],
+  [['demo', 'serve', '--record', 'x.jsonl', '--replay', 'y.jsonl'], {}, 'cannot be combined'],
+  [['demo', 'serve', '--replay', 'bad.jsonl', '--speed', '-1'], {}, '--speed -1 is not a speed'],
+] as const)('%j with %j is refused: %s', async ([args, env, message], t) => {
+  const at = place(t, { files: { 'bad.jsonl': 'oops\n' }, env: { GEMINI_API_KEY: 'test-key-0123456789', ...env } });
+  const words = args[0] === 'demo' ? args : ['Hello', ...args];
+  const { exitCode, stderr, stdout } = await callGmnIn(t, at, words);
+  expect({ exitCode: exitCode === 4 ? 1 : exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+  expect(stderr).toContain(message);
+});
+
+test('the secrets of a signed-in user are in no recording', async (t) => {
+  const leaking = events([chunk([{ text: `your token is ${CANARIES.storedKey}` }]), finish()]);
+  const gemini = await fakeGemini(t, [leaking, reply('fine')]);
+  const at = place(t, {
+    gemini,
+    home: plantedHome(),
+    env: { GMN_RECORD: 'calls.jsonl', GEMINI_API_KEY: CANARIES.geminiKey },
+  });
+  await callGmnIn(t, at, [`Hello ${CANARIES.googleKey}`, '--no-session']);
+  await callGmnIn(t, at, ['again', '--no-session']);
+  const calls = readFileSync(join(at.cwd, 'calls.jsonl'), 'utf8');
+  expect(calls.split('\n')).toHaveLength(3);
+  expect(canariesIn(calls)).toEqual([]);
+});
+
+/** Until the condition holds. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('a recorder that is killed leaves whole lines, and what a client has got is among them', async (t) => {
+  const demo = await startGmn(t, ['demo', 'serve', '--quiet'], { stdout: 'pipe' });
+  const at = place(t);
+  const url = await firstLine(demo);
+  const recorder = await startGmn(t, ['demo', 'serve', '--record', 'calls.jsonl', '--upstream', url], { at });
+  const proxy = await firstLine(recorder);
+  const ask = (text: string) =>
+    fetch(`${proxy}/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse`, {
+      method: 'POST',
+      headers: { 'x-goog-api-key': 'canary-0123456789' },
+      body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text }] }] }),
+    }).then((response) => response.text());
+  const got: string[] = [];
+  const busy = Array.from({ length: 30 }, (_, index) =>
+    ask(`question ${index}`).then(
+      () => void got.push(`question ${index}`),
+      () => {},
+    ),
+  );
+  await until(() => got.length >= 5);
+  recorder.child.kill('SIGKILL');
+  await Promise.all(busy);
+  const whole = readFileSync(join(at.cwd, 'calls.jsonl'), 'utf8');
+  const lines = whole
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+  expect(whole.endsWith('\n')).toBe(true);
+  const kept = lines.map(({ request }) => request.body.contents[0].parts[0].text);
+  expect(got.filter((prompt) => !kept.includes(prompt))).toEqual([]);
+  expect(readdirSync(at.cwd)).toEqual(['calls.jsonl']);
+  demo.child.kill();
+});
+
+test('a served replay ends with 0 if all was asked for, else with 1 and the reason', async (t) => {
+  const gemini = await fakeGemini(t, [reply('one')]);
+  const at = place(t, { gemini, env: { GMN_RECORD: 'calls.jsonl' } });
+  await callGmnIn(t, at, ['Hello', '--no-session']);
+  const env = { ...at.env, GMN_RECORD: '' };
+  const server = await startGmn(t, ['demo', 'serve', '--replay', 'calls.jsonl', '--quiet'], { at: { ...at, env } });
+  const url = await firstLine(server);
+  const client = { ...at, env: { ...env, GOOGLE_GEMINI_BASE_URL: url } };
+  expect(await callGmnIn(t, client, ['Hello', '--no-session'])).toMatchObject({ exitCode: 0, stdout: 'one\n' });
+  const other = await callGmnIn(t, client, ['Hullo', '--no-session']);
+  expect(other).toMatchObject({
+    exitCode: 3,
+    stderr: expect.stringContaining('differs at character 2: "Hullo", recorded was "Hello"'),
+  });
+  server.child.kill('SIGTERM');
+  expect(await server.ended).toMatchObject({ exitCode: 1, stderr: 'gmn: 1 request not in calls.jsonl\n' });
+});
+
+async function firstLine({ child }: Awaited<ReturnType<typeof startGmn>>): Promise<string> {
+  let text = '';
+  child.stdout?.on('data', (piece) => {
+    text += piece;
+  });
+  await until(() => text.includes('\n'));
+  return text.slice(0, text.indexOf('\n'));
+}

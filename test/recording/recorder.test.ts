@@ -1,0 +1,241 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { CANARIES, canariesIn } from '../support/canaries.ts';
+import { ask, recording, replaying, STREAM, text, toRequest } from './support.ts';
+
+const KEY = CANARIES.geminiKey;
+
+function everythingIn(directory: string): string {
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1')).join('\n');
+}
+
+test('an exchange is one line, with the times of its events and without the account', async () => {
+  const { send, lines } = await recording([
+    {
+      headers: { 'content-type': 'text/event-stream', 'set-cookie': 'a=b', 'x-gemini-service-tier': 'flex' },
+      chunks: [
+        { ...(text('Hel') as object), responseId: 'abc' },
+        { ...(text('lo', { finishReason: 'STOP' }) as object), responseId: 'abc' },
+      ],
+    },
+  ]);
+  await send(
+    toRequest(`${STREAM}&key=${KEY}`, ask('Hi'), { 'content-type': 'application/json', 'user-agent': 'me/1' }),
+  );
+  const [line] = lines();
+  expect(line).toMatchObject({
+    v: 1,
+    id: 1,
+    model: 'gemini-2.5-flash',
+    request: {
+      method: 'POST',
+      path: '/v1beta/models/gemini-2.5-flash:streamGenerateContent',
+      query: { alt: 'sse' },
+      headers: { 'content-type': 'application/json' },
+      body: ask('Hi'),
+    },
+    response: {
+      status: 200,
+      headers: { 'content-type': 'text/event-stream', 'x-gemini-service-tier': 'flex' },
+      chunks: [{ data: { responseId: 'response-1' } }, { data: { responseId: 'response-1' } }],
+    },
+  });
+  expect(line.request.query).toEqual({ alt: 'sse' });
+  expect(Object.keys(line.response.headers)).toHaveLength(2);
+  expect(line.response.chunks[1].ms).toBeGreaterThan(line.response.chunks[0].ms);
+});
+
+test('projects, traces, sessions and prompts of an account have names that say nothing', async () => {
+  const { send, directory } = await recording([
+    { chunks: [{ response: text('x'), traceId: 'trace-of-mine' }] },
+    {
+      status: 403,
+      headers: { 'content-type': 'application/json' },
+      chunks: [
+        Buffer.from(
+          JSON.stringify({
+            error: { message: 'project 123456789012, projects/my-project-42: consumer project_number:123456789012' },
+          }),
+        ),
+      ],
+    },
+  ]);
+  const body = {
+    model: 'gemini-2.5-pro',
+    project: 'my-project-42',
+    user_prompt_id: 'p-42',
+    request: { ...ask('x'), session_id: 's-42' },
+  };
+  await send(toRequest('/v1internal:streamGenerateContent?alt=sse', body));
+  await send(toRequest('/v1/projects/my-project-42/locations/eu/publishers/google/models/m:generateContent', ask('x')));
+  expect(everythingIn(directory)).not.toMatch(/my-project|123456789012|p-42|s-42|trace-of-mine/);
+});
+
+test('requests that issue tokens are passed on, and not recorded', async () => {
+  const { send, lines } = await recording(Array.from({ length: 4 }, () => ({ chunks: [{ access_token: KEY }] })));
+  for (const address of [
+    'https://oauth2.googleapis.com/token',
+    'http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token',
+    'https://sts.googleapis.com/v1/token',
+    'https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/x:generateAccessToken',
+  ]) {
+    expect((await send(toRequest(address, { grant: 'x' }))).text).toContain(KEY);
+  }
+  expect(lines()).toEqual([]);
+});
+
+const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {
+  plain: (secret) => secret,
+  percent: encodeURIComponent,
+  'percent, every byte': (secret) => Buffer.from(secret).toString('hex').replace(/../g, '%$&'),
+  base64: (secret) => Buffer.from(secret).toString('base64'),
+  'base64 in a longer text': (secret) => Buffer.from(`{"key":"${secret}"}`).toString('base64'),
+  base64url: (secret) => Buffer.from(`>>>${secret}???`).toString('base64url'),
+  'base64 of base64': (secret) => Buffer.from(Buffer.from(secret).toString('base64')).toString('base64'),
+  'JSON in JSON': (secret) => JSON.stringify(JSON.stringify(`"${secret}"`)),
+  'JSON escapes': (secret) =>
+    [...secret].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
+  hex: (secret) => Buffer.from(secret).toString('hex'),
+};
+
+test('a credential of the run is in no file, wherever it was and however it was written', async () => {
+  const secret = 'canary+"key/0123=&456\\789';
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...Object.values(ENCODINGS)),
+      fc.constantFrom('prompt', 'attachment', 'answer', 'query', 'field'),
+      fc.array(fc.nat(200), { maxLength: 4 }),
+      async (encode, place, cuts) => {
+        const hidden = `before ${encode(secret)} after`;
+        const pieces = place === 'answer' ? cutAt(hidden, cuts) : ['fine'];
+        const { send, directory, reports } = await recording(
+          [{ chunks: pieces.map((piece) => text(piece)) }],
+          [secret],
+        );
+        const attachment = {
+          inlineData: { mimeType: 'text/plain', data: Buffer.from(hidden.repeat(300)).toString('base64') },
+        };
+        const parts = [
+          ...(place === 'prompt' ? [{ text: hidden }] : []),
+          ...(place === 'attachment' ? [attachment] : []),
+          ...(place === 'field' ? [{ functionResponse: { name: 'f', response: { [hidden]: 1 } } }] : []),
+          { text: 'hi' },
+        ];
+        const query = place === 'query' ? `&x=${encodeURIComponent(hidden)}` : '';
+        await send(
+          toRequest(`${STREAM}${query}`, { contents: [{ role: 'user', parts }] }, { 'x-goog-api-key': secret }),
+        );
+        const kept = everythingIn(directory);
+        const forms = Object.values(ENCODINGS).flatMap((form) => [
+          form(secret),
+          JSON.stringify(form(secret)).slice(1, -1),
+        ]);
+        expect(forms.filter((form) => kept.includes(form))).toEqual([]);
+        const answers = [...kept.matchAll(/"text":"((?:[^"\\]|\\.)*)"/g)]
+          .map(([, found]) => JSON.parse(`"${found}"`))
+          .join('');
+        expect(forms.filter((form) => answers.includes(form))).toEqual([]);
+        // Either the line is there without it, or somebody was told.
+        if (kept === '') expect(reports.join()).toMatch(/is not recorded: .*it holds a credential of this run/);
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
+
+function cutAt(whole: string, cuts: readonly number[]): readonly string[] {
+  const borders = [0, ...cuts.map((cut) => cut % whole.length).sort((a, b) => a - b), whole.length];
+  return borders.slice(1).map((end, index) => whole.slice(borders[index], end));
+}
+
+test('what is stored about the user is looked for, too, and what looks like a credential of anybody', async () => {
+  const { send, directory, lines } = await recording(
+    [{ chunks: [text(`use ${CANARIES.refresh}`)] }],
+    [CANARIES.privateKey],
+  );
+  await send(toRequest(STREAM, ask(`${CANARIES.privateKey} and ${CANARIES.clientSecret}, key=lambda x: x`)));
+  expect(canariesIn(everythingIn(directory))).toEqual([]);
+  expect(lines()[0].request.body.contents[0].parts[0].text).toBe('‹redacted› and ‹redacted›, key=lambda x: x');
+});
+
+test('long media are kept beside the recording by their fingerprint, and come back in a replay', async () => {
+  const picture = Buffer.from(Array.from({ length: 6000 }, (_, index) => index % 251)).toString('base64');
+  const part = { inlineData: { mimeType: 'image/png', data: picture } };
+  const { send, file, lines, directory } = await recording([
+    { chunks: [{ candidates: [{ content: { parts: [part] }, finishReason: 'STOP' }] }] },
+  ]);
+  const request = toRequest(STREAM, { contents: [{ role: 'user', parts: [part] }] });
+  const original = await send(request);
+  expect(readFileSync(file, 'utf8')).not.toContain(picture);
+  expect(readdirSync(join(directory, 'calls.media'))).toEqual([
+    lines()[0].request.body.contents[0].parts[0].inlineData.data.$media,
+  ]);
+  const { ask: again } = await replaying(file);
+  expect((await again(request)).text).toBe(original.text);
+  writeFileSync(join(directory, 'calls.media', readdirSync(join(directory, 'calls.media'))[0] ?? ''), 'changed');
+  await expect((await replaying(file)).ask(request)).rejects.toThrow(/media .* are missing, or were changed/);
+});
+
+test('an upload is recorded by its bytes, and goes on where the client is', async () => {
+  const start = {
+    headers: { 'x-goog-upload-url': 'https://host/upload/v1beta/files?upload_id=secret&upload_protocol=resumable' },
+    chunks: [],
+  };
+  const { send, file, directory } = await recording([
+    start,
+    { headers: { 'content-type': 'application/json' }, chunks: [Buffer.from('{"file":{"name":"files/a"}}')] },
+  ]);
+  const bytes = Buffer.from([0xff, 0xfe, 0, 1, 2]);
+  const first = toRequest('/upload/v1beta/files', { file: {} }, { 'x-goog-upload-command': 'start' });
+  await send(first);
+  const second = (id: string) => toRequest(`/upload/v1beta/files?upload_id=${id}&upload_protocol=resumable`, bytes);
+  await send(second('secret'));
+  expect(everythingIn(directory)).not.toContain('secret');
+  const { ask: again, listProblems } = await replaying(file);
+  const { headers } = await again(first);
+  expect(headers['x-goog-upload-url']).toBe(
+    'https://generativelanguage.googleapis.com/upload/v1beta/files?upload_id=upload&upload_protocol=resumable',
+  );
+  expect(JSON.parse((await again(second('upload'))).text)).toEqual({ file: { name: 'files/a' } });
+  expect(listProblems()).toEqual({ refused: [], unused: [] });
+});
+
+test('a lost connection, numbers of any form and what is no JSON come back as they were', async () => {
+  const odd = 'data: {"n": 1.0, "big": 12345678901234567890}\n\n: a comment\n\ndata: {"candidates"';
+  const { send, file } = await recording([
+    { chunks: [text('a'), Buffer.from(odd), 'cut'] },
+    { status: 502, headers: { 'content-type': 'text/html' }, chunks: [Buffer.from('<h1>東京</h1>')] },
+  ]);
+  await expect(send(toRequest(STREAM, ask('one')))).rejects.toThrow('lost');
+  await send(toRequest(STREAM, ask('two')));
+  const { send: again, ask: whole } = await replaying(file);
+  const response = await again(toRequest(STREAM, ask('one')), new AbortController().signal);
+  let seen = '';
+  await expect(
+    (async () => {
+      for await (const piece of response.body) seen += Buffer.from(piece).toString('utf8');
+    })(),
+  ).rejects.toThrow(/the answer was cut short/);
+  expect(seen).toBe(`data: ${JSON.stringify(text('a'))}\r\n\r\n${odd}`);
+  expect(await whole(toRequest(STREAM, ask('two')))).toMatchObject({ status: 502, text: '<h1>東京</h1>' });
+});
+
+test('a recorder adds to its own files only, and numbers go on', async () => {
+  const { send, file, directory, lines } = await recording([]);
+  await send(toRequest(STREAM, ask('one')));
+  const { createRecorder } = await import('../../src/recording/recorder.ts');
+  const open = (name: string) =>
+    createRecorder({
+      ...{ file: name, cwd: directory, clock: { now: () => Date.UTC(2026, 10, 19) }, report: () => {} },
+      secrets: async () => new Set<string>(),
+      send: async () => ({ status: 200, headers: {}, body: (async function* () {})() }),
+    });
+  const { send: more } = await open(file);
+  for await (const _ of (await more(toRequest(STREAM, ask('two')), new AbortController().signal)).body);
+  expect(lines().map(({ id }) => id)).toEqual([1, 2]);
+  writeFileSync(join(directory, 'notes.txt'), 'dear diary\n');
+  await expect(open('notes.txt')).rejects.toThrow(/notes.txt:1: not JSON/);
+});
