@@ -5,10 +5,10 @@ import type { Session } from '../core/session.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { takeBefore } from '../core/text/trim.ts';
-import { openOwnWorkspace, type ToolOptions } from '../engine/toolbox.ts';
-import { createUndoStore, putBackChanges } from '../engine/undo-store.ts';
+import type { ToolOptions } from '../engine/toolbox.ts';
+import { openTurnChanges } from '../engine/turn-changes.ts';
+import { putBackChanges } from '../engine/undo-store.ts';
 import { readBytesIfAny } from '../platform/files/read.ts';
-import { randomId } from '../platform/runtime/random-id.ts';
 import { unifiedDiff } from '../tools/diff.ts';
 import type { Change, UndoResult, UndoStore } from '../tools/workspace/journal.ts';
 import { ALL_SHOWN, MAX_FILE_BYTES, type Workspace } from '../tools/workspace/workspace.ts';
@@ -38,13 +38,7 @@ export interface Changes {
 
 /** Opens the workspace, so that what is written there can be undone turn by turn. */
 export async function createChanges(options: ToolOptions, app: App): Promise<Changes> {
-  const store = createUndoStore(app);
-  let roots: readonly string[] = [];
-  let journal = store.createJournal(randomId());
-  const workspace = await openOwnWorkspace(options, app, (opened) => {
-    roots = opened;
-    return { record: (...change) => journal.record(...change) };
-  });
+  const { workspace, store, begin } = await openTurnChanges(options, app);
   const cwd = workspace.roots[0] ?? app.cwd;
   const ids = new WeakMap<Session, ReadonlySet<string>>();
   let lastTurn: string | undefined;
@@ -62,8 +56,7 @@ export async function createChanges(options: ToolOptions, app: App): Promise<Cha
     undoSince: async (session, since) => putBackChanges(await listChangesSince(session, since), store, workspace),
     begin(session) {
       ids.set(session, collectIds(session));
-      lastTurn = `${session.id}.${randomId()}`;
-      journal = store.createJournal(lastTurn, roots);
+      lastTurn = begin(session.id);
     },
     transfer: (session, next) => void ids.set(next, collectIds(session)),
     markShown: async (path, bytes) => {

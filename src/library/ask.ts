@@ -1,4 +1,3 @@
-import type { App } from '../core/app.ts';
 import { type Notify, toNoticeEvent } from '../core/event.ts';
 import { createUnsavedConversation, type OpenedConversation } from '../engine/conversation.ts';
 import { openRun, type Run } from '../engine/run.ts';
@@ -7,7 +6,7 @@ import { createRunApp } from './app.ts';
 import type * as Public from './gmn.d.ts';
 import { askCallback, createHost } from './host.ts';
 import { buildAskedContent } from './prompt.ts';
-import { listBuiltins, toRunSetup } from './setup.ts';
+import { keepsFiles, openChosenConversation, toRunSetup } from './setup.ts';
 import { createTurn, type TurnContext } from './turn.ts';
 
 type AskOptions = Public.AskOptions & { readonly schema?: unknown };
@@ -28,15 +27,14 @@ async function askOnce(
   { signal, schema, show, fail }: TurnContext,
 ): Promise<void> {
   const { approve, session } = options;
-  const keepsFiles = Boolean(session) || listBuiltins(options).length > 0;
-  const app = createRunApp(guest, options, { signal, keepsFiles });
+  const app = createRunApp(guest, options, { signal, keepsFiles: keepsFiles(options) });
   const setup = toRunSetup(options, app);
   const notify: Notify = (notice) => void show(toNoticeEvent(notice)).catch(() => {});
   const host = createHost(notify, approve && askCallback(approve, fail));
   let conversation: OpenedConversation | undefined;
   let run: Run | undefined;
   try {
-    conversation = session ? await openAskedSession(session, app, notify) : createUnsavedConversation();
+    conversation = session ? await openChosenConversation(session, app, notify) : createUnsavedConversation();
     run = await openRun({ ...setup, kept: conversation.setup, outputSchema: schema }, app, host);
     const { fileSupport } = run.facts.model;
     const content = await buildAskedContent(prompt, options.files, { app, fileSupport, signal: run.signal, notify });
@@ -46,9 +44,4 @@ async function askOnce(
     await conversation?.close();
     await run?.facts.setup.workspace?.close();
   }
-}
-
-async function openAskedSession(session: true | string, app: App, notify: Notify): Promise<OpenedConversation> {
-  const { openNamedConversation } = await import('../engine/long-conversation.ts');
-  return openNamedConversation(session === true ? undefined : session, app, notify);
 }

@@ -149,8 +149,6 @@ export type GmnEvent =
       readonly note?: string;
       readonly default: 'no';
     }
-  /** That question needs no answer any more. */
-  | { readonly type: 'approval_cancelled'; readonly call: string }
   | {
       readonly type: 'done';
       readonly usage: Usage;
@@ -303,6 +301,43 @@ export function ask<const S extends Schema>(
   prompt: string,
   options: AskOptions & { readonly schema: S },
 ): Turn<FromSchema<S>>;
+
+export interface ChatOptions extends RunOptions {
+  /** A function, or `defer` to answer the `approval` events with `session.answer`. Absent: a call that needs an approval is denied. */
+  readonly approve?: Approve | 'defer' | undefined;
+}
+
+export interface SendOptions {
+  readonly files?: readonly InputFile[] | undefined;
+  /** Cancels this turn; the conversation goes on. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What `undo` did to a file. */
+export interface Undone {
+  readonly path: string;
+  readonly outcome: 'restored' | 'removed' | 'unchanged' | 'failed';
+  /** Why it failed: for example, somebody else has changed the file since. */
+  readonly problem?: string;
+}
+
+/** A conversation. Its turns run one after the other, in the order in which they are awaited or iterated. */
+export interface ChatSession {
+  /** Present if it is saved, once there is something to save. */
+  readonly sessionId: string | undefined;
+  send(prompt: string, options?: SendOptions & { readonly schema?: undefined }): Turn;
+  send<const S extends Schema>(prompt: string, options: SendOptions & { readonly schema: S }): Turn<FromSchema<S>>;
+  /** With `approve: 'defer'`: answers the `approval` event of this call. Throws a GmnError if that waits for none. */
+  answer(call: string, approval: Approval): void;
+  /** Puts back the files that the latest turn has changed which changed any and is not undone yet. Empty if there is none. */
+  undo(): Promise<readonly Undone[]>;
+  /** Cancels what runs, and closes all that is open. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Opens a conversation, with tools that see and change `cwd` if `tools` has any. Close it when you are done. */
+export function chat(options?: ChatOptions): Promise<ChatSession>;
 
 /** A tool of your own: arguments are checked by `input` before `run` gets them. What it throws is told to the model. */
 export function defineTool<const S extends JsonSchema>(tool: {

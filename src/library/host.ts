@@ -36,12 +36,12 @@ export function askCallback(approve: Public.Approve, fail: (error: AppError) => 
   };
 }
 
-function toPublicQuestion({ diff, note, ...question }: CallQuestion) {
+export function toPublicQuestion({ diff, note, ...question }: CallQuestion) {
   return { ...question, ...(diff === undefined ? {} : { diff }), ...(note === undefined ? {} : { note }) };
 }
 
 /** Throws AppError `usage` for what is no answer: nothing must be approved by mistake. */
-function toCallAnswer(approval: unknown): CallAnswer {
+export function toCallAnswer(approval: unknown): CallAnswer {
   if (approval === 'once') return { decision: 'yes' };
   if (approval === 'always') return { decision: 'always' };
   if (isObject(approval) && typeof approval.deny === 'string') {

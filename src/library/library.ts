@@ -1,5 +1,6 @@
 import { createGuest } from '../platform/app.ts';
 import { createAskFunction } from './ask.ts';
+import { createChatFunction } from './chat.ts';
 import { GmnError } from './error.ts';
 import type * as Public from './gmn.d.ts';
 import { defineOwnTool } from './tool.ts';
@@ -9,5 +10,5 @@ export function createLibrary(version: string): typeof Public {
   const guest = createGuest(version);
   // Programs catch it, and have nothing to make one of.
   const error = GmnError as unknown as typeof Public.GmnError;
-  return { ask: createAskFunction(guest), defineTool: defineOwnTool, GmnError: error };
+  return { ask: createAskFunction(guest), chat: createChatFunction(guest), defineTool: defineOwnTool, GmnError: error };
 }

@@ -1,6 +1,8 @@
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
+import type { Notify } from '../core/event.ts';
 import { tryParseDuration } from '../core/text/format.ts';
+import type { OpenedConversation } from '../engine/conversation.ts';
 import type { RunSetup } from '../engine/setup.ts';
 import { chooseAuth } from './app.ts';
 import type { OwnTool, RunOptions } from './gmn.d.ts';
@@ -37,6 +39,22 @@ export function toRunSetup(options: RunOptions, app: App): RunSetup {
 
 function chooseThinking({ thinking }: RunOptions): Pick<RunSetup, 'thinkingLevel' | 'thinkingBudget'> {
   return typeof thinking === 'number' ? { thinkingBudget: thinking } : { thinkingLevel: thinking };
+}
+
+/** Sessions, and what the tools of gmn keep of files they change. */
+export function keepsFiles(options: RunOptions): boolean {
+  return Boolean(options.session) || listBuiltins(options).length > 0;
+}
+
+/** In memory, unless it is to be saved. */
+export async function openChosenConversation(
+  session: RunOptions['session'],
+  app: App,
+  notify: Notify,
+): Promise<OpenedConversation> {
+  const { openLongConversation, openNamedConversation } = await import('../engine/long-conversation.ts');
+  if (!session) return openLongConversation({ noSession: true }, app, notify);
+  return openNamedConversation(session === true ? undefined : session, app, notify);
 }
 
 export function listBuiltins({ tools = [] }: RunOptions): readonly string[] {

@@ -95,7 +95,9 @@ test.skipIf(isStandalone)('the examples of the page run', async (t) => {
   const at = place(t, { gemini: server, files: { 'notes.md': 'buy milk\n' } });
   const names = EXAMPLES.map((_, index) => `example-${index}.mjs`);
   put(at.cwd, {
-    ...Object.fromEntries(EXAMPLES.map((code, index) => [names[index], transformSync(code, { loader: 'ts' }).code])),
+    ...Object.fromEntries(
+      EXAMPLES.map((code, index) => [names[index], transformSync(code, { loader: 'ts', target: 'node20' }).code]),
+    ),
     'all.mjs': names.map((name) => `console.log('# ${name}'); await import('./${name}');`).join('\n'),
   });
   openProject(at.cwd);

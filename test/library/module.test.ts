@@ -65,6 +65,56 @@ test.skipIf(isStandalone)(
   },
 );
 
+test.skipIf(isStandalone)(
+  'a conversation with tools changes files, can be undone, is saved under its name, and goes on',
+  async (t) => {
+    const { report, ...result } = await runModule(
+      t,
+      `import { chat } from 'gmn';
+     import { demo } from 'gmn/demo';
+     import { existsSync, readFileSync } from 'node:fs';
+     const count = () => ['exit', 'SIGINT'].map((name) => process.listenerCount(name)).join();
+     const listeners = count();
+     const server = await demo();
+     const read = () => (existsSync('a.txt') ? readFileSync('a.txt', 'utf8') : undefined);
+     const asked = [];
+     const session = await chat({ server, tools: ['edit'], session: 'trip', approve: ({ name, diff }) => (asked.push([name, diff]), 'once') });
+     const states = [];
+     for (const content of ['one', 'two']) {
+       await session.send('call write_file {"file_path":"a.txt","content":"' + content + '"}');
+       states.push(read());
+     }
+     const { sessionId } = session;
+     const undone = [];
+     for (let count = 0; count < 3; count += 1) undone.push(await session.undo(), read());
+     await session.close();
+     const denied = await chat({ server, tools: ['edit'], session: 'trip', approvalMode: 'default' });
+     const again = await denied.send('call write_file {"file_path":"b.txt","content":"no"}');
+     await denied.close();
+     const turns = server.requests.at(-1).body.contents.length;
+     await server.close();
+     report({ asked, states, undone, same: denied.sessionId === sessionId && again.sessionId === sessionId, turns, warnings: again.warnings, isDenied: !existsSync('b.txt'), isClean: listeners === count() });`,
+    );
+    expect(result).toEqual({ stdout: '', stderr: '', exitCode: 0, home: ['.gmn'] });
+    expect(report).toEqual({
+      asked: [
+        ['write_file', expect.stringContaining('+one')],
+        ['write_file', expect.stringContaining('+two')],
+      ],
+      states: ['one', 'two'],
+      undone: [
+        [{ path: expect.stringMatching(/a\.txt$/), outcome: 'restored' }],
+        'one',
+        [{ path: expect.stringMatching(/a\.txt$/), outcome: 'removed' }],
+        ...[undefined, [], undefined].map((value) => value ?? null),
+      ],
+      ...{ same: true, isDenied: true, isClean: true, turns: expect.any(Number) },
+      warnings: [expect.stringContaining('pass approve')],
+    });
+    expect(report.turns).toBeGreaterThan(8);
+  },
+);
+
 test('every name that the types declare is exported, and no other', async () => {
   for (const [module, types] of [
     ['gmn', 'gmn.d.ts'],
