@@ -6,7 +6,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { oauthPeer } from '../mcp/client/oauth-peer.ts';
 import { gmnCommand } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
-import { linuxTest } from '../support/posix.ts';
+import { isWindows, linuxTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 /** A browser that goes where it is sent, and writes down that it was. */
@@ -18,9 +18,11 @@ fetch(process.argv[2]).then((answer) => answer.text());
 async function signInPlace(t: TestContext) {
   const peer = await oauthPeer(t);
   const here = mcpPlace(t, { wiki: { url: `${peer.url}/mcp`, type: 'http' }, files: fixtureServer('mcp-server.mjs') });
-  const browser = join(here.root, 'bin', 'xdg-open');
-  here.write(browser, BROWSER);
-  chmodSync(browser, 0o755);
+  const script = join(here.root, 'bin', 'xdg-open');
+  here.write(script, BROWSER);
+  chmodSync(script, 0o755);
+  const browser = isWindows ? `${script}.cmd` : script;
+  if (isWindows) here.write(browser, `@"${process.execPath}" "${script}" %*\r\n`);
   Object.assign(here.env, { BROWSER: browser });
   const opened = (): string => {
     try {

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { serve } from '../mcp/server/support.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
@@ -158,7 +158,7 @@ test('gmn permissions lists by number and removes only what is listed here', asy
   mkdirSync(join(here.home, '.gmn'), { recursive: true });
   const gmn = (...args: readonly string[]) => callGmnIn(t, here, ['permissions', ...args]);
   expect((await gmn('list')).stdout).toBe('Nothing is allowed in this directory without asking.\n');
-  const { projects: others } = JSON.parse(keptFor('/elsewhere', { kind: 'edits' }));
+  const { projects: others } = JSON.parse(keptFor(resolve('/elsewhere'), { kind: 'edits' }));
   const own = JSON.parse(
     keptFor(
       project,
@@ -170,7 +170,9 @@ test('gmn permissions lists by number and removes only what is listed here', asy
   const listed = await gmn('list');
   expect(listed.stdout).toBe('1  npm test …              2026-11-01\n2  a | b (exactly, in /d)  2026-11-01\n');
   expect(listed.stderr).toContain('1 more of other directories; to see them all: gmn permissions list --all\n');
-  expect((await gmn('list', '--all')).stdout).toContain('1  all edits               2026-11-01  /elsewhere\n');
+  expect((await gmn('list', '--all')).stdout).toContain(
+    `1  all edits               2026-11-01  ${resolve('/elsewhere')}\n`,
+  );
   expect(JSON.parse((await gmn('list', '--json')).stdout)).toEqual({
     permissions: [
       { number: 1, project, time: '2026-11-01T00:00:00.000Z', kind: 'prefix', words: ['npm', 'test'] },

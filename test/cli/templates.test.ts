@@ -189,7 +189,12 @@ gmn quotes the words by itself. Write {{args}} as a word of its own in !{…}, f
     expect(await promptOf(t, ['--template', 'f', '--yolo'], { home })).toBe('no\n[exit code 3]');
   });
 
-  test('runs nothing that nobody approved', async (t) => {
+  test('runs no command that nobody approved, in any shell', async (t) => {
+    const home = { '.gemini/commands/c.toml': "prompt = '!{echo x>hacked}'" };
+    expect(await refusal(t, ['--template', 'c'], { home })).toContain('which nobody approved: echo x>hacked\n');
+  });
+
+  posixTest('runs nothing with words in it that nobody approved', async (t) => {
     expect(await refusal(t, ['--template', 'c', 'x'], { home: COMMAND, files })).toBe(
       `Error: the template wants to run a command, which nobody approved: echo "{braces}" 'x'
 If you want it to run, add: --allowed-tools run_shell_command

@@ -247,7 +247,7 @@ describe('a write', () => {
     const failed =
       '✗ write_file .git/config: .git/config is protected. Files that other programs run or believe are ' +
       'never written by tools. Tell the user what to change there.\n';
-    expect(loud.stderr).toBe(`${read}${made}${failed}`);
+    expect(loud.stderr.replaceAll(/^(✓ \w+_file .*?)(?: · [\d.]+s)?$/gm, '$1')).toBe(`${read}${made}${failed}`);
     const quiet = await callGmn(t, ['-q', ...args], { gemini: await fakeGemini(t, script()), files });
     expect(quiet).toMatchObject({ stdout: 'Done.\n', stderr: failed, exitCode: 0 });
   });

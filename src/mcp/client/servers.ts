@@ -2,6 +2,7 @@ import type { ServerSetting, Settings } from '../../core/app.ts';
 import { canonicalJson, isObject, type JsonValue } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
+import { systemPlatform } from '../../platform/runtime/system.ts';
 import { type NamedServer, parseDefinition } from './definition.ts';
 
 export interface ConfiguredServer extends NamedServer {
@@ -83,8 +84,13 @@ export function isDisabledEntry(definition: JsonValue | undefined): boolean {
   return isObject(definition) && (definition.disabled === true || definition.enabled === false);
 }
 
-/** Splits as a POSIX shell does, but `;`, `|`, `$` and the like are plain characters. An unclosed quote extends to the end. */
-export function splitCommand(line: string): readonly string[] {
+/**
+ * Splits as a POSIX shell does, but `;`, `|`, `$` and the like are plain characters. An unclosed quote extends to the end. On Windows, where
+ * paths have backslashes, one is plain unless a `"` follows it.
+ */
+export function splitCommand(line: string, platform: string = systemPlatform()): readonly string[] {
+  const isEscaped = (next: string, quote: string): boolean =>
+    platform === 'win32' ? next === '"' && quote !== "'" : quote === '' || (quote === '"' && /["\\$`]/.test(next));
   const words: string[] = [];
   let word: string | undefined;
   let quote = '';
@@ -98,7 +104,7 @@ export function splitCommand(line: string): readonly string[] {
       quote = char;
       word ??= '';
     } else if (char === quote) quote = '';
-    else if (char === '\\' && next !== undefined && (quote === '' || (quote === '"' && /["\\$`]/.test(next)))) {
+    else if (char === '\\' && next !== undefined && isEscaped(next, quote)) {
       word = `${word ?? ''}${next}`;
       index += 1;
     } else word = `${word ?? ''}${char}`;

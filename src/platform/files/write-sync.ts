@@ -41,8 +41,8 @@ export function nextReplacement(attempt: number, thrown: unknown, platform = pro
   return isTransient && attempt < REPLACE_RETRIES ? 10 * (attempt + 1) : undefined;
 }
 
-/** About half a second in all. */
-const REPLACE_RETRIES = 9;
+/** About two seconds in all: fifty processes that read the same file in turn take more than half of one. */
+const REPLACE_RETRIES = 19;
 
 /** Gives a complete file the name of another, which it replaces. Throws system errors; the other file is as before then. */
 export function replaceFileSync(from: string, to: string): void {

@@ -110,7 +110,15 @@ test.for<readonly [string, readonly string[]]>([
   ['x; touch y | z $(w) && "unfinished q', ['x;', 'touch', 'y', '|', 'z', '$(w)', '&&', 'unfinished q']],
   ['  ', []],
 ])('%j is cut into words', ([line, words]) => {
-  expect(splitCommand(line)).toEqual(words);
+  expect(splitCommand(line, 'linux')).toEqual(words);
+});
+
+test.for<readonly [string, readonly string[]]>([
+  ['C:\\node\\node.exe C:\\a\\b.js', ['C:\\node\\node.exe', 'C:\\a\\b.js']],
+  ['"C:\\Program Files\\node.exe" \'a b\\c\' ""', ['C:\\Program Files\\node.exe', 'a b\\c', '']],
+  ['npx "c \\"d\\"" \\\\server\\share', ['npx', 'c "d"', '\\\\server\\share']],
+])('on Windows %j is cut into words', ([line, words]) => {
+  expect(splitCommand(line, 'win32')).toEqual(words);
 });
 
 test.for<readonly [string, number, object]>([

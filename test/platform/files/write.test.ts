@@ -62,15 +62,15 @@ test('a file that stays open is not replaced where the system forbids it, and lo
   expect([readFileSync(path, 'utf8'), readdirSync(root)]).toEqual(['newer', ['a']]);
 });
 
-test('on Windows a replacement waits for whoever reads the file, for half a second', () => {
+test('on Windows a replacement waits for whoever reads the file, for two seconds', () => {
   const failed = (code: string) => Object.assign(new Error(code), { code });
   const delays = (thrown: Error, platform: NodeJS.Platform) =>
-    Array.from({ length: 12 }, (_, attempt) => nextReplacement(attempt, thrown, platform) ?? 0);
+    Array.from({ length: 22 }, (_, attempt) => nextReplacement(attempt, thrown, platform) ?? 0);
   for (const code of ['EPERM', 'EBUSY', 'EACCES']) {
-    expect(delays(failed(code), 'win32').reduce((sum, delay) => sum + delay)).toBe(450);
-    expect(delays(failed(code), 'linux')).toEqual(Array(12).fill(0));
+    expect(delays(failed(code), 'win32').reduce((sum, delay) => sum + delay)).toBe(1900);
+    expect(delays(failed(code), 'linux')).toEqual(Array(22).fill(0));
   }
-  expect(delays(failed('ENOSPC'), 'win32')).toEqual(Array(12).fill(0));
+  expect(delays(failed('ENOSPC'), 'win32')).toEqual(Array(22).fill(0));
 });
 
 test('a file that changed since it was read is not replaced', async () => {
