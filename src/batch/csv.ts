@@ -41,12 +41,73 @@ export async function* readCsvRows(
   }
 }
 
-/** How many rows `readCsvRows` gives. Throws what cannot be read. */
+/**
+ * How many rows `readCsvRows` gives, for the progress line. By the line breaks outside of quotes: to parse a million rows
+ * a second time takes as long as the first, and 15 MB.
+ */
 export async function countCsvRows(chunks: AsyncIterable<Uint8Array>, format: InputFormat): Promise<number> {
-  const { records } = await openRecords(chunks, format, MAX_LINE_BYTES);
-  let count = -1;
-  for await (const _ of records) count += 1;
-  return Math.max(0, count);
+  const head = format === 'tsv' ? { delimiter: '\t' as const, chunks } : await findDelimiter(chunks);
+  const counter = createRecordCounter(head.delimiter.charCodeAt(0));
+  for await (const chunk of head.chunks) counter.add(chunk);
+  return Math.max(0, counter.end() - 1);
+}
+
+const [LINE_FEED, CARRIAGE_RETURN, QUOTE] = [10, 13, 34];
+
+/** Counts the records of a CSV in UTF-8 that are not empty. The first line break shows what ends them all, as the parser has it. */
+function createRecordCounter(delimiter: number) {
+  let records = 0;
+  let isEmpty = true;
+  let isFieldEmpty = true;
+  let isQuoted = false;
+  /** Whether the byte before this one was a quote that ended a text; with another one it is part of the text. */
+  let isClosed = false;
+  /** Whether the byte before this one was a carriage return outside of quotes. */
+  let isReturned = false;
+  let lineBreak: '\n' | '\r' | '\r\n' | undefined;
+  const endRecord = (): void => {
+    if (!isEmpty) records += 1;
+    isEmpty = true;
+    isFieldEmpty = true;
+  };
+  const addText = (byte: number): void => {
+    isEmpty = false;
+    isFieldEmpty = byte === delimiter;
+  };
+  const addByte = (byte: number): void => {
+    const isPair = isReturned && byte === LINE_FEED;
+    if (isReturned) {
+      lineBreak ??= isPair ? '\r\n' : '\r';
+      if (lineBreak === '\r') endRecord();
+      else if (!isPair || lineBreak === '\n') addText(CARRIAGE_RETURN);
+    }
+    isReturned = false;
+    if (byte === QUOTE && (isQuoted || isFieldEmpty || isClosed)) {
+      isClosed = isQuoted;
+      isQuoted = !isQuoted;
+      isEmpty = false;
+      return;
+    }
+    isClosed = false;
+    if (isQuoted) isFieldEmpty = false;
+    else if (byte === CARRIAGE_RETURN) isReturned = true;
+    else if (byte !== LINE_FEED) addText(byte);
+    else {
+      lineBreak ??= '\n';
+      if (lineBreak === '\n' || (lineBreak === '\r\n' && isPair)) endRecord();
+      else addText(byte);
+    }
+  };
+  return {
+    add(chunk: Uint8Array): void {
+      for (const byte of chunk) addByte(byte);
+    },
+    end(): number {
+      if (isReturned && lineBreak !== '\r' && lineBreak !== undefined) addText(CARRIAGE_RETURN);
+      endRecord();
+      return records;
+    },
+  };
 }
 
 async function openRecords(chunks: AsyncIterable<Uint8Array>, format: InputFormat, maxBytes: number) {
@@ -64,7 +125,6 @@ async function openRecords(chunks: AsyncIterable<Uint8Array>, format: InputForma
   return { delimiter: head.delimiter, records: pipeChunks<CsvRecord>(head.chunks, parser) };
 }
 
-const LINE_FEED = 10;
 const MAX_HEADER_BYTES = 65_536;
 
 /** Excel separates by `;` in countries that write decimals with a comma. The header shows which one it is. */

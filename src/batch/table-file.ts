@@ -112,34 +112,51 @@ async function scanLines(output: string, { format, marks, kept }: TableOptions):
 
 /**
  * Where the last line of each row begins, in the order of the rows' first indexes: a row that is asked again from the file of
- * failed rows has another one. A million rows: eight bytes each, and more only for one whose index is taken or too large.
+ * failed rows has another one. A million rows: five bytes each, and more only for one whose index is taken or too large.
  */
 function createPlaces(rows: number) {
-  const starts = new Float64Array(rows).fill(-1);
+  const starts = createOffsets(rows);
   const others: { readonly index: number; start: number }[] = [];
   return {
     /** The place of a row that was not seen before. */
     add(index: number): number {
-      if (index < rows && starts[index] === -1) return index;
+      if (index < rows && starts.get(index) === undefined) return index;
       return rows + others.push({ index, start: -1 }) - 1;
     },
     set(place: number, start: number): void {
       const other = others[place - rows];
-      if (other === undefined) starts[place] = start;
+      if (other === undefined) starts.set(place, start);
       else other.start = start;
     },
     *list(): Generator<number, void> {
       const rest = others.toSorted((left, right) => left.index - right.index);
       let next = 0;
       for (let index = 0; index < rows || next < rest.length; index += 1) {
-        const start = starts[index] ?? -1;
-        if (start >= 0) yield start;
+        const start = starts.get(index);
+        if (start !== undefined) yield start;
         for (; next < rest.length; next += 1) {
           const other = rest[next];
           if (other === undefined || (other.index > index && index < rows)) break;
           yield other.start;
         }
       }
+    },
+  };
+}
+
+/** Places in a file of up to a terabyte. */
+function createOffsets(length: number) {
+  const lows = new Uint32Array(length);
+  const highs = new Uint8Array(length);
+  return {
+    get(at: number): number | undefined {
+      // One more than the offset: 0 stands for none.
+      const kept = (highs[at] ?? 0) * 2 ** 32 + (lows[at] ?? 0);
+      return kept === 0 ? undefined : kept - 1;
+    },
+    set(at: number, offset: number): void {
+      lows[at] = offset + 1;
+      highs[at] = (offset + 1) / 2 ** 32;
     },
   };
 }
