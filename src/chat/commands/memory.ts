@@ -29,9 +29,8 @@ export const MEMORY: SlashCommand = {
     // The files may have been edited since they were read.
     await changeRun(chat, {});
     const { contextText } = chat.run.facts;
-    await chat.view.say(
-      contextText === '' ? 'There is nothing yet. To add something: /memory add <text>' : contextText,
-    );
+    if (contextText === '') await chat.view.say('There is nothing yet. To add something: /memory add <text>');
+    else await chat.view.sayVerbatim(contextText);
   },
 };
 
