@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
+import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { gate } from '../support/gate.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn, place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 const [CTRL_D, ESC] = ['\u0004', '\u001b'];
@@ -15,13 +15,13 @@ function systemText({ body }: { readonly body: { systemInstruction?: { parts: { 
   return body.systemInstruction?.parts.map(({ text }) => text).join('') ?? '';
 }
 
-test('what other tools call a command does the same here', async (t) => {
+test('what other tools call a command does the same here, and /ps and /stop have nothing to show', async (t) => {
   const { env } = sharedHome(t);
-  const { stderr, stdout, exitCode } = await pipedChat(
-    t,
-    ['hello', '/cost', '/stats session', '/chat save trip', '/approvals plan', '/compact the dates', '/about'],
-    { env, args: ['--demo'] },
-  );
+  const habits = ['/cost', '/stats session', '/chat save trip', '/approvals plan', '/compact the dates', '/about'];
+  const { stderr, stdout, exitCode } = await pipedChat(t, ['hello', ...habits, '/bashes', '/stop', '/stop 3'], {
+    env,
+    args: ['--demo'],
+  });
   expect(stdout).toBe('Hello! How can I help you today?\n');
   expect(stderr.match(/^1 turn · /gm)).toHaveLength(4);
   expect(stderr).toContain('\nSaved as trip.\nplan: tools only read\n');
@@ -29,37 +29,41 @@ test('what other tools call a command does the same here', async (t) => {
   expect(stderr).toMatch(
     /^gmn \S+ · demo · gemini-2\.5-flash · .* · tools only read · \/help\nsession trip, 1 turn\n1 turn · /m,
   );
+  expect(stderr).toContain(
+    'Nothing was started in the background.\nNothing is running in the background.\nNothing is running in the background.\n',
+  );
   expect(exitCode).toBe(0);
 });
 
-test('what gmn does not have says what to do instead, and fails in a pipe', async (t) => {
-  const { stderr, exitCode, requests } = await pipedChat(t, ['/vim', '/add-dir ../lib'], { script: [] });
+test('what is no command here is not sent: it says what to do instead, or names that begin like it come first', async (t) => {
+  const unknown = [
+    ['/mod', 'Did you mean /model?'],
+    ['/stat', 'Did you mean /status or /stats or /statusline?'],
+    ['/sessoins', 'Did you mean /sessions?'],
+    ['/qqqqqqqqq', 'To see the commands: /help;'],
+  ] as const;
+  const lines = ['/vim', '/add-dir ../lib', '/init', ...unknown.map(([entry]) => entry)];
+  const { stderr, exitCode, requests } = await pipedChat(t, lines, { script: [], args: ['--yolo'] });
   expect(stderr).toMatch(
     /^Error: \/vim does nothing here\nThere is no vi mode: Ctrl\+G or \/edit opens your editor\.\n/,
   );
   expect(stderr).toContain('gmn chat --include-directories <dir>');
+  expect(stderr).toContain('Error: /init shows what it would write and asks, which needs a terminal\n');
+  for (const [entry, hint] of unknown) expect(stderr).toContain(`Error: there is no command ${entry}\n${hint}`);
   expect([exitCode, requests.length]).toEqual([1, 0]);
 });
 
-test.for([
-  ['/mod', 'Did you mean /model?'],
-  ['/stat', 'Did you mean /status or /stats or /statusline?'],
-  ['/sessoins', 'Did you mean /sessions?'],
-  ['/qqqqqqqqq', 'To see the commands: /help;'],
-])('%s is not sent, and names that begin like it come first', async ([entry = '', hint = ''], t) => {
-  const { stderr, requests } = await pipedChat(t, [entry], { script: [] });
-  expect(stderr).toContain(`Error: there is no command ${entry}\n${hint}`);
-  expect(requests).toEqual([]);
-});
-
-test('a line of a pipe that begins with # is a prompt', async (t) => {
-  const { requests } = await pipedChat(t, ['# Heading'], { script: [reply('a')] });
-  expect(requests.map(({ body }) => body.contents[0].parts)).toEqual([[{ text: '# Heading' }]]);
-});
-
-test('/memory shows what is known, and what is added holds from the next prompt on', async (t) => {
+test('/memory shows what is known, what is added holds from the next prompt on, and # is text in a pipe', async (t) => {
   const here = { home: { '.gemini/GEMINI.md': 'Be kind.' } };
-  const lines = ['/memory', 'a', '/memory add Use tabs.', 'b', '/memory show', '/memory add', '/memory forget it'];
+  const lines = [
+    '/memory',
+    '# Heading',
+    '/memory add Use tabs.',
+    'b',
+    '/memory show',
+    '/memory add',
+    '/memory forget it',
+  ];
   const { stderr, requests } = await pipedChat(t, lines, { ...here, script: [reply('1'), reply('2')] });
   expect(stderr).toContain('GEMINI.md ===\nBe kind.\n===');
   expect(stderr).toContain(`Added to ${join('~', '.gmn', 'AGENTS.md')}.\n`);
@@ -67,14 +71,23 @@ test('/memory shows what is known, and what is added holds from the next prompt 
   expect(stderr).toContain('Error: there is nothing to remember\n');
   expect(stderr).toContain('Error: /memory takes show or add, not "forget it"\n');
   expect(requests.map((request) => systemText(request).includes('Use tabs.'))).toEqual([false, true]);
+  expect(requests[0]?.body.contents[0].parts).toEqual([{ text: '# Heading' }]);
 });
 
-test('/export takes a format in place of a file', async (t) => {
-  const at = place(t);
-  for (const format of ['html', 'json', 'md', 'HTML'])
-    await runGmnIn(t, at, ['chat', '--demo'], `hello\n/export ${format}\n`);
+test('/export takes a format in place of a file, and says what is wrong with a path', async (t) => {
+  const at = place(t, { files: { 'a.txt': 'x' } });
+  const formats = ['/export html', '/export json', '/export md', '/new', 'hello', '/export HTML'];
+  const lines = ['hello', ...formats, '/export nodir/x.html', '/export a.txt/x.html'];
+  const { stderr } = await runGmnIn(t, at, ['chat', '--demo'], lines.map((line) => `${line}\n`).join(''));
   const endings = readdirSync(at.cwd).map((name) => name.replace(/^gmn-[0-9a-f]+\./, ''));
-  expect(endings.toSorted()).toEqual(['html', 'html', 'json', 'md']);
+  expect(endings.toSorted()).toEqual(['a.txt', 'html', 'html', 'json', 'md']);
+  expect(stderr).toContain(
+    'Error: cannot write nodir/x.html: the directory does not exist\nCreate it, or name a file in a directory that exists.\n',
+  );
+  expect(stderr).toContain(
+    'Error: cannot write a.txt/x.html: a file is where a directory should be\nName a file in a directory that exists.\n',
+  );
+  expect(stderr).not.toMatch(/ENOENT|ENOTDIR|free space/);
 });
 
 test('/trust shows what a folder brings, trusts it, and its instructions count from the next prompt on', async (t) => {
@@ -92,18 +105,6 @@ test('/trust shows what a folder brings, trusts it, and its instructions count f
   expect(stderr).toMatch(/ trusted\? Yes: .*trust\.json trusts /);
   expect(stderr).toContain('Error: /trust takes yes, not "no"\n');
   expect(requests.map((request) => systemText(request).includes('Use spaces.'))).toEqual([false, true]);
-});
-
-test('/ps and /stop without a command in the background say so', async (t) => {
-  expect(await readChat(t, ['/ps', '/stop', '/stop 3'])).toBe(
-    'Nothing was started in the background.\nNothing is running in the background.\nNothing is running in the background.\n',
-  );
-});
-
-test('/init without a terminal to ask on writes nothing', async (t) => {
-  const { stderr, requests } = await pipedChat(t, ['/init'], { script: [], args: ['--yolo'] });
-  expect(stderr).toContain('Error: /init shows what it would write and asks, which needs a terminal\n');
-  expect(requests).toEqual([]);
 });
 
 posixTest('commands in the background are counted below the line, listed, and stopped', async (t) => {
@@ -182,67 +183,59 @@ posixTest('a line that begins with # asks where it goes, and nothing of the list
   expect(screenOf(output)).not.toContain('add to ›');
 });
 
-posixTest('a plan ends with a question: Esc keeps planning, and going on changes the mode', async (t) => {
-  const write = call('write_file', { file_path: 'a.txt', content: 'x\n' });
-  const gemini = await fakeGemini(t, [
-    reply('1. Write a.txt.'),
-    reply('Still: write a.txt.'),
-    reply(write),
-    reply('done'),
-    reply('bye'),
-  ]);
-  const chat = chatInTerminal(t, [], { gemini });
-  await chat.ready(1);
-  chat.enter('/plan plan it');
-  await chat.shows(/plan: tools only read\n/);
-  await chat.shows(
-    /1\. Write a\.txt\.\n\nthe plan ›\n› keep planning +tools only read\n {2}go on +edits run without asking[^\n]*\n {2}go on, asking/,
-  );
-  chat.type(ESC);
-  await chat.shows(/1\. Write a\.txt\.\n\n❯\n[^\n]*tools only read/);
-  chat.enter('sure?');
-  await chat.shows(/Still: write a\.txt\.\n\nthe plan ›/);
-  chat.type(`${DOWN}\r`);
-  await chat.shows(
-    /\nauto_edit: edits run without asking\nGo ahead with the plan\.\n✓ write_file a\.txt[\s\S]*done\n\n❯/,
-  );
-  chat.enter('thanks');
-  await chat.shows(/bye\n\n❯/);
-  const prompts = gemini.requests.map(
-    ({ body }) => body.contents.findLast(({ role }: { role: string }) => role === 'user').parts[0].text,
-  );
-  expect(prompts.slice(0, 3)).toEqual(['plan it', 'sure?', 'Go ahead with the plan.']);
-  chat.type(CTRL_D);
-  expect(screenOf((await chat.ended).output)).not.toContain('the plan ›');
-});
-
-posixTest('a plan asks nobody who types already, and typing closes the question', async (t) => {
-  const { open: answer, opened: mayAnswer } = gate();
-  const gemini = await fakeGemini(t, [
-    async (...exchange) => {
-      await mayAnswer;
-      await reply('1. Look.')(...exchange);
-    },
-    reply('2. Look again.'),
-  ]);
-  const chat = chatInTerminal(t, ['--approval-mode', 'plan'], { gemini });
-  await chat.ready(1);
-  chat.enter('plan it');
-  await chat.shows(/❯ plan it\n/);
-  chat.type('next\r');
-  await chat.shows(/queued[^\n]*: next/);
-  answer();
-  await chat.shows(/1\. Look\.\n\n❯ next\n2\. Look again\.\n\nthe plan ›/);
-  chat.type('go ');
-  await chat.shows(/2\. Look again\.\n\n❯ go\n/);
-  chat.type('slower');
-  await chat.shows(/2\. Look again\.\n\n❯ go slower\n/);
-  chat.type(`\u0003${CTRL_D}`);
-  expect((await chat.ended).exitCode).toBe(0);
-});
+posixTest(
+  'a plan ends with a question: Esc and typing keep planning, going on changes the mode, and who types already is not asked',
+  async (t) => {
+    const write = call('write_file', { file_path: 'a.txt', content: 'x\n' });
+    const { open: answer, opened: mayAnswer } = gate();
+    const gemini = await fakeGemini(t, [
+      reply('1. Write a.txt.'),
+      reply('Still: write a.txt.'),
+      reply(write),
+      reply('done'),
+      async (...exchange) => {
+        await mayAnswer;
+        await reply('1. Look.')(...exchange);
+      },
+      reply('2. Look again.'),
+    ]);
+    const chat = chatInTerminal(t, ['--approval-mode', 'plan'], { gemini });
+    await chat.ready(1);
+    chat.enter('plan it');
+    await chat.shows(
+      /1\. Write a\.txt\.\n\nthe plan ›\n› keep planning +tools only read\n {2}go on +edits run without asking[^\n]*\n {2}go on, asking/,
+    );
+    chat.type(ESC);
+    await chat.shows(/1\. Write a\.txt\.\n\n❯\n[^\n]*tools only read/);
+    chat.enter('sure?');
+    await chat.shows(/Still: write a\.txt\.\n\nthe plan ›/);
+    chat.type(`${DOWN}\r`);
+    await chat.shows(
+      /\nauto_edit: edits run without asking\nGo ahead with the plan\.\n✓ write_file a\.txt[\s\S]*done\n\n❯/,
+    );
+    chat.enter('/plan plan more');
+    await chat.shows(/plan: tools only read\n/);
+    chat.type('next\r');
+    await chat.shows(/queued[^\n]*: next/);
+    answer();
+    await chat.shows(/1\. Look\.\n\n❯ next\n2\. Look again\.\n\nthe plan ›/);
+    chat.type('go ');
+    await chat.shows(/2\. Look again\.\n\n❯ go\n/);
+    chat.type('slower');
+    await chat.shows(/2\. Look again\.\n\n❯ go slower\n/);
+    const prompts = gemini.requests.map(
+      ({ body }) => body.contents.findLast(({ role }: { role: string }) => role === 'user').parts[0].text,
+    );
+    expect(prompts.slice(0, 3)).toEqual(['plan it', 'sure?', 'Go ahead with the plan.']);
+    chat.type(`\u0003${CTRL_D}`);
+    const { exitCode, output } = await chat.ended;
+    expect(exitCode).toBe(0);
+    expect(screenOf(output)).not.toContain('the plan ›');
+  },
+);
 
 posixTest(
-  '/init writes AGENTS.md after a question in every mode, /undo takes it back, and no other turn writes it',
+  '/init writes AGENTS.md after a question in every mode, /undo and a later chat take it back, and no other turn writes it',
   async (t) => {
     const write = call('write_file', { file_path: 'AGENTS.md', content: '# Test\n\nRun make.\n' });
     const gemini = await fakeGemini(t, [
@@ -252,8 +245,8 @@ posixTest(
       reply('Kept.'),
       reply(call('write_file', { file_path: 'AGENTS.md', content: 'Run evil.' })),
       reply('ok'),
-      reply(write),
-      reply('Again.'),
+      ...[reply(write), reply('Again.')],
+      ...[reply(write), reply('Once more.')],
     ]);
     const at = place(t, { gemini, files: { 'README.md': 'A test.\n' }, env: { GEMINI_CLI_TRUST_WORKSPACE: 'true' } });
     const chat = chatInTerminal(t, ['--yolo'], { at });
@@ -288,8 +281,23 @@ posixTest(
     await chat.shows(/tools only read\n❯/);
     chat.enter('/init');
     await chat.shows(/Error: in plan mode nothing is written, AGENTS\.md neither\nFirst: \/approve default\n❯/);
+    chat.enter('/approve default');
+    await chat.shows(/edits ask first\n❯/);
+    chat.enter('/init');
+    await chat.shows(/edits ask first\n[\s\S]*╰ \[y\]es/);
+    chat.type('y');
+    await chat.shows(/Once more\.\n\n❯/);
     chat.type(CTRL_D);
     await chat.ended;
+    const later = chatInTerminal(t, ['-c'], { at });
+    await later.shows(/Once more\.[\s\S]*❯\n/);
+    later.type(`${ESC}${ESC}`);
+    await later.shows(/back to ›\n/);
+    later.type('\r');
+    await later.shows(/files ›\n/);
+    later.type('\r');
+    await later.shows(/removed AGENTS\.md\nDropped the last exchange\.\n❯/);
+    expect(existsSync(join(at.cwd, 'AGENTS.md'))).toBe(false);
   },
 );
 
@@ -314,32 +322,9 @@ posixTest('/init improves what is there, and gmn undo puts it back', async (t) =
   await chat.ended;
   const file = join(at.cwd, 'AGENTS.md');
   expect(readFileSync(file, 'utf8')).toBe('Run npm test.\n');
-  const { stdout, exitCode } = await runGmnIn(t, at, ['undo']);
+  const { stdout, exitCode } = await callGmnIn(t, at, ['undo']);
   expect([stdout, exitCode]).toEqual([`restored ${file}\n`, 0]);
   expect([existsSync(file), readFileSync(file, 'utf8')]).toEqual([true, 'Run make.\n']);
-});
-
-posixTest('a rewind in a later chat puts back what /init wrote', async (t) => {
-  const write = call('write_file', { file_path: 'AGENTS.md', content: 'Run make.\n' });
-  const gemini = await fakeGemini(t, [reply(write), reply('Written.')]);
-  const at = place(t, { gemini, env: { GEMINI_CLI_TRUST_WORKSPACE: 'true' } });
-  const chat = chatInTerminal(t, [], { at });
-  await chat.ready(1);
-  chat.enter('/init');
-  await chat.shows(/╰ \[y\]es/);
-  chat.type('y');
-  await chat.shows(/Written\.\n\n❯/);
-  chat.type(CTRL_D);
-  await chat.ended;
-  const later = chatInTerminal(t, ['-c'], { at });
-  await later.shows(/Written\.[\s\S]*❯\n/);
-  later.type(`${ESC}${ESC}`);
-  await later.shows(/back to ›\n/);
-  later.type('\r');
-  await later.shows(/files ›\n/);
-  later.type('\r');
-  await later.shows(/removed AGENTS\.md\nDropped the last exchange\.\n❯/);
-  expect(existsSync(join(at.cwd, 'AGENTS.md'))).toBe(false);
 });
 
 posixTest('a link in the place of AGENTS.md is left alone by # and by /init, wherever it leads', async (t) => {
@@ -354,11 +339,4 @@ posixTest('a link in the place of AGENTS.md is left alone by # and by /init, whe
   chat.enter('/init');
   await chat.shows(/\/init\nError: \S*AGENTS\.md is a link to \S*config, and is left alone\n[\s\S]*❯/);
   expect(readFileSync(join(at.cwd, '.git/config'), 'utf8')).toBe('[core]\n');
-  chat.type(CTRL_D);
-  await chat.ended;
-  const atRoot = chatInTerminal(t, ['--demo', '-C', '/'], { at });
-  await atRoot.ready(1);
-  atRoot.enter('#x');
-  await atRoot.shows(/ {2}\.\/AGENTS\.md +for this directory/);
-  atRoot.type(ESC);
 });

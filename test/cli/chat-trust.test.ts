@@ -42,10 +42,9 @@ posixTest('a chat asks once whether the folder is trusted; a no is kept, and gmn
   expect((await callGmnIn(t, at, ['trust', '--list'])).stdout).toMatch(/^\S+work {2}\S+ {2}not trusted\n$/);
   expect((await callGmnIn(t, at, ['config', 'list'])).stderr).toBe('');
   await callGmnIn(t, at, ['trust']);
-  const trusted = chatInTerminal(t, ['hello'], { at });
-  await trusted.shows(/kind\n\n❯/);
-  trusted.enter('/q');
-  await trusted.ended;
+  expect(await callGmnIn(t, at, ['--tools', 'read', 'hello'])).toMatchObject({
+    stdout: 'kind\n',
+  });
   expect(gemini.requests[1]?.path).toContain('gemini-2.5-pro');
   expect(JSON.stringify(gemini.requests[1]?.body)).toContain('Be kind.');
 });
@@ -77,9 +76,6 @@ posixTest('a question that is left stays open: Esc goes on without trust, all el
   const interrupted = await ask();
   interrupted.type('\u0003');
   expect((await interrupted.ended).exitCode).toBe(130);
-  const terminated = await ask();
-  terminated.kill('SIGTERM');
-  expect((await terminated.ended).exitCode).toBe(143);
   const closed = await ask();
   closed.hangUp();
   // The end of the terminal may be seen before its signal.
@@ -110,14 +106,13 @@ posixTest(
     expect(rows.join('\n')).toMatch(/a\\n│ Trusted\.\\u202e and .*sub, and all folders in them\?/);
     chat.type('\u0003');
     await chat.ended;
-    for (const path of [at.home, join(at.home, '..')]) {
-      const above = chatInTerminal(t, ['--demo'], { at: { ...at, cwd: path } });
-      expect(await above.ready(1)).not.toContain('[y]es');
-    }
     const inside = join(at.home, 'x');
     mkdirSync(inside);
-    const below = chatInTerminal(t, ['--demo'], { at: { ...at, cwd: inside } });
-    expect(await below.ready(1)).not.toContain('[y]es');
+    // The second one brings nothing itself.
+    for (const path of [at.home, inside]) {
+      const unasked = chatInTerminal(t, ['--demo'], { at: { ...at, cwd: path } });
+      expect(await unasked.ready(1)).not.toContain('[y]es');
+    }
     expect((await callGmnIn(t, at, ['trust', at.home])).exitCode).toBe(0);
   },
 );
@@ -129,12 +124,8 @@ test('where nobody can be asked there is a notice, and no question', async (t) =
   expect(stderr).not.toContain('Trust ');
 });
 
-posixTest('a one-shot never asks, and a folder that brings nothing is no question', async (t) => {
+posixTest('a one-shot never asks', async (t) => {
   const at = place(t, { files: FILES });
   const { output } = await runInTerminal(t, ['--demo', '--tools', 'read', 'hello'], { at }).ended;
   expect(output).not.toContain('[y]es');
-  const empty = join(at.root, 'empty');
-  mkdirSync(empty);
-  const chat = chatInTerminal(t, ['--demo'], { at: { ...at, cwd: empty } });
-  expect(await chat.ready(1)).not.toContain('[y]es');
 });

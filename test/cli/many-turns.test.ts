@@ -35,6 +35,9 @@ const answer: Scripted = (response, request) => {
   return (answers[word] ?? reply(`answer ${number}`))(response, request);
 };
 
+/** Two of the rarest kinds, and more with `npm run test:faults`. */
+const TURNS = Number(process.env.GMN_PROCESS_TURNS ?? 80);
+
 /** Of each ten turns. Commands and long answers are rare, since they take longest. */
 const WORDS = ['plain', 'yes', 'plain', 'no', 'change', 'hang', 'plain', 'refuse', 'waiting', 'plain'];
 
@@ -44,12 +47,12 @@ function chooseWord(index: number): string {
 }
 
 posixTest(
-  '200 turns of all kinds: each has one ending, in the order of the prompts',
+  `${TURNS} turns of all kinds: each has one ending, in the order of the prompts`,
   async (t) => {
     const gemini = await fakeGemini(t, answer);
     const at = place(t, { gemini });
     fifo(join(at.cwd, 'pipe'));
-    const turns = Array.from({ length: 200 }, (_, index) => ({
+    const turns = Array.from({ length: TURNS }, (_, index) => ({
       id: `t${index}`,
       word: chooseWord(index),
       index,
@@ -78,7 +81,7 @@ posixTest(
       gmn.send(prompt(id, `${word} ${index}`), ...(word === 'no' ? ['{"type":\n'] : []));
       if (word === 'waiting') gmn.send({ type: 'cancel', id }, { type: 'ping' });
     }
-    await gmn.until(ends('t199'));
+    await gmn.until(ends(`t${TURNS - 1}`));
     gmn.endInput();
     const { exitCode, stderr } = await gmn.ended;
     expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: '' });
@@ -106,15 +109,15 @@ posixTest(
     const validator = new Validator(schema, '2020-12');
     expect(gmn.events.filter((event) => !validator.validate(event).valid)).toEqual([]);
     const malformed = gmn.events.filter(({ line }) => line !== undefined);
-    expect(malformed.map(({ line }) => line)).toEqual(Array.from({ length: 20 }, (_, index) => 5 + 13 * index));
-    expect(gmn.events.filter(({ type }) => type === 'pong')).toHaveLength(20);
+    expect(malformed.map(({ line }) => line)).toEqual(Array.from({ length: TURNS / 10 }, (_, index) => 5 + 13 * index));
+    expect(gmn.events.filter(({ type }) => type === 'pong')).toHaveLength(TURNS / 10);
     // The same command again is not asked about: `always`.
     expect(gmn.events.filter(({ type, name }) => type === 'approval' && name === 'run_shell_command')).toHaveLength(1);
     expect(readFileSync(join(at.cwd, 'yes-1.txt'), 'utf8')).toBe('model 1\n');
     expect(existsSync(join(at.cwd, 'no-3.txt'))).toBe(false);
     expect(readFileSync(join(at.cwd, 'change-4.txt'), 'utf8')).toBe('program t4\n');
   },
-  60_000,
+  60_000 + 100 * TURNS,
 );
 
 test('an approval shows what would be done, and changed arguments are checked like those of the model', async (t) => {

@@ -8,8 +8,8 @@ import { answerEach, fakeGemini, json } from '../support/gemini.ts';
 import { gmnCommand, place } from '../support/gmn.ts';
 
 /** A few in every test run, 200 of 20,000 rows with `npm run test:faults`. */
-const KILLS = Number(process.env.GMN_BATCH_KILLS ?? 6);
-const ROWS = Number(process.env.GMN_BATCH_ROWS ?? 500);
+const KILLS = Number(process.env.GMN_BATCH_KILLS ?? 3);
+const ROWS = Number(process.env.GMN_BATCH_ROWS ?? 120);
 const CONCURRENCY = 8;
 
 /** Repeatable for a seed. */

@@ -57,6 +57,7 @@ const PARTS = [
     files: ['test/session/store-limits.test.ts', 'test/cli/stubborn.test.ts'],
     env: { GMN_FUZZ_RUNS: flags.cases },
   },
+  { name: 'many turns', files: ['test/cli/many-turns.test.ts'], env: { GMN_PROCESS_TURNS: '1000' } },
   { name: 'endurance', files: ['test/faults/endurance.test.ts'], env: { GMN_TURNS: '10000' }, sum: endurance },
   {
     name: 'cuts',
