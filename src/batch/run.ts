@@ -8,7 +8,7 @@ import { createRowId, type Row } from './row.ts';
 
 export interface RunOptions {
   readonly rows: AsyncIterable<Row>;
-  readonly journal: Journal;
+  readonly journal: RowRecord;
   readonly engine: Engine;
   readonly retriesFailed: boolean;
   readonly isOrdered: boolean;
@@ -19,6 +19,9 @@ export interface RunOptions {
   readonly onSeen?: (row: Row, isPending: boolean) => void;
   readonly onFinished?: (row: FinishedRow) => void;
 }
+
+/** What a run needs of its journal. */
+export type RowRecord = Pick<Journal, 'claim' | 'write' | 'keepFailed' | 'sync'>;
 
 export interface RunCounts {
   readonly seen: number;
@@ -84,7 +87,7 @@ function isReadableRow(row: Row): row is PendingRow {
   return !(row.input instanceof AppError);
 }
 
-function claimRow(row: Row, journal: Journal) {
+function claimRow(row: Row, journal: RowRecord) {
   const claim = journal.claim(row.id);
   if (claim !== 'duplicate') return { row, claim };
   // A line under the same id would count for the row that has the id.

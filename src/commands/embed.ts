@@ -1,19 +1,15 @@
 import { createNoticeCollector } from '../app/notice-collector.ts';
-import { createQueries } from '../app/queries.ts';
 import type { PrintOptions } from '../app/report.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../core/usage.ts';
-import { createLazyRedaction } from '../engine/agent.ts';
 import type { Budget } from '../engine/budget.ts';
-import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelOptions, openModel } from '../engine/model.ts';
+import { batchTexts, type EmbedderOptions, openEmbedder } from '../engine/embedder.ts';
 import { findNamedFile, resolveNamedFile } from '../input/named-file.ts';
 import { splitLines } from '../mcp/wire/lines.ts';
-import { BUILT_IN, EMBEDDING_MODEL } from '../models/table.ts';
 import { readChunks } from '../platform/files/chunks.ts';
-import { createDeadline } from '../platform/runtime/clock.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { systemStdin } from '../platform/terminal/stdin.ts';
 import { encodeLine } from '../render/json-text.ts';
@@ -21,24 +17,15 @@ import { createStderr } from '../render/stderr.ts';
 import { formatUsage } from '../render/text.ts';
 import { appendUsage } from '../session/usage-log.ts';
 
-interface EmbedOptions extends PrintOptions, Pick<ModelOptions, 'auth' | 'backend' | 'demo' | 'retries'> {
+interface EmbedOptions extends PrintOptions, EmbedderOptions {
   /** Files; stdin if there are none, and for `-`. */
   readonly args: readonly string[];
-  readonly model?: string;
-  readonly taskType?: string;
-  readonly dimensions?: number;
   readonly whole?: boolean;
   readonly noText?: boolean;
   readonly maxCost?: number;
   readonly usage?: boolean;
-  /** In milliseconds, for each request. */
-  readonly timeout?: number;
 }
 
-/** Texts in one request: as many as the API takes. */
-const BATCH = 100;
-/** In characters: a request of long lines has fewer of them. */
-const BATCH_LENGTH = 1_000_000;
 /** Requests in flight. With their answers they are all that is in memory. */
 const CONCURRENCY = 4;
 
@@ -47,59 +34,45 @@ const CONCURRENCY = 4;
  * with the input. Throws AppError: `usage` for wrong flags and files, `auth` if the backend has no embeddings, `api`.
  */
 export async function run(options: EmbedOptions, app: App): Promise<number> {
-  const wanted = parseEmbedOptions(options);
   await checkFiles(options.args, app);
   const budget = await openEmbedBudget(options, app);
   const { notify } = createNoticeCollector({ quiet: options.quiet }, app);
-  const { auth, backend, demo, retries } = options;
-  const opened = await openModel({ auth, backend, demo, retries, builtIn: BUILT_IN }, app, { budget, notify });
+  const embedder = await openEmbedder(options, app, { budget, notify });
   const stop = new AbortController();
   const signal = AbortSignal.any([app.signal, stop.signal]);
   try {
-    if (opened.backend === 'code-assist') {
-      throw new AppError('auth', 'Code Assist, which a Google login uses, has no embeddings', {
-        hint: 'Use an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.',
-      });
-    }
     const report = options.quiet ? undefined : createStderr(app.io.err);
     for (const notice of app.notices ?? []) await report?.notice(notice);
-    const queries = await createQueries(opened, app);
-    const redaction = createLazyRedaction(app);
-    const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
     const startedMs = app.clock.now();
     let usage: Usage = NO_USAGE;
     const embed = async (batch: readonly InputText[]): Promise<readonly JsonObject[]> => {
-      const deadline = createDeadline(signal, timeoutMs, () => deadlineError(timeoutMs));
-      try {
-        const texts = await redaction.redact(batch.map(({ text }) => text));
-        const found = await queries.embed({ ...wanted, texts }, deadline.signal);
-        const { vectors } = found;
-        usage = addUsage(usage, found.usage);
-        return batch.map(({ text, ...where }, index) => ({
-          ...where,
-          text: options.noText ? undefined : text,
-          values: vectors[index] ?? [],
-        }));
-      } finally {
-        deadline.clear();
-      }
+      const found = await embedder.embed(
+        batch.map(({ text }) => text),
+        signal,
+      );
+      usage = addUsage(usage, found.usage);
+      return batch.map(({ text, ...where }, index) => ({
+        ...where,
+        text: options.noText ? undefined : text,
+        values: found.vectors[index] ?? [],
+      }));
     };
     try {
-      const isEmpty = await writeInOrder(readBatches(options, app, signal), embed, app.io.out.write);
+      const isEmpty = await writeInOrder(batchTexts(readTexts(options, app, signal)), embed, app.io.out.write);
       if (isEmpty) await report?.notice('there was nothing to embed: the input has no text');
     } finally {
       // A run that fails has paid for the vectors before.
-      const call = { model: wanted.model, usage, at: app.clock.now(), backend: demo ? 'demo' : opened.backend };
+      const call = { model: embedder.model, usage, at: app.clock.now(), backend: embedder.billedTo };
       saveUsage(call, app);
       if (options.usage) {
         const cost = await sumCost(call, app);
-        await report?.usage(`${wanted.model} · ${formatUsage(usage, call.at - startedMs, cost)}`);
+        await report?.usage(`${embedder.model} · ${formatUsage(usage, call.at - startedMs, cost)}`);
       }
     }
     return 0;
   } finally {
     stop.abort();
-    await opened.close();
+    await embedder.close();
   }
 }
 
@@ -157,25 +130,6 @@ interface InputText {
   /** From 1. Absent with `--whole`. */
   readonly line?: number;
   readonly text: string;
-}
-
-async function* readBatches(
-  options: EmbedOptions,
-  app: App,
-  signal: AbortSignal,
-): AsyncGenerator<readonly InputText[], void> {
-  let batch: InputText[] = [];
-  let length = 0;
-  for await (const input of readTexts(options, app, signal)) {
-    if (batch.length === BATCH || (batch.length > 0 && length + input.text.length > BATCH_LENGTH)) {
-      yield batch;
-      batch = [];
-      length = 0;
-    }
-    batch.push(input);
-    length += input.text.length;
-  }
-  if (batch.length > 0) yield batch;
 }
 
 async function* readTexts(
@@ -271,29 +225,4 @@ async function checkFiles(names: readonly string[], app: App): Promise<void> {
       hint: 'It reads their lines, or those of stdin. To ask the model instead: gmn -- embed …',
     });
   }
-}
-
-const TASK_TYPES: readonly string[] = [
-  'SEMANTIC_SIMILARITY',
-  'CLASSIFICATION',
-  'CLUSTERING',
-  'RETRIEVAL_DOCUMENT',
-  'RETRIEVAL_QUERY',
-  'CODE_RETRIEVAL_QUERY',
-  'QUESTION_ANSWERING',
-  'FACT_VERIFICATION',
-];
-
-function parseEmbedOptions({ model = EMBEDDING_MODEL, taskType: given, dimensions }: EmbedOptions) {
-  const taskType = given?.toUpperCase().replaceAll('-', '_');
-  if (taskType !== undefined && !TASK_TYPES.includes(taskType)) {
-    const names = TASK_TYPES.map((name) => name.toLowerCase().replaceAll('_', '-')).join(', ');
-    throw new AppError('usage', `--task-type: "${given}" is not one of ${names}`, {
-      hint: 'Example: --task-type retrieval-document',
-    });
-  }
-  if (dimensions !== undefined && dimensions < 1) {
-    throw new AppError('usage', `--dimensions: ${dimensions} is out of range`, { hint: 'Example: --dimensions 768' });
-  }
-  return { model, taskType, dimensions };
 }

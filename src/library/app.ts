@@ -5,12 +5,12 @@ import type { App, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { createGuestApp, type Guest } from '../platform/app.ts';
-import type { RunOptions } from './gmn.d.ts';
+import type { ServiceOptions } from './gmn.d.ts';
 
 /** The App of one run. Without `settings` it reads nothing of the user's; without `keepsFiles` it writes nothing either. */
 export function createRunApp(
   guest: Guest,
-  options: RunOptions,
+  options: ServiceOptions,
   { signal, keepsFiles }: { readonly signal: AbortSignal; readonly keepsFiles: boolean },
 ): App {
   const { settings, cwd } = options;
@@ -32,7 +32,7 @@ const OTHERS = {
 /** A server on this machine is not busy for long. */
 const LOCAL_RETRY_DELAY = '10ms';
 
-function chooseVariables({ apiKey, server }: RunOptions): Env {
+function chooseVariables({ apiKey, server }: ServiceOptions): Env {
   if (server !== undefined) {
     const GEMINI_API_KEY = apiKey ?? 'demo';
     return { ...OTHERS, GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: server.url, GMN_RETRY_DELAY: LOCAL_RETRY_DELAY };
@@ -41,7 +41,7 @@ function chooseVariables({ apiKey, server }: RunOptions): Env {
 }
 
 /** The auth type that the options choose. Throws AppError `auth` if nothing but stored credentials could be used, and they may not be. */
-export function chooseAuth({ apiKey, server, settings }: RunOptions, { env }: App): string | undefined {
+export function chooseAuth({ apiKey, server, settings }: ServiceOptions, { env }: App): string | undefined {
   if (apiKey !== undefined || server !== undefined) return 'gemini-api-key';
   if (settings) return undefined;
   const wanted = findRequestedType(undefined, { env, notices: [] });

@@ -246,14 +246,38 @@ export interface ToolContext {
   readonly signal: AbortSignal;
 }
 
-/** What gmn is told about the model, the request and the surroundings. */
-export interface RunOptions {
+/** Where requests go, and what they may take. */
+export interface ServiceOptions {
   readonly model?: string | undefined;
+  /** In US dollars. */
+  readonly maxCost?: number | undefined;
+  /** Milliseconds, or a duration such as `2m`; 0 means no limit. */
+  readonly timeout?: number | string | undefined;
+  readonly retries?: number | undefined;
+  /** The key to use. Default: the environment, and with `settings: true` all that the command line has. */
+  readonly apiKey?: string | undefined;
+  /** A server in place of Google's, such as the one of `gmn/demo`. */
+  readonly server?: { readonly url: string } | undefined;
+  /** Whether settings, context files and stored credentials are used as on the command line. Default: false. */
+  readonly settings?: boolean | undefined;
+  /** Default: the working directory of the process. */
+  readonly cwd?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What the model is told about how to answer. */
+export interface ModelOptions extends ServiceOptions {
   readonly system?: string | undefined;
   /** A level, or a budget in tokens, whichever the model has. */
   readonly thinking?: 'minimal' | 'low' | 'medium' | 'high' | number | undefined;
   readonly temperature?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
+  /** Whether the Gemini API may keep the request for the project's logs. */
+  readonly store?: boolean | undefined;
+}
+
+/** What a run of `ask` or `chat` may do. */
+export interface RunOptions extends ModelOptions {
   /** Whether there are `thought` events. */
   readonly thoughts?: boolean | undefined;
   /** Google search, code execution and reading of pages, by the service. */
@@ -269,24 +293,8 @@ export interface RunOptions {
   readonly mcpServers?: readonly string[] | undefined;
   /** How many requests a turn with tools may take. */
   readonly maxTurns?: number | undefined;
-  /** In US dollars. */
-  readonly maxCost?: number | undefined;
-  /** Milliseconds, or a duration such as `2m`; 0 means no limit. */
-  readonly timeout?: number | string | undefined;
-  readonly retries?: number | undefined;
-  /** Whether the Gemini API may keep the request for the project's logs. */
-  readonly store?: boolean | undefined;
-  /** The key to use. Default: the environment, and with `settings: true` all that the command line has. */
-  readonly apiKey?: string | undefined;
-  /** A server in place of Google's, such as the one of `gmn/demo`. */
-  readonly server?: { readonly url: string } | undefined;
-  /** Whether settings, context files and stored credentials are used as on the command line. Default: false. */
-  readonly settings?: boolean | undefined;
   /** Whether the conversation is saved, where `gmn -r` finds it; a name continues the session of that name. Default: false. */
   readonly session?: boolean | string | undefined;
-  /** Default: the working directory of the process. */
-  readonly cwd?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 export interface AskOptions extends RunOptions {
@@ -350,3 +358,83 @@ export function defineTool<const S extends JsonSchema>(tool: {
   /** A text, or what can be written as JSON. */
   readonly run: (args: FromSchema<S>, context: ToolContext) => unknown;
 }): OwnTool;
+
+/** A text, or an object with `prompt` or `contents`, and `id`, `system`, `files`, `model` and fields for placeholders, as a row of `gmn batch`. */
+export type BatchRow = string | { readonly [field: string]: unknown };
+
+export interface BatchOptions extends ModelOptions {
+  /** Asked of every row: in front of its prompt, or with places such as `{{prompt}}` and `{{name}}` for its fields. */
+  readonly prompt?: string | undefined;
+  /** At most so many at once. Default: 100. */
+  readonly concurrency?: number | undefined;
+  /** Whether results come in the order of the rows. Default: false, as they are answered. */
+  readonly ordered?: boolean | undefined;
+  /** A file that gets a line for each result, as that of `gmn batch`. What it has is not asked again, and not given again. */
+  readonly output?: string | undefined;
+}
+
+export type BatchResult<Row, Json = undefined> = {
+  readonly id: string;
+  /** From 0. */
+  readonly index: number;
+  /** As it was given. */
+  readonly row: Row;
+} & (
+  | {
+      readonly ok: true;
+      /** Empty with `schema`. */
+      readonly text: string;
+      readonly json: Json;
+      readonly model: string;
+      readonly usage: Usage;
+      readonly cost?: number;
+      /** Present unless it is STOP. */
+      readonly finishReason?: string;
+      readonly attempts: number;
+    }
+  | { readonly ok: false; readonly error: GmnError }
+);
+
+/**
+ * Asks about every row, many at once. A row that fails is a result; what would fail for every row, such as a key that is refused, is
+ * thrown. Nothing is sent before it is iterated, and no more rows are read than can be asked; leaving the loop ends it.
+ */
+export function batch<Row extends BatchRow>(
+  rows: Iterable<Row> | AsyncIterable<Row>,
+  options?: BatchOptions & { readonly schema?: undefined },
+): AsyncGenerator<BatchResult<Row>, void, undefined>;
+export function batch<Row extends BatchRow, const S extends Schema>(
+  rows: Iterable<Row> | AsyncIterable<Row>,
+  options: BatchOptions & { readonly schema: S },
+): AsyncGenerator<BatchResult<Row, FromSchema<S>>, void, undefined>;
+
+export interface EmbedOptions extends ServiceOptions {
+  /** What the vectors are for, such as `retrieval-document`. */
+  readonly taskType?: string | undefined;
+  readonly dimensions?: number | undefined;
+}
+
+/** The vector of a text, or of each of many, in their order. */
+export function embed(text: string, options?: EmbedOptions): Promise<number[]>;
+export function embed(texts: readonly string[], options?: EmbedOptions): Promise<number[][]>;
+
+export interface DecideOptions extends ServiceOptions {
+  readonly files?: readonly InputFile[] | undefined;
+}
+
+/** How probable a yes is, from 0 to 1; with `choices` which of them it is, with `levels` (the lowest first) a score. */
+export function decide(
+  input: string,
+  question: string,
+  options?: DecideOptions & { readonly choices?: undefined; readonly levels?: undefined },
+): Promise<number>;
+export function decide<const Choice extends string>(
+  input: string,
+  question: string,
+  options: DecideOptions & { readonly choices: readonly Choice[]; readonly levels?: undefined },
+): Promise<{ readonly choice: Choice; readonly probabilities?: { readonly [Name in Choice]?: number } }>;
+export function decide(
+  input: string,
+  question: string,
+  options: DecideOptions & { readonly levels: readonly string[]; readonly choices?: undefined },
+): Promise<{ readonly score: number }>;

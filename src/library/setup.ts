@@ -2,42 +2,61 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import { tryParseDuration } from '../core/text/format.ts';
+import type { Budget } from '../engine/budget.ts';
 import type { OpenedConversation } from '../engine/conversation.ts';
 import type { RunSetup } from '../engine/setup.ts';
 import { chooseAuth } from './app.ts';
-import type { OwnTool, RunOptions } from './gmn.d.ts';
+import type { ModelOptions, OwnTool, RunOptions, ServiceOptions } from './gmn.d.ts';
 import { toEngineTool } from './tool.ts';
 
 /** Throws AppError `usage`, and `auth` without a credential. */
 export function toRunSetup(options: RunOptions, app: App): RunSetup {
-  const { model, temperature, maxOutputTokens, allowedTools, approvalMode, maxTurns, retries, store } = options;
-  const { search, code, url, settings = false, mcpServers = [] } = options;
+  const { allowedTools, approvalMode, maxTurns, search, code, url, settings = false, mcpServers = [] } = options;
   if (mcpServers.length > 0 && !settings) {
     throw new AppError('usage', 'mcpServers are those of the settings', { hint: 'Add settings: true.' });
   }
   const builtin = listBuiltins(options);
   return {
-    ...{ model, temperature, maxOutputTokens, ...chooseThinking(options), showThoughts: options.thoughts },
-    ...{ search, code, url, retries, store, maxTurns, approvalMode, allowedTools },
-    auth: chooseAuth(options, app),
-    systemText: options.system,
+    ...toModelSetup(options, app),
+    ...{ search, code, url, maxTurns, approvalMode, allowedTools, showThoughts: options.thoughts },
     tools: builtin.length === 0 ? undefined : builtin.join(','),
     ownTools: (options.tools ?? []).filter(isOwnTool).map(toEngineTool),
     // What the agent is told about files and commands is of no use without them.
     noAgentPrompt: builtin.length === 0,
-    noContext: !settings,
     ignoresPermissions: settings ? undefined : true,
     servers: mcpServers.length === 0 ? 'none' : 'named',
     allowedMcpServerNames: mcpServers.length === 0 ? undefined : mcpServers,
-    timeout: parseTimeout(options.timeout),
     maxCost: parseCost(options.maxCost),
-    costHint: 'Raise maxCost, or choose a cheaper model.',
+    costHint: COST_HINT,
     showsCost: true,
     kind: options.session ? 'prompt' : undefined,
   };
 }
 
-function chooseThinking({ thinking }: RunOptions): Pick<RunSetup, 'thinkingLevel' | 'thinkingBudget'> {
+/** The model and how it is asked. */
+export function toModelSetup(options: ModelOptions, app: App) {
+  const { model, temperature, maxOutputTokens, store, system: systemText, settings = false } = options;
+  return {
+    ...toServiceSetup(options, app),
+    ...{ model, temperature, maxOutputTokens, store, systemText, noContext: !settings, ...chooseThinking(options) },
+  };
+}
+
+/** Where requests go. */
+export function toServiceSetup(options: ServiceOptions, app: App) {
+  return { auth: chooseAuth(options, app), retries: options.retries, timeout: parseTimeout(options.timeout) };
+}
+
+/** What is spent counts for all requests that are made with it. */
+export async function openLibraryBudget({ maxCost }: ServiceOptions, app: App): Promise<Budget | undefined> {
+  const limit = parseCost(maxCost);
+  if (limit === undefined) return undefined;
+  return (await import('../engine/budget.ts')).openBudget({ maxCost: limit, hint: COST_HINT }, app);
+}
+
+const COST_HINT = 'Raise maxCost, or choose a cheaper model.';
+
+function chooseThinking({ thinking }: ModelOptions): Pick<RunSetup, 'thinkingLevel' | 'thinkingBudget'> {
   return typeof thinking === 'number' ? { thinkingBudget: thinking } : { thinkingLevel: thinking };
 }
 

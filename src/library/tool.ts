@@ -48,7 +48,7 @@ export function toEngineTool({ name, description, input, needsApproval, run }: P
       try {
         // Also if it does not look at the signal.
         const value = await raceWithAbort(Promise.resolve(run(args as never, { signal })), signal);
-        return toResult(value);
+        return toOwnToolResult(value);
       } catch (thrown) {
         signal.throwIfAborted();
         return errorResult(thrown instanceof Error ? thrown.message : String(thrown));
@@ -58,7 +58,7 @@ export function toEngineTool({ name, description, input, needsApproval, run }: P
 }
 
 /** Throws for what cannot be written as JSON. */
-function toResult(value: unknown): ToolResult {
+function toOwnToolResult(value: unknown): ToolResult {
   const text = JSON.stringify(value);
   const output: JsonValue = text === undefined ? '' : JSON.parse(text);
   return { ok: true, response: { output } };

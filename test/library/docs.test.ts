@@ -110,7 +110,10 @@ test.skipIf(isStandalone)('the examples of the page run', async (t) => {
 
 test('the page has every export, option and error code', () => {
   const types = readFileSync(join(ROOT, 'src/library/gmn.d.ts'), 'utf8');
-  const [, fields = ''] = /export interface RunOptions \{([\s\S]*?)\n\}/.exec(types) ?? [];
+  const fields = Array.from(
+    types.matchAll(/^export interface \w+Options [^{]*\{([\s\S]*?)\n\}/gm),
+    ([, body]) => body,
+  ).join();
   const options = Array.from(fields.matchAll(/^ {2}readonly (\w+)\?/gm), ([, name = '']) => name);
   const names = [...Object.keys(createLibrary('')), ...options];
   expect(names.length).toBeGreaterThan(20);

@@ -5,7 +5,7 @@ import { sampleRows } from '../../batch/sample.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { formatCount, plural } from '../../core/text/format.ts';
-import { countTokens } from '../queries.ts';
+import { countTokens } from '../../engine/queries.ts';
 import type { Report } from '../report.ts';
 import type { ComputeCost } from './price.ts';
 import type { BatchSetup } from './setup.ts';

@@ -29,6 +29,9 @@ export interface BatchOptions extends ModelOptions, BatchDecisionFlags {
   readonly param?: readonly string[];
   readonly file?: readonly string[];
   readonly system?: string;
+  /** Like it, but literal: a leading `@` does not name a file. */
+  readonly systemText?: string;
+  readonly noContext?: boolean;
   readonly appendSystemPrompt?: string;
   readonly outputSchema?: string;
 }

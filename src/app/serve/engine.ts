@@ -9,6 +9,7 @@ import type { Budget } from '../../engine/budget.ts';
 import type { Host } from '../../engine/host.ts';
 import { chooseKept } from '../../engine/kept-setup.ts';
 import { type ModelOptions, type OpenedModel, openModel } from '../../engine/model.ts';
+import { countTokens, createQueries } from '../../engine/queries.ts';
 import { openRun, type Run } from '../../engine/run.ts';
 import type { RunSetup } from '../../engine/setup.ts';
 import { createLazyJournal, openOwnWorkspace } from '../../engine/toolbox.ts';
@@ -22,7 +23,6 @@ import { createPinnedClient, isPublicAddress } from '../../platform/http/pinned.
 import { fetchBytes } from '../../tools/web-page.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 import { createModelsReport } from '../models-report.ts';
-import { countTokens, createQueries } from '../queries.ts';
 import { openServeSessions, type ServedConversation } from './sessions.ts';
 import { denyServed, type Permissions, reportRefusals, reportUnoffered, toToolOptions } from './tools.ts';
 

@@ -1,7 +1,7 @@
-import { createQueries } from '../../app/queries.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { type ChosenCredential, openBackend } from '../../engine/backend.ts';
+import { createQueries } from '../../engine/queries.ts';
 
 export interface ProbeRow {
   readonly ok: boolean;

@@ -1,3 +1,4 @@
+import { openRowEngine } from '../../app/batch/local.ts';
 import type { Prices } from '../../app/batch/price.ts';
 import {
   createRowCodec,
@@ -11,14 +12,12 @@ import { openBatchService } from '../../app/batch/remote-service.ts';
 import type { BatchOptions, BatchSetup } from '../../app/batch/setup.ts';
 import type { Engine } from '../../batch/engine.ts';
 import type { Journal } from '../../batch/journal.ts';
-import { createLocalEngine } from '../../batch/local-engine.ts';
 import { createRemoteEngine, type RemoteOptions } from '../../batch/remote/engine.ts';
 import { openPlan, type PlanStore } from '../../batch/remote/plan-store.ts';
 import { settleRemote } from '../../batch/remote/settle.ts';
-import { createThrottle, type ThrottleOptions } from '../../batch/throttle.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { formatCount, formatDuration } from '../../core/text/format.ts';
+import { formatCount } from '../../core/text/format.ts';
 import type { BilledCall } from '../../core/usage.ts';
 
 export interface EngineOptions extends Pick<BatchOptions, 'demo' | 'serviceTier'> {
@@ -49,8 +48,6 @@ interface EngineParts {
   readonly onCall: (call: BilledCall) => void;
   readonly notify: (message: string) => void;
 }
-
-const DEFAULT_CONCURRENCY = 100;
 
 interface Refusal {
   readonly why: string;
@@ -107,32 +104,14 @@ export async function openEngine(options: EngineOptions, parts: EngineParts): Pr
 }
 
 function openLocalEngine(options: EngineOptions, { app, setup, notify }: EngineParts): OpenedEngine {
-  const { clock, random } = app;
-  const baseMs = setup.opened.retryBaseMs;
-  const maxConcurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
-  const { rpm, tpm } = options;
-  const onWait = createWaitReporter(notify);
-  const throttle = createThrottle({ clock, random, baseMs, maxConcurrency, rpm, tpm, onWait });
-  const engine = createLocalEngine({
-    ...{ throttle, clock, random, baseMs, prepare: setup.prepare, retries: setup.retries },
-    ...{ dedupes: options.dedupe ?? false, notify },
-  });
+  const { clock } = app;
+  const { engine, throttle } = openRowEngine(options, { app, setup, notify });
   return {
     engine,
     isRemote: false,
     state: () => ({ pausedMs: throttle.pausedUntil - clock.now() }),
     end: async () => {},
     close: async () => {},
-  };
-}
-
-/** Waits that keep a quota come with every row, so they are said once. */
-function createWaitReporter(notify: (message: string) => void): NonNullable<ThrottleOptions['onWait']> {
-  let isPaceSaid = false;
-  return (ms, why) => {
-    if (why === 'asked') notify(`the service asks to wait; going on in ${formatDuration(ms)}`);
-    else if (!isPaceSaid) notify(`to keep the quota of a minute, the next row is asked in ${formatDuration(ms)}`);
-    isPaceSaid ||= why === 'paced';
   };
 }
 

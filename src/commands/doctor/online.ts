@@ -1,4 +1,3 @@
-import { createQueries } from '../../app/queries.ts';
 import type { CredentialChoice } from '../../auth/choice.ts';
 import { resolveConfiguredModel } from '../../config/model-configs.ts';
 import type { App, Settings } from '../../core/app.ts';
@@ -6,6 +5,7 @@ import { AppError } from '../../core/error.ts';
 import type { HttpResponse } from '../../core/io.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { openBackend } from '../../engine/backend.ts';
+import { createQueries } from '../../engine/queries.ts';
 import { resolveModel } from '../../models/choice.ts';
 import { type Finding, okFinding, toFailedFinding, warningFinding } from './finding.ts';
 

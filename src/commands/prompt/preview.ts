@@ -1,5 +1,4 @@
 import { declareTools, prepareContents, REDACTED_NOTICE } from '../../agent/turn.ts';
-import { countTokens } from '../../app/queries.ts';
 import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
 import type { Notify, TurnEvent } from '../../core/event.ts';
@@ -8,6 +7,7 @@ import type { Out } from '../../core/io.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import { NO_USAGE } from '../../core/usage.ts';
 import type { OpenedModel } from '../../engine/model.ts';
+import { countTokens } from '../../engine/queries.ts';
 import type { Run } from '../../engine/run.ts';
 import { encodeDocument, encodeLine } from '../../render/json-text.ts';
 import type { Renderer } from '../../render/renderer.ts';

@@ -2,8 +2,8 @@ import { isModelGone } from '../api/fallback.ts';
 import { type Queries, withRetries } from '../api/queries.ts';
 import type { App } from '../core/app.ts';
 import type { ModelRequest } from '../core/model.ts';
-import type { OpenedBackend } from '../engine/backend.ts';
-import type { OpenedModel } from '../engine/model.ts';
+import type { OpenedBackend } from './backend.ts';
+import type { OpenedModel } from './model.ts';
 
 type QueryTarget = Pick<OpenedBackend, 'queries' | 'retryBaseMs' | 'notify'> & {
   readonly retries?: number;

@@ -1,0 +1,176 @@
+import { openRowEngine } from '../app/batch/local.ts';
+import { createPrices } from '../app/batch/price.ts';
+import { openBatch } from '../app/batch/setup.ts';
+import { peekRows } from '../app/batch/source.ts';
+import { openJournal } from '../batch/journal.ts';
+import { type FinishedRow, isFailed } from '../batch/result.ts';
+import { jsonRow, type Row } from '../batch/row.ts';
+import { type RowRecord, runRows } from '../batch/run.ts';
+import { resolveRunPaths } from '../batch/run-file.ts';
+import type { App } from '../core/app.ts';
+import { raceWithAbort } from '../core/async.ts';
+import { AppError } from '../core/error.ts';
+import type { Guest } from '../platform/app.ts';
+import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
+import { createRunApp } from './app.ts';
+import { createChannel } from './channel.ts';
+import { toGmnError, turnCancelledError } from './error.ts';
+import type * as Public from './gmn.d.ts';
+import { toAnswerSchema } from './schema.ts';
+import { openLibraryBudget, toModelSetup } from './setup.ts';
+
+type BatchOptions = Public.BatchOptions & { readonly schema?: unknown };
+type GivenRows = Iterable<unknown> | AsyncIterable<unknown>;
+type Result = Public.BatchResult<unknown, unknown>;
+
+export function createBatchFunction(guest: Guest): typeof Public.batch {
+  const batch = (rows: GivenRows, options: BatchOptions = {}) => runBatch(rows, options, guest);
+  // The overloads say which options give which type of result.
+  return batch as typeof Public.batch;
+}
+
+async function* runBatch(rows: GivenRows, options: BatchOptions, guest: Guest): AsyncGenerator<Result, void> {
+  const { signal: given } = options;
+  const life = createAbortable();
+  const channel = createChannel<Result>();
+  const cancel = (): void => life.abort(turnCancelledError(given?.reason));
+  if (given?.aborted) cancel();
+  const unfollow = given && onAbort(given, cancel);
+  const ended = onAbort(life.signal, channel.close);
+  let work: Promise<void> | undefined;
+  try {
+    life.signal.throwIfAborted();
+    const app = createRunApp(guest, options, { signal: life.signal, keepsFiles: false });
+    work = askRows(rows, options, app, channel.put);
+    yield* channel.read(work);
+    life.signal.throwIfAborted();
+  } catch (thrown) {
+    throw toGmnError(life.signal.aborted ? life.signal.reason : thrown);
+  } finally {
+    ended();
+    unfollow?.();
+    // Whoever leaves the loop wants no more answers.
+    channel.close();
+    life.abort(turnCancelledError());
+    await work?.catch(() => {});
+  }
+}
+
+async function askRows(
+  given: GivenRows,
+  options: BatchOptions,
+  app: App,
+  put: (result: Result) => Promise<void>,
+): Promise<void> {
+  const { prompt, output, ordered = false, concurrency } = options;
+  const schema = options.schema === undefined ? undefined : toAnswerSchema(options.schema);
+  const [prices, budget] = await Promise.all([createPrices(app), openLibraryBudget(options, app)]);
+  const setup = await openBatch({ ...toModelSetup(options, app), prompt, outputSchema: schema?.text }, app, {
+    ...{ prices, budget, onCall: () => {}, onNotice: () => {}, signal: app.signal },
+  });
+  try {
+    /** Those that are asked, by their index. */
+    const asked = new Map<number, unknown>();
+    const read = readGivenRows(given, asked, app.signal);
+    const { firstRow, rows, close } = await peekRows(read, setup.checkRow);
+    const journal =
+      output === undefined
+        ? createRowRecord()
+        : await openJournal({
+            ...{
+              paths: resolveRunPaths(output, app.cwd),
+              settings: setup.settings,
+              clock: app.clock,
+              signal: app.signal,
+            },
+            ...{ input: { name: '-', firstRow }, restarts: false, redact: setup.redact, notify: () => {} },
+          });
+    const give = async (row: FinishedRow): Promise<void> => {
+      const result = await toBatchResult(row, asked.get(row.index), schema?.read);
+      asked.delete(row.index);
+      await put(result);
+    };
+    try {
+      const { engine } = openRowEngine({ concurrency }, { app, setup, notify: () => {} });
+      const record: RowRecord = {
+        ...journal,
+        async write(row) {
+          await journal.write(row);
+          await give(row);
+        },
+      };
+      await runRows({
+        ...{ rows, journal: record, engine, isOrdered: ordered, retriesFailed: true },
+        ...{ drainSignal: app.signal, signal: app.signal },
+        onSeen: ({ index }, isPending) => void (isPending || asked.delete(index)),
+      });
+    } finally {
+      await close();
+      await journal.close();
+    }
+  } finally {
+    await setup.close();
+  }
+}
+
+/** A row that is neither a text nor an object is a failed row. */
+async function* readGivenRows(
+  given: GivenRows,
+  asked: Map<number, unknown>,
+  signal: AbortSignal,
+): AsyncGenerator<Row, void> {
+  const iterator = iterate(given);
+  try {
+    for (let index = 0; ; index += 1) {
+      // A source that has nothing for long must not hold up the end.
+      const next = await raceWithAbort(Promise.resolve(iterator.next()), signal);
+      if (next.done) return;
+      asked.set(index, next.value);
+      yield jsonRow({ index, lineNumber: index + 1, text: JSON.stringify(next.value) ?? 'null' });
+    }
+  } finally {
+    void Promise.resolve(iterator.return?.()).catch(() => {});
+  }
+}
+
+function iterate(given: GivenRows): Iterator<unknown> | AsyncIterator<unknown> {
+  if (typeof given === 'object' && given !== null) {
+    if (Symbol.asyncIterator in given) return given[Symbol.asyncIterator]();
+    if (Symbol.iterator in given) return given[Symbol.iterator]();
+  }
+  throw new AppError('usage', 'batch takes rows that can be iterated, such as a list');
+}
+
+/** Without an output only this run knows what was asked. */
+function createRowRecord(): RowRecord & { close(): Promise<void> } {
+  const seen = new Set<string>();
+  const nothing = async (): Promise<void> => {};
+  return {
+    claim(id) {
+      if (seen.has(id)) return 'duplicate';
+      seen.add(id);
+      return 'pending';
+    },
+    ...{ write: nothing, keepFailed: () => {}, sync: nothing, close: nothing },
+  };
+}
+
+async function toBatchResult(
+  { id, index, result }: FinishedRow,
+  row: unknown,
+  readJson: ((text: string) => Promise<unknown>) | undefined,
+): Promise<Result> {
+  const place = { id, index, row };
+  if (isFailed(result)) return { ...place, ok: false, error: toGmnError(result) };
+  const { response: text = '', json, model, usage, cost, finishReason, attempts } = result;
+  try {
+    return {
+      ...{ ...place, ok: true, text, model, usage, attempts },
+      json: readJson === undefined ? undefined : await readJson(JSON.stringify(json)),
+      ...(cost === undefined ? {} : { cost }),
+      ...(finishReason === undefined ? {} : { finishReason }),
+    };
+  } catch (thrown) {
+    return { ...place, ok: false, error: toGmnError(AppError.from(thrown)) };
+  }
+}
