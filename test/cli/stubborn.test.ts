@@ -30,7 +30,8 @@ describe('a reader that does not read', () => {
     expect(exitCode).toBe(code);
   });
 
-  test('does not keep --timeout from ending the run', async (t) => {
+  // On Windows Node itself waits in a write to a pipe that is full, and no timer fires: docs/windows.md.
+  posixTest('does not keep --timeout from ending the run', async (t) => {
     const child = await unread(t, ['-t', '700ms', 'hi'], { gemini: await fakeGemini(t, [ENDLESS]) });
     const [exitCode] = await once(child, 'exit');
     expect(exitCode).toBe(3);

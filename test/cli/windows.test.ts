@@ -65,7 +65,7 @@ windowsTest('no trick with a path reads or writes outside, and each is refused b
   });
   const [, written, read] = gemini.requests.map(({ results }) => results);
   for (const results of [written, read])
-    expect(results?.map(({ response }) => 'error' in response)).toEqual(tricks.map(() => true));
+    expect(results?.map((result) => 'error' in result)).toEqual(tricks.map(() => true));
   expect([existsSync(outside), readdirSync(at.cwd), readFileSync(join(at.cwd, 'work.txt'), 'utf8')]).toEqual([
     ...[false, ['work.txt']],
     'mine',
