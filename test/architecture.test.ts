@@ -211,6 +211,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
   const homes = new Set(packages.map(({ from, to }) => `${packageOf(to)} in ${from}`));
   expect([...homes].sort()).toMatchInlineSnapshot(`
     [
+      "@agentclientprotocol/sdk in acp/sdk.ts",
       "@cfworker/json-schema in engine/schema-check.ts",
       "@modelcontextprotocol/client in mcp/client/sdk.ts",
       "@modelcontextprotocol/server in mcp/server/sdk-http.ts",

@@ -45,6 +45,7 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   }
   throw new AppError('limit', `stopped after ${agent.maxTurns} model ${agent.maxTurns === 1 ? 'turn' : 'turns'}`, {
     hint: 'Raise --max-turns, or ask for less at once.',
+    isTurnsSpent: true,
   });
 }
 

@@ -78,6 +78,7 @@ const AGAIN = 'Try again, rephrase the prompt, or choose another model with -m.'
 export function blockedPromptError(reason: string, secrets: ReadonlySet<string>): AppError {
   return new AppError('api', `prompt blocked: ${toOneLine(redactKnown(reason, secrets), 300)}`, {
     hint: 'Rephrase the prompt, or leave out what the filter may object to.',
+    isBlocked: true,
   });
 }
 
@@ -99,13 +100,16 @@ const STOP_HINTS: ReadonlyMap<string, string> = new Map([
 /** Mistakes of the model that a retry may not repeat. */
 const SLIPS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'MALFORMED_RESPONSE'];
 
+/** Reasons of a filter, for texts and for pictures. */
+const BLOCKS = /SAFETY|BLOCKLIST|PROHIBITED_CONTENT|RECITATION|SPII/;
+
 function stoppedError(reason: string, message: string): AppError {
   const detail = message === '' ? '' : `: ${toOneLine(message, 300)}`;
   const what = `the model stopped without finishing its answer: ${toOneLine(reason, 100)}${detail}`;
   if (SLIPS.includes(reason)) return new AppError('api', what, { hint: AGAIN, retry: { atMost: 2 } });
   const hint = STOP_HINTS.get(reason) ?? 'Rephrase the prompt, or choose another model with -m.';
   const objection = reason === 'MISSING_THOUGHT_SIGNATURE' ? 'signature' : undefined;
-  return new AppError('api', what, { hint, objection });
+  return new AppError('api', what, { hint, objection, isBlocked: BLOCKS.test(reason) || undefined });
 }
 
 function unexpectedCallError(names: readonly string[]): AppError {

@@ -132,6 +132,14 @@ export function toFields({ properties, required }: JsonObject): readonly Field[]
     .map(([name, value]) => toField(name, isObject(value) ? value : {}, names.includes(name)));
 }
 
+const FIELD_TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'array'];
+
+/** Whether it is a form as MCP has them: an object of plain fields. */
+export function isPlainForm({ type = 'object', properties = {} }: JsonObject): boolean {
+  const fields = isObject(properties) ? Object.values(properties) : [undefined];
+  return type === 'object' && fields.every((field) => isObject(field) && FIELD_TYPES.includes(field.type));
+}
+
 export function collectDefaults(schema: JsonObject): Readonly<Record<string, FieldValue>> {
   return Object.fromEntries(
     toFields(schema).flatMap(({ name, fallback }) => (fallback === undefined ? [] : [[name, fallback] as const])),

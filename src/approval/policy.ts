@@ -36,8 +36,14 @@ export interface PolicyOptions {
   readonly limits?: CommandLimits;
   /** Answers remembered across a change of mode; none unless given. */
   readonly remembered?: Grant[];
+  /** Shared with the policies of a run before and after this one: the mode of the latest holds for all of them. */
+  readonly inForce?: ModeInForce;
   /** Is called when the person allows all edits. */
   readonly onMode?: (mode: ApprovalMode) => void;
+}
+
+export interface ModeInForce {
+  mode?: ApprovalMode;
 }
 
 export interface Policy {
@@ -65,12 +71,13 @@ export function selectOfferedTools(tools: readonly Tool[], mode: ApprovalMode): 
  * mode and no list lifts the workspace fence: the fence is not a matter of approval.
  */
 export function approvalPolicy(options: PolicyOptions): Policy {
-  const { allowed, isTrusted, limits = { exclude: [] }, remembered = [], onMode } = options;
-  let { mode } = options;
+  const { allowed, isTrusted, limits = { exclude: [] }, remembered = [], inForce = {}, onMode } = options;
+  inForce.mode = options.mode;
+  const findMode = (): ApprovalMode => inForce.mode ?? options.mode;
   return {
     rule(call) {
       const { tool } = call;
-      const decision = DECISIONS[mode][tool.effect];
+      const decision = DECISIONS[findMode()][tool.effect];
       if (decision === 'deny') return { kind: 'deny', ...planDenial(tool) };
       const limit = checkLimits(limits, call);
       if (limit === 'core' || limit === 'exclude') return { kind: 'deny', ...limitDenial(tool, `tools.${limit}`) };
@@ -86,9 +93,9 @@ export function approvalPolicy(options: PolicyOptions): Policy {
     remember(call, reach) {
       const grant = createGrant(call, reach);
       // No other mode asks about edits, and an answer lifts none.
-      if (grant?.kind === 'edits' && mode === 'default') {
-        mode = 'auto_edit';
-        onMode?.(mode);
+      if (grant?.kind === 'edits' && findMode() === 'default') {
+        inForce.mode = 'auto_edit';
+        onMode?.('auto_edit');
       } else if (grant !== undefined && grant.kind !== 'edits') remembered.push(grant);
       return grant;
     },

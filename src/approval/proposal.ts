@@ -33,7 +33,12 @@ function secretPreview(path: string, args: JsonObject): Preview {
 }
 
 export function isSameChange(left: Preview, right: Preview): boolean {
-  return JSON.stringify(left) === JSON.stringify(right);
+  return JSON.stringify(omitTexts(left)) === JSON.stringify(omitTexts(right));
+}
+
+/** The diff says the same, and is short. */
+function omitTexts(preview: Preview): Preview {
+  return preview.kind === 'diff' ? { ...preview, texts: undefined } : preview;
 }
 
 export function formatRefusal({ response }: ToolResult): string {

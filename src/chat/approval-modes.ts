@@ -49,7 +49,8 @@ export async function leavePlan(chat: Chat): Promise<void> {
   await setMode(chat, mode === 'plan' ? (chat.modeBeforePlan ?? 'default') : mode);
 }
 
-async function changeMode(chat: Chat, wanted: string): Promise<string> {
+/** Says what it is now. Throws AppError `usage` if the user may not choose it. */
+export async function changeMode(chat: Chat, wanted: string): Promise<string> {
   const mode = chat.modes.find((candidate) => candidate === wanted);
   if (mode === undefined) {
     const isYolo = wanted === 'yolo';

@@ -31,12 +31,18 @@ export function attachPictures(attached: Attached, pictures: readonly Picture[])
 
 /** Throws AppError `usage` if the attached pictures are too much beside the rest of the prompt. */
 export function checkRoomForPictures({ pictures }: Attached, rest: readonly Part[]): void {
-  if (pictures.length === 0 || measureParts([...pictures.map(({ part }) => part), ...rest]) <= INLINE_LIMIT) return;
+  if (pictures.length > 0)
+    checkRoom([...pictures.map(({ part }) => part), ...rest], 'To drop what is attached: /file -');
+}
+
+/** Throws AppError `usage` if that is more than a request may hold. */
+export function checkRoom(parts: readonly Part[], hint: string): void {
+  if (measureParts(parts) <= INLINE_LIMIT) return;
   throw new AppError(
     'usage',
     `the pictures and the rest are larger than ${INLINE_LIMIT_NAME}, the most that can be sent`,
     {
-      hint: 'To drop what is attached: /file -',
+      hint,
     },
   );
 }

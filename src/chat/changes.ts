@@ -10,6 +10,7 @@ import { openTurnChanges } from '../engine/turn-changes.ts';
 import { putBackChanges } from '../engine/undo-store.ts';
 import { readBytesIfAny } from '../platform/files/read.ts';
 import { unifiedDiff } from '../tools/diff.ts';
+import type { Buffers } from '../tools/workspace/buffers.ts';
 import type { Change, UndoResult, UndoStore } from '../tools/workspace/journal.ts';
 import { ALL_SHOWN, MAX_FILE_BYTES, type Workspace } from '../tools/workspace/workspace.ts';
 
@@ -37,8 +38,8 @@ export interface Changes {
 }
 
 /** Opens the workspace, so that what is written there can be undone turn by turn. */
-export async function createChanges(options: ToolOptions, app: App): Promise<Changes> {
-  const { workspace, store, begin } = await openTurnChanges(options, app);
+export async function createChanges(options: ToolOptions, app: App, buffers?: Buffers): Promise<Changes> {
+  const { workspace, store, begin } = await openTurnChanges(options, app, buffers);
   const cwd = workspace.roots[0] ?? app.cwd;
   const ids = new WeakMap<Session, ReadonlySet<string>>();
   let lastTurn: string | undefined;

@@ -26,6 +26,10 @@ export interface Chat {
   readonly changes: Changes;
   readonly stats: ChatStats;
   readonly customCommands: CustomCommands;
+  /** Whether somebody can be asked about tool calls. */
+  readonly canAsk: boolean;
+  /** An editor shows the conversation, and has the commands that are for terminals. */
+  readonly isInEditor?: boolean;
   /** The approval modes that the user may choose, in the order of Shift+Tab. */
   readonly modes: readonly ApprovalMode[];
   /** What `/plan off` goes back to. */

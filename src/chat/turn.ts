@@ -14,12 +14,26 @@ import type { Chat } from './chat.ts';
 import { createTurnConversation } from './conversation.ts';
 import { warnIfWindowFull } from './window.ts';
 
+export function askPrompt(chat: Chat, prompt: StoredContent, signal: AbortSignal): Promise<AppError | undefined> {
+  return takeChatTurn(chat, prompt, { signal, showWith: (work) => withRenderer(chat, work) });
+}
+
+interface ChatTurn {
+  readonly signal: AbortSignal;
+  /** Runs the turn with what shows its events, and what is said meanwhile. */
+  readonly showWith: (work: (render: Renderer) => Promise<void>) => Promise<void>;
+}
+
 /**
  * Runs a turn, shows it and stores it in the session; the prompt is stored before the request is sent. A turn that
  * fails or is cancelled keeps what has arrived; if nothing has, the prompt is removed as well and waits for `/retry`.
  * Returns the failure, if any, already shown.
  */
-export async function askPrompt(chat: Chat, prompt: StoredContent, signal: AbortSignal): Promise<AppError | undefined> {
+export async function takeChatTurn(
+  chat: Chat,
+  prompt: StoredContent,
+  { signal, showWith }: ChatTurn,
+): Promise<AppError | undefined> {
   const { run, conversation, stats, changes, view } = chat;
   const { session } = conversation;
   conversation.lastPrompt = prompt;
@@ -38,7 +52,7 @@ export async function askPrompt(chat: Chat, prompt: StoredContent, signal: Abort
     onCall: stats.addCall,
   });
   let failure: AppError | undefined;
-  await withRenderer(chat, async (render) => {
+  await showWith(async (render) => {
     for await (const event of events) {
       stats.addEvent(event);
       if (event.type !== 'failure') await render(event);

@@ -21,8 +21,8 @@ export interface ServerSetting {
   readonly name: string;
   /** As written, with variables expanded; not validated yet. */
   readonly definition: JsonValue;
-  /** `flag` is the file given with `--mcp-config`. A workspace server never carries `trust`. */
-  readonly scope: 'system' | 'user' | 'workspace' | 'flag';
+  /** `flag` is the file given with `--mcp-config`, `client` whoever started gmn. A workspace server never carries `trust`. */
+  readonly scope: 'system' | 'user' | 'workspace' | 'flag' | 'client';
   readonly file: string;
 }
 

@@ -79,6 +79,14 @@ export function nameByQuestion({ role, parts }: Content, question: string | unde
   return { role, parts, question: question.slice(0, QUESTION_LENGTH).toWellFormed() };
 }
 
+/** The prompt with these before it; it is still named by what was asked. */
+export function prependParts(prompt: StoredContent, parts: readonly Part[]): StoredContent {
+  if (parts.length === 0) return prompt;
+  const last = prompt.parts.at(-1);
+  const question = prompt.question ?? (last !== undefined && 'text' in last ? last.text : undefined);
+  return nameByQuestion({ role: 'user', parts: [...parts, ...prompt.parts] }, question);
+}
+
 export function isResponse(part: Part): part is ResponsePart {
   return 'functionResponse' in part && isObject(part.functionResponse);
 }

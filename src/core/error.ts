@@ -46,6 +46,8 @@ interface FaultDetails {
     readonly objection?: Objection;
     /** How many tokens the model takes, if the objection is `length` and the server said it. */
     readonly windowTokens?: number;
+    /** The service would not answer: the prompt, or what it had begun to say, is against its rules. */
+    readonly isBlocked?: true;
     readonly quota?: QuotaFault;
   };
   readonly auth: {
@@ -61,6 +63,8 @@ interface FaultDetails {
   readonly limit: {
     /** What `--max-cost` allows is spent. */
     readonly isCostSpent?: true;
+    /** `--max-turns` model calls were made. */
+    readonly isTurnsSpent?: true;
     /** For the caller of the MCP server, as in `usage`. */
     readonly code?: 'OVERLOADED';
   };

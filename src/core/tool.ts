@@ -52,6 +52,8 @@ export type Preview =
       readonly removed: number;
       /** Characters of a file that would lose more than half of them. */
       readonly shrinks?: { readonly from: number; readonly to: number };
+      /** All of the file, for those who compare the texts themselves. */
+      readonly texts?: FileTexts;
     }
   | {
       readonly kind: 'command';
@@ -62,6 +64,13 @@ export type Preview =
       readonly isBackground?: true;
     }
   | { readonly kind: 'text'; readonly text: string };
+
+/** `before` is undefined if there was no file. */
+export interface FileTexts {
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string;
+}
 
 /** `response` is sent to the model unchanged, `media` next to it; the other fields are for the user. */
 export interface ToolResult {

@@ -3,6 +3,7 @@ import type { WithPerson } from '../approval/person.ts';
 import type { Denial } from '../approval/policy.ts';
 import type { Elicit } from '../core/elicitation.ts';
 import type { Notify } from '../core/event.ts';
+import type { RunShell } from '../platform/process/shell.ts';
 
 /** How a surface tells and asks a person. All else of a run is the engine's. */
 export interface Host {
@@ -15,6 +16,8 @@ export interface Host {
   readonly elicit?: Elicit;
   /** Shows changes that nobody was asked about. */
   readonly showsChanges?: boolean;
+  /** Runs commands where the person can watch them. Absent: as children of this process. */
+  readonly runShell?: RunShell;
   readonly showOutput?: (text: string) => void;
   /** Shows how far an MCP server is. Untrusted text. */
   readonly showProgress?: (text: string) => void;

@@ -1,7 +1,7 @@
 import type { Agent } from '../agent/agent.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { Grant } from '../approval/grants.ts';
-import type { ApprovalMode } from '../approval/policy.ts';
+import type { ApprovalMode, ModeInForce } from '../approval/policy.ts';
 import type { App, Settings } from '../core/app.ts';
 import { createSerial } from '../core/async.ts';
 import type { Content } from '../core/content.ts';
@@ -47,6 +47,8 @@ export type RunChange = Partial<
     RunSetup,
     | 'model'
     | 'showThoughts'
+    | 'thinkingLevel'
+    | 'thinkingBudget'
     | 'tools'
     | 'namedTools'
     | 'approvalMode'
@@ -115,6 +117,8 @@ interface RunHoldings {
   readonly denied: Set<string>;
   /** An answer changes the mode while a turn runs. */
   readonly onMode: (mode: ApprovalMode) => void;
+  /** So that a change of the mode holds for a turn that runs, too. */
+  readonly inForce: ModeInForce;
   /** Calls that tools have made since the last turn. */
   readonly toolCalls: BilledCall[];
   servers?: RunServers;
@@ -132,7 +136,7 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
   const { host, deadline, format, budget } = parts;
   let state: RunState | undefined;
   const held: RunHoldings = {
-    ...{ background: {}, remembered: [], denied: new Set<string>(), toolCalls: [] },
+    ...{ background: {}, remembered: [], denied: new Set<string>(), toolCalls: [], inForce: {} },
     onMode: (approvalMode) => {
       state = state && { ...state, setup: { ...state.setup, approvalMode } };
     },
@@ -220,7 +224,7 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
       notify(event);
     },
   };
-  const isSame = before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts;
+  const isSame = MODEL_KEYS.every((key) => before?.setup[key] === setup[key]);
   const model = (isSame && before?.model) || (await openRunModel(setup, parts, host.notify));
   try {
     const workspace = setup.workspace ?? (await openWorkspaceIfNeeded(setup, app));
@@ -243,6 +247,14 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
     isOpening = false;
   }
 }
+
+/** What may change and is the model's; any other change leaves it open. */
+const MODEL_KEYS = [
+  'model',
+  'showThoughts',
+  'thinkingLevel',
+  'thinkingBudget',
+] as const satisfies readonly (keyof RunChange)[];
 
 function skipKnown(notify: Notify, known: readonly string[]): Notify {
   return (notice) => {

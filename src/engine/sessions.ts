@@ -148,7 +148,14 @@ function createNoStore(): LocalStore {
   return {
     ...{ list: refuse, find: refuse, newestIn: refuse, read: refuse, create: refuse, resume: refuse },
     ...{ fork: refuse, rename: refuse, remove: refuse, prune: async () => [] },
-    ...{ findNamed: refuse, discard: refuse, listTrash: refuse, findTrashed: refuse, restore: refuse },
+    ...{
+      findById: refuse,
+      findNamed: refuse,
+      discard: refuse,
+      listTrash: refuse,
+      findTrashed: refuse,
+      restore: refuse,
+    },
   };
 }
 

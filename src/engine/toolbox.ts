@@ -2,7 +2,13 @@ import { join } from 'node:path';
 import type { OutputFiles } from '../agent/agent.ts';
 import type { Grant } from '../approval/grants.ts';
 import type { WithPerson } from '../approval/person.ts';
-import { type ApprovalMode, approvalPolicy, type Policy, selectOfferedTools } from '../approval/policy.ts';
+import {
+  type ApprovalMode,
+  approvalPolicy,
+  type ModeInForce,
+  type Policy,
+  selectOfferedTools,
+} from '../approval/policy.ts';
 import { listContextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
@@ -25,6 +31,7 @@ import { dropLoneCompanions, isBuiltinName, isToolSet, selectTools, translateNam
 import type { ToolContext } from '../tools/define.ts';
 import { isAllowedBySettings, parseRule, splitRules, type ToolLimits, toPermission } from '../tools/rules.ts';
 import { runShellCommand } from '../tools/run-shell-command.ts';
+import type { Buffers } from '../tools/workspace/buffers.ts';
 import { isTooBroad } from '../tools/workspace/protection.ts';
 import { type Journal, openWorkspace, type Workspace } from '../tools/workspace/workspace.ts';
 import type { Host } from './host.ts';
@@ -73,6 +80,7 @@ export interface ToolboxContext {
   readonly background?: BackgroundHolder;
   /** What was allowed in this run. */
   readonly remembered?: Grant[];
+  readonly inForce?: ModeInForce;
   /** Is called when the person changes the mode by an answer. */
   readonly onMode?: (mode: ApprovalMode) => void;
   /** Denials that were said, for whoever begins the turns to clear. */
@@ -147,6 +155,7 @@ export async function openOwnWorkspace(
   options: ToolOptions,
   app: App,
   openJournal: (roots: readonly string[]) => Journal,
+  buffers?: Buffers,
 ): Promise<Workspace> {
   const roots = [app.cwd, ...splitList(options.includeDirectories ?? [])];
   const settings = await app.settings();
@@ -157,6 +166,7 @@ export async function openOwnWorkspace(
     listInstructions: (path) => listInstructions(path, roots, app),
     outputs: createOutputStore(join(app.homes().gmn, 'output'), app.clock.now),
     journal: openJournal(roots.map((root) => realPath(root) ?? root)),
+    buffers,
   });
 }
 
@@ -207,6 +217,7 @@ function createToolContext(
     storeOutput: workspace.keep,
     storeUntrusted: workspace.keepUntrusted,
     onOutput: (text) => host.showOutput?.(text),
+    runShell: host.runShell,
     send: async (...request) => (await loadSend())(...request),
     ground: async (...query) => {
       const { createGround } = await import('../agent/grounding.ts');
@@ -308,13 +319,15 @@ interface ApproveParts extends ToolboxParts {
 }
 
 function createApprove(parts: ApproveParts): Approve {
-  const { workspace, host, remembered, remote, onDenied, onMode, mode, allowed, permissions, settings } = parts;
+  const { workspace, host, remembered, inForce, remote, onDenied, onMode } = parts;
+  const { mode, allowed, permissions, settings } = parts;
   const policy = approvalPolicy({
     mode,
     allowed,
     isTrusted: remote?.isTrusted ?? (() => false),
     limits: readCommandLimits(settings),
     remembered,
+    inForce,
     onMode,
   });
   const approve = loadOnce(async () => {

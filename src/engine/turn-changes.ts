@@ -1,7 +1,8 @@
 import type { App } from '../core/app.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
+import type { Buffers } from '../tools/workspace/buffers.ts';
 import type { UndoStore } from '../tools/workspace/journal.ts';
-import type { Workspace } from '../tools/workspace/workspace.ts';
+import type { Journal, Workspace } from '../tools/workspace/workspace.ts';
 import { openOwnWorkspace, type ToolOptions } from './toolbox.ts';
 import { createUndoStore } from './undo-store.ts';
 
@@ -13,14 +14,15 @@ export interface TurnChanges {
   begin(owner: string): string;
 }
 
-export async function openTurnChanges(options: ToolOptions, app: App): Promise<TurnChanges> {
+export async function openTurnChanges(options: ToolOptions, app: App, buffers?: Buffers): Promise<TurnChanges> {
   const store = createUndoStore(app);
   let roots: readonly string[] = [];
   let journal = store.createJournal(randomId());
-  const workspace = await openOwnWorkspace(options, app, (opened) => {
+  const openJournal = (opened: readonly string[]): Journal => {
     roots = opened;
     return { record: (...change) => journal.record(...change) };
-  });
+  };
+  const workspace = await openOwnWorkspace(options, app, openJournal, buffers);
   return {
     workspace,
     store,

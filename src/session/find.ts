@@ -116,6 +116,12 @@ function toLatestWrite(modifiedAt: number): number {
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
 
+/** By its whole id; also one that nothing was asked in yet. */
+export function findById(directory: string, id: string): SessionSummary | undefined {
+  if (!/^\w[\w-]*$/.test(id)) return undefined;
+  return findByIdPrefix(directory, id.toLowerCase()).find((summary) => summary.id === id);
+}
+
 /**
  * An id or its first 8 digits, `last`, a number, a name, a shorter prefix. A number is a place in the list and nothing
  * else, so that one that is not there resumes nothing. Throws AppError `usage`, `config`.

@@ -8,6 +8,7 @@ import { realPath } from '../platform/files/path.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import {
   createReservation,
+  findById,
   findSession,
   idTakenError,
   isIdTaken,
@@ -39,6 +40,8 @@ export interface LocalStore extends SessionStore {
   create(beginning: NewSession): Promise<LocalSession>;
   resume(summary: SessionSummary, cwd: string): Promise<LocalSession>;
   fork(summary: SessionSummary, beginning: Pick<NewSession, 'cwd' | 'name'>): Promise<LocalSession>;
+  /** For programs: names, numbers and `last` are for people. */
+  findById(id: string): Promise<SessionSummary | undefined>;
   /**
    * Like `find`, but only what the reference names beyond doubt, seen from this directory; `withTrash`: also one that
    * was deleted, which `remove` takes, too. Throws AppError `usage`.
@@ -69,6 +72,7 @@ export function sessionStore(options: StoreOptions): LocalStore {
   };
   return {
     list: async () => listSessions(directory),
+    findById: async (id) => findById(directory, id),
     find: async (reference) => findSession(directory, reference, store.by),
     newestIn: async (cwd) => requireNewestSession(directory, realPath(cwd) ?? cwd, store.by),
     async read(summary) {

@@ -14,6 +14,7 @@ import {
   type ToolResult,
 } from '../core/tool.ts';
 import type { BackgroundCommands } from '../platform/process/background.ts';
+import type { RunShell } from '../platform/process/shell.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
 import type { StoreOutput } from './command-output.ts';
 import type { Workspace } from './workspace/workspace.ts';
@@ -33,6 +34,8 @@ export interface ToolContext {
   readonly storeUntrusted: StoreOutput;
   /** Called with each piece of a command's output as it comes. Must be quick: a command may print without end. */
   readonly onOutput?: (text: string) => void;
+  /** In place of gmn's own. */
+  readonly runShell?: RunShell;
   readonly background: BackgroundCommands;
   /** Must refuse addresses that are not on the public internet, as `sendPinned` does. */
   readonly send: SendHttp;

@@ -1,4 +1,5 @@
 import type { Preview } from '../core/tool.ts';
+import type { Place } from './workspace/fence.ts';
 
 interface UnifiedDiff {
   readonly diff: string;
@@ -28,13 +29,18 @@ export async function unifiedDiff(
   return found ?? coarseDiff(name, before, after);
 }
 
-export async function previewChange(name: string, before: string | undefined, after: string): Promise<Preview> {
+export async function previewChange(
+  { name, path }: Pick<Place, 'name' | 'path'>,
+  before: string | undefined,
+  after: string,
+): Promise<Preview> {
   const shrinks = { from: before?.length ?? 0, to: after.length };
   return {
     kind: 'diff',
     path: name,
     ...(await unifiedDiff(name, before, after)),
     shrinks: shrinks.to * 2 < shrinks.from ? shrinks : undefined,
+    texts: { path, before, after },
   };
 }
 

@@ -1,12 +1,13 @@
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { ArgumentsOf, InputSchema } from '../core/schema.ts';
+import { decodeTextFile } from '../core/text/text-file.ts';
 import type { Draft, LineCounts } from '../core/tool.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
 import { previewChange } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
 import { type Edit, editText, editTogether } from './edit-text.ts';
-import { decodeTextFile, encodeText, formatCutLinks } from './text-file.ts';
+import { encodeText, formatCutLinks } from './text-file.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 /** Each is searched for in the whole file. */
@@ -52,7 +53,7 @@ export const editFile = defineTool({
       const { place, before, after } = await planEdits(workspace, input, { signal, draft });
       const bytes = encodeText(place, before, after.text);
       draft?.set(place.path, bytes);
-      return previewChange(place.name, before?.text, after.text);
+      return previewChange(place, before?.text, after.text);
     },
     async run(input, signal) {
       const { place, before, after, lines } = await planEdits(workspace, input, { signal });

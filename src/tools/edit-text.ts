@@ -1,7 +1,7 @@
 import { AppError } from '../core/error.ts';
+import { findLineEnding } from '../core/text/text-file.ts';
 import { yieldToEvents } from '../platform/runtime/clock.ts';
 import { findIndent, keepGaps, keepLineForms, MAX_CELLS, matchPieces } from './edit-match.ts';
-import { findLineEnding } from './text-file.ts';
 
 export interface Edit {
   readonly oldText: string;

@@ -7,7 +7,10 @@ import { describeEnding, joinCaptured, shortenOutput, summarizeOutput } from './
 import { defineTool, type ToolContext } from './define.ts';
 
 export interface ShellContext
-  extends Pick<ToolContext, 'shell' | 'env' | 'resolveDirectory' | 'storeOutput' | 'onOutput' | 'background'> {
+  extends Pick<
+    ToolContext,
+    'shell' | 'env' | 'resolveDirectory' | 'storeOutput' | 'onOutput' | 'runShell' | 'background'
+  > {
   readonly timeoutMs?: number;
 }
 
@@ -58,7 +61,7 @@ export const runShellCommand = defineTool({
         const cwd = await resolveDirectory(dir_path);
         if (is_background) return startInBackground({ shell, command, cwd, env }, context, signal);
         const run = { shell, command, cwd, env, timeoutMs, maxChars: CAPTURED_CHARS, onOutput };
-        const result = await runShell(run, signal);
+        const result = await (context.runShell ?? runShell)(run, signal);
         const captured = joinCaptured(result);
         const output = await shortenOutput(captured, result.omitted, storeOutput);
         return {

@@ -1,9 +1,10 @@
 import { AppError } from '../core/error.ts';
+import { decodeTextFile, findLineEnding } from '../core/text/text-file.ts';
 import type { Draft } from '../core/tool.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
 import { previewChange } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
-import { decodeTextFile, encodeText, findLineEnding, formatCutLinks } from './text-file.ts';
+import { encodeText, formatCutLinks } from './text-file.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 export const writeFile = defineTool({
@@ -31,7 +32,7 @@ export const writeFile = defineTool({
       const { place, before, after } = await planWrite(workspace, file_path, content, draft);
       const bytes = encodeText(place, before, after);
       draft?.set(place.path, bytes);
-      return previewChange(place.name, before?.text, after);
+      return previewChange(place, before?.text, after);
     },
     async run({ file_path, content }) {
       const { place, before, after } = await planWrite(workspace, file_path, content);

@@ -154,6 +154,7 @@ test('a new file is made with its directories, and shown first as a diff', async
     diff: '--- /dev/null\n+++ b/a/b/new.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n',
     added: 2,
     removed: 0,
+    texts: { path: join(here.root, 'a/b/new.txt'), before: undefined, after: 'one\ntwo\n' },
   });
   expect(await here.output('write_file', args)).toBe('Created.');
   expect(readFileSync(join(here.root, 'a/b/new.txt'), 'utf8')).toBe('one\ntwo\n');
@@ -233,6 +234,11 @@ test('an edit is shown as a diff, made literally, and refused where it cannot be
     diff: "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+$& $1 $' $$\n three\n",
     added: 1,
     removed: 1,
+    texts: {
+      path: join(here.root, 'a.txt'),
+      before: 'one\ntwo\nthree\n',
+      after: "one\n$& $1 $' $$\nthree\n",
+    },
   });
   expect(await here.output('edit_file', args)).toBe('Changed.');
   expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe("one\n$& $1 $' $$\nthree\n");

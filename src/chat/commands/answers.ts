@@ -14,6 +14,7 @@ import type { SlashCommand } from './command.ts';
 
 export const COPY: SlashCommand = {
   name: 'copy',
+  isForTerminals: true,
   argument: '[code|n]',
   help: 'Copy the last answer, its last code block, or the n-th answer from the end',
   complete: () => [{ insert: 'code', hint: 'the last code block' }],
@@ -42,6 +43,7 @@ function copyError(why: string): AppError {
 
 export const PIPE: SlashCommand = {
   name: 'pipe',
+  isForTerminals: true,
   argument: '<command>',
   help: 'Pass the last answer to a command',
   async run(argument, chat, signal) {

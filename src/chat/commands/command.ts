@@ -26,6 +26,8 @@ export interface SlashCommand {
    * without a question.
    */
   readonly mayBegin?: true;
+  /** Where an editor shows the conversation it has no use: the editor itself does that. */
+  readonly isForTerminals?: true;
   readonly complete?: (chat: Chat) => readonly Candidate[] | Promise<readonly Candidate[]>;
   run(argument: string, chat: Chat, signal: AbortSignal): Promise<NextStep> | Promise<void>;
 }

@@ -9,6 +9,7 @@ import { askToInitialize, isInitPrompt } from './init.ts';
 
 export const NEW: SlashCommand = {
   name: 'new',
+  isForTerminals: true,
   help: 'Begin a new session; this one is kept if it is saved',
   async run(_, { conversation, run, view }) {
     await conversation.begin();

@@ -30,6 +30,7 @@ async function attach({ app, attached }: Chat, path: string): Promise<void> {
 
 export const EDIT: SlashCommand = {
   name: 'edit',
+  isForTerminals: true,
   argument: '[text]',
   help: 'Write the next prompt in your editor',
   async run(argument, chat, signal) {

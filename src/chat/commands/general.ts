@@ -11,6 +11,7 @@ import type { SlashCommand } from './command.ts';
 
 export const EXIT: SlashCommand = {
   name: 'exit',
+  isForTerminals: true,
   mayBegin: true,
   aliases: ['q', 'quit'],
   help: 'Leave, with statistics',
@@ -53,6 +54,7 @@ export const STATUS: SlashCommand = {
 
 export const OUTPUT: SlashCommand = {
   name: 'output',
+  isForTerminals: true,
   argument: '[n]',
   help: 'Show the whole output of the last tool call, or of the n-th from the end',
   async run(argument, chat, signal) {
@@ -94,6 +96,7 @@ function openInPager(text: string, { lines, app }: Chat, signal: AbortSignal): P
 
 export const KEYS: SlashCommand = {
   name: 'keys',
+  isForTerminals: true,
   mayBegin: true,
   help: 'List the keys',
   async run(_, { view }) {

@@ -50,8 +50,8 @@ export function isInitPrompt({ parts, question }: StoredContent): boolean {
 
 /** The path of the file. Throws AppError `usage` if the model could not write it. */
 function requireWritable(chat: Chat): string {
-  const { app, run, view } = chat;
-  if (!view.io.err.isTerminal) {
+  const { app, run } = chat;
+  if (!chat.canAsk) {
     throw new AppError('usage', '/init shows what it would write and asks, which needs a terminal', {
       hint: 'Run it in a chat on a terminal.',
     });

@@ -16,6 +16,7 @@ const SOURCES = Object.values(SOURCE_LABELS);
 
 export const SESSIONS: SlashCommand = {
   name: 'sessions',
+  isForTerminals: true,
   mayBegin: true,
   argument: `[${SOURCES.join('|')}]`,
   help: 'Choose a saved session to continue, or list those from one source',
@@ -75,6 +76,7 @@ function notSavedError(): AppError {
 
 export const LOAD: SlashCommand = {
   name: 'load',
+  isForTerminals: true,
   mayBegin: true,
   aliases: ['resume'],
   argument: '[session]',

@@ -32,7 +32,7 @@ export const MODEL: SlashCommand = {
   },
 };
 
-function listModelCandidates({ run, app }: Chat): readonly (Candidate & { readonly hint: string })[] {
+export function listModelCandidates({ run, app }: Chat): readonly (Candidate & { readonly hint: string })[] {
   const { backend, billedTo, account, tier } = run.facts.model;
   const owner = { backend, account: account(), tier: tryParseTier(tier()) };
   const choices = listModelChoices(owner, billedTo === 'demo' ? undefined : readListing(app));

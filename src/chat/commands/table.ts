@@ -39,8 +39,8 @@ const HELP: SlashCommand = {
   async run(_, chat, signal) {
     const custom = await listCustomCommands(chat.customCommands);
     const rows = [
-      ...COMMANDS.map((command) => [formatSyntax(command), command.help] as const),
-      ...OTHER_ENTRIES,
+      ...listOffered(chat).map((command) => [formatSyntax(command), command.help] as const),
+      ...(chat.isInEditor ? OTHER_ENTRIES.filter(([entry]) => !/^[!#]/.test(entry)) : OTHER_ENTRIES),
       ...custom.map(({ name, about }) => [`/${sanitize(name)}`, sanitize(about)] as const),
     ];
     await sayOrPage(formatListRows(rows, chat.view.columns).join('\n'), chat, signal);
@@ -59,6 +59,10 @@ export const COMMANDS: readonly SlashCommand[] = [
   ...[SESSIONS, SAVE, LOAD, EXPORT],
   ...[FILE, EDIT, COPY, PIPE, OUTPUT, DIFF, UNDO, PS, STOP],
 ];
+
+export function listOffered({ isInEditor }: Pick<Chat, 'isInEditor'>): readonly SlashCommand[] {
+  return isInEditor ? COMMANDS.filter(({ isForTerminals }) => !isForTerminals) : COMMANDS;
+}
 
 export function formatSyntax({ name, aliases = [], argument }: SlashCommand): string {
   const names = [name, ...aliases].map((word) => `/${word}`).join(', ');

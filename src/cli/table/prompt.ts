@@ -172,6 +172,22 @@ export const CHAT_FLAGS = [
   ...under('Output', [PICTURES_FLAG, { long: 'plain', help: 'No colours, no layout, nothing redrawn' }]),
 ] as const;
 
+/** What holds for every session of an editor, until the person chooses something else there. */
+export const ACP_FLAGS = [
+  ...SYSTEM_FLAGS,
+  THINKING_FLAGS[0],
+  THINKING_BUDGET_FLAG,
+  { ...TOOLS_FLAG, fallback: 'edit,run_shell_command' },
+  ...SERVICE_FLAGS,
+  ...APPROVAL_FLAGS,
+  ...under('Tools', [
+    { long: 'shell', value: 'path', help: 'Shell for run_shell_command' },
+    ...SERVER_FLAGS,
+    { long: 'no-mcp', help: 'Use no MCP servers' },
+  ]),
+  ...under('Sessions', [{ long: 'no-session', env: 'GMN_NO_SESSION', help: 'Save no conversation' }]),
+] as const;
+
 function listLongs(flags: readonly Flag[]): readonly string[] {
   return flags.map(({ long }) => long);
 }
@@ -225,6 +241,8 @@ const TO_PROCESS = {
   ignores: [],
 };
 
+const TO_ACP = { takes: listLongs([...MODEL_FLAGS, ...ACP_FLAGS, ...APP_FLAGS]), ignores: [] };
+
 /** By heading, each in the order of help. */
 export const PROMPT_FLAGS = [
   ...under('Prompt and input', [
@@ -252,6 +270,7 @@ export const PROMPT_FLAGS = [
       handsOver: TO_PROCESS,
       help: 'stream-json: one process, many turns; stdin has requests as lines of JSON: gmn help stream-json',
     },
+    { long: 'acp', isOfficial: true, handsOver: TO_ACP, help: 'Same as: gmn acp, for editors' },
     {
       long: 'prompt-interactive',
       short: 'i',

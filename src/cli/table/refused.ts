@@ -9,10 +9,6 @@ const NO_POLICIES = {
   why: 'gmn reads no policy files',
   hint: 'What may run is decided by --tools, --allowed-tools and --approval-mode: gmn help tools',
 } as const;
-const NO_ACP = {
-  why: 'gmn does not speak the Agent Client Protocol',
-  hint: 'Other programs use it through MCP: gmn mcp serve',
-} as const;
 const NO_RECORDINGS = {
   why: 'gmn records in a format of its own',
   hint: 'GMN_RECORD=<file> records, --replay <file> replays; a file of the official CLI: gmn demo serve --script <file>',
@@ -37,8 +33,12 @@ const OF_GEMINI: readonly RefusedFlag[] = [
     why: 'gmn makes no worktrees',
     hint: 'Make one yourself, then: gmn -C <dir> "…"',
   },
-  { long: 'acp', isOfficial: true, ...NO_ACP },
-  { long: 'experimental-acp', isOfficial: true, ...NO_ACP },
+  {
+    long: 'experimental-acp',
+    isOfficial: true,
+    why: 'the official CLI itself calls it --acp by now',
+    hint: 'Use gmn acp',
+  },
   { long: 'extensions', short: 'e', value: 'names', ...NO_EXTENSIONS },
   { long: 'list-extensions', short: 'l', isOfficial: true, ...NO_EXTENSIONS },
   {

@@ -5,7 +5,7 @@ import { DECIDE } from './decide.ts';
 import { FILES } from './files.ts';
 import { APP_FLAGS, AUTH_FLAG, BACKEND_FLAG, EMBED_FLAGS, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
 import { MCP, MCP_SERVER } from './mcp.ts';
-import { CHAT_FLAGS, IMAGE_FLAGS, PROMPT_FLAGS } from './prompt.ts';
+import { ACP_FLAGS, CHAT_FLAGS, IMAGE_FLAGS, PROMPT_FLAGS } from './prompt.ts';
 import { IGNORED_FLAGS, IGNORED_IN_CHATS, REFUSED_FLAGS, REFUSED_IN_CHATS } from './refused.ts';
 import { SESSIONS } from './sessions.ts';
 
@@ -293,6 +293,18 @@ export const ROOT: Command = command({
         ['printf "hello\\nthanks\\n" | gmn chat', 'every line is a turn'],
       ],
       load: () => import('../../commands/chat/chat.ts'),
+    }),
+    command({
+      name: 'acp',
+      summary: 'Be an agent in an editor, which starts this itself: the Agent Client Protocol on stdin and stdout',
+      args: '[auth...]',
+      flags: [...MODEL_FLAGS, ...ACP_FLAGS, ...APP_FLAGS],
+      examples: [
+        ['gmn acp', 'what to enter in the settings of the editor: docs/editors.md'],
+        ['gmn acp --demo', 'the offline model, to try it'],
+        ['gmn acp auth set-key', 'what an editor runs in a terminal to sign in'],
+      ],
+      load: () => import('../../commands/acp.ts'),
     }),
     command({
       name: 'image',

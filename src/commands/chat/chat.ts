@@ -96,6 +96,7 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
       attached: { files: options.file ?? [], notes: [], pictures: [] },
       stats: createStats({ clock: app.clock, prices: readSetting(document, 'prices'), budget: opened.budget }),
       customCommands: createLazyCommands(options, { app, host }),
+      canAsk: host.withPerson !== undefined,
       modes: listModes(mode),
       modeBeforePlan: undefined,
       verify: undefined,

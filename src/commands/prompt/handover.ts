@@ -44,6 +44,16 @@ export async function runSessionFlag(options: PromptOptions, given: App): Promis
   return (await import('../sessions/delete.ts')).run({ ...print, args: [deleteSession] }, app);
 }
 
+/** `--acp`. Throws AppError `usage` if combined with a prompt, or with flags that mean nothing for an editor. */
+export async function runInEditor({ args, ...options }: PromptOptions, app: App): Promise<number> {
+  const { refused } = sortFlags('acp', app);
+  if (refused !== undefined || args.length > 0) {
+    const what = refused === undefined ? 'a prompt' : `--${refused.long}`;
+    throw new AppError('usage', `--acp cannot be combined with ${what}`, { hint: 'What it takes: gmn acp --help' });
+  }
+  return (await import('../acp.ts')).run({ ...options, args: [] }, app);
+}
+
 function sortFlags(long: string, { typedFlags = [] }: App): ReturnType<typeof splitHandover> {
   const own = typedFlags.find((flag) => flag.long === long);
   return own === undefined ? { idle: [], refused: undefined } : splitHandover(own, typedFlags);

@@ -50,6 +50,7 @@ export interface PromptOptions
   readonly countTokens?: boolean;
   readonly dryRun?: boolean;
   readonly listSessions?: boolean;
+  readonly acp?: boolean;
   readonly deleteSession?: string;
 }
 

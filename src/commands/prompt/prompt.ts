@@ -30,6 +30,7 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
     const { runSessionFlag } = await import('./handover.ts');
     return runSessionFlag(options, app);
   }
+  if (options.acp) return (await import('./handover.ts')).runInEditor(options, app);
   if (options.inputFormat === 'stream-json') return (await import('./many-turns.ts')).runManyTurns(options, app);
   if (options.promptInteractive !== undefined) {
     const { runInChat } = await import('./handover.ts');

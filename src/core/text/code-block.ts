@@ -23,3 +23,10 @@ function unindent(line: string, indent: number): string {
   const blank = /^[ \t]*/.exec(line)?.[0].length ?? 0;
   return line.slice(Math.min(blank, indent));
 }
+
+/** The text as a block, whatever it holds. */
+export function formatCodeBlock(text: string, language = 'text'): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}\n`;
+}

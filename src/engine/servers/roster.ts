@@ -18,6 +18,8 @@ const COMMAND_KEY = 'mcp.serverCommand';
 export interface RosterOptions {
   readonly mcpConfig?: string;
   readonly allowedMcpServerNames?: readonly string[];
+  /** Of whoever started gmn; they come before those of the same name. */
+  readonly clientServers?: readonly ServerSetting[];
 }
 
 export type ServerState =
@@ -42,10 +44,15 @@ export interface Roster {
 /** Starts no server. Throws AppError `config`, `usage` or `mcp` for a wrong file or flag. */
 export async function readRoster(options: RosterOptions, app: App): Promise<Roster> {
   const settings = await app.settings();
-  const flagged =
-    options.mcpConfig === undefined
+  const { mcpConfig, clientServers = [] } = options;
+  const inFile =
+    mcpConfig === undefined
       ? []
-      : await readServersFile(resolve(app.cwd, options.mcpConfig), { env: settings.env, cwd: app.cwd });
+      : await readServersFile(resolve(app.cwd, mcpConfig), { env: settings.env, cwd: app.cwd });
+  const flagged = [
+    ...inFile.filter(({ name }) => clientServers.every((server) => server.name !== name)),
+    ...clientServers,
+  ];
   const isFlagged = ({ name }: ServerSetting): boolean => flagged.some((server) => server.name === name);
   const enablement = readServerEnablement(app.homes().gemini);
   const named = {
@@ -65,7 +72,7 @@ export async function readRoster(options: RosterOptions, app: App): Promise<Rost
     const found = states.get(name);
     const state = found?.kind !== 'disabled' && allowed?.includes(name) === false ? NOT_IN_FLAG : found;
     if (state !== undefined)
-      entries.push({ name, scope, file, written: (await readWrittenServers(file))[name] ?? definition, state });
+      entries.push({ name, scope, file, written: (await readWritten(name, scope, file)) ?? definition, state });
   }
   const all = [...entries, ...(await findUnapproved(entries, app))];
   const known = all.map(({ name }) => name);
@@ -125,8 +132,8 @@ async function readSettingsDocument(file: string): Promise<JsonObject> {
   return readSettingsFile(file).catch(() => ({}));
 }
 
-async function readWrittenServers(file: string): Promise<JsonObject> {
-  return findServers(await readSettingsDocument(file)) ?? {};
+async function readWritten(name: string, scope: ServerSetting['scope'], file: string): Promise<JsonValue | undefined> {
+  return scope === 'client' ? undefined : findServers(await readSettingsDocument(file))?.[name];
 }
 
 export type WritableScope = 'user' | 'project' | 'gmn';

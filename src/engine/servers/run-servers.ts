@@ -56,7 +56,8 @@ async function prepareServers(
   context: ServersContext,
 ): Promise<(() => Promise<OpenedServers>) | undefined> {
   const { servers = [], serverCommand } = await context.app.settings();
-  const isNeeded = servers.length > 0 || options.mcpConfig !== undefined || options.allowedMcpServerNames !== undefined;
+  const isNamed = options.mcpConfig !== undefined || options.allowedMcpServerNames !== undefined;
+  const isNeeded = servers.length > 0 || isNamed || (options.clientServers ?? []).length > 0;
   if (!isNeeded && serverCommand === undefined) return undefined;
   return (await import('./tools.ts')).prepareConfiguredServers(options, context);
 }

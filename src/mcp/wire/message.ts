@@ -31,7 +31,7 @@ interface JsonRpcError {
 }
 
 /** https://www.jsonrpc.org/specification, as MCP uses it: without batches. */
-type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResult | JsonRpcError;
+export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResult | JsonRpcError;
 
 export function isMessage(value: unknown): value is JsonRpcMessage {
   if (!isObject(value) || value.jsonrpc !== '2.0') return false;
@@ -70,12 +70,20 @@ export type ParsedMessage = { readonly message: JsonRpcMessage } | { readonly re
 
 /** Completes an `initialize` that lacks the protocol version or the client's name, as the oldest clients mean it. */
 export function parseMessage(text: string): ParsedMessage {
-  const value = tryParseJson(text);
-  if (value === undefined) return rejectMessage(undefined, -32700, 'Parse error: this is not JSON');
-  return checkMessage(value);
+  const parsed = parseEnvelope(text, isObject);
+  if (!('message' in parsed) || !('method' in parsed.message)) return parsed;
+  const { message } = parsed;
+  const { method, params } = message;
+  const given = method === 'initialize' ? completeInitialize(params ?? {}) : params;
+  const fault = 'id' in message ? findParamsProblem(method, given ?? {}) : undefined;
+  if (fault !== undefined) return rejectMessage(message, -32602, `Invalid params: ${fault}`);
+  return acceptMessage(given === undefined ? message : { ...message, params: given });
 }
 
-function checkMessage(value: unknown): ParsedMessage {
+/** Checks what all protocols on JSON-RPC share. `isResult` says what the result of a response may be. */
+export function parseEnvelope(text: string, isResult: (value: unknown) => boolean): ParsedMessage {
+  const value = tryParseJson(text);
+  if (value === undefined) return rejectMessage(undefined, -32700, 'Parse error: this is not JSON');
   if (Array.isArray(value))
     return rejectMessage(undefined, -32600, 'Invalid Request: send one message at a time, not a batch');
   if (!isObject(value) || value.jsonrpc !== '2.0')
@@ -84,14 +92,13 @@ function checkMessage(value: unknown): ParsedMessage {
   if (id !== undefined && !isRequestId(id))
     return rejectMessage(undefined, -32600, 'Invalid Request: id must be a string or a whole number');
   if (method === undefined)
-    return isResponseMessage(value) ? acceptMessage(value) : rejectMessage(value, -32600, 'Invalid Request: no method');
+    return isResponseMessage(value, isResult)
+      ? acceptMessage(value)
+      : rejectMessage(value, -32600, 'Invalid Request: no method');
   if (typeof method !== 'string') return rejectMessage(value, -32600, 'Invalid Request: method must be a string');
   if (params !== undefined && !isObject(params))
     return rejectMessage(value, -32602, 'Invalid params: params must be an object');
-  const given = method === 'initialize' ? completeInitialize(params ?? {}) : params;
-  const fault = id === undefined ? undefined : findParamsProblem(method, given ?? {});
-  if (fault !== undefined) return rejectMessage(value, -32602, `Invalid params: ${fault}`);
-  return acceptMessage(given === undefined ? value : { ...value, params: given });
+  return acceptMessage(value);
 }
 
 export const TOO_LONG_RESPONSE = rejectMessage(
@@ -104,8 +111,11 @@ function isRequestId(id: unknown): id is string | number {
   return typeof id === 'string' || Number.isSafeInteger(id);
 }
 
-function isResponseMessage({ id, result, error }: Readonly<Record<string, unknown>>): boolean {
-  return id !== undefined && (isObject(result) || isObject(error));
+function isResponseMessage(
+  { id, result, error }: Readonly<Record<string, unknown>>,
+  isResult: (value: unknown) => boolean,
+): boolean {
+  return id !== undefined && (isResult(result) || isObject(error));
 }
 
 function completeInitialize(params: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -126,7 +136,7 @@ function completeClientInfo({ name, version, ...rest }: Readonly<Record<string, 
   };
 }
 
-function rejectMessage(value: unknown, code: number, message: string): { readonly response: JsonRpcMessage } {
+export function rejectMessage(value: unknown, code: number, message: string): { readonly response: JsonRpcMessage } {
   const given = isObject(value) ? value.id : undefined;
   const id = isRequestId(given) ? given : null;
   return { response: { jsonrpc: '2.0', id, error: { code, message } } as JsonRpcMessage };

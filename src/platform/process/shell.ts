@@ -27,7 +27,9 @@ export interface ShellCommand {
   readonly env: Env;
 }
 
-interface ShellRun extends ShellCommand, OutputOptions {
+export type RunShell = typeof runShell;
+
+export interface ShellRun extends ShellCommand, OutputOptions {
   readonly timeoutMs: number;
 }
 

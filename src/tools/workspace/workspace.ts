@@ -11,6 +11,7 @@ import type { HandleMode } from '../../platform/files/directory-sync.ts';
 import { type OpenedFile, openRegularFile, removeFileIn, writeAtomicIn } from '../../platform/files/regular-file.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { errorCode } from '../../platform/runtime/system.ts';
+import type { Buffers } from './buffers.ts';
 import { createFence, type Fence, type FenceOptions, type Place, withFileName } from './fence.ts';
 import { breakLongLines } from './line-window.ts';
 
@@ -34,6 +35,8 @@ interface Outputs {
 export interface WorkspaceOptions extends FenceOptions {
   readonly journal: Journal;
   readonly outputs?: Outputs;
+  /** The editor that has the files open, if there is one. */
+  readonly buffers?: Buffers;
   readonly handleMode?: HandleMode;
 }
 
@@ -110,9 +113,9 @@ export interface Workspace extends Fence {
 export const MAX_FILE_BYTES = 20_000_000;
 
 export async function openWorkspace(options: WorkspaceOptions): Promise<Workspace> {
-  const { handleMode = detectHandleMode(), journal, outputs = NO_OUTPUTS } = options;
+  const { handleMode = detectHandleMode(), journal, outputs = NO_OUTPUTS, buffers = {} } = options;
   const fence = await createFence(options);
-  const state: WorkspaceState = { fence, handleMode, seen: new Map(), journal };
+  const state: WorkspaceState = { fence, handleMode, seen: new Map(), journal, buffers };
   const permitted = new Map<string, string>();
   const untrusted = new Set<string | undefined>();
   const stored = new Set<string>();
@@ -140,12 +143,13 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
       const isStored = stored.has(path) || outputs.has(path);
       // The path of a stored text is one we made ourselves, so there is nothing to check.
       const stays = { path, name: path, missing: 0, isSensitive: false, isUntrusted };
-      const place = isStored ? stays : await fence.place(path, 'read');
-      if (!place.isSensitive) return { place, file: await openPlace(state, place) };
+      if (isStored) return { place: stays, file: await openPlace(state, stays) };
+      const place = await fence.place(path, 'read');
+      if (!place.isSensitive) return { place, file: await readThrough(state, place, await openPlace(state, place)) };
       const identity = permitted.get(place.path);
       permitted.delete(place.path);
       if (identity === undefined) throw sensitiveError(place);
-      return { place, file: await openIdentical(state, place, identity) };
+      return { place, file: await readThrough(state, place, await openIdentical(state, place, identity)) };
     },
     openDirectory: async (path) => {
       const place = await fence.place(path, 'read');
@@ -178,6 +182,7 @@ interface WorkspaceState {
   readonly handleMode: HandleMode;
   readonly seen: Map<string, SeenFile>;
   readonly journal: Journal;
+  readonly buffers: Buffers;
 }
 
 interface SeenFile {
@@ -212,6 +217,20 @@ async function openPlace({ handleMode }: WorkspaceState, place: Place): Promise<
       await directory.close();
     }
   });
+}
+
+/** The same file with what the editor has of it. The caller closes it. */
+async function readThrough({ buffers }: WorkspaceState, place: Place, file: OpenedFile): Promise<OpenedFile> {
+  if (buffers.read === undefined || file.size > MAX_FILE_BYTES) return file;
+  try {
+    const bytes = await buffers.read(place.path, await file.read(0, file.size));
+    if (bytes === undefined) return file;
+    const read: OpenedFile['read'] = async (position, length) => bytes.subarray(position, position + length);
+    return { ...file, size: bytes.length, read };
+  } catch (thrown) {
+    await file.close();
+    throw thrown;
+  }
 }
 
 async function findSecretAt(state: WorkspaceState, path: string): Promise<Secret | undefined> {
@@ -256,7 +275,8 @@ async function readContent(state: WorkspaceState, place: Place): Promise<FileCon
   try {
     if (file.size > MAX_FILE_BYTES) throw tooLargeToChangeError(place);
     // One byte more, to notice that it is growing.
-    const bytes = await withFileName(place.name, () => file.read(0, file.size + 1));
+    const onDisk = await withFileName(place.name, () => file.read(0, file.size + 1));
+    const bytes = (await state.buffers.read?.(place.path, onDisk)) ?? onDisk;
     return { bytes, mode: file.mode, names: file.names, version: file.version };
   } finally {
     await file.close();
@@ -272,7 +292,7 @@ async function writeChange(
   if (bytes.length > MAX_FILE_BYTES) throw tooLargeToWriteError(place);
   await changeInParent(state, place, async (directory, name) => {
     await state.journal.record(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
-    return writeAtomicIn(directory, name, { bytes, old, mode: old?.mode });
+    return putBytes(state, place, { directory, name, bytes, old, mode: old?.mode });
   });
   // An edit reveals nothing new of the file, and moves its lines.
   const isWhole = old === undefined || state.seen.get(place.path)?.isWhole === true;
@@ -285,10 +305,32 @@ async function restoreFile(state: WorkspaceState, path: string, { bytes, mode, e
   const now = place.missing > 0 ? undefined : await readContent(state, place);
   if ((now && sha256(now.bytes)) !== expected) throw changedSinceError(place);
   await changeInParent(state, place, (directory, name) => {
-    if (bytes !== undefined) return writeAtomicIn(directory, name, { bytes, old: now, mode });
+    if (bytes !== undefined) return putBytes(state, place, { directory, name, bytes, old: now, mode });
     return removeFileIn(directory, name, now?.version);
   });
   state.seen.delete(place.path);
+}
+
+interface NewContent {
+  readonly directory: DirectoryHandle;
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly old: Current['old'];
+  readonly mode: number | undefined;
+}
+
+/** Through the editor, if it can write exactly these bytes. One that writes in place would also change other hard links. */
+async function putBytes(
+  { buffers }: WorkspaceState,
+  { path }: Place,
+  { directory, name, bytes, old, mode }: NewContent,
+): Promise<'written' | 'changed'> {
+  const replace = (): Promise<'written' | 'changed'> => writeAtomicIn(directory, name, { bytes, old, mode });
+  if (buffers.write === undefined || (old?.names ?? 1) > 1) return replace();
+  const file = await openRegularFile(directory, name);
+  await file?.close();
+  if (file?.version !== old?.version) return 'changed';
+  return (await buffers.write(path, bytes)) ? 'written' : replace();
 }
 
 async function changeInParent(

@@ -4,6 +4,7 @@ import { randomId } from '../../../platform/runtime/random-id.ts';
 import type { ClaimedStdout } from '../../../platform/terminal/claimed-stdout.ts';
 import { type Line, splitLines } from '../../wire/lines.ts';
 import { MAX_MESSAGE_BYTES, type ParsedMessage, parseMessage, TOO_LONG_RESPONSE } from '../../wire/message.ts';
+import { trackUnanswered } from '../../wire/unanswered.ts';
 import { createHandshake } from '../protocol/handshake.ts';
 import { createProtocolServer } from '../protocol/server.ts';
 import type { Sdk, SdkMessage, SdkTransport } from '../sdk.ts';
@@ -98,31 +99,22 @@ function openSdkConnection(sdk: Sdk, service: Service, { write, trace, handled }
   };
 }
 
-/** The requests that are still answered after the client has closed its input. */
+/** Jobs and prompts may take long: only the other requests are waited for. */
 function trackQuickRequests({ tools }: Service) {
-  const ids = new Set<unknown>();
-  let done: () => void = () => {};
-  const remove = (id: unknown): void => {
-    if (ids.delete(id) && ids.size === 0) done();
-  };
+  const { add, remove, allAnswered } = trackUnanswered();
   const isQuick = (method: string, params: Readonly<Record<string, unknown>> | undefined): boolean =>
     method !== 'tools/call' || tools.some(({ name, isQuick: quick }) => quick && name === params?.name);
   return {
     noteReceived(message: SdkMessage): void {
       if (!('method' in message)) return;
       const { method, params } = message;
-      if ('id' in message && isQuick(method, params)) ids.add(message.id);
+      if ('id' in message && isQuick(method, params)) add(message.id);
       // A cancelled request gets no response.
       if (method === 'notifications/cancelled' && isObject(params)) remove(params.requestId);
     },
     noteSent(message: SdkMessage): void {
       if ('id' in message && !('method' in message)) remove(message.id);
     },
-    async waitForAnswers(): Promise<void> {
-      if (ids.size === 0) return;
-      await new Promise<void>((resolve) => {
-        done = resolve;
-      });
-    },
+    waitForAnswers: allAnswered,
   };
 }

@@ -1,0 +1,39 @@
+import type { AgentContext, ClientCapabilities, SessionUpdate } from './sdk.ts';
+
+/** The editor, as one session talks to it. */
+export interface Client {
+  readonly capabilities: ClientCapabilities;
+  readonly request: AgentContext['request'];
+  readonly createTerminal: AgentContext['createTerminal'];
+  readonly sessionId: string;
+  /** Resolves when there is room for more. Rejects once the editor is gone. */
+  update(update: SessionUpdate): Promise<void>;
+}
+
+export function createClient(
+  context: AgentContext,
+  { sessionId, capabilities }: Pick<Client, 'sessionId' | 'capabilities'>,
+): Client {
+  return {
+    capabilities,
+    sessionId,
+    request: context.request.bind(context) as AgentContext['request'],
+    createTerminal: context.createTerminal.bind(context),
+    update: (update) => context.notify('session/update', { sessionId, update }),
+  };
+}
+
+/**
+ * Something beside the answer. Editors that know no notices show it where they show thoughts, so that the answer stays what the model
+ * said.
+ */
+export async function notify(client: Client, message: string): Promise<void> {
+  const text = message.trim();
+  if (text === '') return;
+  if (client.capabilities.session?.notices) {
+    const [title = text, ...rest] = text.split('\n');
+    const description = rest.length === 0 ? undefined : rest.join('\n');
+    return client.update({ sessionUpdate: 'notice', severity: 'info', title, description });
+  }
+  return client.update({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: `gmn: ${text}\n` } });
+}

@@ -1,0 +1,86 @@
+import { listAnswers, type NamedAnswer } from '../approval/answers.ts';
+import type { Answer, QuestionItem } from '../approval/keys.ts';
+import type { Person, WithPerson } from '../approval/person.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import type { Client } from './client.ts';
+import type {
+  PermissionOptionKind,
+  RequestPermissionRequest,
+  RequestPermissionResponse,
+  ToolCallUpdate,
+} from './sdk.ts';
+import { type FindTool, toPreviewContent, toTextContent, toToolCall } from './tool-call.ts';
+import type { TurnUpdates } from './updates.ts';
+
+interface PersonContext {
+  readonly client: Client;
+  readonly cwd: string;
+  readonly findTool: FindTool;
+  /** Of the turn that runs. */
+  readonly findUpdates: () => Pick<TurnUpdates, 'toCallId'> | undefined;
+  /** What was allowed may have changed the mode. */
+  readonly onAnswered: () => Promise<void>;
+}
+
+const KINDS: Readonly<Partial<Record<Answer['kind'], PermissionOptionKind>>> = {
+  yes: 'allow_once',
+  grant: 'allow_always',
+};
+
+/** The person at the editor, who is asked with `session/request_permission`. Several changes are asked about one by one. */
+export function createEditorPerson(context: PersonContext): WithPerson {
+  const { client, onAnswered } = context;
+  return (work) => {
+    /** Why a question comes again. */
+    let note: string | undefined;
+    const person: Person = {
+      async ask(question, signal) {
+        const [item] = question.items;
+        if (item === undefined || question.items.length > 1) return { kind: 'single' };
+        const answers = listAnswers(question);
+        const asked: RequestPermissionRequest = {
+          sessionId: client.sessionId,
+          toolCall: toPermissionCall(item, note, context),
+          options: answers.map(({ id, name, answer }) => ({
+            optionId: id,
+            name,
+            kind: KINDS[answer.kind] ?? 'reject_once',
+          })),
+        };
+        note = undefined;
+        const waiting = { cancellationSignal: signal, stopWaitingOnCancel: true };
+        const response = await client.request('session/request_permission', asked, waiting);
+        signal.throwIfAborted();
+        return toEditorAnswer(response, answers);
+      },
+      async say(text) {
+        note = text;
+      },
+      edit: async () => undefined,
+    };
+    return work(person).finally(onAnswered);
+  };
+}
+
+/** An option that was not offered allows nothing. */
+function toEditorAnswer({ outcome }: RequestPermissionResponse, answers: readonly NamedAnswer[]): Answer {
+  if (outcome.outcome !== 'selected') return { kind: 'stop' };
+  return answers.find(({ id }) => id === outcome.optionId)?.answer ?? { kind: 'no' };
+}
+
+function toPermissionCall(
+  { name, preview, call = { id: name, name, args: {} } }: QuestionItem,
+  note: string | undefined,
+  { cwd, findTool, findUpdates }: PersonContext,
+): ToolCallUpdate {
+  const id = findUpdates()?.toCallId(call.id) ?? call.id;
+  const { guarded } = call;
+  const warnings = [note, guarded && `Asked about in every mode: ${sanitize(guarded)}`];
+  return {
+    ...toToolCall({ ...call, id, tool: findTool(name), cwd }),
+    content: [
+      ...warnings.flatMap((warning) => (warning ? [toTextContent(warning)] : [])),
+      ...toPreviewContent(preview),
+    ],
+  };
+}

@@ -1,0 +1,83 @@
+import { checkRoom } from '../chat/attached.ts';
+import type { Chat } from '../chat/chat.ts';
+import { readLinkedFile } from '../chat/linked-file.ts';
+import { buildPrompt } from '../chat/prompt.ts';
+import { type Part, prependParts, type StoredContent } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
+import { sniffMedia } from '../core/text/media.ts';
+import { tryParseFileUrl } from '../platform/files/file-url.ts';
+import type { ContentBlock } from './sdk.ts';
+
+/** What the blocks of a prompt hold. */
+export interface EditorPrompt {
+  /** What was typed, with the name of each resource where it was mentioned. */
+  readonly words: string;
+  /** Pictures, sounds, and what the mentioned resources hold. */
+  readonly parts: readonly Part[];
+}
+
+/** Throws AppError `usage` for what cannot be sent. */
+export async function readPromptBlocks(blocks: readonly ContentBlock[], chat: Chat): Promise<EditorPrompt> {
+  let words = '';
+  const parts: Part[] = [];
+  for (const block of blocks) {
+    switch (block.type) {
+      case 'text':
+        words += block.text.toWellFormed();
+        break;
+      case 'image':
+      case 'audio':
+        parts.push(toSniffedPart(block.data, block.mimeType));
+        break;
+      case 'resource_link': {
+        const name = nameResource(block.uri, chat, block.name);
+        words += name;
+        const path = tryParseFileUrl(block.uri);
+        if (path !== undefined) parts.push(...(await readLinkedFile(path, chat)));
+        break;
+      }
+      case 'resource': {
+        const { resource } = block;
+        const name = nameResource(resource.uri, chat);
+        words += name;
+        if ('text' in resource) parts.push({ text: `=== ${name} ===\n${resource.text.toWellFormed()}` });
+        else
+          parts.push(
+            { text: `=== ${name} ===` },
+            toSniffedPart(resource.blob, resource.mimeType ?? 'binary data', name),
+          );
+        break;
+      }
+    }
+  }
+  checkRoom(parts, 'Send less of it at once.');
+  return { words, parts };
+}
+
+/** The prompt of what was typed and what goes with it. Throws AppError `usage`. */
+export async function buildEditorPrompt(
+  { words, parts }: EditorPrompt,
+  chat: Chat,
+  signal: AbortSignal,
+): Promise<StoredContent> {
+  if (words.trim() === '' && parts.length > 0) return { role: 'user', parts };
+  const question = words.startsWith('//') ? words.slice(1) : words;
+  return prependParts(await buildPrompt(chat, question, signal), parts);
+}
+
+/** By its bytes: what a client calls them may be wrong, and the service refuses the request then. */
+function toSniffedPart(data: string, claimed: string, name?: string): Part {
+  const mimeType = sniffMedia(Buffer.from(data, 'base64'), name);
+  if (mimeType !== undefined) return { inlineData: { mimeType, data } };
+  throw new AppError('usage', `this is nothing that the model can look at or listen to: ${claimed.slice(0, 100)}`, {
+    hint: 'Send PNG, JPEG, WebP, WAV, MP3, PDF and the like.',
+  });
+}
+
+function nameResource(uri: string, { changes }: Chat, name = uri): string {
+  const path = tryParseFileUrl(uri);
+  const [root = ''] = changes.workspace.roots;
+  if (path === undefined) return name === uri ? uri : `${name} (${uri})`;
+  const isInside = path.startsWith(`${root}/`) || path.startsWith(`${root}\\`);
+  return isInside ? path.slice(root.length + 1) : path;
+}

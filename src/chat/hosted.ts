@@ -1,0 +1,36 @@
+import { NEVER_REDRAWN, type Out } from '../core/io.ts';
+import type { LineSource } from './line/source.ts';
+
+/** The lines of a chat whose prompts come from another program, one at a time. */
+export const NO_LINES: LineSource = {
+  isTerminal: false,
+  read: async () => ({ kind: 'end' }),
+  watch: () => () => {},
+  keepTypedKeys: () => {},
+  withTerminal: (work) => work(),
+  close: async () => {},
+};
+
+/** Where such a chat prints: what commands say is given to the other program. */
+export interface CollectedOut {
+  readonly out: Out;
+  /** What is printed while `work` runs. */
+  collect<Result>(work: () => Promise<Result>): Promise<{ readonly text: string; readonly result: Result }>;
+}
+
+export function createCollectedOut(): CollectedOut {
+  let text = '';
+  return {
+    out: {
+      ...{ ...NEVER_REDRAWN, isTerminal: false, columns: 80, isStyled: false },
+      write: async (chunk) => {
+        text += chunk;
+      },
+    },
+    async collect(work) {
+      text = '';
+      const result = await work();
+      return { text, result };
+    },
+  };
+}

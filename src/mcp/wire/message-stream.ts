@@ -1,0 +1,84 @@
+import { type Clock, settlesWithin } from '../../core/io.ts';
+import { isTooDeep, MAX_DEPTH } from '../../core/json.ts';
+import { type Line, splitLines, trimLine } from './lines.ts';
+import {
+  type JsonRpcMessage,
+  MAX_MESSAGE_BYTES,
+  type ParsedMessage,
+  parseEnvelope,
+  rejectMessage,
+  TOO_LONG_RESPONSE,
+} from './message.ts';
+import { trackUnanswered } from './unanswered.ts';
+
+interface StreamOptions {
+  readonly input: AsyncIterable<Uint8Array>;
+  readonly output: {
+    /** Resolves when there is room for more. */
+    write(text: string): Promise<void>;
+    ready(): Promise<void>;
+    /** Resolves once nobody reads. */
+    readonly gone: Promise<void>;
+  };
+  readonly clock: Clock;
+  /** Requests that may take long: they are not waited for when the input has ended. */
+  readonly isSlow: (method: string) => boolean;
+}
+
+export interface MessageStream {
+  readonly readable: ReadableStream<JsonRpcMessage>;
+  readonly writable: WritableStream<object>;
+}
+
+/** How long to wait for the last responses after the input has ended. */
+const DRAIN_MS = 2000;
+
+/**
+ * One message per line, until the input ends or nobody reads the output. What is no message is answered here; the stream ends when the
+ * requests that came before its end are answered.
+ */
+export function createMessageStream({ input, output, clock, isSlow }: StreamOptions): MessageStream {
+  const lines = splitLines(input, { maxBytes: MAX_MESSAGE_BYTES, tooLong: 'skip' });
+  const unanswered = trackUnanswered();
+  const write = async (message: object): Promise<void> => {
+    await output.write(`${JSON.stringify(message)}\n`);
+    if (!('method' in message) && 'id' in message) unanswered.remove(message.id);
+  };
+  const isOver: Promise<IteratorReturnResult<void>> = output.gone.then(() => ({ done: true, value: undefined }));
+  const readMessage = async (): Promise<JsonRpcMessage | undefined> => {
+    for (;;) {
+      // Back-pressure: read no more requests while the client reads no responses.
+      await output.ready();
+      const next = await Promise.race([lines.next(), isOver]);
+      if (next.done) return undefined;
+      const parsed = parseStreamLine(next.value);
+      if (parsed === undefined) continue;
+      if ('message' in parsed) return parsed.message;
+      await write(parsed.response);
+    }
+  };
+  const readable = new ReadableStream<JsonRpcMessage>(
+    {
+      async pull(controller) {
+        const message = await readMessage().catch(() => undefined);
+        if (message !== undefined) {
+          if ('method' in message && 'id' in message && !isSlow(message.method)) unanswered.add(message.id);
+          return controller.enqueue(message);
+        }
+        await Promise.race([settlesWithin(unanswered.allAnswered(), DRAIN_MS, clock), isOver]);
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { readable, writable: new WritableStream({ write }) };
+}
+
+function parseStreamLine(line: Line): ParsedMessage | undefined {
+  if (!('text' in line)) return { response: TOO_LONG_RESPONSE };
+  const text = trimLine(line.text);
+  if (text === '') return undefined;
+  const parsed = parseEnvelope(text, (result) => result !== undefined);
+  if ('response' in parsed || !isTooDeep(parsed.message)) return parsed;
+  return rejectMessage(parsed.message, -32600, `Invalid Request: nested deeper than ${MAX_DEPTH} levels`);
+}
