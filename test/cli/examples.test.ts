@@ -1,13 +1,15 @@
 import { execSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, type TestContext, test } from 'vitest';
-import { type GmnOptions, place } from '../support/gmn.ts';
+import { call, failure, fakeGemini, reply } from '../support/gemini.ts';
+import { type GmnOptions, isStandalone, place, startProgram } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { transcriptOf } from '../support/transcript.ts';
 
-const EXAMPLES = fileURLToPath(new URL('../../docs/examples', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const EXAMPLES = join(ROOT, 'docs/examples');
 
 /** What these lines do where the examples are in `$E` and the offline model answers. */
 function ran(t: TestContext, lines: readonly string[], options: GmnOptions & { readonly before?: string } = {}) {
@@ -137,4 +139,94 @@ out│ Hello! How can I help you today?
 err│ completed by gemini-2.5-flash
 => 0
 `);
+});
+
+posixTest('review-pull-request.yml reviews what the branch changes, and hands the review to gh', async (t) => {
+  const steps = readFileSync(join(EXAMPLES, 'review-pull-request.yml'), 'utf8');
+  const scripts = Array.from(steps.matchAll(/^ {8}run: \|\n((?: {10}.*\n)+)/gm), ([, text = '']) =>
+    text.replace(/^ {10}/gm, ''),
+  );
+  expect(scripts).toHaveLength(2);
+  const identity = '-c user.name=a -c user.email=a@example.com';
+  const before = [
+    'git init -q -b main && git add kept.txt',
+    `git ${identity} commit -qm one && git update-ref refs/remotes/origin/main HEAD`,
+    'echo new > added.txt && echo {} > package-lock.json && git add .',
+    `git ${identity} commit -qm two`,
+    'mkdir bin && printf \'#!/bin/sh\\necho gh "$@"; cat review.md\' > bin/gh && chmod +x bin/gh',
+  ].join(' && ');
+  // What is run of $E/review-pull-request.yml:
+  const lines = [
+    'BASE=main sh -e review.sh',
+    'cat change.diff | grep ^+++',
+    'PATH="$PWD/bin:$PATH" PR=7 sh -e comment.sh',
+  ];
+  const files = { 'kept.txt': 'old\n', 'review.sh': scripts[0] ?? '', 'comment.sh': scripts[1] ?? '' };
+  const transcript = await ran(t, lines, { files, before });
+  expect(transcript.split('\n').filter((line) => !line.startsWith('$'))).toEqual([
+    '=> 0',
+    ...['added.txt', 'comment.sh', 'review.sh'].map((name) => `out│ +++ b/${name}`),
+    '=> 0',
+    'out│ gh pr comment 7 --body-file review.md',
+    expect.stringMatching(/^out│ demo: diff --git a\/added\.txt/),
+    '=> 0',
+    '',
+  ]);
+  // No expression of the workflow reaches a shell as text, and every action is named by its commit.
+  expect(scripts.join('')).not.toContain('${{');
+  expect([...steps.matchAll(/uses: (\S+)/g)].filter(([, uses = '']) => !/@[0-9a-f]{40}$/.test(uses))).toEqual([]);
+});
+
+/** A project that has gmn and vitest installed, with these examples in it. */
+function openProject(t: TestContext, names: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const texts = names.map((name) => [name, readFileSync(join(EXAMPLES, name), 'utf8')]);
+  const at = place(t, { files: Object.fromEntries(texts), env });
+  mkdirSync(join(at.cwd, 'node_modules'));
+  symlinkSync(ROOT, join(at.cwd, 'node_modules/gmn'), 'junction');
+  symlinkSync(join(ROOT, 'node_modules/vitest'), join(at.cwd, 'node_modules/vitest'), 'junction');
+  return at;
+}
+
+test.skipIf(isStandalone)('answers.test.mjs passes where gmn and vitest are installed', async (t) => {
+  // As `npx vitest run $E/answers.test.mjs` does it.
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const at = openProject(t, ['answers.test.mjs']);
+  const args = [vitest, 'run', '--root', at.cwd, '--reporter', 'json'];
+  const { stdout, exitCode } = await startProgram(t, [process.execPath, args], at).ended;
+  expect([exitCode, JSON.parse(stdout).numPassedTests]).toEqual([0, 2]);
+});
+
+test.skipIf(isStandalone)('promptfoo-provider.mjs answers as promptfoo expects it', async (t) => {
+  // $E/promptfoo.yaml names it, and its config is that of the constructor.
+  const config = readFileSync(join(EXAMPLES, 'promptfoo.yaml'), 'utf8');
+  expect(config.match(/id: file:\/\/promptfoo-provider\.mjs/g)).toHaveLength(2);
+  const gemini = await fakeGemini(t, [reply(call('pay')), reply('November.'), failure(400, 'INVALID_ARGUMENT', 'no')]);
+  const at = openProject(t, ['promptfoo-provider.mjs'], { GEMINI_API_KEY: 'x', GOOGLE_GEMINI_BASE_URL: gemini.url });
+  // It is $E/promptfoo-provider.mjs.
+  const code = `import Provider from './promptfoo-provider.mjs';
+    import { defineTool } from 'gmn';
+    const pay = defineTool({ name: 'pay', description: 'Pays', input: { type: 'object', properties: {} }, run: () => 'paid' });
+    const provider = new Provider({ id: 'mine', config: { tools: [pay] } });
+    const answers = [await provider.callApi('best month?', {}, {}), await provider.callApi('again', {})];
+    console.log(JSON.stringify([provider.id(), new Provider().id(), ...answers]));`;
+  const args = ['--input-type=module', '--eval', code];
+  const { stdout, stderr } = await startProgram(t, [process.execPath, args], at).ended;
+  expect([JSON.parse(stdout || 'null'), stderr]).toEqual([
+    [
+      'mine',
+      'gmn',
+      {
+        ...{ output: 'November.', cost: expect.any(Number), cached: false },
+        tokenUsage: { total: 34, prompt: 10, completion: 24 },
+        metadata: { model: 'gemini-2.5-flash', finishReason: 'STOP', toolCalls: [{ name: 'pay', args: {} }] },
+      },
+      { error: expect.stringContaining('no') },
+    ],
+    '',
+  ]);
+});
+
+test('terminal_bench.py is an agent that was never scored, and says so', () => {
+  // $E/terminal_bench.py is run by npm run test:clients, which needs Python.
+  expect(readFileSync(join(EXAMPLES, 'terminal_bench.py'), 'utf8')).toContain('It was never scored by us');
 });

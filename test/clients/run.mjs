@@ -1,0 +1,221 @@
+// `npm run test:clients [-- --allow-skip]`: gmn inside other programs. The Go client of docs/process.md is compiled and run, the agent
+// for Terminal-Bench is run against a stand-in of Harbor, and two promises are measured: the memory of one process over many turns, and
+// how soon a cancelled `ask` is over. Needs Go (or GO=<program>) and Python. Writes docs/dev/results/clients-<date>.json.
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { root, run } from '../../scripts/project.mjs';
+
+/** Turns before the first look at the memory: by then everything is loaded. */
+const WARM_UP = 200;
+const TURNS = 1000;
+/** What a turn may leave: the prompt and its answer, which stay in the conversation. */
+const MAX_BYTES_PER_TURN = 4096;
+const CANCELLATIONS = 200;
+const MAX_CANCEL_MS = 100;
+
+/** The two classes of Harbor that docs/examples/terminal_bench.py imports or is given, as far as it uses them. */
+const STAND_IN = `
+import asyncio, json, os, subprocess, sys, types
+class BaseAgent:
+    def __init__(self, model_name=None): self.model_name = model_name
+base = types.ModuleType("harbor.agents.base"); base.BaseAgent = BaseAgent
+for name in ("harbor", "harbor.agents"): sys.modules[name] = types.ModuleType(name)
+sys.modules["harbor.agents.base"] = base
+sys.path.insert(0, os.environ["EXAMPLES"])
+from terminal_bench import GmnAgent
+class Environment:
+    commands = []
+    async def exec(self, command, env=None):
+        self.commands.append(command)
+        if "npm install" in command: return types.SimpleNamespace(return_code=0, stdout="", stderr="")
+        ran = subprocess.run(command, shell=True, capture_output=True, text=True, env={**os.environ, **(env or {})})
+        return types.SimpleNamespace(return_code=ran.returncode, stdout=ran.stdout, stderr=ran.stderr)
+agent, environment, context = GmnAgent(model_name="google/gemini-2.5-flash"), Environment(), types.SimpleNamespace()
+async def main():
+    await agent.setup(environment)
+    await agent.run("call write_file {\\"file_path\\":\\"it's.txt\\",\\"content\\":\\"done\\"}", environment, context)
+asyncio.run(main())
+print(json.dumps({"name": agent.name(), "commands": len(environment.commands), **vars(context)}))
+`;
+
+/** Collects the garbage of the process, and says how much is left. */
+const HEAP_HOOK = `process.on('SIGUSR2', () => {
+  globalThis.gc();
+  require('node:fs').writeFileSync(process.env.HEAP_FILE, String(process.memoryUsage().heapUsed));
+});`;
+
+run(process.execPath, [join(root, 'scripts', 'build.mjs')]);
+const { ask } = await import(pathToFileURL(join(root, 'dist/gmn.mjs')).href);
+const { demo } = await import(pathToFileURL(join(root, 'dist/demo.mjs')).href);
+const place = mkdtempSync(join(tmpdir(), 'gmn-clients-'));
+const GMN = join(root, 'bin/gmn.js');
+const results = {};
+const problems = [];
+const skipped = [];
+
+try {
+  const bin = join(place, 'bin');
+  for (const name of ['bin', 'home', 'work']) mkdirSync(join(place, name));
+  writeFileSync(join(bin, 'gmn'), `#!/bin/sh\nexec "${process.execPath}" "${GMN}" "$@"\n`);
+  chmodSync(join(bin, 'gmn'), 0o755);
+  for (const [name, check] of Object.entries({
+    go: checkGo,
+    python: checkAgent,
+    memory: checkMemory,
+    cancel: checkCancel,
+  })) {
+    const { skip, problem, ...figures } = await check();
+    if (skip !== undefined) skipped.push(`${name}: ${skip}`);
+    if (problem !== undefined) problems.push(`${name}: ${problem}`);
+    results[name] = skip ?? { ...figures, ...(problem && { problem }) };
+    console.log(`${name}: ${skip === undefined ? (problem ?? `fine ${JSON.stringify(figures)}`) : `skipped: ${skip}`}`);
+  }
+} finally {
+  rmSync(place, { recursive: true, force: true });
+}
+if (problems.length === 0 && skipped.length === 0) {
+  const file = `clients-${new Date().toISOString().slice(0, 10)}.json`;
+  writeFileSync(
+    join(root, 'docs/dev/results', file),
+    `${JSON.stringify({ node: process.version, ...results }, null, 2)}\n`,
+  );
+  console.log(`docs/dev/results/${file}`);
+}
+process.exitCode = problems.length > 0 || (skipped.length > 0 && !process.argv.includes('--allow-skip')) ? 1 : 0;
+
+/** A program that finds gmn on its path, with this server in place of Google's. */
+function environment(server) {
+  const path = [join(place, 'bin'), process.env.PATH].join(delimiter);
+  return { PATH: path, HOME: join(place, 'home'), GEMINI_API_KEY: 'demo', GOOGLE_GEMINI_BASE_URL: server.url };
+}
+
+async function runProgram(file, args, server, more = {}) {
+  const child = spawn(file, args, { cwd: join(place, 'work'), env: { ...environment(server), ...more } });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => (output[name] += text));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  return { ...output, code };
+}
+
+async function checkGo() {
+  const go = process.env.GO ?? 'go';
+  const version = spawnSync(go, ['version'], { encoding: 'utf8' });
+  if (version.status !== 0) return { skip: 'there is no go' };
+  const [, source] = /```go\n([\s\S]*?)```/.exec(readFileSync(join(root, 'docs/process.md'), 'utf8'));
+  writeFileSync(join(place, 'main.go'), source);
+  const client = join(place, 'client');
+  const env = { ...process.env, GO111MODULE: 'off', GOCACHE: join(place, 'cache'), GOFLAGS: '' };
+  for (const args of [
+    ['vet', 'main.go'],
+    ['build', '-o', client, 'main.go'],
+  ]) {
+    const { status, stderr } = spawnSync(go, args, { cwd: place, env, encoding: 'utf8' });
+    if (status !== 0) return { problem: stderr };
+  }
+  const respond = (...parts) =>
+    JSON.stringify({
+      method: 'generateContentStream',
+      response: [{ candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }] }],
+    });
+  const written = { functionCall: { name: 'write_file', args: { file_path: 'notes.txt', content: 'old pond\n' } } };
+  const script = [respond(written), respond({ text: 'It is written.' }), respond({ text: 'Spring\u2028!' })].join('\n');
+  const server = await demo({ script });
+  const { stdout, stderr, code } = await runProgram(client, [], server);
+  await server.close();
+  const notes = join(place, 'work/notes.txt');
+  const isRight =
+    code === 0 && stdout === 'It is written.\nSpring\u2028!\n' && readFileSync(notes, 'utf8') === 'old pond\n';
+  return { go: version.stdout.trim(), ...(isRight ? {} : { problem: `exit ${code}: ${stdout}${stderr}` }) };
+}
+
+async function checkAgent() {
+  const version = spawnSync('python3', ['--version'], { encoding: 'utf8' });
+  if (version.status !== 0) return { skip: 'there is no python3' };
+  const server = await demo();
+  const more = { EXAMPLES: join(root, 'docs/examples'), GMN_PACKAGE: 'gmn', PYTHONDONTWRITEBYTECODE: '1' };
+  const { stdout, stderr, code } = await runProgram('python3', ['-c', STAND_IN], server, more);
+  await server.close();
+  if (code !== 0) return { problem: stderr };
+  const { name, commands, n_input_tokens: read } = JSON.parse(stdout);
+  const isWritten = existsSync(join(place, 'work', "it's.txt"));
+  const isRight = name === 'gmn' && commands === 2 && read > 0 && isWritten;
+  return { python: version.stdout.trim(), ...(isRight ? {} : { problem: stdout }) };
+}
+
+async function checkMemory() {
+  const server = await demo();
+  const hook = join(place, 'hook.cjs');
+  writeFileSync(hook, HEAP_HOOK);
+  const heapFile = join(place, 'heap');
+  const flags = ['--input-format', 'stream-json', '-o', 'stream-json', '--no-session', '--tools', 'read'];
+  const child = spawn(process.execPath, ['--expose-gc', '--require', hook, GMN, ...flags], {
+    cwd: join(place, 'work'),
+    env: { ...environment(server), HEAP_FILE: heapFile },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  const readEnding = createEndings(child.stdout);
+  const measure = async () => {
+    rmSync(heapFile, { force: true });
+    child.kill('SIGUSR2');
+    while (!existsSync(heapFile) || readFileSync(heapFile, 'utf8') === '') await sleep(5);
+    return Number(readFileSync(heapFile, 'utf8'));
+  };
+  let begin = 0;
+  for (let turn = 1; turn <= TURNS; turn += 1) {
+    child.stdin.write(`${JSON.stringify({ type: 'prompt', id: String(turn), text: `hello ${turn}` })}\n`);
+    const { type } = await readEnding();
+    if (type !== 'done') return { problem: `turn ${turn} ended with ${type}` };
+    if (turn === WARM_UP) begin = await measure();
+  }
+  const grown = (await measure()) - begin;
+  child.stdin.end();
+  await ended;
+  await server.close();
+  const bytesPerTurn = Math.round(grown / (TURNS - WARM_UP));
+  const problem = bytesPerTurn > MAX_BYTES_PER_TURN ? `${bytesPerTurn} bytes a turn` : undefined;
+  return { turns: TURNS, heapAfterWarmUp: begin, bytesPerTurn, ...(problem && { problem }) };
+}
+
+function createEndings(stream) {
+  const endings = [];
+  let rest = '';
+  let wake = () => {};
+  stream.setEncoding('utf8').on('data', (text) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop();
+    endings.push(...lines.map((line) => JSON.parse(line)).filter(({ type }) => type === 'done' || type === 'error'));
+    wake();
+  });
+  return async () => {
+    while (endings.length === 0) await new Promise((resolve) => (wake = resolve));
+    return endings.shift();
+  };
+}
+
+async function checkCancel() {
+  const server = await demo({ faults: ['hang'] });
+  const times = [];
+  for (let count = 1; count <= CANCELLATIONS; count += 1) {
+    const controller = new AbortController();
+    const failed = ask('never answered', { server, signal: controller.signal }).catch(() => performance.now());
+    while (server.requests.length < count) await sleep(1);
+    const begin = performance.now();
+    controller.abort();
+    times.push((await failed) - begin);
+  }
+  await server.close();
+  times.sort((a, b) => a - b);
+  const worst = times.at(-1);
+  const problem = worst > MAX_CANCEL_MS ? `${worst.toFixed(1)} ms` : undefined;
+  const figures = { medianMs: times[times.length / 2], worstMs: worst };
+  return { count: times.length, ...roundAll(figures), ...(problem && { problem }) };
+}
+
+function roundAll(figures) {
+  return Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Math.round(value * 1000) / 1000]));
+}
