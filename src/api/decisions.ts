@@ -40,8 +40,8 @@ function toBody({ model, input, questions }: DecisionRequest): object {
   return { model, input: input.map(toInputItem), questions };
 }
 
-/** A part of a prompt, as the Decisions API takes it. */
-function toInputItem(part: Part): object {
+/** A part of a prompt, as the Decisions and Interactions APIs take it. */
+export function toInputItem(part: Part): object {
   if ('text' in part) return { type: 'text', text: part.text };
   if ('inlineData' in part) {
     const { mimeType, data } = part.inlineData;

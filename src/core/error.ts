@@ -43,6 +43,8 @@ interface FaultDetails {
     /** Absent if no response came. */
     readonly status?: number;
     readonly isTimeout?: boolean;
+    /** There was no connection, so that the request has not been sent. */
+    readonly isUnsent?: true;
     readonly objection?: Objection;
     /** How many tokens the model takes, if the objection is `length` and the server said it. */
     readonly windowTokens?: number;

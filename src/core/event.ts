@@ -7,8 +7,14 @@ import type { Usage } from './usage.ts';
 export type TurnEvent =
   /** Holds until the next event. `calls` are the tool calls that have started to run, if it is waiting for these. */
   | { readonly type: 'wait'; readonly what: string; readonly calls?: readonly string[] }
-  /** `sessionId`: the run will be saved; `isResumable`: it can be resumed even if this process is killed now. */
-  | { readonly type: 'begin'; readonly model: string; readonly sessionId?: string; readonly isResumable?: boolean }
+  /** `sessionId`: the run will be saved; `isResumable`: it can be resumed even if this process is killed now. `jobId`: it is a job. */
+  | {
+      readonly type: 'begin';
+      readonly model: string;
+      readonly sessionId?: string;
+      readonly isResumable?: boolean;
+      readonly jobId?: string;
+    }
   /** Well-formed text, as the server split it: a character is never split across two deltas. */
   | { readonly type: 'text'; readonly delta: string }
   | { readonly type: 'thought'; readonly delta: string }
@@ -61,6 +67,8 @@ type Ending =
       readonly cost?: number;
       readonly model: string;
       readonly sessionId?: string;
+      /** The job whose end this is: `gmn jobs`. */
+      readonly jobId?: string;
       /** The code block that the user asked for; the text is only its context. */
       readonly extracted?: string;
       readonly sources?: readonly Source[];

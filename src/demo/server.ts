@@ -8,6 +8,7 @@ import { createFaultBook, type DemoFault, type FaultBook } from './fault.ts';
 import { hasCredential } from './file-store.ts';
 import { createDemoFiles, type DemoFiles } from './files.ts';
 import { ApiError, type Backend, missingCredentialResponse, notFoundResponse } from './google-error.ts';
+import { createInteractions } from './interactions.ts';
 import { type DemoServer, type ServiceOptions, startService } from './listen.ts';
 import { createModelHandler, VERBS } from './model-call.ts';
 import { createQuotaBook } from './quota.ts';
@@ -78,6 +79,7 @@ const MODELS = {
   vertex: '/(?:v1|v1beta1)/(?:projects/[^/]+/locations/[^/]+/)?publishers/google/models',
 } as const;
 const BATCHES = '/(?:v1alpha|v1beta)/batches';
+const INTERACTIONS = '/(?:v1|v1beta)/interactions';
 const FILES = '/(?:download/)?(?:v1|v1alpha|v1beta)/files';
 const ID = '/([^/:]+)';
 
@@ -87,6 +89,7 @@ function listEndpoints({ faults, files, clock, script }: HandlerOptions): readon
   const quotas = createQuotaBook(faults, clock);
   const models = createModelHandler({ faults, files, clock, script, quotas });
   const batches = createBatches({ faults, clock, files, answer: models.answer });
+  const interactions = createInteractions({ faults, clock });
   const listModels =
     (backend: Backend): Endpoint[3] =>
     ({ query }, reply) =>
@@ -115,6 +118,9 @@ function listEndpoints({ faults, files, clock, script }: HandlerOptions): readon
     ['GET', `${BATCHES}${ID}`, 'gemini', async (request, reply, id) => sendJson(reply, await batches.get(id, request))],
     ['POST', `${BATCHES}${ID}:cancel`, 'gemini', (request, reply, id) => sendJson(reply, batches.cancel(id, request))],
     ['DELETE', `${BATCHES}${ID}`, 'gemini', (request, reply, id) => sendJson(reply, batches.delete(id, request))],
+    ['POST', INTERACTIONS, 'gemini', interactions.create],
+    ['GET', `${INTERACTIONS}/([^/]+)`, 'gemini', interactions.get],
+    ['POST', `${INTERACTIONS}/([^/]+)/cancel`, 'gemini', interactions.cancel],
     ['POST', '/v1beta/decisions', 'gemini', createDecisions({ faults, quotas })],
     ...(['gemini', 'vertex'] as const).flatMap((backend): readonly Endpoint[] => [
       ['GET', MODELS[backend], backend, listModels(backend)],

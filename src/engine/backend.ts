@@ -8,6 +8,7 @@ import type { AuthScheme, Credential } from '../core/credential.ts';
 import type { DecisionsClient } from '../core/decision.ts';
 import { AppError } from '../core/error.ts';
 import type { FileSupport } from '../core/files.ts';
+import type { InteractionsClient } from '../core/interaction.ts';
 import type { JsonObject } from '../core/json.ts';
 import { tryParseDuration } from '../core/text/format.ts';
 import { checkEndpoint } from '../core/text/url.ts';
@@ -30,6 +31,8 @@ export interface OpenedBackend {
   readonly batches?: (retries?: number) => Promise<BatchesClient>;
   /** Absent if the backend has no decisions. */
   readonly decisions?: (retries?: number) => Promise<DecisionsClient>;
+  /** Absent if the backend has no agents. */
+  readonly interactions?: () => Promise<InteractionsClient>;
   /** What each request of a batch has besides. */
   readonly batchFields?: JsonObject;
 }
@@ -149,6 +152,10 @@ function openGeminiApi(context: BackendContext, address: { readonly baseUrl?: UR
     async decisions(retries) {
       const { createDecisionsClient } = await import('../api/decisions.ts');
       return createDecisionsClient({ ...client, retries });
+    },
+    async interactions() {
+      const { createInteractionsClient } = await import('../api/interactions.ts');
+      return createInteractionsClient(client);
     },
   };
 }

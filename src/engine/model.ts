@@ -14,6 +14,7 @@ import type { DecisionsClient } from '../core/decision.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import type { FileSupport } from '../core/files.ts';
+import type { InteractionsClient } from '../core/interaction.ts';
 import type { HttpRequest } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { CountedCall, Model, ModelRequest, ServiceTier } from '../core/model.ts';
@@ -76,6 +77,7 @@ export interface OpenedModel {
   readonly files?: (retries?: number) => Promise<FilesClient>;
   readonly batches?: (retries?: number) => Promise<BatchesClient>;
   readonly decisions?: () => Promise<DecisionsClient>;
+  readonly interactions?: () => Promise<InteractionsClient>;
   readonly batchFields?: JsonObject;
   /** `--timeout`, else what this model may take; 0 means no limit. */
   readonly timeoutMs: number;
@@ -288,6 +290,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
       return toPreview(await backend.preview(withoutLocalFiles(request)));
     },
     preconnect: () => app.preconnect(opened.endpoint),
+    interactions: opened.interactions,
     ...limitClients(opened, { retries, budget, sizes }),
     ...{ timeoutMs, retryBaseMs, notify, retries },
     fallback: fallback?.to,

@@ -55,7 +55,8 @@ export function defaultChoice(id: string): ModelChoice {
 /** Models that do not answer `generateContent`, what they answer instead, and the command that asks them. */
 const OTHER_SERVICES: readonly (readonly [RegExp, string, command?: string])[] = [
   [/^gemini-decision-/, 'the Decisions API', 'gmn decide'],
-  [/^(?:gemini-omni-|deep-research-|antigravity-)/, 'the Interactions API'],
+  [/^deep-research-/, 'the Interactions API', 'gmn research'],
+  [/^(?:gemini-omni-|antigravity-)/, 'the Interactions API'],
   [/-live(?:-|$)/, 'the Live API'],
 ];
 

@@ -49,8 +49,19 @@ export function jsonRenderer({ out }: Io): Renderer {
         warnings.push(event.message);
         return;
       case 'end': {
-        const { model, extracted, sources, usage, cost, finishReason, sessionId, serviceTier, notices = [] } = event;
-        const answer = { model, response: '', extracted, sources, usage, cost, finishReason, sessionId };
+        const {
+          model,
+          extracted,
+          sources,
+          usage,
+          cost,
+          finishReason,
+          sessionId,
+          jobId,
+          serviceTier,
+          notices = [],
+        } = event;
+        const answer = { model, response: '', extracted, sources, usage, cost, finishReason, sessionId, jobId };
         const rest = { ...happened(), serviceTier, warnings: omitEmpty([...warnings, ...notices]) };
         return writeDocument(out, { ...answer, ...rest }, 'response', response);
       }

@@ -36,6 +36,7 @@ export function toStreamJson(emit: (event: JsonObject) => Promise<void>, options
           type: 'start',
           model: event.model,
           sessionId: event.isResumable ? event.sessionId : undefined,
+          jobId: event.jobId,
         });
       case 'text':
         partial = addBounded(partial, event.delta);
@@ -60,13 +61,14 @@ export function toStreamJson(emit: (event: JsonObject) => Promise<void>, options
         warnings.push(event.message);
         return;
       case 'end': {
-        const { usage, cost, finishReason, sessionId, extracted, sources, serviceTier, notices = [] } = event;
+        const { usage, cost, finishReason, sessionId, jobId, extracted, sources, serviceTier, notices = [] } = event;
         return line({
           type: 'done',
           usage,
           cost,
           finishReason,
           sessionId,
+          jobId,
           extracted,
           sources,
           files: omitEmpty(files),

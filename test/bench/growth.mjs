@@ -21,7 +21,7 @@ export async function benchGrowth({ rounds, isQuick }) {
   try {
     const sources = await loadSources(place.directory, {
       'src/session/store.ts': ['sessionStore'],
-      'src/mcp/server/jobs/store.ts': ['createJobStore'],
+      'src/jobs/store.ts': ['createJobStore'],
       'src/platform/files/records.ts': ['recordDirectory'],
       'src/render/markdown/stream.ts': ['markdownStream'],
     });

@@ -137,6 +137,16 @@ const [OUTPUT_FORMAT_FLAG, OUTPUT_DIALECT_FLAG, SCHEMA_FLAG, OUTPUT_FILE_FLAG, S
     },
   ]);
 
+/** For commands whose answer is a report. */
+export const REPORT_OUTPUT_FLAGS = [
+  {
+    ...OUTPUT_FILE_FLAG,
+    hasNoEffectWith: undefined,
+    help: 'Also write the report to this file; one that exists is replaced',
+  },
+  OUTPUT_FORMAT_FLAG,
+] as const;
+
 const SESSION_ID_FLAG = {
   long: 'session-id',
   value: 'name',

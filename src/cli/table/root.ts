@@ -7,6 +7,7 @@ import { APP_FLAGS, AUTH_FLAG, BACKEND_FLAG, EMBED_FLAGS, MODEL_FLAGS, QUIET_FLA
 import { MCP, MCP_SERVER } from './mcp.ts';
 import { ACP_FLAGS, CHAT_FLAGS, IMAGE_FLAGS, PROMPT_FLAGS } from './prompt.ts';
 import { IGNORED_FLAGS, IGNORED_IN_CHATS, REFUSED_FLAGS, REFUSED_IN_CHATS } from './refused.ts';
+import { JOBS, RESEARCH } from './research.ts';
 import { SESSIONS } from './sessions.ts';
 
 const TEMPLATES: Command = command({
@@ -332,6 +333,8 @@ export const ROOT: Command = command({
       load: () => import('../../commands/embed.ts'),
     }),
     DECIDE,
+    RESEARCH,
+    JOBS,
     BATCH,
     AUTH,
     command({

@@ -1,11 +1,11 @@
 import { createLimit, createLocks, type Locks } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { type Clock, settlesWithin } from '../../core/io.ts';
+import { createJobStore } from '../../jobs/store.ts';
 import { recordDirectory } from '../../platform/files/records.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import type { Engine } from './engine.ts';
 import { createConversations, type Host } from './host.ts';
-import { createJobStore } from './jobs/store.ts';
 import { createJobs } from './jobs/table.ts';
 import { createPages } from './pages.ts';
 import { createRecentIds } from './recent-ids.ts';

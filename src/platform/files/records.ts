@@ -10,7 +10,7 @@ export interface RecordDirectory {
   /** Undefined if missing. `changedAt` is in milliseconds since the epoch. */
   status(name: string): Promise<{ readonly size: number; readonly changedAt: number } | undefined>;
   /** Rejects if it cannot be written; a part of `text` may be in the file then. */
-  append(name: string, text: string): Promise<void>;
+  append(name: string, text: string, options?: { readonly isSynced?: boolean }): Promise<void>;
   /** For a file that is appended to more than once. Rejects if it cannot be opened or created. */
   open(name: string): Promise<RecordFile>;
   remove(name: string): Promise<void>;
@@ -22,7 +22,7 @@ export interface RecordFile {
   close(): Promise<void>;
 }
 
-/** Private files of one directory. Nothing is synced: appended text survives a killed process, but not a power failure. */
+/** Private files of one directory. What is not synced survives a killed process, but not a power failure. */
 export function recordDirectory(directory: string): RecordDirectory {
   let made: Promise<void> | undefined;
   const ensureDirectory = (): Promise<void> => {
@@ -39,9 +39,9 @@ export function recordDirectory(directory: string): RecordDirectory {
       const found = await stat(join(directory, name)).catch(() => undefined);
       return found && { size: found.size, changedAt: found.mtimeMs };
     },
-    async append(name, text) {
+    async append(name, text, { isSynced = false } = {}) {
       await ensureDirectory();
-      await appendFile(join(directory, name), text, { mode: 0o600 });
+      await appendFile(join(directory, name), text, { mode: 0o600, flush: isSynced });
     },
     async open(name) {
       await ensureDirectory();

@@ -34,6 +34,7 @@ export function timeoutError(phase: Phase, ms: number, peer: Peer): AppError {
         hint: peer.advice,
         retry: { atMost: 1 },
         isTimeout: true,
+        isUnsent: true,
       });
     case 'headers':
       return new AppError('api', `no answer from ${peer.name} within ${time}`, {
@@ -90,14 +91,24 @@ export function networkError(cause: unknown, phase: Phase, peer: Peer): AppError
     return new AppError('api', `${peer.name} does not speak HTTP (${code})`, { cause, hint, retry: { atMost: 1 } });
   switch (code) {
     case 'ENOTFOUND':
-      return new AppError('api', `cannot resolve ${peer.hostname}`, { cause, hint, retry: { atMost: 1 } });
+      return new AppError('api', `cannot resolve ${peer.hostname}`, {
+        cause,
+        hint,
+        retry: { atMost: 1 },
+        isUnsent: true,
+      });
     case 'EAI_AGAIN':
-      return new AppError('api', `cannot resolve ${peer.hostname} right now`, { cause, hint, retry: {} });
+      return new AppError('api', `cannot resolve ${peer.hostname} right now`, {
+        cause,
+        hint,
+        retry: {},
+        isUnsent: true,
+      });
     case 'ECONNREFUSED':
-      return new AppError('api', `connection to ${peer.name} refused`, { cause, hint, retry: {} });
+      return new AppError('api', `connection to ${peer.name} refused`, { cause, hint, retry: {}, isUnsent: true });
     case 'ENETUNREACH':
     case 'EHOSTUNREACH':
-      return new AppError('api', `no route to ${peer.name}`, { cause, hint, retry: {} });
+      return new AppError('api', `no route to ${peer.name}`, { cause, hint, retry: {}, isUnsent: true });
     case 'ETIMEDOUT':
       return new AppError('api', `connection to ${peer.name} timed out`, { cause, hint, retry: { atMost: 1 } });
     default:

@@ -1,10 +1,10 @@
 import { createLimit, type Locks } from '../../../core/async.ts';
 import { AppError } from '../../../core/error.ts';
 import type { Clock } from '../../../core/io.ts';
-import { callAfter } from '../../../platform/runtime/clock.ts';
+import { hasEnded, type JobRecord, type JobView, toEndFields } from '../../../jobs/record.ts';
+import type { JobStore } from '../../../jobs/store.ts';
+import { callAfter, callEvery } from '../../../platform/runtime/clock.ts';
 import { formatFailure, toErrorCode } from '../errors.ts';
-import { hasEnded, type JobRecord, type JobView, toEndFields } from './job.ts';
-import type { JobStore } from './store.ts';
 
 export interface JobWork {
   readonly promptSha256: string;
@@ -50,6 +50,9 @@ export interface LiveJob {
   waitForWrites(): Promise<void>;
 }
 
+/** `gmn jobs cancel` is another process: it leaves a mark in the store. */
+const CANCEL_LOOK_MS = 1000;
+
 /** Ended jobs that could not be saved stay in memory, up to these limits. */
 const MAX_UNSAVED = 100;
 const MAX_UNSAVED_CHARACTERS = 32_000_000;
@@ -77,6 +80,7 @@ export function createJobRunner({ store, clock, newId, locks, maxRunning, maxQue
     };
     let stoppedBy: StopReason | undefined;
     let stopTimer = (): void => {};
+    let stopWatching = (): void => {};
     let settle: (view: JobView) => void = () => {};
     const ended = new Promise<JobView>((resolve) => {
       settle = resolve;
@@ -97,13 +101,18 @@ export function createJobRunner({ store, clock, newId, locks, maxRunning, maxQue
     };
     const finish = async (changes: Partial<JobRecord>): Promise<void> => {
       stopTimer();
+      stopWatching();
       const isSaved = await update({ ...changes, ...toEndFields(record, clock.now()) });
       if (isSaved) live.delete(id);
       else dropOldest(live);
       settle(view());
     };
+    const watchCancel = async (): Promise<void> => {
+      if (await store.isCancelRequested(id)) stop('cancelled');
+    };
     const run = async (): Promise<void> => {
       void update({ status: 'running', started_at: formatNow() });
+      stopWatching = callEvery(CANCEL_LOOK_MS, () => void watchCancel());
       if (!work.isAwaited) startTimer();
       try {
         const result = await work.run({ signal, onText: output.add, update: (changes) => void update(changes) });

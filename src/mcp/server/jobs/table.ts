@@ -1,9 +1,9 @@
 import { AppError } from '../../../core/error.ts';
 import { type Clock, settlesWithin } from '../../../core/io.ts';
+import { compareNewestFirst, hasEnded, type JobRecord, type JobView } from '../../../jobs/record.ts';
+import { MAX_JOBS } from '../../../jobs/store.ts';
 import { createRecentIds } from '../recent-ids.ts';
-import { compareNewestFirst, hasEnded, type JobRecord, type JobView } from './job.ts';
 import { createJobRunner, type JobsOptions, type JobWork, type LiveJob } from './runner.ts';
-import { MAX_JOBS } from './store.ts';
 
 export type Jobs = ReturnType<typeof createJobs>;
 
@@ -17,7 +17,9 @@ export function createJobs(options: JobsOptions) {
   let prunedAt = Number.NEGATIVE_INFINITY;
   /** Only this process can see jobs without a directory. The store keeps no more than MAX_JOBS of them. */
   const withoutDirectory = createRecentIds(MAX_JOBS);
-  const isVisible = ({ job_id, working_directory }: JobRecord): boolean => {
+  const isVisible = ({ job_id, working_directory, kind }: JobRecord): boolean => {
+    // Research belongs to the person who asked for it.
+    if (kind !== undefined) return false;
     if (working_directory !== undefined) return options.isInside(working_directory);
     return live.has(job_id) || withoutDirectory.has(job_id);
   };

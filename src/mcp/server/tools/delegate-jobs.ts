@@ -1,4 +1,4 @@
-import { JOB_STATUSES } from '../jobs/job.ts';
+import { JOB_STATUSES } from '../../../jobs/record.ts';
 import { listVisibleSessions, toPublicSession } from '../sessions.ts';
 import { serverTool } from '../tool.ts';
 import {

@@ -1,7 +1,8 @@
 import { AppError } from '../../../core/error.ts';
 import type { JsonObject } from '../../../core/json.ts';
+import { hasEnded, JOB_STATUSES, type JobRecord, type JobView } from '../../../jobs/record.ts';
 import { formatFailure, toErrorCode } from '../errors.ts';
-import { findJobPage, hasEnded, JOB_STATUSES, type JobRecord, type JobView, toPublicJob } from '../jobs/job.ts';
+import { findJobPage, toPublicJob } from '../jobs/job.ts';
 import type { CallResult } from '../tool.ts';
 import { formatNext, formatNotices } from './results.ts';
 

@@ -1,10 +1,10 @@
-import { createLimit, createSerial } from '../../../core/async.ts';
-import type { Clock } from '../../../core/io.ts';
-import { tryParseJson } from '../../../core/json.ts';
-import { DAY_MS } from '../../../core/text/format.ts';
-import { isUuid } from '../../../core/text/names.ts';
-import type { RecordDirectory, RecordFile } from '../../../platform/files/records.ts';
-import { checkProcess, identifySelf } from '../../../platform/process/identity.ts';
+import { createLimit, createSerial } from '../core/async.ts';
+import type { Clock } from '../core/io.ts';
+import { tryParseJson } from '../core/json.ts';
+import { DAY_MS } from '../core/text/format.ts';
+import { isUuid } from '../core/text/names.ts';
+import type { RecordDirectory, RecordFile } from '../platform/files/records.ts';
+import { checkProcess, identifySelf } from '../platform/process/identity.ts';
 import {
   compareNewestFirst,
   formatJobLine,
@@ -13,7 +13,7 @@ import {
   type JobView,
   toEndFields,
   tryParseJobRecord,
-} from './job.ts';
+} from './record.ts';
 
 const MAX_AGE_MS = 7 * DAY_MS;
 const STRAY_MS = DAY_MS;
@@ -27,7 +27,7 @@ const MAX_OPEN_FILES = 64;
 export type JobStore = ReturnType<typeof createJobStore>;
 
 /**
- * Shared by all servers of this user; jobs outlive the process that ran them. Each job has two files: `<id>.jsonl` gets a line for each change of the record, and the last one counts; `<id>.txt`
+ * Shared by all servers and commands of this user; jobs outlive the process that ran them. Each job has two files: `<id>.jsonl` gets a line for each change of the record, and the last one counts; `<id>.txt`
  * has the output. Lines are appended because replacing a file makes many systems flush to disk at once, while other
  * calls wait.
  */
@@ -45,7 +45,8 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
     // Only our own ids become part of a path.
     const found = isUuid(id) ? await read(id) : undefined;
     if (found === undefined || found.record.job_id !== id) return undefined;
-    if (hasEnded(found.record)) return found.record;
+    // The service goes on with research, whatever becomes of the process that asked for it.
+    if (hasEnded(found.record) || found.record.kind === 'research') return found.record;
     if (found.owner !== undefined && checkProcess(found.owner) !== 'gone') return found.record;
     // The job and its process may have ended since the first read.
     const last = (await read(id))?.record ?? found.record;
@@ -66,6 +67,18 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
   };
   return {
     save,
+    /** On disk when it resolves, even if the power fails. Rejects if it cannot be written. */
+    async saveDurably(record: JobRecord): Promise<void> {
+      await files.append(`${record.job_id}.jsonl`, formatJobLine(record, identifySelf()), { isSynced: true });
+    },
+    /** The whole output; it replaces what an earlier process may have written in part. */
+    async saveOutput(id: string, text: string): Promise<void> {
+      await files.remove(`${id}.txt`);
+      await files.append(`${id}.txt`, text, { isSynced: true });
+    },
+    /** Asks the process that runs the job to cancel it. */
+    requestCancel: (id: string) => files.append(`${id}.cancel`, ''),
+    isCancelRequested: async (id: string) => (await files.status(`${id}.cancel`)) !== undefined,
     list,
     openWriter: (id: string) => createJobWriter(files, id, save),
     /** Reports a job whose process died while running as failed with INTERRUPTED. */
@@ -73,7 +86,7 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
       const record = await load(id);
       return record && { record, output: (await files.read(`${id}.txt`)) ?? '' };
     },
-    /** Removes ended jobs beyond the limits of age, number and size, and files that belong to no job. Never rejects. */
+    /** Removes ended jobs beyond the limits of age, number and size, and files that belong to no job; never a report that nobody has got. Never rejects. */
     async prune(): Promise<void> {
       let count = 0;
       let bytes = 0;
@@ -84,8 +97,9 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
         count += 1;
         bytes += (await files.status(`${id}.txt`))?.size ?? 0;
         const isOld = clock.now() - Date.parse(created_at) > MAX_AGE_MS;
-        if (!hasEnded(record) || (!isOld && count <= MAX_JOBS && bytes <= MAX_BYTES)) continue;
-        await Promise.all([files.remove(`${id}.jsonl`), files.remove(`${id}.txt`)]);
+        const isOpen = !hasEnded(record) || (record.kind === 'research' && record.is_delivered !== true);
+        if (isOpen || (!isOld && count <= MAX_JOBS && bytes <= MAX_BYTES)) continue;
+        await Promise.all(['jsonl', 'txt', 'cancel'].map((ending) => files.remove(`${id}.${ending}`)));
       }
     },
   };
@@ -132,7 +146,7 @@ function createJobWriter(files: RecordDirectory, id: string, saveQueued: (record
 /** After a day nobody can be writing half-written or damaged files any more. */
 async function removeStrays(files: RecordDirectory, known: ReadonlySet<string>, now: number): Promise<void> {
   for (const name of await files.names()) {
-    if (known.has(name.replace(/\.(?:jsonl|txt)$/, ''))) continue;
+    if (known.has(name.replace(/\.(?:jsonl|txt|cancel)$/, ''))) continue;
     const changedAt = (await files.status(name))?.changedAt ?? now;
     if (now - changedAt > STRAY_MS) await files.remove(name);
   }

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'no
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { formatJobLine } from '../../../../src/mcp/server/jobs/job.ts';
-import { createJobStore } from '../../../../src/mcp/server/jobs/store.ts';
-import { recordDirectory } from '../../../../src/platform/files/records.ts';
-import { systemClock } from '../../../../src/platform/runtime/clock.ts';
-import { randomId } from '../../../../src/platform/runtime/random-id.ts';
+import { formatJobLine } from '../../src/jobs/record.ts';
+import { createJobStore } from '../../src/jobs/store.ts';
+import { recordDirectory } from '../../src/platform/files/records.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { randomId } from '../../src/platform/runtime/random-id.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -89,4 +89,25 @@ test('files that belong to no job are removed after a day', async (t) => {
   for (const name of [`${job_id}.jsonl`, `${job_id}.txt`]) utimesSync(join(path, name), days(2), days(2));
   await store.prune();
   expect((await recordDirectory(path).names()).toSorted()).toEqual([`${job_id}.jsonl`, `${job_id}.txt`, 'new.tmp']);
+});
+
+test('research that nobody has got the report of is kept, however old, and its process matters to nobody', async (t) => {
+  const path = directory(t);
+  const store = createJobStore(recordDirectory(path), { now: () => Date.now() + 30 * DAY_MS });
+  const base = { created_at: new Date().toISOString(), prompt_sha256: 'x', timeout_ms: 0, kind: 'research' } as const;
+  const owner = { pid: 999_999_999, host: hostname(), began: '1' };
+  const states = [
+    { ...base, job_id: randomId(), status: 'running' },
+    { ...base, job_id: randomId(), status: 'completed' },
+    { ...base, job_id: randomId(), status: 'completed', is_delivered: true },
+  ] as const;
+  for (const record of states) writeFileSync(join(path, `${record.job_id}.jsonl`), formatJobLine(record, owner));
+  await store.prune();
+  const left = (await store.list()).map(({ job_id, status }) => [job_id, status]);
+  expect(left.sort()).toEqual(
+    [
+      [states[0].job_id, 'running'],
+      [states[1].job_id, 'completed'],
+    ].sort(),
+  );
 });

@@ -1,0 +1,37 @@
+import type { App, OutputFormat } from '../core/app.ts';
+import { type Notify, settle, type TurnEvent, toNoticeEvent } from '../core/event.ts';
+import { callEvery, nextTurn } from '../platform/runtime/clock.ts';
+import { showInOrder } from '../render/renderer.ts';
+import { openRenderer } from '../render/renderers.ts';
+import { openOutput } from './output.ts';
+
+export interface AnswerOptions {
+  readonly outputFormat?: OutputFormat;
+  readonly outputFile?: string;
+  readonly quiet?: boolean;
+  readonly usage?: boolean;
+}
+
+/** Shows what a job answers in the format of `-o`, and writes it to `--output-file`. Returns the exit code. */
+export async function showAnswer(
+  { outputFormat: format = 'text', outputFile, quiet = false, usage = false }: AnswerOptions,
+  app: App,
+  answer: (notify: Notify) => AsyncIterable<TurnEvent>,
+): Promise<number> {
+  const isText = format === 'text';
+  const output = openOutput({ outputFormat: format, outputFile, quiet }, app);
+  const render = await openRenderer(format, output.io, {
+    ...{ quiet, showThoughts: !quiet, showUsage: usage, render: 'auto', rawOutput: false, dialect: 'gmn', prompt: '' },
+    ...{ isDumb: app.env.TERM === 'dumb', pause: nextTurn, clock: app.clock, ticker: { every: callEvery } },
+  });
+  const show = showInOrder(render);
+  const notify: Notify = (notice) => void show(toNoticeEvent(notice)).catch(() => {});
+  let exitCode = 0;
+  for await (const event of settle(output.events(answer(notify)))) {
+    // As text, the answer has its sources in it.
+    await show(isText && event.type === 'end' ? { ...event, sources: undefined } : event);
+    if (event.type === 'failure') exitCode = event.error.exitCode;
+  }
+  await output.close();
+  return exitCode;
+}

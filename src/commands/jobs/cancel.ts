@@ -1,0 +1,84 @@
+import { openJobs, requireJob, withResearcher } from '../../app/jobs.ts';
+import { createNoticeCollector } from '../../app/notice-collector.ts';
+import { printReport, type WordOptions } from '../../app/report.ts';
+import { isResearch, markDelivered, type ResearchJob, saveEnd } from '../../app/research.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import type { Notify } from '../../core/event.ts';
+import { hasInteractionEnded } from '../../core/interaction.ts';
+import { hasEnded, type JobRecord, toEndFields } from '../../jobs/record.ts';
+import type { JobStore } from '../../jobs/store.ts';
+
+interface CancelOptions extends WordOptions {
+  readonly auth?: string;
+}
+
+/** Ends a job: at the service, or in the server that runs it. One that has ended stays as it is. */
+export async function run(options: CancelOptions, app: App): Promise<number> {
+  const store = openJobs(app);
+  const { notify, take } = createNoticeCollector(options, app);
+  const { record } = await requireJob(options.args[0] ?? '', store);
+  const context = { app, store, notify };
+  const ended = hasEnded(record)
+    ? record
+    : isResearch(record)
+      ? await cancelResearch(record, options, context)
+      : await cancelDelegated(record, context);
+  const text = `job ${ended.job_id} is ${ended.status}${hasEnded(record) ? ' already' : ''}\n`;
+  return printReport({ text, json: { ...ended }, notices: take() }, options, app);
+}
+
+interface CancelContext {
+  readonly app: App;
+  readonly store: JobStore;
+  readonly notify: Notify;
+}
+
+async function cancelResearch(record: ResearchJob, options: CancelOptions, context: CancelContext): Promise<JobRecord> {
+  const { app, store, notify } = context;
+  const { interaction_id: id } = record;
+  const forget = async (): Promise<JobRecord> => {
+    const ended = {
+      ...record,
+      status: 'cancelled',
+      is_delivered: true,
+      ...toEndFields(record, app.clock.now()),
+    } as const;
+    await store.saveDurably(ended);
+    return ended;
+  };
+  if (id === undefined) {
+    notify('if the service has begun it, it goes on there: gmn does not know its id');
+    return forget();
+  }
+  return withResearcher(record, options, context, async (research) => {
+    const { client } = research.researcher;
+    const cancelled = await client.cancel(id, app.signal);
+    if (cancelled === undefined) {
+      notify('the service does not know it any more, or not for this API key');
+      return forget();
+    }
+    const last = hasInteractionEnded(cancelled) ? cancelled : { ...cancelled, status: 'cancelled' };
+    const { record: ended } = await saveEnd(record, last, research);
+    if (isResearch(ended) && ended.status !== 'completed') await markDelivered(ended, { store });
+    return ended;
+  });
+}
+
+const LOOK_MS = 250;
+const PATIENCE_MS = 15_000;
+
+/** The server that runs it looks for the mark every second. */
+async function cancelDelegated({ job_id: id }: JobRecord, { app, store }: CancelContext): Promise<JobRecord> {
+  await store.requestCancel(id);
+  const giveUpAt = app.clock.now() + PATIENCE_MS;
+  for (;;) {
+    const { record } = await requireJob(id, store);
+    if (hasEnded(record)) return record;
+    if (app.clock.now() > giveUpAt) break;
+    await app.clock.sleep(LOOK_MS, app.signal);
+  }
+  throw new AppError('limit', `job ${id} has not ended yet`, {
+    hint: 'Its server may be an older gmn, or busy; the job ends with that server.',
+  });
+}

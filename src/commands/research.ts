@@ -1,0 +1,99 @@
+import { type AnswerOptions, showAnswer } from '../app/answer.ts';
+import { openJobs } from '../app/jobs.ts';
+import { answerResearch, beginResearch, type ResearchContext } from '../app/research.ts';
+import type { App } from '../core/app.ts';
+import type { Part } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
+import type { Notify, TurnEvent } from '../core/event.ts';
+import { RESEARCH_AGENTS } from '../core/interaction.ts';
+import { deadlineError } from '../engine/model.ts';
+import { openResearcher, type Researcher, type ResearcherOptions } from '../engine/research.ts';
+import { assembleContent } from '../input/assembly.ts';
+import { createDeadline } from '../platform/runtime/clock.ts';
+import { systemStdin } from '../platform/terminal/stdin.ts';
+import { deriveTitle } from '../session/record.ts';
+
+interface ResearchOptions extends ResearcherOptions, AnswerOptions {
+  readonly args: readonly string[];
+  readonly max?: boolean;
+  readonly interaction?: string;
+  readonly file?: readonly string[];
+  readonly stdin?: boolean;
+  readonly noStdin?: boolean;
+  readonly maxCost?: number;
+  /** In milliseconds: how long gmn waits, not how long the research takes. */
+  readonly timeout?: number;
+}
+
+/** Has a question researched as a job of the service, and prints the report when it is there. The same command again goes on with it. */
+export async function run(options: ResearchOptions, app: App): Promise<number> {
+  checkResearch(options);
+  return showAnswer(options, app, (notify) => research(options, app, notify));
+}
+
+async function* research(options: ResearchOptions, app: App, notify: Notify): AsyncGenerator<TurnEvent, void> {
+  const { max, interaction, timeout, maxCost, demo: isDemo = false } = options;
+  const agent = max ? RESEARCH_AGENTS.max : RESEARCH_AGENTS.usual;
+  const researcher = await openResearcher(options, app, notify);
+  try {
+    checkPrice(agent, options, { researcher, notify });
+    const input = await readQuestion(options, { app, researcher, notify });
+    const words = await researcher.redact(options.args.join(' '));
+    const title = deriveTitle({ role: 'user', parts: [{ text: words.trim() || agent }] });
+    const store = openJobs(app);
+    const context: ResearchContext = { app, store, researcher, notify, isDemo };
+    const job = await beginResearch({ agent, input, title, interactionId: interaction }, context);
+    const deadline = createDeadline(app.signal, timeout ?? 0, () => deadlineError(timeout ?? 0));
+    try {
+      yield* answerResearch(job, { signal: deadline.signal, maxCost }, context);
+      await store.prune();
+    } finally {
+      deadline.clear();
+    }
+  } finally {
+    await researcher.close();
+  }
+}
+
+function checkResearch({ args, interaction, maxCost }: ResearchOptions): void {
+  if (args.join(' ').trim() === '' && interaction === undefined) {
+    throw new AppError('usage', 'no question given', {
+      hint: 'Example: gmn research "how do heat pumps work in the cold?"',
+    });
+  }
+  if (maxCost !== undefined && !(maxCost > 0)) {
+    throw new AppError('usage', `--max-cost: ${maxCost} is out of range`, { hint: 'Example: --max-cost 5' });
+  }
+}
+
+interface ResearchParts {
+  readonly researcher: Researcher;
+  readonly notify: Notify;
+}
+
+/** Without a price nothing could stop it, nor say what it cost. */
+function checkPrice(agent: string, { maxCost, demo }: ResearchOptions, { researcher, notify }: ResearchParts): void {
+  if (researcher.hasPrice(agent) || demo) return;
+  if (maxCost === undefined) {
+    notify(`the price of ${agent} is not known, so that its cost cannot be shown: gmn help config`);
+    return;
+  }
+  throw new AppError('usage', `--max-cost: the price of ${agent} is not known`, {
+    hint: 'Set it in the settings, as "prices": gmn help config; or leave --max-cost out.',
+  });
+}
+
+async function readQuestion(
+  { args, file: files = [], stdin, noStdin }: ResearchOptions,
+  { app, researcher, notify }: ResearchParts & { readonly app: App },
+): Promise<readonly Part[]> {
+  const { cwd, env, homes, clock, signal } = app;
+  const prompt = args.join(' ').trim() || undefined;
+  if (prompt === undefined) return [];
+  const { parts } = await assembleContent({
+    ...{ prompt, allowsMentions: false, files },
+    stdinMode: stdin ? 'always' : noStdin ? 'never' : 'auto',
+    ...{ stdin: systemStdin(), fileSupport: researcher.opened.fileSupport, notify, cwd, env, homes, clock, signal },
+  });
+  return parts;
+}
