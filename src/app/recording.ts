@@ -42,11 +42,11 @@ export async function openRecordedRun(
   };
 }
 
-export function openRecorder(file: string, app: App): Promise<Recorder> {
+export function openRecorder(file: string, app: App, { isProxy = false } = {}): Promise<Recorder> {
   const { cwd, send, clock, io } = app;
   // A closed stderr must not stop it.
   const report = (message: string): void => void io.err.write(`gmn: ${sanitize(message)}\n`).catch(() => undefined);
-  return createRecorder({ file, cwd, send, clock, report, secrets: () => readSecrets(app) });
+  return createRecorder({ file, cwd, send, clock, report, isProxy, secrets: () => readSecrets(app) });
 }
 
 /** Throws AppError `usage`. Says what is wrong with the file's end. */

@@ -92,7 +92,7 @@ function isWholeLine(line: string): boolean {
 }
 
 /** Throws AppError `usage`. */
-function parseExchange(line: string, where: string): Exchange {
+export function parseExchange(line: string, where: string): Exchange {
   const fail = (why: string): AppError => new AppError('usage', `${where}: ${why}`, { hint: HINT });
   let value: unknown;
   try {

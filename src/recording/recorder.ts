@@ -1,29 +1,24 @@
 import { createSerial } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, HttpBody, HttpRequest, HttpResponse, SendHttp } from '../core/io.ts';
-import { isTooDeep, type JsonValue, MAX_DEPTH, tryParseJson } from '../core/json.ts';
+import { isTooDeep, MAX_DEPTH } from '../core/json.ts';
 import { appendDurably } from '../platform/files/append.ts';
 import { pathExists } from '../platform/files/path.ts';
 import { resolveWritingTarget } from '../platform/files/writing-target.ts';
+import { type Piece, toChunks } from './chunks.ts';
 import { type Exchange, formatTarget, type RecordedChunk, readRecording } from './exchange.ts';
-import { addMedia, detachMedia, type Media, openMedia } from './media.ts';
+import { detachMedia, type Media, openMedia } from './media.ts';
 import { hashRequest, normaliseRequest } from './normalise.ts';
 import { hasSecretInside, joinFields, listCredentials, scrub } from './scrub.ts';
-import {
-  findModel,
-  maskIds,
-  maskIdsInText,
-  pickHeaders,
-  type RawRequest,
-  toStoredRequest,
-  tryDecode,
-} from './stored-request.ts';
+import { findModel, maskIds, maskIdsInText, pickHeaders, type RawRequest, toStoredRequest } from './stored-request.ts';
 import { isEventStream } from './wire.ts';
 
 export interface RecorderOptions {
   readonly file: string;
   readonly cwd: string;
   readonly send: SendHttp;
+  /** All that is sent is meant for the service, but for tokens. Absent: only what is known to be. */
+  readonly isProxy?: boolean;
   readonly clock: Pick<Clock, 'now'>;
   /** The credentials that are known now; those that a request carries come on top. */
   readonly secrets: () => Promise<ReadonlySet<string>>;
@@ -62,7 +57,7 @@ export async function createRecorder(options: RecorderOptions): Promise<Recorder
   };
   return {
     async send(request, signal) {
-      if (!isRecorded(request.url)) return options.send(request, signal);
+      if (!isRecorded(request.url, options)) return options.send(request, signal);
       lastId += 1;
       const id = lastId;
       const startMs = clock.now();
@@ -88,13 +83,9 @@ export async function createRecorder(options: RecorderOptions): Promise<Recorder
 const RESOURCES =
   /\/v\d\w{0,20}(?::\w|\/(?:models|tunedModels|files|batches|cachedContents|fileSearchStores|decisions|interactions|operations|publishers|projects\/[^/]+\/locations)(?:[/:]|$))/;
 
-function isRecorded({ pathname }: URL): boolean {
-  return RESOURCES.test(pathname.replace(/\/{2,}/g, '/'));
-}
-
-interface Piece {
-  readonly ms: number;
-  readonly bytes: Buffer;
+function isRecorded({ pathname }: URL, { isProxy = false }: Pick<RecorderOptions, 'isProxy'>): boolean {
+  const path = pathname.replace(/\/{2,}/g, '/');
+  return isProxy ? !/token$/i.test(path) : RESOURCES.test(path);
 }
 
 /** `cut`: the connection was lost; `left`: the reader did not want more. */
@@ -193,63 +184,6 @@ function storeHeaders(headers: HttpResponse['headers']): Readonly<Record<string,
   for (const name of ['key', 'access_token']) searchParams.delete(name);
   if (searchParams.has('upload_id')) searchParams.set('upload_id', 'upload');
   return { ...kept, 'x-goog-upload-url': `${pathname}?${searchParams}` };
-}
-
-/** Each with the time at which its last byte came. */
-function toChunks(pieces: readonly Piece[], isSse: boolean, media: Media): readonly RecordedChunk[] {
-  const bytes = Buffer.concat(pieces.map((piece) => piece.bytes));
-  if (bytes.length === 0) return [];
-  const lastMs = pieces.at(-1)?.ms ?? 0;
-  const text = tryDecode(bytes);
-  if (text === undefined) return [{ ms: lastMs, media: addMedia(bytes, media) }];
-  if (!isSse) return [{ ms: lastMs, ...toData(text, text) }];
-  const ends = listEnds(pieces);
-  let end = 0;
-  return text.split(/(?<=\r\n\r\n|\n\n|\r\r)/).map((event) => {
-    end += Buffer.byteLength(event);
-    const at = end;
-    const ms = ends.find((piece) => piece.end >= at)?.ms ?? lastMs;
-    const json = /^data: ?(.*)\s*$/.exec(event)?.[1];
-    // The end of a stream that was cut has no blank line.
-    return { ms, ...(json === undefined || !/[\r\n]$/.test(event) ? { text: event } : toData(json, event)) };
-  });
-}
-
-function listEnds(pieces: readonly Piece[]): readonly { readonly ms: number; readonly end: number }[] {
-  let end = 0;
-  return pieces.map(({ ms, bytes }) => {
-    end += bytes.length;
-    return { ms, end };
-  });
-}
-
-/** As JSON if it can be written again without a change of its values. */
-function toData(json: string, text: string): { readonly data: JsonValue } | { readonly text: string } {
-  const value = tryParseJson(json) as JsonValue | undefined;
-  if (value === undefined || typeof value !== 'object' || value === null || isTooDeep(value)) return { text };
-  return hasPlainNumbers(json) ? { data: value } : { text };
-}
-
-/** Not `1.0`, nor a number with more digits than JavaScript keeps. */
-function hasPlainNumbers(json: string): boolean {
-  const number = /-?\d[\d.eE+-]*/y;
-  for (let at = 0; at < json.length; at += 1) {
-    if (json[at] === '"') at = findStringEnd(json, at);
-    number.lastIndex = at;
-    const [found] = number.exec(json) ?? [];
-    if (found === undefined) continue;
-    if (String(Number(found)) !== found) return false;
-    at += found.length - 1;
-  }
-  return true;
-}
-
-function findStringEnd(json: string, start: number): number {
-  for (let at = start + 1; at < json.length; at += 1) {
-    if (json[at] === '\\') at += 1;
-    else if (json[at] === '"') return at;
-  }
-  return json.length;
 }
 
 async function storeChunk(

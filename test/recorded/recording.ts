@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { parseLines } from '../support/gmn.ts';
+import { toRecording } from './convert.ts';
 
 /** One exchange that somebody recorded with Google's servers: a line of the file that `npm run test:recorded` plays. */
 export interface Recording {
@@ -16,11 +17,11 @@ export interface Recording {
   readonly body: string;
 }
 
-/** Reads a file of one JSON object a line; one that ends in `.gz` is compressed. */
+/** Reads a file of one JSON object a line, also one of `gmn demo serve --record`; one that ends in `.gz` is compressed. */
 export function readRecordings(path: string | URL): readonly Recording[] {
   const bytes = readFileSync(path);
   const text = (String(path).endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
-  return parseLines(text);
+  return parseLines(text).map((line) => (line.v === 1 ? toRecording(line) : line));
 }
 
 /** Which command of gmn makes such a request. */

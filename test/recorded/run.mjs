@@ -1,5 +1,5 @@
-// `npm run test:recorded [-- <file>] [-- --sample N] [-- --seed S] [-- --only id,id] [-- --allow-skip]`: plays a file of recordings
-// of Google's servers (also GMN_RECORDINGS) to the program, and writes what came of it to docs/dev/results/recorded-<date>.json.
+// `npm run test:recorded [-- <file>] [-- --sample N] [-- --seed S] [-- --only id,id] [-- --convert out.jsonl] [-- --allow-skip]`: plays a file of
+// recordings of Google's servers (also GMN_RECORDINGS) to the program, records and replays them, and writes what came of it to docs/dev/results/recorded-<date>.json.
 // The format of the file: docs/dev/reliability.md.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,6 +15,7 @@ const { values: flags, positionals } = parseArgs({
     sample: { type: 'string', default: '' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
+    convert: { type: 'string', default: '' },
     'allow-skip': { type: 'boolean' },
   },
 });
@@ -52,13 +53,14 @@ function play() {
     GMN_RECORDED_SAMPLE: flags.sample,
     GMN_RECORDED_ONLY: flags.only,
     GMN_RECORDED_REPORT: report,
+    GMN_RECORDED_CONVERTED: flags.convert === '' ? '' : resolve(flags.convert),
   };
   delete env.NODE_EXTRA_CA_CERTS;
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
   const words = ['run', '--config', 'test/vitest.config.mts', '--project', 'programs', '--reporter=dot'];
   const shown = { cwd: root, stdio: 'ignore', env };
   const atOnce = `--maxConcurrency=${availableParallelism() + 1}`;
-  return spawnSync(process.execPath, [vitest, ...words, atOnce, 'test/recorded/recorded.test.ts'], shown).status;
+  return spawnSync(process.execPath, [vitest, ...words, atOnce, 'test/recorded/'], shown).status;
 }
 
 function summarise(text) {

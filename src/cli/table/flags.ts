@@ -46,6 +46,14 @@ export const BACKEND_FLAG = {
   help: 'Service to ask (default: the one the credential belongs to)',
 } as const;
 
+export const REPLAY_FLAG = {
+  long: 'replay',
+  value: 'file',
+  conflicts: ['--demo', '--auth', '--backend'],
+  heading: 'Model',
+  help: 'Answer from a recording: no account, no network (gmn help demo)',
+} as const;
+
 export const MODEL_FLAGS = under('Model', [
   {
     long: 'model',
@@ -76,12 +84,7 @@ export const MODEL_FLAGS = under('Model', [
     value: 'models',
     help: 'Ask these models, one after the other, when the quota is used up or the service overloaded; commas',
   },
-  {
-    long: 'replay',
-    value: 'file',
-    conflicts: ['--demo', '--auth', '--backend'],
-    help: 'Answer from a recording: no account, no network (gmn help demo)',
-  },
+  REPLAY_FLAG,
   { long: 'no-fallback', help: 'Fail if the default model is retired, instead of asking its successor' },
 ]);
 
@@ -346,5 +349,6 @@ export const EMBED_FLAGS = [
   USAGE_FLAG,
   { ...TIMEOUT, help: 'Give up a request after this long, e.g. 90s, 10m; 0 = never' },
   DEMO,
+  REPLAY_FLAG,
   RETRIES,
 ] as const;

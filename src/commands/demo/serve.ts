@@ -100,7 +100,7 @@ async function startServer(
   const serving = { port, log: options.quiet ? undefined : log };
   const upstream = checkEndpoint(options.upstream ?? SERVICE, '--upstream');
   if (options.record !== undefined) {
-    const { send } = await openRecorder(options.record, app);
+    const { send } = await openRecorder(options.record, app, { isProxy: true });
     return { server: await startProxy({ ...serving, upstream, send }) };
   }
   if (options.replay === undefined) {
@@ -109,7 +109,7 @@ async function startServer(
   }
   const { match, ignore, speed, chunks, seed } = options;
   const replay = await openReplayOf(options.replay, { match, ignore, speed, chunks, seed, clock }, app);
-  const recorder = options.recordMissing ? await openRecorder(options.replay, app) : undefined;
+  const recorder = options.recordMissing ? await openRecorder(options.replay, app, { isProxy: true }) : undefined;
   const missing: ReplayServerOptions['missing'] =
     recorder && ((request, reply) => forward(request, reply, { upstream, send: recorder.send, log: serving.log }));
   return { replay, server: await startReplay({ ...serving, replay, faults, clock, missing }) };
