@@ -4,7 +4,7 @@ import { type BlobStore, createBlobStore } from '../platform/files/blobs.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 
 /** In characters of base64: longer data are kept in a file of their own. */
-const INLINE_LENGTH = 4096;
+export const INLINE_LENGTH = 4096;
 
 /** Fields whose value is data in base64: `inlineData.data`, `bytesBase64Encoded`, `imageBytes`. */
 const DATA_KEY = /^(?:data|\w*bytes(?:base64encoded)?)$/i;

@@ -2,7 +2,6 @@ import { AppError } from '../core/error.ts';
 import { canonicalJson, isList, isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import type { StoredRequest } from './exchange.ts';
-import { detachMedia } from './media.ts';
 
 /** What two requests are compared by: equal ones have equal texts. */
 export interface NormalRequest {
@@ -33,10 +32,7 @@ export function normaliseRequest(stored: StoredRequest, ignored: readonly Ignore
     method: stored.method,
     path: normalisePath(stored.path),
     query: stored.query,
-    body:
-      body === undefined
-        ? undefined
-        : applyIgnored(dropVolatile(numberCalls(detachMedia(body, new Map()))), [...ignored, ...BUILT_IN], ''),
+    body: body === undefined ? undefined : applyIgnored(dropVolatile(numberCalls(body)), [...ignored, ...BUILT_IN], ''),
   };
 }
 

@@ -2,6 +2,7 @@ import { isList, isObject, type JsonValue, toJsonObject } from '../core/json.ts'
 import { plural } from '../core/text/format.ts';
 import { type Difference, formatDifferences, listDifferences } from './difference.ts';
 import { type Exchange, formatTarget, type Recording, type StoredRequest, unwrapBody } from './exchange.ts';
+import { detachMedia } from './media.ts';
 import { hashRequest, type Ignore, type NormalRequest, normaliseRequest } from './normalise.ts';
 
 /** `strict`: the same request. `order`: the next of that method. `last-user`: the same last words of the user. */
@@ -41,7 +42,7 @@ export function createPlayer({ exchanges }: Recording, { match = 'strict', ignor
       : `${findMethod(normal)} ${match === 'order' ? '' : findLastWords(normal)}`;
   };
   const entries = exchanges.map((exchange): Entry => {
-    const normal = normaliseRequest(exchange.request, ignored);
+    const normal = normaliseRequest(withoutMedia(exchange.request), ignored);
     return { exchange, normal, key: toKey(normal), isTaken: false, isSeen: false };
   });
   const byKey = groupBy(entries, ({ key }) => key);
@@ -76,6 +77,11 @@ export function createPlayer({ exchanges }: Recording, { match = 'strict', ignor
       return { refused, unused: unused.map(({ exchange: { id, request } }) => `#${id} ${formatTarget(request)}`) };
     },
   };
+}
+
+/** Another program may have written long data into the line itself. */
+function withoutMedia(request: StoredRequest): StoredRequest {
+  return request.body === undefined ? request : { ...request, body: detachMedia(request.body, new Map()) };
 }
 
 function groupBy<Item>(items: readonly Item[], toKey: (item: Item) => string): ReadonlyMap<string, readonly Item[]> {

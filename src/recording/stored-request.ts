@@ -1,6 +1,6 @@
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tryParseJson } from '../core/json.ts';
 import { type StoredRequest, unwrapBody } from './exchange.ts';
-import { addMedia, detachMedia, type Media } from './media.ts';
+import { addMedia, detachMedia, INLINE_LENGTH, type Media } from './media.ts';
 import { SECRET_QUERY, scrub } from './scrub.ts';
 
 /** A request as a client sent it. */
@@ -28,16 +28,10 @@ export async function toStoredRequest(
   const kept = [...query]
     .filter(([name]) => !SECRET_QUERY.has(name.toLowerCase()))
     .map(([name, value]) => [name, name === 'upload_id' ? 'upload' : value]);
-  return {
-    media,
-    request: {
-      method,
-      path: maskProject(await scrub(path, secrets)),
-      query: await scrub(Object.fromEntries(kept), secrets),
-      headers: await scrub(pickHeaders(headers, REQUEST_HEADERS), secrets),
-      ...(await storeBody(body, secrets, media)),
-    },
-  };
+  const outer = { path, query: Object.fromEntries(kept), headers: pickHeaders(headers, REQUEST_HEADERS) };
+  const scrubbed = await scrub(outer, secrets);
+  const stored = { method, ...scrubbed, path: maskProject(scrubbed.path), ...(await storeBody(body, secrets, media)) };
+  return { request: stored, media };
 }
 
 export function pickHeaders(
@@ -60,7 +54,8 @@ async function storeBody(
   const text = typeof body === 'string' ? body : tryDecode(body);
   const value = text === undefined ? undefined : (tryParseJson(text) as JsonValue | undefined);
   if (value !== undefined && typeof value === 'object' && !isTooDeep(value)) {
-    return { body: detachMedia(maskIds(await scrub(value, secrets), 'request'), media) };
+    const stored = maskIds(await scrub(value, secrets), 'request');
+    return { body: body.length > INLINE_LENGTH ? detachMedia(stored, media) : stored };
   }
   if (text !== undefined && text.length <= TEXT_LENGTH) return { text: await scrub(text, secrets) };
   return { media: addMedia(Buffer.from(body), media) };

@@ -1,5 +1,5 @@
 // `npm run bench`: the budgets, each part in one interleaved run. Read the ratios.
-// --only=start,line,stream,terminal,session,search,files,mcp,serve,growth,batch,standing   some parts      --rounds=31  --seed=1
+// --only=start,line,stream,terminal,session,search,files,mcp,serve,growth,batch,replay,standing   some parts      --rounds=31  --seed=1
 // --quick       fewer rounds, smaller sizes; nothing is kept            --node=22,24  other versions of Node for the start
 // --no-peer     downloads nothing: no official CLI, ripgrep or Node     --million     searches a million files, too
 // --gate        fails if a ratio got worse than in the newest result that is kept; --tolerance=0.25
@@ -13,7 +13,7 @@ import { regressions } from './gate.mjs';
 import { keepResult, newestResults } from './results.mjs';
 import { plainVerdicts, wordsOf } from './verdicts.mjs';
 
-const PARTS = { start, line, stream, terminal, session, search, files, mcp, serve, growth, batch, standing };
+const PARTS = { start, line, stream, terminal, session, search, files, mcp, serve, growth, batch, replay, standing };
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string' },
@@ -126,6 +126,11 @@ async function search(peers) {
 async function files() {
   const { benchFiles } = await import('./files.mjs');
   return benchFiles({ isQuick });
+}
+
+async function replay() {
+  const { benchReplay } = await import('./replay.mjs');
+  return benchReplay({ rounds: isQuick ? 2 : Math.min(rounds, 5) });
 }
 
 async function mcp() {
