@@ -52,6 +52,21 @@ export interface Recording {
 
 const MAX_BYTES = 256_000_000;
 
+/** The only ones that are recorded, and replayed: others are about the connection, or about somebody. */
+export const RESPONSE_HEADERS =
+  /^(?:content-type|retry-after|x-gemini-service-tier|x-goog-upload-(?:url|status|size-received|chunk-granularity))$/;
+
+export function pickHeaders(
+  headers: Readonly<Record<string, string | undefined>>,
+  allowed: RegExp,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(headers).flatMap(([name, value]): [string, string][] => {
+    const key = name.toLowerCase();
+    return value !== undefined && allowed.test(key) ? [[key, value]] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
 /** Throws AppError `usage`, with the line. A last line that a crash cut off is skipped with a notice. */
 export async function readRecording(path: string, name: string): Promise<Recording> {
   const status = readPathStatus(path);
@@ -92,7 +107,7 @@ function isWholeLine(line: string): boolean {
 }
 
 /** Throws AppError `usage`. */
-export function parseExchange(line: string, where: string): Exchange {
+function parseExchange(line: string, where: string): Exchange {
   const fail = (why: string): AppError => new AppError('usage', `${where}: ${why}`, { hint: HINT });
   let value: unknown;
   try {
@@ -113,7 +128,7 @@ export function parseExchange(line: string, where: string): Exchange {
   if (!isTexts(request.query) || !isTexts(request.headers)) throw fail('"query" and "headers" must be texts by name');
   if (!isObject(response)) throw fail('"response" must be an object');
   const { status, headers, chunks } = response;
-  if (!isCount(status) || status < 100 || status > 599) throw fail('"status" must be that of a response');
+  if (!isCount(status) || status < 200 || status > 599) throw fail('"status" must be that of a response');
   if (!isTexts(headers)) throw fail('"headers" must be texts by name');
   if (!Array.isArray(chunks) || !chunks.every(isChunk)) {
     throw fail('"chunks" must be a list of {"ms", and "data", "text", "media" or "cut"}');
@@ -126,7 +141,7 @@ export function parseExchange(line: string, where: string): Exchange {
       query: request.query ?? {},
       headers: request.headers ?? {},
     },
-    response: { ...(response as unknown as RecordedResponse), headers: headers ?? {} },
+    response: { ...(response as unknown as RecordedResponse), headers: pickHeaders(headers ?? {}, RESPONSE_HEADERS) },
   };
 }
 

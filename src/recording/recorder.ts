@@ -1,16 +1,25 @@
+import { dirname } from 'node:path';
 import { createSerial } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, HttpBody, HttpRequest, HttpResponse, SendHttp } from '../core/io.ts';
 import { isTooDeep, MAX_DEPTH } from '../core/json.ts';
 import { appendDurably } from '../platform/files/append.ts';
 import { pathExists } from '../platform/files/path.ts';
+import { isWritable } from '../platform/files/read.ts';
 import { resolveWritingTarget } from '../platform/files/writing-target.ts';
 import { type Piece, toChunks } from './chunks.ts';
-import { type Exchange, formatTarget, type RecordedChunk, readRecording } from './exchange.ts';
+import {
+  type Exchange,
+  formatTarget,
+  pickHeaders,
+  RESPONSE_HEADERS,
+  type RecordedChunk,
+  readRecording,
+} from './exchange.ts';
 import { detachMedia, type Media, openMedia } from './media.ts';
 import { hashRequest, normaliseRequest } from './normalise.ts';
 import { hasSecretInside, joinFields, listCredentials, scrub } from './scrub.ts';
-import { findModel, maskIds, maskIdsInText, pickHeaders, type RawRequest, toStoredRequest } from './stored-request.ts';
+import { findModel, maskIds, maskIdsInText, type RawRequest, toStoredRequest } from './stored-request.ts';
 import { isEventStream } from './wire.ts';
 
 export interface RecorderOptions {
@@ -31,9 +40,6 @@ export interface Recorder {
   readonly send: SendHttp;
 }
 
-const RESPONSE_HEADERS =
-  /^(?:content-type|retry-after|x-gemini-service-tier|x-goog-upload-(?:url|status|size-received|chunk-granularity))$/;
-
 /** Longer bodies are passed on, and not recorded. */
 const MAX_BYTES = 128_000_000;
 
@@ -42,6 +48,9 @@ export async function createRecorder(options: RecorderOptions): Promise<Recorder
   const { clock, report } = options;
   const path = resolveWritingTarget(options.file, options.cwd);
   const before = pathExists(path) ? (await readRecording(path, options.file)).exchanges : [];
+  if (!isWritable(pathExists(path) ? path : dirname(path)) && pathExists(dirname(path))) {
+    throw new AppError('usage', `cannot write ${options.file}`, { hint: 'Name a file in a directory of your own.' });
+  }
   let lastId = before.reduce((last, { id }) => Math.max(last, id), 0);
   const media = openMedia(path);
   const inOrder = createSerial();

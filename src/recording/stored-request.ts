@@ -1,5 +1,5 @@
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tryParseJson } from '../core/json.ts';
-import { type StoredRequest, unwrapBody } from './exchange.ts';
+import { pickHeaders, type StoredRequest, unwrapBody } from './exchange.ts';
 import { addMedia, detachMedia, INLINE_LENGTH, type Media } from './media.ts';
 import { SECRET_QUERY, scrub } from './scrub.ts';
 
@@ -34,17 +34,6 @@ export async function toStoredRequest(
   return { request: stored, media };
 }
 
-export function pickHeaders(
-  headers: Readonly<Record<string, string | undefined>>,
-  allowed: RegExp,
-): Readonly<Record<string, string>> {
-  const entries = Object.entries(headers).flatMap(([name, value]): [string, string][] => {
-    const key = name.toLowerCase();
-    return value !== undefined && allowed.test(key) ? [[key, value]] : [];
-  });
-  return Object.fromEntries(entries);
-}
-
 async function storeBody(
   body: string | Uint8Array | undefined,
   secrets: ReadonlySet<string>,
@@ -73,6 +62,13 @@ export function tryDecode(bytes: Uint8Array): string | undefined {
 /** A project of Google Cloud tells whose recording it is. */
 const PROJECT = /(\bprojects\/|\bproject_number:)[\w:.-]{1,63}|(\bproject )\d{6,20}\b/gi;
 
+/** In what is said about an account, also inside of an address. */
+const EMAIL = /[\w.+-]{1,64}(@|%40)[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}/g;
+
+function maskAccount(text: string): string {
+  return maskProject(text).replace(EMAIL, 'user$1example.com');
+}
+
 function maskProject(text: string): string {
   return text.replace(PROJECT, (_, path = '', words = '') => `${path}${words}project`);
 }
@@ -95,13 +91,14 @@ const IDS: Readonly<Record<string, string>> = {
 /** Replaces ids of accounts, projects and single requests by a name that is always the same; `number` makes it unique. */
 export function maskIds(value: JsonValue, kind: 'request' | 'response', number?: number): JsonValue {
   const visit = (item: JsonValue | undefined, key: string): JsonValue | undefined => {
+    if (CONVERSATION.test(key)) return item;
     const name = Object.hasOwn(IDS, key) ? IDS[key] : undefined;
     if (name !== undefined && typeof item === 'string') return isUnique(name) ? `${name}-${number}` : name;
     if (name === 'project' && isObject(item))
       return { ...(item as JsonObject), id: name, name, projectNumber: undefined };
-    if (typeof item === 'string') return kind === 'response' ? maskProject(item) : item;
+    if (typeof item === 'string') return kind === 'response' ? maskAccount(item) : item;
     if (Array.isArray(item)) return item.map((inner: JsonValue) => visit(inner, '') ?? null);
-    if (!isObject(item) || CONVERSATION.test(key)) return item;
+    if (!isObject(item)) return item;
     return Object.fromEntries(Object.entries(item as JsonObject).map(([inner, own]) => [inner, visit(own, inner)]));
   };
   const isUnique = (name: string): boolean => number !== undefined && name !== 'project';
@@ -118,7 +115,7 @@ export function maskIdsInText(text: string, number: number): string {
       return `"${key}"${colon}"${name === 'project' ? name : `${name}-${number}`}"`;
     },
   );
-  return maskProject(masked);
+  return text.includes('"candidates"') ? masked : maskAccount(masked);
 }
 
 export function findModel({ path, body }: Pick<StoredRequest, 'path' | 'body'>): string | undefined {

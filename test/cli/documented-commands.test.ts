@@ -47,6 +47,7 @@ function splitLine(line: string): readonly Documented[] {
 const ELSEWHERE: Readonly<Record<string, string>> = {
   demo: 'test/commands/demo/demo.test.ts',
   'demo serve --port 8080': 'test/commands/demo/demo.test.ts',
+  'demo serve --record calls.jsonl': 'test/cli/record-replay.test.ts',
 };
 
 /** What is right to fail here, and how. */

@@ -57,6 +57,7 @@ test('projects, traces, sessions and prompts of an account have names that say n
       chunks: [
         Buffer.from(
           JSON.stringify({
+            validationUrl: 'https://accounts.example/?authuser=jane.doe%40example.org',
             error: { message: 'project 123456789012, projects/my-project-42: consumer project_number:123456789012' },
           }),
         ),
@@ -71,7 +72,22 @@ test('projects, traces, sessions and prompts of an account have names that say n
   };
   await send(toRequest('/v1internal:streamGenerateContent?alt=sse', body));
   await send(toRequest('/v1/projects/my-project-42/locations/eu/publishers/google/models/m:generateContent', ask('x')));
-  expect(everythingIn(directory)).not.toMatch(/my-project|123456789012|p-42|s-42|trace-of-mine/);
+  expect(everythingIn(directory)).not.toMatch(/my-project|123456789012|jane|p-42|s-42|trace-of-mine/);
+});
+
+test('the same words in the conversation are left as they are', async () => {
+  const part = {
+    functionCall: {
+      name: 'f',
+      args: { project: 'apollo', sessionId: 's-1', mail: 'jane@example.org', at: 'projects/apollo' },
+    },
+  };
+  const { send, lines } = await recording([{ chunks: [{ candidates: [{ content: { parts: [part] } }] }] }]);
+  const contents = [{ role: 'model', parts: [part] }];
+  await send(toRequest(STREAM, { contents }));
+  const [{ request, response }] = lines();
+  expect(request.body.contents).toEqual(contents);
+  expect(response.chunks[0].data.candidates[0].content.parts).toEqual([part]);
 });
 
 test('requests that issue tokens are passed on, and not recorded', async () => {
@@ -221,6 +237,19 @@ test('a lost connection, numbers of any form and what is no JSON come back as th
   ).rejects.toThrow(/the answer was cut short/);
   expect(seen).toBe(`data: ${JSON.stringify(text('a'))}\r\n\r\n${odd}`);
   expect(await whole(toRequest(STREAM, ask('two')))).toMatchObject({ status: 502, text: '<h1>東京</h1>' });
+});
+
+test('only known headers of a response are replayed: a file cannot break the connection', async () => {
+  const { send, file } = await recording([{ chunks: [text('a')] }]);
+  await send(toRequest(STREAM, ask('a')));
+  const line = readFileSync(file, 'utf8').replace(
+    '"headers":{"content-type":"text',
+    '"headers":{"content-length":"3","x":"\\r\\n","Content-Type":"text',
+  );
+  writeFileSync(file, line);
+  expect((await (await replaying(file)).ask(toRequest(STREAM, ask('a')))).headers).toEqual({
+    'content-type': 'text/event-stream',
+  });
 });
 
 test('a recorder adds to its own files only, and numbers go on', async () => {
