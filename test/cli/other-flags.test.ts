@@ -42,6 +42,8 @@ describe('a line for another program means here what it means there', () => {
     ['--full-auto --tools read why', { approvalMode: 'auto_edit', tools: 'read' }],
     ['--full-auto --permission-mode acceptEdits why', { approvalMode: 'auto_edit' }],
     ['--approval-mode plan chat --approval-mode auto_edit', { approvalMode: 'auto_edit' }],
+    ['chat -i why', { path: 'gmn chat', prompt: 'why' }],
+    ['chat --prompt-interactive why', { path: 'gmn chat', prompt: 'why' }],
     ['--tools read chat --full-auto', { path: 'gmn chat', approvalMode: 'auto_edit', tools: 'read' }],
     ['-o json --json why', { outputFormat: 'json' }],
     ['--json why', { outputFormat: 'json', args: ['why'] }],

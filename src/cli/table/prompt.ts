@@ -166,7 +166,11 @@ const TOOLS_FLAG = {
 } as const;
 
 export const CHAT_FLAGS = [
-  { ...PROMPT_FLAG, help: 'The first prompt; same as the positional form, cannot be combined with it' },
+  {
+    ...PROMPT_FLAG,
+    help: 'The first prompt; same as the positional form, cannot be combined with it',
+    otherNames: [{ long: 'prompt-interactive', short: 'i', of: ['gemini'] }],
+  },
   FILE_FLAG,
   ...SESSION_FLAGS,
   ...SYSTEM_FLAGS,
