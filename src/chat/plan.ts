@@ -34,8 +34,8 @@ export async function askToGoOn(chat: Chat): Promise<StoredContent | undefined> 
   });
   const mode = WAYS_ON[taken?.insert ?? KEEP_PLANNING];
   if (mode === undefined) {
-    // What closed the question is the beginning of the next entry.
-    lines.keepTypedKeys();
+    // What closed the question is the beginning of the next entry, or all of it.
+    lines.queueTypedKeys?.();
     return undefined;
   }
   await setMode(chat, mode);

@@ -198,6 +198,7 @@ posixTest(
         await reply('1. Look.')(...exchange);
       },
       reply('2. Look again.'),
+      reply('3. Slowly.'),
     ]);
     const chat = chatInTerminal(t, ['--approval-mode', 'plan'], { gemini });
     await chat.ready(1);
@@ -223,6 +224,11 @@ posixTest(
     await chat.shows(/2\. Look again\.\n\n❯ go\n/);
     chat.type('slower');
     await chat.shows(/2\. Look again\.\n\n❯ go slower\n/);
+    // Typed at once with its Enter, it is sent.
+    chat.type('\r');
+    await chat.shows(/❯ go slower\n3\. Slowly\.\n\nthe plan ›/);
+    chat.type('/stats\r');
+    await chat.shows(/3\. Slowly\.\n\n❯ \/stats\n\d+ turns/);
     const prompts = gemini.requests.map(
       ({ body }) => body.contents.findLast(({ role }: { role: string }) => role === 'user').parts[0].text,
     );

@@ -46,7 +46,7 @@ export interface PickList {
   readonly title: string;
   readonly candidates: readonly Candidate[];
   readonly chosen?: number;
-  /** Text that is typed does not narrow the list but closes it, and waits for `keepTypedKeys` or the next `read`. */
+  /** Text that is typed does not narrow the list but closes it, and waits for `queueTypedKeys` or the next `read`. */
   readonly yieldsToText?: true;
 }
 
@@ -91,6 +91,8 @@ export interface LineSource {
   readonly hasTyped?: () => boolean;
   /** Moves keys typed ahead into the line of the next `read`, so that none of them sends anything. */
   keepTypedKeys(): void;
+  /** Moves them there as during a turn: Enter queues an entry for the next `read`. Absent: there are none. */
+  readonly queueTypedKeys?: () => void;
   /** Lets other code read from the terminal, in its original mode, until `work` is done. Not during a `read`. */
   withTerminal<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Restores the terminal. Text typed but not sent is added to the entry history. */

@@ -109,6 +109,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
     showTypedKeys: isPlain ? undefined : typeAhead.showIn,
     hasTyped: typeAhead.hasTyped,
     keepTypedKeys: typeAhead.takeBack,
+    queueTypedKeys: typeAhead.typePending,
     withTerminal,
     async close() {
       isClosed = true;

@@ -17,6 +17,8 @@ interface TypeAhead {
   resize(): void;
   next(prompt: string): Entry | undefined;
   takeBack(): void;
+  /** Types the keys that wait, as if they had been typed during the turn. */
+  typePending(): void;
   hasTyped(): boolean;
   /** Whether Ctrl+C was typed twice in a row during one turn; true only once. */
   takeLeaveRequest(): boolean;
@@ -54,6 +56,7 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
     show();
   };
   return {
+    typePending,
     watch(onCancel) {
       cancel = onCancel;
       interruptedAt = Number.NEGATIVE_INFINITY;
