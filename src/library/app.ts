@@ -4,6 +4,7 @@ import { loadSettings } from '../config/settings.ts';
 import type { App, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
+import { checkEndpoint } from '../core/text/url.ts';
 import { createGuestApp, type Guest } from '../platform/app.ts';
 import type { ServiceOptions } from './gmn.d.ts';
 
@@ -32,10 +33,12 @@ const OTHERS = {
 /** A server on this machine is not busy for long. */
 const LOCAL_RETRY_DELAY = '10ms';
 
+/** Throws AppError `config` if no credential may be sent to the server. */
 function chooseVariables({ apiKey, server }: ServiceOptions): Env {
   if (server !== undefined) {
     const GEMINI_API_KEY = apiKey ?? 'demo';
-    return { ...OTHERS, GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: server.url, GMN_RETRY_DELAY: LOCAL_RETRY_DELAY };
+    const { href } = checkEndpoint(String(server.url), 'server.url');
+    return { ...OTHERS, GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: href, GMN_RETRY_DELAY: LOCAL_RETRY_DELAY };
   }
   return apiKey === undefined ? {} : { ...OTHERS, GEMINI_API_KEY: apiKey };
 }

@@ -11,7 +11,7 @@ import type { App } from '../core/app.ts';
 import { raceWithAbort } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Guest } from '../platform/app.ts';
-import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
+import { createAbortable, followSignal, onAbort } from '../platform/runtime/abort.ts';
 import { createRunApp } from './app.ts';
 import { createChannel } from './channel.ts';
 import { toGmnError, turnCancelledError } from './error.ts';
@@ -35,7 +35,7 @@ async function* runBatch(rows: GivenRows, options: BatchOptions, guest: Guest): 
   const channel = createChannel<Result>();
   const cancel = (): void => life.abort(turnCancelledError(given?.reason));
   if (given?.aborted) cancel();
-  const unfollow = given && onAbort(given, cancel);
+  const unfollow = given && followSignal(given, cancel);
   const ended = onAbort(life.signal, channel.close);
   let work: Promise<void> | undefined;
   try {

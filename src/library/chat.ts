@@ -7,7 +7,7 @@ import { openTurnChanges, type TurnChanges } from '../engine/turn-changes.ts';
 import { createTurnNotices } from '../engine/turn-notices.ts';
 import { putBackChanges } from '../engine/undo-store.ts';
 import type { Guest } from '../platform/app.ts';
-import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
+import { createAbortable, followSignal, onAbort } from '../platform/runtime/abort.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import type { UndoResult } from '../tools/workspace/journal.ts';
 import { createRunApp } from './app.ts';
@@ -52,7 +52,7 @@ async function openLibraryChat(options: Public.ChatOptions, guest: Guest): Promi
   const { run, conversation, changes } = opened;
   const owner = randomId();
   const runSerially = createSerial();
-  const unfollow = given && onAbort(given, () => void close(turnCancelledError(given.reason)));
+  const unfollow = given && followSignal(given, () => void close(turnCancelledError(given.reason)));
   let closing: Promise<void> | undefined;
 
   async function openParts(): Promise<Parts> {

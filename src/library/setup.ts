@@ -15,6 +15,7 @@ export function toRunSetup(options: RunOptions, app: App): RunSetup {
   if (mcpServers.length > 0 && !settings) {
     throw new AppError('usage', 'mcpServers are those of the settings', { hint: 'Add settings: true.' });
   }
+  checkOneOf('approvalMode', approvalMode, ['default', 'auto_edit', 'plan', 'yolo']);
   const builtin = listBuiltins(options);
   return {
     ...toModelSetup(options, app),
@@ -57,6 +58,7 @@ export async function openLibraryBudget({ maxCost }: ServiceOptions, app: App): 
 const COST_HINT = 'Raise maxCost, or choose a cheaper model.';
 
 function chooseThinking({ thinking }: ModelOptions): Pick<RunSetup, 'thinkingLevel' | 'thinkingBudget'> {
+  if (typeof thinking === 'string') checkOneOf('thinking', thinking, ['minimal', 'low', 'medium', 'high']);
   return typeof thinking === 'number' ? { thinkingBudget: thinking } : { thinkingLevel: thinking };
 }
 
@@ -91,6 +93,12 @@ function parseTimeout(timeout: RunOptions['timeout']): number | undefined {
   throw new AppError('usage', `timeout: ${JSON.stringify(timeout)} is not a duration`, {
     hint: "Milliseconds, or a text such as '2m'.",
   });
+}
+
+/** The compiler checks it for those who have one. */
+function checkOneOf(name: string, value: unknown, choices: readonly string[]): void {
+  if (value === undefined || choices.some((choice) => choice === value)) return;
+  throw new AppError('usage', `${name} must be one of ${choices.join(', ')}`);
 }
 
 function parseCost(maxCost: number | undefined): number | undefined {

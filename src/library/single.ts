@@ -5,7 +5,7 @@ import { AppError } from '../core/error.ts';
 import { openDecider } from '../engine/decide.ts';
 import { batchTexts, openEmbedder } from '../engine/embedder.ts';
 import type { Guest } from '../platform/app.ts';
-import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
+import { createAbortable, followSignal } from '../platform/runtime/abort.ts';
 import { createRunApp } from './app.ts';
 import { toGmnError, turnCancelledError } from './error.ts';
 import type * as Public from './gmn.d.ts';
@@ -28,7 +28,7 @@ async function runWithApp<Result>(
     if (given?.aborted) throw turnCancelledError(given.reason);
     const cancelled = new Promise<never>((_, reject) => {
       if (given === undefined) return;
-      unfollow = onAbort(given, () => {
+      unfollow = followSignal(given, () => {
         const error = turnCancelledError(given.reason);
         reject(error);
         life.abort(error);

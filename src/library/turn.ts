@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
+import { createAbortable, followSignal } from '../platform/runtime/abort.ts';
 import type { Renderer } from '../render/renderer.ts';
 import { createAnswerCollector } from './answer.ts';
 import { toGmnError, turnCancelledError } from './error.ts';
@@ -43,7 +43,7 @@ export function createTurn({ signal: given, thoughts = false, schema, run }: Tur
   const recording = createRecording<Public.GmnEvent, Public.Answer<unknown>>({
     async work(emit) {
       if (given?.aborted) throw toGmnError(turnCancelledError(given.reason));
-      const unfollow = given && onAbort(given, () => fail(turnCancelledError(given.reason)));
+      const unfollow = given && followSignal(given, () => fail(turnCancelledError(given.reason)));
       try {
         const wanted = schema === undefined ? undefined : toAnswerSchema(schema);
         const push = (event: Public.GmnEvent): void => void emit(event);

@@ -30,7 +30,8 @@ test.skipIf(isStandalone)(
      const count = () => events.map((name) => process.listenerCount(name));
      const before = [count(), process.cwd(), JSON.stringify(process.env)];
      const server = await demo({ faults: ['503x1'] });
-     const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => ask('number ' + index, { server }).text()));
+     const { signal } = new AbortController();
+     const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => ask('number ' + index, { server, signal }).text()));
      const add = defineTool({
        name: 'add', description: 'Adds', input: { type: 'object', properties: { a: { type: 'number' } } }, run: ({ a }) => a + 1,
      });

@@ -12,3 +12,9 @@ export function onAbort(signal: AbortSignal, action: () => void): () => void {
   signal.addEventListener('abort', action, { once: true });
   return () => signal.removeEventListener('abort', action);
 }
+
+/** The same for a signal that is not ours: any number of runs may share it, and Node would print a warning after ten. */
+export function followSignal(signal: AbortSignal, action: () => void): () => void {
+  setMaxListeners(0, signal);
+  return onAbort(signal, action);
+}
