@@ -34,6 +34,8 @@ export interface PolicyOptions {
   /** The user's own `trust: true`, or a pattern of theirs for its server; one set by the workspace does not count. */
   readonly isTrusted: (tool: Tool) => boolean;
   readonly limits?: CommandLimits;
+  /** Commands are: what lets edits run lets them run, too. */
+  readonly isConfined?: boolean;
   /** Answers remembered across a change of mode; none unless given. */
   readonly remembered?: Grant[];
   /** Shared with the policies of a run before and after this one: the mode of the latest holds for all of them. */
@@ -71,13 +73,15 @@ export function selectOfferedTools(tools: readonly Tool[], mode: ApprovalMode): 
  * mode and no list lifts the workspace fence: the fence is not a matter of approval.
  */
 export function approvalPolicy(options: PolicyOptions): Policy {
-  const { allowed, isTrusted, limits = { exclude: [] }, remembered = [], inForce = {}, onMode } = options;
+  const { allowed, isTrusted, limits = { exclude: [] }, isConfined = false, remembered = [] } = options;
+  const { inForce = {}, onMode } = options;
   inForce.mode = options.mode;
   const findMode = (): ApprovalMode => inForce.mode ?? options.mode;
   return {
     rule(call) {
       const { tool } = call;
-      const decision = DECISIONS[findMode()][tool.effect];
+      const isEdit = isConfined && findMode() === 'auto_edit' && tool.findCommand !== undefined;
+      const decision = isEdit ? 'run' : DECISIONS[findMode()][tool.effect];
       if (decision === 'deny') return { kind: 'deny', ...planDenial(tool) };
       const limit = checkLimits(limits, call);
       if (limit === 'core' || limit === 'exclude') return { kind: 'deny', ...limitDenial(tool, `tools.${limit}`) };

@@ -17,17 +17,21 @@ export function listModes(first: ApprovalMode): readonly ApprovalMode[] {
   return first === 'yolo' ? ['default', 'auto_edit', 'plan', 'yolo'] : ['default', 'auto_edit', 'plan'];
 }
 
-export function describeMode(mode: ApprovalMode): string {
-  return MODE_LABELS[mode];
+export function describeMode(mode: ApprovalMode, run?: Run): string {
+  const { sandbox, setup } = run?.facts ?? {};
+  const isConfined = sandbox !== undefined && !setup?.sandboxAsk;
+  return mode === 'auto_edit' && isConfined ? 'edits and confined commands run without asking' : MODE_LABELS[mode];
 }
 
 export function findMode({ facts }: Run): ApprovalMode {
   return facts.setup.approvalMode ?? 'default';
 }
 
-/** `edits ask first`, or that there are no tools. */
+/** `edits ask first`, with the sandbox if there is one; or that there are no tools. */
 export function describeApproval(run: Run): string {
-  return run.facts.tools.length === 0 ? 'no tools' : describeMode(findMode(run));
+  const { tools, sandbox } = run.facts;
+  if (tools.length === 0) return 'no tools';
+  return `${describeMode(findMode(run), run)}${sandbox === undefined ? '' : `, sandbox ${sandbox.engine}`}`;
 }
 
 /** What is said about it stands below the line, so that going through the modes leaves nothing on the screen. */
@@ -61,5 +65,5 @@ export async function changeMode(chat: Chat, wanted: string): Promise<string> {
   const before = findMode(chat.run);
   await changeRun(chat, { approvalMode: mode });
   if (mode === 'plan' && before !== 'plan') chat.modeBeforePlan = before;
-  return `${mode}: ${describeMode(mode)}`;
+  return `${mode}: ${describeMode(mode, chat.run)}`;
 }

@@ -21,7 +21,7 @@ import { matchesFlag, readWords, takesValue } from './words.ts';
 /** Parses argv by the command tree. Throws AppError `usage` for anything that is not in it. */
 export function parseCommandLine(root: Command, line: readonly string[], env: Env): Invocation {
   let found: Invocation | undefined;
-  const argv = omitLastFlag(root, line);
+  const argv = addPresets(root, omitLastFlag(root, line));
   const parser = createParser({
     command: root,
     path: [],
@@ -172,6 +172,26 @@ function omitLastFlag(root: Command, argv: readonly string[]): readonly string[]
   const pieces = [...readWords(argv, createFind(root), takesValue)];
   const end = pieces.at(-1);
   return end?.kind === 'flag' && end.name === last && end.value === undefined ? argv.slice(0, -1) : argv;
+}
+
+/** Commander would take the word after a flag that may lack its value for that value: `--sandbox "fix it"`. */
+function addPresets(root: Command, argv: readonly string[]): readonly string[] {
+  const [first] = findFirstWord(root, argv);
+  const command = root.subcommands?.find(({ name }) => name === first) ?? root;
+  const line = [...argv];
+  const find = createFind({ ...command, flags: [...command.flags, ...root.flags] });
+  for (const piece of readWords(argv, find, takesValue)) {
+    if (piece.kind !== 'flag') continue;
+    const { preset, choices, isOfficial } = piece.flag;
+    // One that stands for a value has none of its own.
+    if (preset === undefined || choices === undefined || piece.flag.value === undefined) continue;
+    const { at, name, value } = piece;
+    if (value === undefined) line[at] += name.startsWith('--') ? `=${preset}` : preset;
+    // The official CLI has a switch of this name.
+    else if (isOfficial && line[at] === `${name}=true`) line[at] = `${name}=${preset}`;
+    else if (isOfficial && line[at] === `${name}=false`) line[at] = `${name}=off`;
+  }
+  return line;
 }
 
 /**

@@ -44,8 +44,9 @@ What differs:
   No tools unless --tools asks for them: gmn help tools
   A project's .env is not read, its settings only after: gmn trust
   No telemetry, no update check.
-  What is not supported (sandbox, extensions, policies) is refused, with
-  the reason, not ignored.
+  --sandbox confines the commands of the model, not gmn itself.
+  What is not supported (extensions, policies) is refused, with the reason,
+  not ignored.
 `,
   completion: `A Tab completes commands, flags and their values, files, and the names of models,
 sessions, templates, MCP servers and settings. In a prompt it completes @path.

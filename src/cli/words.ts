@@ -4,19 +4,27 @@ import type { Flag } from '../core/flag.ts';
 type Piece<Named> =
   | { readonly kind: 'word'; readonly text: string }
   /** `name` is as typed: `--model`, `-m`. Without a value it is a switch, or its value is missing. */
-  | { readonly kind: 'flag'; readonly name: string; readonly flag: Named; readonly value: string | undefined }
+  | {
+      readonly kind: 'flag';
+      readonly name: string;
+      readonly flag: Named;
+      readonly value: string | undefined;
+      /** Which word of the line it is in. */
+      readonly at: number;
+    }
   | { readonly kind: 'unknown' }
   /** After `--`: words, whatever they look like. */
   | { readonly kind: 'rest'; readonly words: readonly string[] };
 
 /**
  * Cuts a line into words and flags, as commander does: `--flag value`, `--flag=value`, `-f value`, `-fvalue`, `-qf value`, and `--`. `find`
- * may know other flags after a word than before it; `takes` says whether a flag has a value, or may have one that does not look like a flag.
+ * may know other flags after a word than before it; `takes` says whether a flag has a value, or may have one that does not look like a flag,
+ * or one of a list.
  */
 export function* readWords<Named>(
   argv: readonly string[],
   find: (name: string) => Named | undefined,
-  takes: (flag: Named) => boolean | 'maybe',
+  takes: (flag: Named) => Taking,
 ): Generator<Piece<Named>, void> {
   for (let index = 0; index < argv.length; index += 1) {
     const text = argv[index] ?? '';
@@ -32,14 +40,22 @@ export function* readWords<Named>(
         const taking = takes(flag);
         const isLetter = taking === false && !name.startsWith('--');
         const isNext = taking !== false && joined === undefined;
-        if (isNext && !(taking === 'maybe' && argv[index + 1]?.startsWith('-'))) {
+        const at = index;
+        if (isNext && isValue(taking, argv[index + 1])) {
           index += 1;
-          yield { kind: 'flag', name, flag, value: argv[index] };
-        } else yield { kind: 'flag', name, flag, value: isLetter ? undefined : joined };
+          yield { kind: 'flag', name, flag, value: argv[index], at };
+        } else yield { kind: 'flag', name, flag, value: isLetter ? undefined : joined, at };
         if (!isLetter) break;
       }
     }
   }
+}
+
+type Taking = boolean | 'maybe' | readonly string[];
+
+function isValue(taking: Taking, next: string | undefined): boolean {
+  if (typeof taking === 'object') return next !== undefined && taking.includes(next);
+  return !(taking === 'maybe' && next?.startsWith('-'));
 }
 
 /** `--model=pro` is one flag; `-qm` is as many as there are letters, and what follows a letter may be its value. */
@@ -60,6 +76,8 @@ export function matchesFlag({ long, short, aliases = [] }: Flag, word: string): 
   return word === `--${long}` || aliases.some((alias) => word === `--${alias}`);
 }
 
-export function takesValue({ value, isOptional, preset }: Flag): boolean | 'maybe' {
+/** One that may lack its value, and has a list of them, takes no other word: that may be the prompt. */
+export function takesValue({ value, isOptional, preset, choices }: Flag): Taking {
+  if (value !== undefined && preset !== undefined && choices !== undefined) return choices;
   return value !== undefined && (isOptional || preset !== undefined ? 'maybe' : true);
 }

@@ -16,6 +16,8 @@ interface Kinds {
   readonly count: number;
   readonly prices: PriceOverrides;
   readonly share: number;
+  /** `true`, the name of an engine, or the object of the official CLI. */
+  readonly sandbox: JsonValue;
 }
 
 interface SettingRow {
@@ -180,6 +182,14 @@ const KEYS = {
     why: 'it can only leave tools out',
     about: 'tools that are neither offered nor run, whatever a flag says',
   },
+  'tools.sandbox': {
+    kind: 'sandbox',
+    fallback: false,
+    isForFolders: false,
+    why: 'it could turn off the sandbox that you want',
+    about:
+      '`true`, or the name of an engine: commands of the model run confined, as with `--sandbox`; see [sandbox](sandbox.md)',
+  },
   'context.fileName': {
     kind: 'oneOrMore',
     isForFolders: true,
@@ -262,6 +272,7 @@ export const EXPECTED: Readonly<Record<SettingKind, string>> = {
   prices:
     'an object with the prices of models, in dollars per million tokens: "my-model": { "input": 0.3, "output": 2.5 }',
   share: 'a number from 0 to 1',
+  sandbox: 'true, false, or the name of a sandbox',
 };
 
 const AGE = /^(?:|never|0|\d+(?:\.\d+)?[dw]|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s|us|µs|ns))+)$/;
@@ -329,6 +340,7 @@ export function isOfKind(value: JsonValue, kind: SettingKind): boolean {
   if (kind === 'age') return typeof value === 'string' && AGE.test(value);
   if (kind === 'prices') return isObject(value) && Object.values(value).every((price) => isPrice(price));
   if (kind === 'count') return Number.isSafeInteger(value) && Number(value) >= 1;
+  if (kind === 'sandbox') return ['boolean', 'string'].includes(typeof value) || isObject(value);
   if (kind === 'share') return typeof value === 'number' && value >= 0 && value <= 1;
   return typeof value === kind;
 }

@@ -10,7 +10,6 @@ const AFFECTING: readonly string[] = [
   'context.fileFiltering',
   'tools.allowed',
   'tools.confirmationRequired',
-  'tools.sandbox',
   'tools.discoveryCommand',
   'tools.callCommand',
   'security.disableAlwaysAllow',

@@ -66,6 +66,7 @@ function toValue(kind: SettingKind, words: readonly string[]): JsonValue | undef
   const text = words.join(' ');
   if (kind === 'object' || kind === 'list' || kind === 'prices') return toJson(text);
   if (kind === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
+  if (kind === 'sandbox') return text === 'true' || text === 'false' ? text === 'true' : text;
   if (kind === 'count') return /^\d+$/.test(text) ? Number(text) : undefined;
   if (kind === 'share') return /^\d*\.?\d+$/.test(text) ? Number(text) : undefined;
   if (kind !== 'strings' && kind !== 'oneOrMore') return text;

@@ -2,8 +2,10 @@ import type { Agent } from '../agent/agent.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { Grant } from '../approval/grants.ts';
 import type { ApprovalMode, ModeInForce } from '../approval/policy.ts';
+import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
 import { createSerial } from '../core/async.ts';
+import type { Confine } from '../core/confine.ts';
 import type { Content } from '../core/content.ts';
 import { type Notify, type TurnEvent, toNoticeEvent } from '../core/event.ts';
 import type { CountedCall } from '../core/model.ts';
@@ -20,6 +22,7 @@ import { hasTools } from './conversation.ts';
 import type { Host } from './host.ts';
 import { chooseTimeout, deadlineError, type OpenedModel, openModel, toBilledCall } from './model.ts';
 import type { AnswerFormat } from './output-schema.ts';
+import type { RunSandbox, Sandbox } from './sandbox.ts';
 import type { RunServers } from './servers/run-servers.ts';
 import type { Servers } from './servers/servers.ts';
 import type { RunSetup } from './setup.ts';
@@ -39,6 +42,8 @@ export interface RunFacts {
   readonly schema: AnswerFormat['schema'];
   /** What was allowed by answers in this run; what is taken out is asked about again. */
   readonly granted: Grant[];
+  /** Where commands are confined; undefined if they are not, or none can be run. */
+  readonly sandbox: Sandbox | undefined;
 }
 
 /** What may be different in the next turn. */
@@ -59,6 +64,8 @@ export type RunChange = Partial<
     | 'search'
     | 'code'
     | 'url'
+    | 'sandbox'
+    | 'sandboxNet'
   >
 >;
 
@@ -122,6 +129,8 @@ interface RunHoldings {
   /** Calls that tools have made since the last turn. */
   readonly toolCalls: BilledCall[];
   servers?: RunServers;
+  /** Servers that start later ask for the one there is then. */
+  sandbox?: RunSandbox;
 }
 
 /** What `change` replaces. */
@@ -172,7 +181,10 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
       const { chosen: tools, contextText = '' } = agent;
       const servers = held.servers?.current?.servers;
       const { remembered: granted } = held;
-      return { setup, model, agent: format.agent(agent), tools, contextText, servers, schema: format.schema, granted };
+      return {
+        ...{ setup, model, agent: format.agent(agent), tools, contextText, servers, schema: format.schema, granted },
+        sandbox: held.sandbox?.opened,
+      };
     },
     signal: deadline.signal,
     budget,
@@ -198,6 +210,7 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
       deadline.clear();
       await held.background.commands?.close();
       await held.servers?.close();
+      await held.sandbox?.close();
       await state?.model.close();
     },
   };
@@ -226,9 +239,14 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
   };
   const isSame = MODEL_KEYS.every((key) => before?.setup[key] === setup[key]);
   const model = (isSame && before?.model) || (await openRunModel(setup, parts, host.notify));
+  const confined = held.sandbox;
   try {
     const workspace = setup.workspace ?? (await openWorkspaceIfNeeded(setup, app));
-    held.servers ??= await openServersIfAny({ ...setup, workspace }, parts);
+    const isConfinedSo = before?.setup.sandbox === setup.sandbox && before?.setup.sandboxNet === setup.sandboxNet;
+    if (before === undefined || !isConfinedSo) held.sandbox = await prepareSandboxIfWanted(setup, app, workspace);
+    // What the flag names must work, whether or not something is run; what the settings name, when something is.
+    if (setup.sandbox !== undefined) await held.sandbox?.open();
+    held.servers ??= await openServersIfAny({ ...setup, workspace }, parts, held);
     const isPicture = makesPictures(model.modelId);
     // Models that make pictures take no functions; those that the user named are up to the service.
     const tools = isPicture && setup.namedTools !== undefined ? 'none' : setup.tools;
@@ -239,8 +257,11 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
       { ...setup, tools },
       { app, opened: model, host, workspace, remote, onCall, ...held },
     );
+    if (held.sandbox !== confined) await confined?.close();
     return { setup: describeInForce({ ...setup, workspace }, agent), model, agent, said };
   } catch (thrown) {
+    if (held.sandbox !== confined) await held.sandbox?.close();
+    held.sandbox = confined;
     if (model !== before?.model) await model.close();
     throw thrown;
   } finally {
@@ -319,14 +340,26 @@ async function openWorkspaceIfNeeded(setup: RunSetup, app: App): Promise<Workspa
   return openOwnWorkspace(setup, app, (roots) => createLazyJournal(app, roots));
 }
 
-async function openServersIfAny(setup: RunSetup, parts: RunParts): Promise<RunServers | undefined> {
+async function prepareSandboxIfWanted(
+  setup: RunSetup,
+  app: App,
+  workspace: Workspace | undefined,
+): Promise<RunSandbox | undefined> {
+  const { document = {} } = await app.settings();
+  const isWanted = setup.sandbox !== undefined || readSetting(document, 'tools.sandbox') !== undefined;
+  if (!isWanted || workspace === undefined) return undefined;
+  return (await import('./sandbox.ts')).prepareSandbox(setup, { app, roots: workspace.roots });
+}
+
+async function openServersIfAny(setup: RunSetup, parts: RunParts, held: RunHoldings): Promise<RunServers | undefined> {
   const { app, host, deadline } = parts;
   const { workspace, isPreview, servers = 'named' } = setup;
   const isNamed = setup.allowedMcpServerNames !== undefined || setup.mcpConfig !== undefined;
   if (servers === 'named' && !isNamed) traceUnused(await app.settings(), app);
   if (workspace === undefined || servers === 'none' || (servers === 'named' && !isNamed)) return undefined;
   const { openRunServers } = await import('./servers/run-servers.ts');
-  return openRunServers(setup, { app, host, workspace, signal: deadline.signal, isPreview });
+  const confine = async (): Promise<Confine | undefined> => (await held.sandbox?.open())?.confine;
+  return openRunServers(setup, { app, host, workspace, signal: deadline.signal, isPreview, confine });
 }
 
 function traceUnused({ servers = [] }: Settings, { trace }: App): void {

@@ -4,10 +4,11 @@ import type { AgentOptions } from './agent.ts';
 import type { Budget } from './budget.ts';
 import type { ModelOptions } from './model.ts';
 import type { AnswerFormatOptions } from './output-schema.ts';
+import type { SandboxOptions } from './sandbox.ts';
 import type { ServerOptions } from './servers/run-servers.ts';
 
 /** What a run is to be. Most names are those of flags; what is absent comes from the settings, or is the default. */
-export interface RunSetup extends ModelOptions, AgentOptions, ServerOptions, AnswerFormatOptions {
+export interface RunSetup extends ModelOptions, AgentOptions, ServerOptions, AnswerFormatOptions, SandboxOptions {
   /** How the conversation that goes on was asked before; what is named in the setup comes first. */
   readonly kept?: SessionSetup;
   /** Whether the timeout is for the run, which begins now, or for each request. Default: `run`. */

@@ -43,6 +43,7 @@ import {
   readCommandLimits,
   tryListPermissions,
 } from './permissions.ts';
+import type { RunSandbox } from './sandbox.ts';
 
 export interface ToolOptions extends ModeOptions {
   readonly tools?: string;
@@ -55,6 +56,7 @@ export interface ToolOptions extends ModeOptions {
   readonly shell?: string;
   /** Tools of the program that gmn is a part of. No setting limits them. */
   readonly ownTools?: readonly Tool[];
+  readonly sandboxAsk?: boolean;
 }
 
 export interface Toolbox {
@@ -78,6 +80,8 @@ export interface ToolboxContext {
   readonly workspace?: Workspace;
   /** Keeps the commands in the background; the caller closes them. By default they end with the process. */
   readonly background?: BackgroundHolder;
+  /** Opened if one of the tools runs commands. */
+  readonly sandbox?: RunSandbox;
   /** What was allowed in this run. */
   readonly remembered?: Grant[];
   readonly inForce?: ModeInForce;
@@ -103,8 +107,11 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
   const { mode, notices: modeNotices } = chooseMode(options, settings, kept.kept);
   const wanted = options.tools ?? 'none';
   const reportDenial = createDenialReport(host, context.denied);
-  const given = createToolContext(workspace, options, context);
-  const selected = selectTools(splitList([wanted])).map((tool) => reportFailedWrites(tool.create(given), reportDenial));
+  const definitions = selectTools(splitList([wanted]));
+  const runsCommands = definitions.some(({ effect }) => effect === 'execute');
+  const sandbox = runsCommands ? await context.sandbox?.open() : undefined;
+  const given = createToolContext(workspace, options, { ...context, sandbox });
+  const selected = definitions.map((tool) => reportFailedWrites(tool.create(given), reportDenial));
   const named = options.namedTools ?? wanted;
   const limits = readToolLimits(settings);
   const left = applyToolSettings(selected, limits, named);
@@ -122,7 +129,10 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
     tools: offered,
     withheld: chosen.filter((tool) => !offered.includes(tool)),
     chosen: own.map(({ name }) => name),
-    approve: createApprove({ ...context, mode, allowed, permissions, settings, onDenied: reportDenial }),
+    approve: createApprove({
+      ...{ ...context, mode, allowed, permissions, settings, onDenied: reportDenial },
+      isConfined: sandbox !== undefined && !options.sandboxAsk,
+    }),
     mode,
     outputs: { keep: workspace.keep, allow: workspace.allowStored },
     protect: workspace.protect,
@@ -192,7 +202,14 @@ export function createLazyJournal(app: App, roots: readonly string[]): Journal {
 function createToolContext(
   workspace: Workspace,
   { shell }: ToolOptions,
-  { app, opened, host, onCall, background: holder = {} }: ToolboxContext,
+  {
+    app,
+    opened,
+    host,
+    onCall,
+    sandbox,
+    background: holder = {},
+  }: Omit<ToolboxContext, 'sandbox'> & Pick<ToolContext, 'sandbox'>,
 ): ToolContext {
   const { env, httpTimers: timers } = app;
   const loadSend = loadOnce(async () => {
@@ -202,6 +219,7 @@ function createToolContext(
   return {
     workspace,
     env,
+    sandbox,
     get shell() {
       return chooseShell(shell, env);
     },
@@ -316,16 +334,19 @@ interface ApproveParts extends ToolboxParts {
   readonly permissions: ProjectPermissions | undefined;
   readonly settings: Settings;
   readonly onDenied: (notice: string) => void;
+  /** Commands are, so that fewer need be asked about. */
+  readonly isConfined: boolean;
 }
 
 function createApprove(parts: ApproveParts): Approve {
   const { workspace, host, remembered, inForce, remote, onDenied, onMode } = parts;
-  const { mode, allowed, permissions, settings } = parts;
+  const { mode, allowed, permissions, settings, isConfined } = parts;
   const policy = approvalPolicy({
     mode,
     allowed,
     isTrusted: remote?.isTrusted ?? (() => false),
     limits: readCommandLimits(settings),
+    isConfined,
     remembered,
     inForce,
     onMode,

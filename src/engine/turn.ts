@@ -14,6 +14,7 @@ import type { Conversation } from './conversation.ts';
 import type { Host } from './host.ts';
 import { type OpenedModel, toBilledCall } from './model.ts';
 import type { AnswerFormat } from './output-schema.ts';
+import type { RunSandbox } from './sandbox.ts';
 import type { RunSetup } from './setup.ts';
 import type { Verification } from './verify.ts';
 
@@ -50,6 +51,7 @@ interface TurnParts {
   readonly toolCalls: BilledCall[];
   /** Denials that were said: each is said once a turn. */
   readonly denied: Set<string>;
+  readonly sandbox?: RunSandbox;
 }
 
 type EndEvent = Extract<TurnEvent, { type: 'end' }>;
@@ -160,9 +162,11 @@ function countCalls(agent: Agent, { app, model }: TurnParts, onCall: (call: Bill
   return { ...agent, model: counted };
 }
 
-async function verifyWith(verify: Verification, { app, host, setup, format }: TurnParts): Promise<AnswerFormat['run']> {
+async function verifyWith(verify: Verification, parts: TurnParts): Promise<AnswerFormat['run']> {
+  const { app, host, setup, format } = parts;
   const { verifyTurn } = await import('./verify.ts');
-  return verifyTurn(format.run, verify, { app, host, setup, isLastOnly: format.schema !== undefined });
+  const sandbox = await parts.sandbox?.open();
+  return verifyTurn(format.run, verify, { app, host, setup, sandbox, isLastOnly: format.schema !== undefined });
 }
 
 async function openFilesWith(open: TurnOptions['openFiles'], hasText: boolean): Promise<AnswerFiles | undefined> {

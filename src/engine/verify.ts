@@ -10,6 +10,7 @@ import { runShell, type ShellResult } from '../platform/process/shell.ts';
 import { chooseShell } from '../platform/process/shell-choice.ts';
 import type { Host } from './host.ts';
 import { DEFAULT_TIMEOUT_MS } from './model.ts';
+import type { Sandbox } from './sandbox.ts';
 import type { RunSetup } from './setup.ts';
 
 export interface VerifyOptions {
@@ -55,6 +56,7 @@ interface VerifyContext {
   readonly setup: Pick<RunSetup, 'shell' | 'timing' | 'timeout'>;
   /** Whether only the last answer is shown. */
   readonly isLastOnly: boolean;
+  readonly sandbox?: Pick<Sandbox, 'confine' | 'explain'>;
 }
 
 const HINT = 'What the model changed is kept: gmn undo takes it back. To let it try more often: --max-verify';
@@ -98,7 +100,8 @@ export function verifyTurn(run: RunTurn, verification: Verification, context: Ve
       const ending = formatVerifyEnding(result, context);
       if (failures >= maxVerify) throw verifyError({ ...verification, ending, failures, output, held });
       if (!isLastOnly && last !== '' && last !== '\n') yield { type: 'text', delta: '\n' };
-      prompt = failurePrompt(command, ending, output);
+      const refusal = context.sandbox?.explain(output);
+      prompt = failurePrompt(command, ending, refusal === undefined ? output : `${output}\n\n${refusal}`);
     }
   };
 }
@@ -138,12 +141,12 @@ function chooseVerifyTimeout({ timing, timeout = DEFAULT_TIMEOUT_MS }: VerifyCon
 
 async function runVerification(
   command: string,
-  { app, host, setup }: VerifyContext,
+  { app, host, setup, sandbox }: VerifyContext,
   signal: AbortSignal,
 ): Promise<ShellResult> {
   const { cwd, env } = app;
   const run = {
-    ...{ shell: chooseShell(setup.shell, env), command, cwd, env },
+    ...{ shell: chooseShell(setup.shell, env), command, cwd, env, confine: sandbox?.confine },
     timeoutMs: chooseVerifyTimeout(setup) || Number.POSITIVE_INFINITY,
     // Half of it is kept from the end.
     maxChars: 2 * OUTPUT_BYTES,

@@ -10,6 +10,7 @@ import { openLongConversation } from '../engine/long-conversation.ts';
 import type { ModelOptions } from '../engine/model.ts';
 import type { AnswerFormatOptions } from '../engine/output-schema.ts';
 import { openRun } from '../engine/run.ts';
+import type { SandboxOptions } from '../engine/sandbox.ts';
 import type { RosterOptions } from '../engine/servers/roster.ts';
 import type { RunSetup } from '../engine/setup.ts';
 import { createTurnNotices } from '../engine/turn-notices.ts';
@@ -30,6 +31,7 @@ export interface ProcessOptions
     SessionOptions,
     AnswerFormatOptions,
     TurnsOptions,
+    SandboxOptions,
     Pick<RunSetup, 'timeout' | 'maxCost'> {
   readonly relayApprovals?: boolean;
 }

@@ -3,10 +3,10 @@ import type { InputSchema } from '../core/schema.ts';
 import { errorResult, type ToolResult } from '../core/tool.ts';
 import type { BackgroundOutput } from '../platform/process/background.ts';
 import type { ShellCommand } from '../platform/process/shell.ts';
-import { describeEnding, joinCaptured, shortenOutput, summarizeOutput } from './command-output.ts';
+import { describeEnding, describeRefusal, joinCaptured, shortenOutput, summarizeOutput } from './command-output.ts';
 import type { ToolContext } from './define.ts';
 
-export type BackgroundContext = Pick<ToolContext, 'background' | 'storeOutput'>;
+export type BackgroundContext = Pick<ToolContext, 'background' | 'storeOutput' | 'sandbox'>;
 
 /** For `read_output` and `stop_command`. They reach only what an approved call has started, so neither of them asks. */
 export const BACKGROUND_INPUT = {
@@ -47,7 +47,10 @@ export async function toBackgroundResult(
   const { ending } = found;
   const captured = joinCaptured(found);
   const output = await shortenOutput(captured, found.omitted, options.storeOutput);
-  const state: JsonObject = ending === undefined ? { running: true } : { running: false, ...describeEnding(ending) };
+  const state: JsonObject =
+    ending === undefined
+      ? { running: true }
+      : { running: false, ...describeEnding(ending), ...describeRefusal(ending, captured, options.sandbox) };
   return {
     ok: true,
     response: { output, ...state },

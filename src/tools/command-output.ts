@@ -1,9 +1,18 @@
+import type { Confine } from '../core/confine.ts';
 import type { JsonObject } from '../core/json.ts';
 import { plural } from '../core/text/format.ts';
 import type { CapturedText, ShellEnding } from '../platform/process/shell.ts';
 
 /** Writes a long output to the output store and returns the path for `read_file`; undefined if it cannot be stored. */
 export type StoreOutput = (text: string) => Promise<string | undefined>;
+
+export interface CommandSandbox {
+  readonly confine: Confine;
+  /** What commands may do, in one sentence for the model. */
+  readonly rules: string;
+  /** Why something was refused to a command that failed, in one sentence for the model. */
+  explain(output: string): string | undefined;
+}
 
 const MAX_OUTPUT_CHARS = 40_000;
 /** The start gets the smaller share, because errors come last. */
@@ -19,6 +28,12 @@ export function describeEnding({ exitCode, signal, strays, survivors }: ShellEnd
     ...(signal === null ? {} : { signal }),
     ...(notes.length === 0 ? {} : { note: notes.join('\n') }),
   };
+}
+
+/** What the sandbox may have had to do with a failure. */
+export function describeRefusal({ exitCode }: ShellEnding, output: string, sandbox?: CommandSandbox): JsonObject {
+  const why = exitCode === 0 ? undefined : sandbox?.explain(output);
+  return why === undefined ? {} : { sandbox: why };
 }
 
 function formatProcesses(processes: ShellEnding['strays']): string {

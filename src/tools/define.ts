@@ -16,7 +16,7 @@ import {
 import type { BackgroundCommands } from '../platform/process/background.ts';
 import type { RunShell } from '../platform/process/shell.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
-import type { StoreOutput } from './command-output.ts';
+import type { CommandSandbox, StoreOutput } from './command-output.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 /** The sets of `--tools`, each with all of the one before. */
@@ -37,6 +37,8 @@ export interface ToolContext {
   /** In place of gmn's own. */
   readonly runShell?: RunShell;
   readonly background: BackgroundCommands;
+  /** Where commands are confined. */
+  readonly sandbox?: CommandSandbox;
   /** Must refuse addresses that are not on the public internet, as `sendPinned` does. */
   readonly send: SendHttp;
   readonly ground: Ground;

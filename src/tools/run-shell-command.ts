@@ -1,15 +1,16 @@
+import type { JsonObject } from '../core/json.ts';
 import { formatDuration } from '../core/text/format.ts';
 import type { ToolResult } from '../core/tool.ts';
 import { runShell, type ShellResult } from '../platform/process/shell.ts';
 import { isPosixShell } from '../platform/process/shell-choice.ts';
 import { startInBackground } from './background-command.ts';
-import { describeEnding, joinCaptured, shortenOutput, summarizeOutput } from './command-output.ts';
+import { describeEnding, describeRefusal, joinCaptured, shortenOutput, summarizeOutput } from './command-output.ts';
 import { defineTool, type ToolContext } from './define.ts';
 
 export interface ShellContext
   extends Pick<
     ToolContext,
-    'shell' | 'env' | 'resolveDirectory' | 'storeOutput' | 'onOutput' | 'runShell' | 'background'
+    'shell' | 'env' | 'resolveDirectory' | 'storeOutput' | 'onOutput' | 'runShell' | 'background' | 'sandbox'
   > {
   readonly timeoutMs?: number;
 }
@@ -29,8 +30,8 @@ export const runShellCommand = defineTool({
   claudeNames: ['Bash'],
   set: 'all',
   about: 'runs a command',
-  description: ({ shell, timeoutMs = TIMEOUT_MS }: ShellContext) =>
-    `Runs a command with ${shell.path} and gives its output and exit code. It has no input and no terminal, ends after ${formatDuration(timeoutMs)}, and whatever it leaves running is stopped. For a server or the like set is_background: it runs on until you or gmn end it; use read_output and stop_command.`,
+  description: ({ shell, timeoutMs = TIMEOUT_MS, sandbox }: ShellContext) =>
+    `Runs a command with ${shell.path} and gives its output and exit code. It has no input and no terminal, ends after ${formatDuration(timeoutMs)}, and whatever it leaves running is stopped. For a server or the like set is_background: it runs on until you or gmn end it; use read_output and stop_command.${sandbox === undefined ? '' : ` ${sandbox.rules}`}`,
   effect: 'execute',
   target: 'dir_path',
   input: {
@@ -43,7 +44,8 @@ export const runShellCommand = defineTool({
     required: ['command'],
   },
   handle: (context: ShellContext) => {
-    const { shell, env, resolveDirectory, timeoutMs = TIMEOUT_MS, storeOutput, onOutput = () => {} } = context;
+    const { shell, env, sandbox, resolveDirectory, timeoutMs = TIMEOUT_MS, storeOutput } = context;
+    const { onOutput = () => {} } = context;
     return {
       preview: async ({ command, description, dir_path = '.', is_background = false }) => ({
         kind: 'command',
@@ -59,13 +61,16 @@ export const runShellCommand = defineTool({
       }),
       async run({ command, dir_path = '.', is_background = false }, signal) {
         const cwd = await resolveDirectory(dir_path);
-        if (is_background) return startInBackground({ shell, command, cwd, env }, context, signal);
-        const run = { shell, command, cwd, env, timeoutMs, maxChars: CAPTURED_CHARS, onOutput };
-        const result = await (context.runShell ?? runShell)(run, signal);
+        const start = { shell, command, cwd, env, confine: sandbox?.confine };
+        if (is_background) return startInBackground(start, context, signal);
+        const run = { ...start, timeoutMs, maxChars: CAPTURED_CHARS, onOutput };
+        // A terminal of the host is not confined.
+        const runIt = sandbox === undefined ? (context.runShell ?? runShell) : runShell;
+        const result = await runIt(run, signal);
         const captured = joinCaptured(result);
         const output = await shortenOutput(captured, result.omitted, storeOutput);
         return {
-          ...toShellResult(result, output, timeoutMs),
+          ...toShellResult(result, output, timeoutMs, describeRefusal(result, captured, sandbox)),
           exit: { code: result.exitCode, signal: result.signal },
           summary: summarizeOutput(result),
           wholeOutput: output === captured ? undefined : captured,
@@ -75,9 +80,9 @@ export const runShellCommand = defineTool({
   },
 });
 
-function toShellResult(result: ShellResult, output: string, timeoutMs: number): ToolResult {
+function toShellResult(result: ShellResult, output: string, timeoutMs: number, note: JsonObject): ToolResult {
   const { hasTimedOut, silentMs } = result;
-  const ending = describeEnding(result);
+  const ending = { ...describeEnding(result), ...note };
   if (!hasTimedOut) return { ok: true, response: { output, ...ending } };
   const silence =
     silentMs < timeoutMs * SILENT_SHARE

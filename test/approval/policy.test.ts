@@ -53,6 +53,25 @@ function policy(options: Partial<PolicyOptions> = {}) {
   };
 }
 
+test('commands that are confined run where edits run; nothing else changes', () => {
+  const table = MODES.map((mode) =>
+    [mode, ...ALL.map((one) => policy({ mode, isConfined: true }).rule(one, { command: 'ls' }).kind)].join(' '),
+  );
+  //             read write shell fetch search remote
+  expect(table).toEqual([
+    'default run ask ask ask run ask',
+    'auto_edit run run run ask run ask',
+    'plan run deny deny deny deny deny',
+    'yolo run run run run run run',
+  ]);
+});
+
+test('what the settings exclude is denied although it is confined', () => {
+  const limits = { exclude: [['rm']] };
+  const rules = policy({ mode: 'auto_edit', isConfined: true, limits });
+  expect(rules.rule(SHELL, { command: 'rm -r x' }).kind).toBe('deny');
+});
+
 test('each mode runs, asks about or denies each effect', () => {
   const table = MODES.map((mode) => [mode, ...ALL.map((one) => policy({ mode }).rule(one, {}).kind)].join(' '));
   //             read write shell fetch search remote

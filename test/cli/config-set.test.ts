@@ -82,6 +82,8 @@ test.each([
   ['output.format', ['json'], 'json'],
   ['general.maxAttempts', ['5'], 5],
   ['model.compressionThreshold', ['0.5'], 0.5],
+  ['tools.sandbox', ['true'], true],
+  ['tools.sandbox', ['bwrap'], 'bwrap'],
 ] as const)('%s takes %j', (key, words, value) => {
   expect(parseSettingWords(tryParseKeyPath(key) ?? [], words)).toEqual(value);
 });
@@ -98,6 +100,7 @@ test('there is a word for every key but the secret one', () => {
     count: '7',
     prices: '{"a":{"input":1}}',
     share: '0.5',
+    sandbox: 'true',
   };
   const refused = listSettingKeys().filter((key) => {
     try {

@@ -26,7 +26,9 @@ function scene(t: TestContext, options: GmnOptions = {}) {
         .replaceAll(process.versions.node, '<node>')
         .replaceAll(`${process.platform} ${process.arch}`, '<system>')
         .replace(/"version": "[^"]+"/, '"version": "<version>"')
-        .replace(/gmn( +)\d+\.\d+\.\d+ in/, 'gmn$1<version> in');
+        .replace(/gmn( +)\d+\.\d+\.\d+ in/, 'gmn$1<version> in')
+        // Where a sandbox is built in, one is found without a PATH.
+        .replace(/([✓–] sandbox|(?:ok|-) +sandbox)( +)[^\n]+/, '– sandbox$2<found>');
     return { status, stdout: clean(stdout), stderr };
   };
   return { ...at, examine };
@@ -72,6 +74,7 @@ posixTest('without anything configured it says what is missing, and what to do',
               → To keep an API key: gmn auth set-key
 ✓ model       gemini-2.5-flash, the default; where it is retired, gemini-flash-latest answers
 – mcp         no MCP servers
+– sandbox     <found>
 ✓ terminal    stdout is not a terminal, colour off, UTF-8
 
 1 failure
@@ -97,6 +100,7 @@ ok   endpoint    Google's own
 ok   credential  gemini-api-key, GEMINI_API_KEY
 ok   model       gemini-2.5-flash, the default; where it is retired, gemini-flash-latest answers
 -    mcp         no MCP servers
+– sandbox     <found>
 warn terminal    stdout is not a terminal, colour off, the locale is not UTF-8
                  -> Choose one that is: export LANG=C.UTF-8
 
@@ -135,7 +139,9 @@ test('--json says the same to programs', (t) => {
     keys: ['ok', 'version', 'checks'],
   });
   expect(report.checks.map(({ check }) => check)).toEqual(
-    'node gmn code-cache ripgrep home official settings trust endpoint proxy credential model mcp terminal'.split(' '),
+    'node gmn code-cache ripgrep home official settings trust endpoint proxy credential model mcp sandbox terminal'.split(
+      ' ',
+    ),
   );
   expect(found({ stdout }, 'credential')).toEqual([
     {

@@ -104,8 +104,10 @@ describe('a flag that cannot be honoured', () => {
   });
 
   test('is refused by a chat as well, and is suggested to nobody', async (t) => {
-    expect((await callGmn(t, ['chat', '--demo', '-s'])).stderr).toMatch(/^Error: --sandbox: gmn has no sandbox\n/);
-    expect((await callGmn(t, ['--sandbx', 'x'])).stderr).toBe("Error: unknown option '--sandbx'\nRun: gmn --help\n");
+    expect((await callGmn(t, ['chat', '--demo', '-l'])).stderr).toMatch(/^Error: --list-extensions: gmn has no /);
+    expect((await callGmn(t, ['--skip-trus', 'x'])).stderr).toBe(
+      "Error: unknown option '--skip-trus'\nRun: gmn --help\n",
+    );
   });
 });
 

@@ -254,8 +254,9 @@ describe('the common flags', () => {
 
 describe('a switch of the official CLI with a value', () => {
   test.each([
-    [['--sandbox=false', 'hi'], {}],
-    [['--no-sandbox', 'hi'], {}],
+    [['--skip-trust=false', 'hi'], {}],
+    [['--no-skip-trust', 'hi'], {}],
+    [['--no-sandbox', 'hi'], { sandbox: 'off' }],
     [['--yolo=false', '--no-acp', 'hi'], {}],
     [['--yolo=true', 'hi'], { yolo: true }],
     [['-y', '--no-yolo', 'hi'], {}],
@@ -269,12 +270,12 @@ describe('a switch of the official CLI with a value', () => {
 
   test('wins over a variable, and is refused where the switch is', () => {
     expect(options(['--debug=false', 'hi'], { GMN_DEBUG: '1' })).toEqual({ path: 'gmn', args: ['hi'] });
-    expect(refusal(['--sandbox=true', 'hi'])).toMatch(/^--sandbox=true: gmn has no sandbox/);
-    expect(refusal(['--sandbox=maybe', 'hi'])).toMatch(/^unknown option '--sandbox=maybe'/);
+    expect(refusal(['--skip-trust=true', 'hi'])).toMatch(/^--skip-trust=true: gmn trusts no folder/);
+    expect(refusal(['--skip-trust=maybe', 'hi'])).toMatch(/^unknown option '--skip-trust=maybe'/);
   });
 
   test('is taken by a chat too', () => {
-    expect(options(['chat', '--sandbox=false', '--yolo=true'])).toEqual({ path: 'gmn chat', yolo: true, args: [] });
+    expect(options(['chat', '--skip-trust=false', '--yolo=true'])).toEqual({ path: 'gmn chat', yolo: true, args: [] });
   });
 });
 

@@ -118,6 +118,7 @@ const OF_A_KIND: Readonly<Record<SettingKind, JsonValue>> = {
   count: 2,
   prices: { x: { input: 0, output: 0 } },
   share: 0.5,
+  sandbox: true,
 };
 
 /** What a folder may set; everything else that gmn reads it may not. */

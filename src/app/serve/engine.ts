@@ -11,6 +11,7 @@ import { chooseKept } from '../../engine/kept-setup.ts';
 import { type ModelOptions, type OpenedModel, openModel } from '../../engine/model.ts';
 import { countTokens, createQueries } from '../../engine/queries.ts';
 import { openRun, type Run } from '../../engine/run.ts';
+import type { SandboxOptions } from '../../engine/sandbox.ts';
 import type { RunSetup } from '../../engine/setup.ts';
 import { createLazyJournal, openOwnWorkspace } from '../../engine/toolbox.ts';
 import type { TurnOptions } from '../../engine/turn.ts';
@@ -39,6 +40,7 @@ interface EngineOptions {
   readonly locks: Locks;
   readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo' | 'store'>;
   readonly permissions: Permissions;
+  readonly sandbox?: SandboxOptions;
 }
 
 export function createEngine(options: EngineOptions): Engine {
@@ -147,7 +149,7 @@ function createServeHost(said: TurnEvent[], refused: string[]): Host {
 }
 
 function toServedSetup(
-  { model, permissions }: EngineOptions,
+  { model, permissions, sandbox }: EngineOptions,
   request: TurnRequest,
   { kept, ...own }: { readonly kept: SessionSetup } & Pick<RunSetup, 'workspace' | 'budget'>,
 ): RunSetup {
@@ -157,7 +159,7 @@ function toServedSetup(
   return {
     ...{ ...model, model: request.model ?? keptModel ?? model.model, ...sampling, builtIn },
     ...{ systemText: request.systemText ?? systemText, appendText, start },
-    ...(own.workspace === undefined ? {} : toToolOptions(permissions)),
+    ...(own.workspace === undefined ? {} : { ...toToolOptions(permissions), ...sandbox }),
     ...{ ...own, signal, timeout: timeoutMs, leastMs: DEFAULT_TURN_MS },
     ...{ kind: 'serve', showsCost: true, servers: 'none' },
   };

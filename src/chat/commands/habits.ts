@@ -105,11 +105,6 @@ export const HABITS: readonly Habit[] = [
     advice: 'gmn has no telemetry; what Google keeps is up to your account there.',
   },
   {
-    names: ['sandbox'],
-    of: ['claude', 'codex'],
-    advice: 'gmn has no sandbox: /approve says what asks first; a container confines all.',
-  },
-  {
     names: ['agents', 'agent', 'subagents'],
     of: ['claude', 'codex', 'gemini'],
     advice: 'gmn has no sub-agents: one chat does the work; gmn mcp serve lets others delegate to it.',

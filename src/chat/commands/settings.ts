@@ -168,10 +168,10 @@ export const APPROVE: SlashCommand = {
   name: 'approve',
   argument: '[mode]',
   help: 'Show which tool calls ask first, or change it: default, auto_edit, plan',
-  complete: ({ modes }) => modes.map((mode) => ({ insert: mode, hint: describeMode(mode) })),
+  complete: ({ modes, run }) => modes.map((mode) => ({ insert: mode, hint: describeMode(mode, run) })),
   async run(argument, chat) {
     const mode = findMode(chat.run);
-    if (argument === '') await chat.view.say(`${mode}: ${describeMode(mode)}`);
+    if (argument === '') await chat.view.say(`${mode}: ${describeMode(mode, chat.run)}`);
     else await setMode(chat, argument);
   },
 };

@@ -16,6 +16,7 @@ import { INIT } from './init.ts';
 import { MEMORY } from './memory.ts';
 import { PERMISSIONS } from './permissions.ts';
 import { PS, STOP } from './processes.ts';
+import { SANDBOX } from './sandbox.ts';
 import { MCP } from './servers.ts';
 import { LOAD, SAVE, SESSIONS } from './sessions.ts';
 import { APPROVE, MODEL, SYSTEM, THOUGHTS, TOOLS, VERIFY } from './settings.ts';
@@ -53,7 +54,7 @@ const HELP: SlashCommand = {
  */
 export const COMMANDS: readonly SlashCommand[] = [
   ...[HELP, KEYS, EXIT, STATUS, STATS, CONTEXT],
-  ...[MODEL, SYSTEM, THOUGHTS, TOOLS, PLAN, APPROVE, PERMISSIONS, VERIFY, MCP],
+  ...[MODEL, SYSTEM, THOUGHTS, TOOLS, PLAN, APPROVE, PERMISSIONS, SANDBOX, VERIFY, MCP],
   ...[INIT, MEMORY, TRUST],
   ...[NEW, CLEAR, RETRY, REWIND, COMPRESS],
   ...[SESSIONS, SAVE, LOAD, EXPORT],

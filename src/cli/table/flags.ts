@@ -239,6 +239,39 @@ export const APPROVAL_FLAGS = under('Tools', [
   MAX_COST_FLAG,
 ]);
 
+/** How commands of the model are confined. */
+export const SANDBOX_FLAGS = under('Tools', [
+  {
+    long: 'sandbox',
+    short: 's',
+    otherNames: [{ long: 'no-sandbox', of: ['gemini'], fixedValue: 'off' }],
+    value: 'engine',
+    preset: 'auto',
+    choices: ['auto', 'bwrap', 'unshare', 'seatbelt', 'docker', 'podman', 'off'],
+    wrongValueHint:
+      'Without a value it is auto, and commands may write in the workspace only; a prompt goes before it.',
+    harmless: ['off'],
+    isOfficial: true,
+    needs: ['tools'],
+    hasNoEffectWith: COUNT,
+    help: 'Confine commands: the workspace writable, home hidden, no network; alone: the engine that works here',
+  },
+  {
+    long: 'sandbox-net',
+    value: 'hosts',
+    suggestions: ['all'],
+    needs: ['tools'],
+    hasNoEffectWith: COUNT,
+    help: 'Let confined commands reach these hosts, or all; commas',
+  },
+  {
+    long: 'sandbox-ask',
+    needs: ['tools'],
+    hasNoEffectWith: COUNT,
+    help: 'Ask about confined commands in auto_edit, too',
+  },
+]);
+
 export const SESSION_FLAGS = under('Sessions', [
   {
     long: 'continue',

@@ -8,6 +8,7 @@ import {
   MODEL_FLAGS,
   QUIET_FLAG,
   REPORT_FLAGS,
+  SANDBOX_FLAGS,
   SERVER_FLAGS,
   STORE_FLAG,
 } from './flags.ts';
@@ -15,6 +16,13 @@ import {
 const [MODEL_FLAG, , , , DEMO_FLAG] = MODEL_FLAGS;
 
 const load = () => import('../../commands/mcp/serve.ts');
+
+const [SANDBOX_FLAG, SANDBOX_NET_FLAG] = SANDBOX_FLAGS;
+
+const SERVED_SANDBOX_FLAGS = [
+  { ...SANDBOX_FLAG, help: 'With --allow-shell: confine the commands; alone: the engine that works here' },
+  SANDBOX_NET_FLAG,
+] as const;
 
 const FLAGS = [
   {
@@ -39,6 +47,7 @@ const FLAGS = [
   },
   { long: 'allow-write', help: 'Let Gemini write files inside the roots' },
   { long: 'allow-shell', help: 'Let Gemini run commands' },
+  ...SERVED_SANDBOX_FLAGS,
   { long: 'max-running', value: 'n', kind: 'integer', fallback: '4', help: 'Delegated jobs at once' },
   { long: 'max-queued', value: 'n', kind: 'integer', fallback: '100', help: 'Delegated jobs that may wait' },
   { long: 'server-name', value: 'name', fallback: 'gmn', help: 'The name shown to clients' },

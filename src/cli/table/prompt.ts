@@ -12,6 +12,7 @@ import {
   PICTURES_FLAG,
   PREVIEW,
   QUIET_FLAG,
+  SANDBOX_FLAGS,
   SERVER_FLAGS,
   SERVICE_FLAGS,
   SESSION_FLAGS,
@@ -178,6 +179,7 @@ export const CHAT_FLAGS = [
   { ...TOOLS_FLAG, fallback: 'edit' },
   ...SERVICE_FLAGS,
   ...APPROVAL_FLAGS,
+  ...SANDBOX_FLAGS,
   ...under('Tools', [
     { long: 'shell', value: 'path', help: 'Shell for !commands and for run_shell_command, which it turns on' },
     ...SERVER_FLAGS,
@@ -250,7 +252,7 @@ const TO_PROCESS = {
   takes: listLongs([
     ...[...MODEL_FLAGS, ...SYSTEM_FLAGS, ...SAMPLING_FLAGS, ...THINKING_FLAGS, THINKING_BUDGET_FLAG],
     ...[...SERVICE_FLAGS, OUTPUT_FORMAT_FLAG, SCHEMA_FLAG, TOOLS_FLAG, ...APPROVAL_FLAGS, ...VERIFY_FLAGS],
-    ...[RELAY_FLAG, ...SERVER_FLAGS, ...SESSION_FLAGS, SESSION_ID_FLAG, QUIET_FLAG, ...APP_FLAGS],
+    ...[...SANDBOX_FLAGS, RELAY_FLAG, ...SERVER_FLAGS, ...SESSION_FLAGS, SESSION_ID_FLAG, QUIET_FLAG, ...APP_FLAGS],
   ]),
   ignores: [],
 };
@@ -345,7 +347,7 @@ export const PROMPT_FLAGS = [
     { long: 'count-tokens', help: 'Print the token count of the input and ask nothing' },
     DRY_RUN_FLAG,
   ]),
-  ...under('Tools', [TOOLS_FLAG, ...APPROVAL_FLAGS, ...VERIFY_FLAGS, RELAY_FLAG, ...SERVER_FLAGS]),
+  ...under('Tools', [TOOLS_FLAG, ...APPROVAL_FLAGS, ...SANDBOX_FLAGS, ...VERIFY_FLAGS, RELAY_FLAG, ...SERVER_FLAGS]),
   ...under('Sessions', [
     ...SESSION_FLAGS,
     SESSION_ID_FLAG,

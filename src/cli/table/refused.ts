@@ -16,13 +16,6 @@ const NO_RECORDINGS = {
 
 /** Of the official CLI 0.61. */
 const OF_GEMINI: readonly RefusedFlag[] = [
-  {
-    long: 'sandbox',
-    short: 's',
-    isOfficial: true,
-    why: 'gmn has no sandbox',
-    hint: 'Its tools stay in the working directory and ask first (gmn help tools); for more, run gmn in a container.',
-  },
   { long: 'policy', value: 'path', ...NO_POLICIES },
   { long: 'admin-policy', value: 'path', ...NO_POLICIES },
   {
@@ -144,8 +137,8 @@ const OF_CODEX: readonly RefusedFlag[] = [
   {
     long: 'ask-for-approval',
     value: 'policy',
-    why: 'there is no such policy without a sandbox',
-    hint: 'What runs without asking: --approval-mode default, auto_edit, plan or yolo',
+    why: 'gmn has modes instead',
+    hint: 'What runs without asking: --approval-mode default, auto_edit, plan or yolo; --sandbox confines commands',
   },
   { long: 'config', value: 'key=value', ...IN_SETTINGS },
   { long: 'enable', value: 'feature', ...IN_SETTINGS },

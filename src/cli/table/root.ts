@@ -393,6 +393,34 @@ export const ROOT: Command = command({
     TEMPLATES,
     DEMO,
     command({
+      name: 'sandbox',
+      summary: 'Run a command confined, as --sandbox confines those of the model',
+      args: '<command...>',
+      flags: [
+        {
+          long: 'engine',
+          value: 'name',
+          choices: ['auto', 'bwrap', 'unshare', 'seatbelt', 'docker', 'podman'],
+          fallback: 'auto, the first that works here',
+          help: 'What confines it',
+        },
+        { long: 'net', value: 'hosts', suggestions: ['all'], help: 'Hosts that it may reach, or all; commas' },
+        {
+          long: 'include-directories',
+          value: 'dirs',
+          repeatable: true,
+          help: 'More directories that it may write; commas, or repeat',
+        },
+        ...APP_FLAGS,
+      ],
+      endsFlags: ([first]) => first !== undefined,
+      examples: [
+        ['gmn sandbox -- npm test', 'writes in this directory only, without a network'],
+        ['gmn sandbox --net registry.npmjs.org -- npm install', 'reaches that host only'],
+      ],
+      load: () => import('../../commands/sandbox.ts'),
+    }),
+    command({
       name: 'doctor',
       summary: 'Look for what is wrong, and say what to do about it; changes nothing',
       flags: [

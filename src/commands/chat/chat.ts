@@ -23,6 +23,7 @@ import { chooseKept, type KeptOptions } from '../../engine/kept-setup.ts';
 import type { ModelOptions } from '../../engine/model.ts';
 import { openProjectPermissions, tryListPermissions } from '../../engine/permissions.ts';
 import { openRun, type Run } from '../../engine/run.ts';
+import type { SandboxOptions } from '../../engine/sandbox.ts';
 import type { RosterOptions } from '../../engine/servers/roster.ts';
 import { checkSessionFlags } from '../../engine/sessions.ts';
 import type { RunSetup } from '../../engine/setup.ts';
@@ -39,6 +40,7 @@ export interface ChatOptions
     AgentOptions,
     RosterOptions,
     SessionOptions,
+    SandboxOptions,
     Pick<RunSetup, 'timeout' | 'maxCost'> {
   readonly args: readonly string[];
   readonly prompt?: string;

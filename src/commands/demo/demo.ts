@@ -13,7 +13,7 @@ import { CONTINUED, INTERRUPT, openTty } from '../../platform/terminal/tty.ts';
  * terminal every step can be run, skipped or be the last, and the commands have the terminal. Returns 0.
  */
 export async function run(_options: object, app: App): Promise<number> {
-  const scratch = await createScratchDirectory(TOUR_FILES);
+  const scratch = await createScratchDirectory('gmn-tour-', TOUR_FILES);
   const hasPerson = app.io.out.isTerminal && isInteractive();
   const guard = await startDemo({ clock: app.clock });
   try {

@@ -15,6 +15,7 @@ import {
 } from './finding.ts';
 import { checkHome, checkProgram, checkTerminal } from './machine.ts';
 import { checkCredential, checkNetwork } from './network.ts';
+import { checkSandbox } from './sandbox.ts';
 import { checkDefinitions, checkModelSetting, checkSettings } from './settings.ts';
 
 interface DoctorOptions extends PrintOptions {
@@ -71,6 +72,7 @@ async function checkWithSettings({ online }: DoctorOptions, app: App, settings: 
     ...onlineFindings,
     ...(await runCheck('model', () => [checkModelSetting(settings, { backend, fallback })])),
     ...checkDefinitions(app, settings),
+    ...(await runCheck('sandbox', () => checkSandbox(app))),
   ];
 }
 

@@ -21,6 +21,8 @@ interface McpServeOptions extends HttpFlags {
   readonly root?: readonly string[];
   readonly allowWrite?: boolean;
   readonly allowShell?: boolean;
+  readonly sandbox?: string;
+  readonly sandboxNet?: string;
   readonly maxRunning?: number;
   readonly maxQueued?: number;
   /** Ignored: it would end the server, or cut off calls that have limits of their own. */
@@ -42,6 +44,14 @@ export async function run(options: McpServeOptions, app: App): Promise<number> {
   if (options.maxCost !== undefined && !(options.maxCost > 0)) {
     throw new AppError('usage', '--max-cost must be more than 0', { hint: 'In dollars, e.g. --max-cost 5' });
   }
+  const isConfined = options.sandbox !== undefined && options.sandbox !== 'off';
+  if ((isConfined || options.sandboxNet !== undefined) && !options.allowShell) {
+    throw new AppError('usage', '--sandbox confines commands, and none is allowed', {
+      hint: 'Add --allow-shell, or leave it out.',
+    });
+  }
+  // At once, not with the first call: nothing may run if it does not work.
+  if (isConfined) await (await import('../../app/serve/sandbox.ts')).checkServedSandbox(options, app);
   const service = createService(options, app);
   if (options.http !== undefined) {
     const { serveHttp } = await import('./serve-http.ts');
@@ -77,7 +87,15 @@ function createService(options: McpServeOptions, app: App): Service {
     maxQueued: parseLimit(options.maxQueued, 100, '--max-queued', 0),
     openEngine: async (locks) => {
       const { createEngine } = await import('../../app/serve/engine.ts');
-      return createEngine({ app, locks, model: chosen, permissions: allowed, maxCost: options.maxCost });
+      const { sandbox, sandboxNet, maxCost } = options;
+      return createEngine({
+        app,
+        locks,
+        model: chosen,
+        permissions: allowed,
+        sandbox: { sandbox, sandboxNet },
+        maxCost,
+      });
     },
   });
 }

@@ -6,6 +6,7 @@ import type { AgentOptions } from '../../engine/agent.ts';
 import { hasTools, type SessionOptions } from '../../engine/conversation.ts';
 import type { ModelOptions } from '../../engine/model.ts';
 import type { AnswerFormatOptions } from '../../engine/output-schema.ts';
+import type { SandboxOptions } from '../../engine/sandbox.ts';
 import type { RosterOptions } from '../../engine/servers/roster.ts';
 import type { VerifyOptions } from '../../engine/verify.ts';
 import type { PictureChoice } from '../../render/picture.ts';
@@ -17,6 +18,7 @@ export interface PromptOptions
     RosterOptions,
     SessionOptions,
     AnswerFormatOptions,
+    SandboxOptions,
     VerifyOptions,
     OutputOptions,
     ComposeOptions,

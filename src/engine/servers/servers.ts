@@ -2,6 +2,7 @@ import type { App } from '../../core/app.ts';
 import type { Part } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { sniffMedia } from '../../core/text/media.ts';
+import type { ConfineServer } from '../../mcp/client/definition.ts';
 import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import type { Connection, ContentBlock, PromptCompletion, RemotePrompt } from '../../mcp/client/types.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
@@ -17,6 +18,8 @@ export interface ServersContext {
   readonly signal: AbortSignal;
   readonly isPreview?: boolean;
   readonly ignoresCache?: boolean;
+  /** For programs that the folder brings; undefined if there is no sandbox. */
+  readonly confine?: ConfineServer;
 }
 
 /** An MCP server of a run, for the user. All strings come from the server and are untrusted. */

@@ -1,9 +1,10 @@
+import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
 import { createLimit } from '../../core/async.ts';
 import { AppError, findStatus } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { connectServer } from '../../mcp/client/connect.ts';
-import { MAX_TIMER_MS, type NamedServer } from '../../mcp/client/definition.ts';
+import { type ConfineServer, MAX_TIMER_MS, type NamedServer } from '../../mcp/client/definition.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import type { ClientContext, Connection } from '../../mcp/client/types.ts';
 import { maxProgramsAtOnce } from '../../platform/process/child.ts';
@@ -37,12 +38,28 @@ export function requireReadyServer(roster: Roster, name: string): ConfiguredServ
   }
 }
 
+/** Programs that the folder brings are confined, if there is a sandbox; the user's own are not. */
+export function confineServer(server: ConfiguredServer, confine: ConfineServer | undefined): ConfiguredServer {
+  return server.scope === 'workspace' && server.definition.kind === 'stdio' ? { ...server, confine } : server;
+}
+
+/** By the settings alone, for commands that have no flags about it. */
+function confineBySettings(app: App): ConfineServer {
+  return async () => {
+    const { document = {} } = await app.settings();
+    if (readSetting(document, 'tools.sandbox') === undefined) return undefined;
+    const { prepareSandbox } = await import('../sandbox.ts');
+    return (await (await prepareSandbox({}, { app, roots: [app.cwd] }))?.open())?.confine;
+  };
+}
+
 export async function requireServer(
   name: string,
   { options, app }: { readonly options: RosterOptions; readonly app: App },
 ): Promise<{ readonly server: ConfiguredServer; readonly notices: readonly string[] }> {
   const roster = await readRoster(options, app);
-  return { server: requireReadyServer(roster, name), notices: roster.notices };
+  const server = confineServer(requireReadyServer(roster, name), confineBySettings(app));
+  return { server, notices: roster.notices };
 }
 
 interface SessionContext extends Pick<ClientContext, 'elicit'> {
@@ -97,7 +114,8 @@ export async function inspectServers<Value>(
   use: (connection: Connection, server: ConfiguredServer) => Promise<Value>,
 ): Promise<{ readonly inspections: readonly Inspection<Value>[]; readonly notices: readonly string[] }> {
   const roster = await readRoster(options, app);
-  const servers = name === undefined ? listReadyServers(roster) : [requireReadyServer(roster, name)];
+  const found = name === undefined ? listReadyServers(roster) : [requireReadyServer(roster, name)];
+  const servers = found.map((server) => confineServer(server, confineBySettings(app)));
   const limitStarts = createStartLimiter();
   const inspections = await Promise.all(
     servers.map((server) =>

@@ -11,7 +11,7 @@ import { readAllowedSetting } from '../permissions.ts';
 import type { ToolOptions } from '../toolbox.ts';
 import { type Roster, type RosterOptions, readRoster } from './roster.ts';
 import { createServers, type Servers, type ServersContext } from './servers.ts';
-import { listReadyServers, requireReadyServer } from './session.ts';
+import { confineServer, listReadyServers, requireReadyServer } from './session.ts';
 
 export interface OpenedServers {
   readonly tools: McpTools;
@@ -82,13 +82,13 @@ interface ConnectContext extends ServersContext {
 async function connectServers(
   ready: readonly ConfiguredServer[],
   options: ToolOptions,
-  { app, host, workspace, signal, maxWaitMs, roster, notices, isPreview, ignoresCache }: ConnectContext,
+  { app, host, workspace, signal, maxWaitMs, roster, notices, isPreview, ignoresCache, confine }: ConnectContext,
 ): Promise<OpenedServers> {
   // Without read_file the model could not read a stored output.
   const isReadable = isSelected(readFile.name, splitList([options.tools ?? 'none']));
   const tools = await openMcpTools(
     {
-      servers: ready,
+      servers: ready.map((server) => confineServer(server, confine)),
       unused: roster.entries.filter(({ state }) => state.kind !== 'ready' || !ready.includes(state.server)),
       context: { ...app, roots: workspace.roots, elicit: host.elicit },
       reserved: BUILTIN_NAMES,

@@ -1,3 +1,4 @@
+import type { Confine } from '../../core/confine.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { takeBefore } from '../../core/text/trim.ts';
 
@@ -62,7 +63,12 @@ export interface NamedServer {
   readonly remedy?: string;
   /** Set by `--timeout`: replaces gmn's own deadline for the start and for each list. */
   readonly limitMs?: number;
+  /** How its program is confined; absent for an address, and for what the user has configured. */
+  readonly confine?: ConfineServer;
 }
+
+/** Undefined if there is no sandbox. Throws AppError `config`; then the program must not be started. */
+export type ConfineServer = () => Promise<Confine | undefined>;
 
 /** Parses an entry of `mcpServers`; ignores unknown keys. Returns an invalid entry as data instead of throwing. */
 export function parseDefinition(value: JsonValue): ServerDefinition | InvalidDefinition {

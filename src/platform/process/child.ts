@@ -2,17 +2,17 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { StringDecoder } from 'node:string_decoder';
+import type { Confine, ProgramStart } from '../../core/confine.ts';
 import { settlesWithin } from '../../core/io.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { errorReason } from '../runtime/system.ts';
+import { confineIf, feedInputs, toStdio } from './confine.ts';
 import { hasChildEnded, killProcessTree, type ProcessTree, startWatchdog, stopProcessTree } from './group.ts';
 import { resolveCommand } from './windows-command.ts';
 
-interface ProgramStart {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+interface StartOptions extends ProgramStart {
+  /** Absent: it may do all that the user may. */
+  readonly confine?: Confine;
   /** `App.onExit`: kills the program if this process exits without stopping it. */
   readonly onExit: (action: () => void) => () => void;
 }
@@ -44,21 +44,24 @@ const GRACE_MS = 300;
 const LINGER_MS = 200;
 
 /** In a process group of its own, which ends with this process, however that ends. No shell. */
-export function startProgram(start: ProgramStart): Program {
+export function startProgram({ confine, onExit, ...given }: StartOptions): Program {
   // The user decides about the environment here, so it has no marker, and only the process group is stopped.
   const marker = randomUUID();
   const watchdog = startWatchdog(marker);
   let child: ChildProcessWithoutNullStreams;
   try {
+    const start = confineIf(confine, given);
     const { command, args, isVerbatim } = resolveCommand(start);
+    // The first three are pipes, whatever follows.
     child = spawn(command, args, {
       windowsVerbatimArguments: isVerbatim,
       cwd: start.cwd,
       env: start.env,
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: toStdio(['pipe', 'pipe', 'pipe'], start),
       detached: process.platform !== 'win32',
       windowsHide: true,
-    });
+    }) as ChildProcessWithoutNullStreams;
+    feedInputs(child, start);
   } catch (thrown) {
     watchdog.release();
     return failedProgram(thrown);
@@ -67,7 +70,7 @@ export function startProgram(start: ProgramStart): Program {
     child.pid === undefined ? undefined : { leader: child.pid, marker, hasLeaderEnded: () => hasChildEnded(child) };
   if (tree === undefined) watchdog.release();
   else watchdog.follow(tree.leader);
-  const cancelKill = tree && start.onExit(() => killProcessTree(tree));
+  const cancelKill = tree && onExit(() => killProcessTree(tree));
   const release = (): void => {
     cancelKill?.();
     watchdog.release();

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,8 +47,9 @@ export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> 
   });
 }
 
-export async function createScratchDirectory(files: Readonly<Record<string, string>>) {
-  const path = await mkdtemp(join(tmpdir(), 'gmn-tour-')).catch((cause: unknown) => {
+/** Only this user can enter it. */
+export async function createScratchDirectory(prefix: string, files: Readonly<Record<string, string>> = {}) {
+  const path = await mkdtemp(join(tmpdir(), prefix)).catch((cause: unknown) => {
     const hint = 'Check the free space and the permissions there, or name another place with TMPDIR.';
     throw new AppError('config', `cannot create a directory in ${tmpdir()}`, { hint, cause });
   });
@@ -56,5 +58,7 @@ export async function createScratchDirectory(files: Readonly<Record<string, stri
     path,
     // A child that was stopped may still be writing.
     remove: () => rm(path, { recursive: true, force: true, maxRetries: 5 }),
+    /** For an exit that waits for nothing. */
+    removeNow: () => rmSync(path, { recursive: true, force: true }),
   };
 }

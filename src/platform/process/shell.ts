@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
+import type { Confine } from '../../core/confine.ts';
 import { AppError } from '../../core/error.ts';
 import { type Env, settlesWithin } from '../../core/io.ts';
 import { startTimer, systemClock } from '../runtime/clock.ts';
@@ -25,6 +26,8 @@ export interface ShellCommand {
   readonly cwd: string;
   /** Little of it is passed on; see `shellEnvironment`. */
   readonly env: Env;
+  /** Absent: it may do all that the user may. */
+  readonly confine?: Confine;
 }
 
 export type RunShell = typeof runShell;
@@ -100,29 +103,34 @@ export interface StartedShell {
   readonly watchdog: Watchdog;
 }
 
-export function startShell({ shell, command, cwd, env }: ShellCommand): Promise<StartedShell> {
+export async function startShell({ shell, command, cwd, env, confine }: ShellCommand): Promise<StartedShell> {
+  const plumbing = confine && (await import('./confine.ts'));
   const marker = randomUUID();
   const watchdog = startWatchdog(marker);
   return new Promise((resolve, reject) => {
     const failStart = (cause: unknown): void => {
       watchdog.release();
-      reject(
-        new AppError('usage', `cannot start ${shell.path} in ${cwd}: ${errorReason(cause)}`, {
-          cause,
-          hint: 'Check that both are there, and may be used.',
-        }),
-      );
+      const hint = 'Check that both are there, and may be used.';
+      const message = `cannot start ${shell.path} in ${cwd}: ${errorReason(cause)}`;
+      reject(cause instanceof AppError ? cause : new AppError('usage', message, { cause, hint }));
     };
     try {
-      const child = spawn(shell.path, listShellArguments(shell, command), {
-        cwd,
+      const given = {
+        ...{ command: shell.path, args: listShellArguments(shell, command), cwd },
         env: { ...shellEnvironment(env, shell), [MARKER]: [env[MARKER], marker].filter(Boolean).join(':') },
-        stdio: ['ignore', 'pipe', 'pipe'],
+      };
+      const confined = confine?.(given);
+      const start = confined ?? given;
+      const stdio = ['ignore', 'pipe', 'pipe'] as const;
+      const child = spawn(start.command, start.args, {
+        ...{ cwd: start.cwd, env: start.env },
+        stdio: confined === undefined ? [...stdio] : plumbing?.toStdio(stdio, confined),
         detached: process.platform !== 'win32',
         windowsHide: true,
         windowsVerbatimArguments: shell.isVerbatim,
       });
       child.once('error', failStart);
+      if (confined !== undefined) plumbing?.feedInputs(child, confined);
       const leader = child.pid;
       if (leader === undefined) return;
       watchdog.follow(leader);

@@ -10,7 +10,7 @@ import { MAX_NOISE_LINES, MAX_SERVER_MESSAGE_BYTES, MAX_STRAY_MESSAGES, STRAY_RE
 import type { SdkTransport } from '../sdk.ts';
 import type { OpenTransport } from '../types.ts';
 
-export const openStdio: OpenTransport = async ({ definition }, context) => {
+export const openStdio: OpenTransport = async ({ definition, confine }, context) => {
   // Never happens, since `transports` is chosen by this kind; narrows the type.
   if (definition.kind !== 'stdio') throw new TypeError(definition.kind);
   const { command, args } = definition;
@@ -19,6 +19,7 @@ export const openStdio: OpenTransport = async ({ definition }, context) => {
     args,
     cwd: resolve(context.cwd, definition.cwd ?? '.'),
     env: programEnvironment(context.env, definition.env),
+    confine: await confine?.(),
     onExit: context.onExit,
   });
   const noise: string[] = [];

@@ -1,0 +1,202 @@
+import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { contains } from '../core/text/path.ts';
+import { isSensitivePath, listStateDirectories } from '../core/text/secrets.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { findFileKind, isDirectory, pathExists, realPath } from '../platform/files/path.ts';
+import { listPaths } from '../platform/files/read.ts';
+import { findUserHomes } from '../platform/host.ts';
+import { runtimePath, systemPlatform } from '../platform/runtime/system.ts';
+import type { SandboxNetwork, SandboxProfile } from '../platform/sandbox/profile.ts';
+import { isProtected } from '../tools/workspace/protection.ts';
+
+/** Where people and other programs keep what is theirs. */
+const HIDDEN: Readonly<Record<string, readonly string[]>> = {
+  linux: ['/home', '/root', '/run', '/var/run', '/tmp', '/var/tmp', '/mnt', '/media'],
+  darwin: ['/Users', '/Volumes', '/tmp', '/var/tmp', '/var/folders', '/var/root', '/var/run'],
+};
+
+/** Of the directories above, what systems and programs that run there need. */
+const SHOWN = ['/run/current-system', '/run/booted-system', '/run/opengl-driver', '/Users/Shared'];
+
+/** Toolchains of a home, without the files in them that hold keys. */
+const TOOLCHAINS = [
+  ...['.asdf', '.bun', '.deno', '.dotnet', '.elan', '.fnm', '.ghcup', '.go', '.jenv', '.juliaup', '.n', '.nix-profile'],
+  ...['.nodenv', '.nvm', '.opam', '.proto', '.pyenv', '.rbenv', '.rustup', '.rvm', '.sdkman', '.swiftly', '.volta'],
+  ...['.cargo/bin', '.cargo/env', '.cargo/git', '.cargo/registry', '.gem/ruby', '.gradle/wrapper', '.gradle/caches'],
+  ...[
+    '.julia/packages',
+    '.julia/artifacts',
+    '.m2/repository',
+    '.m2/wrapper',
+    '.npm-global',
+    '.nuget/packages',
+    '.pub-cache',
+  ],
+  ...['.local/bin', '.local/lib', '.local/pipx', '.local/state/nix', '.local/share/fnm', '.local/share/mise'],
+  ...['.local/share/pnpm', '.local/share/rtx', '.local/share/uv', '.local/share/virtualenvs', '.config/yarn/global'],
+  ...['anaconda3', 'flutter', 'go', 'mambaforge', 'miniconda3', 'miniforge3', 'sdk/go', 'bin'],
+  ...['Library/pnpm', 'Library/Python', 'Library/Developer/Toolchains'],
+];
+
+/** Beside a directory of programs, what they are made of. */
+const BESIDE_PROGRAMS = ['lib', 'lib64', 'libexec', 'share', 'include', 'etc'];
+
+/** Files of the system that only root can read; as root, commands could. */
+const SYSTEM_SECRETS = [
+  ...[
+    '/etc/shadow',
+    '/etc/shadow-',
+    '/etc/gshadow',
+    '/etc/gshadow-',
+    '/etc/sudoers',
+    '/etc/sudoers.d',
+    '/etc/krb5.keytab',
+  ],
+  ...[
+    '/etc/ssl/private',
+    '/etc/pki/tls/private',
+    '/etc/letsencrypt',
+    '/etc/wireguard',
+    '/etc/docker',
+    '/etc/kubernetes',
+  ],
+  ...['/etc/NetworkManager/system-connections', '/etc/rancher', '/var/lib/docker', '/var/lib/containerd', '/var/spool'],
+  ...['/var/lib/kubelet', '/var/lib/NetworkManager', '/var/backups', '/var/mail'],
+];
+
+/** What builds write, although no tool that edits files may. */
+const BUILD_DIRECTORIES = ['.venv', '.bundle', '.yarn'];
+
+export interface ProfileQuestion {
+  readonly app: App;
+  /** What commands may write, apart from what is protected there. */
+  readonly roots: readonly string[];
+  readonly network: SandboxNetwork;
+}
+
+/** What lies in the home may change, but not while a run goes on; only what is protected is listed anew for each command. */
+export function createProfileReader({ app, roots, network }: ProfileQuestion): () => SandboxProfile {
+  const platform = systemPlatform();
+  const homes = [...new Set(findUserHomes(app.env))];
+  const writable = omitNested(roots.map(requireRealDirectory));
+  for (const root of writable) checkBreadth(root, homes);
+  const hidden = omitNested([...(HIDDEN[platform] ?? []), ...homes].flatMap(toRealDirectory));
+  const isHidden = (path: string): boolean => hidden.some((each) => contains(each, path));
+  const isSecret = (path: string): boolean => secrets.some((each) => contains(each, path) || contains(path, each));
+  const states = listStateDirectories(app.homes(), homes).flatMap((path) => realPath(path) ?? []);
+  const secrets = [...states, ...homes.flatMap(listSecrets), ...SYSTEM_SECRETS.flatMap((path) => realPath(path) ?? [])];
+  const wanted = [...SHOWN, ...homes.flatMap(listToolchains), ...listPrograms(app), ...listNetworkFiles(network)];
+  const shown = [...new Set(wanted.flatMap((path) => realPath(path) ?? []))].filter(
+    (path) =>
+      isHidden(path) && !hidden.includes(path) && !isSecret(path) && !writable.some((root) => contains(root, path)),
+  );
+  // What is in a hidden directory cannot be seen anyway.
+  const isVisible = (path: string): boolean =>
+    !isHidden(path) || [...shown, ...writable].some((each) => contains(each, path));
+  const masked = omitNested(secrets).filter(isVisible);
+  for (const root of writable) checkSecret(root, states);
+  return () => ({
+    writable,
+    protected: writable.flatMap(listProtected).filter((path) => !masked.some((each) => contains(each, path))),
+    hidden,
+    shown: omitNested(shown),
+    secretDirectories: masked.filter(isDirectory),
+    secretFiles: masked.filter((path) => !isDirectory(path)),
+    network,
+  });
+}
+
+function requireRealDirectory(path: string): string {
+  const real = realPath(path);
+  if (real !== undefined && isDirectory(real)) return real;
+  throw new AppError('config', `${sanitize(path)} is not a directory`, { hint: 'Run gmn in a directory that exists.' });
+}
+
+/** A sandbox in which everything may be written is none. Throws AppError `config`. */
+function checkBreadth(root: string, homes: readonly string[]): void {
+  const isAround = ['/usr', '/etc', '/tmp', '/var/tmp', '/private/tmp', '/dev', '/proc'].some((path) =>
+    contains(root, path),
+  );
+  if (!isAround && !homes.some((home) => contains(root, home) && root !== home)) return;
+  throw new AppError('config', `a sandbox cannot be made for ${sanitize(root)}: commands could write too much there`, {
+    hint: 'Go to the directory of the project, or name it with -C.',
+  });
+}
+
+/** Throws AppError `config` for a directory inside those of gmn and the official CLI, which no command may see. */
+function checkSecret(root: string, states: readonly string[]): void {
+  if (!states.some((state) => contains(state, root))) return;
+  throw new AppError(
+    'config',
+    `a sandbox cannot be made for ${sanitize(root)}: keys and conversations are kept there`,
+    {
+      hint: 'Go to the directory of a project.',
+    },
+  );
+}
+
+function toRealDirectory(path: string): readonly string[] {
+  const real = realPath(path);
+  return real !== undefined && real !== '/' && isDirectory(real) ? [real] : [];
+}
+
+/** Sorted, so that what is around comes before what is inside. */
+function omitNested(paths: readonly string[]): readonly string[] {
+  const sorted = [...new Set(paths)].sort((one, other) => one.length - other.length || (one < other ? -1 : 1));
+  return sorted.filter((path, index) => !sorted.slice(0, index).some((each) => contains(each, path)));
+}
+
+function listToolchains(home: string): readonly string[] {
+  return TOOLCHAINS.map((name) => join(home, name));
+}
+
+/** Keys and passwords of a home, by their names; matters where the home itself may be seen. */
+function listSecrets(home: string): readonly string[] {
+  return ['', '.config', '.local/share'].flatMap((directory) =>
+    listPaths(join(home, directory)).flatMap((path) => {
+      const real = isSensitivePath(join(directory, basename(path))) ? realPath(path) : undefined;
+      // A link leads to something that is not this home's.
+      return real === path ? [real] : [];
+    }),
+  );
+}
+
+/** The directories of PATH, what belongs to the programs there, and the one that runs gmn. */
+function listPrograms({ env }: App): readonly string[] {
+  const directories = (env.PATH ?? '').split(delimiter).filter((path) => isAbsolute(path));
+  const beside = [...directories, dirname(runtimePath())]
+    .filter((path) => basename(path) === 'bin' && !isUserDirectory(dirname(path)))
+    .flatMap((path) => BESIDE_PROGRAMS.map((name) => join(dirname(path), name)));
+  return [...directories, ...beside, runtimePath()];
+}
+
+/** `~` and `~/.local` have directories of such names that are not only about programs. */
+function isUserDirectory(path: string): boolean {
+  return (
+    ['.local', '.config'].includes(basename(path)) ||
+    pathExists(join(path, '.profile')) ||
+    pathExists(join(path, '.config'))
+  );
+}
+
+/** How names are resolved may be told by a file in a directory that is hidden. */
+function listNetworkFiles({ kind }: SandboxNetwork): readonly string[] {
+  return kind === 'all' ? ['/etc/resolv.conf'] : [];
+}
+
+/**
+ * What is directly in a root, and other programs run or trust. Only that can be protected: the name of a directory further down could be given
+ * to another one. A link is left out, since what it leads to is protected by its own place.
+ */
+function listProtected(root: string): readonly string[] {
+  return listPaths(root).filter((path) => {
+    const name = basename(path);
+    if (BUILD_DIRECTORIES.includes(name) || !(name.startsWith('.') || isProtected(name))) return false;
+    const kind = findFileKind(path);
+    if (kind === 'directory')
+      return isProtected(name) || listPaths(path).some((each) => isProtected(join(name, basename(each))));
+    return kind === 'file' && isProtected(name);
+  });
+}

@@ -1,0 +1,188 @@
+import { join } from 'node:path';
+import { readSetting } from '../config/keys.ts';
+import type { App } from '../core/app.ts';
+import { loadOnce } from '../core/async.ts';
+import type { Confine } from '../core/confine.ts';
+import { AppError } from '../core/error.ts';
+import { isList, isObject, type JsonValue } from '../core/json.ts';
+import { splitList } from '../core/text/names.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { readCache, writeCache } from '../platform/files/small-file.ts';
+import { createScratchDirectory } from '../platform/process/self.ts';
+import { chooseEngine, type EngineContext, type SandboxEngine } from '../platform/sandbox/engine.ts';
+import { type HostProxy, openHostProxy } from '../platform/sandbox/host-proxy.ts';
+import { formatHostRules, type HostRule, parseHostRules } from '../platform/sandbox/host-rules.ts';
+import { ENGINE_NAMES, type EngineName, type SandboxNetwork } from '../platform/sandbox/profile.ts';
+import { createProfileReader } from './sandbox-profile.ts';
+
+/** How the commands of a run are confined. */
+export interface SandboxOptions {
+  /** The name of an engine, `auto` or `off`. Default: `tools.sandbox` of the settings. */
+  readonly sandbox?: string;
+  /** Hosts, or `all`. Default: no network. */
+  readonly sandboxNet?: string;
+  /** Asks about commands in `auto_edit`, although they are confined. */
+  readonly sandboxAsk?: boolean;
+}
+
+/** A place in which the commands of a run are confined. */
+export interface Sandbox {
+  readonly engine: EngineName;
+  /** Confines a program; throws AppError `config`. Everything that the model or a folder brings is started through this. */
+  readonly confine: Confine;
+  /** `bwrap, no network` */
+  readonly summary: string;
+  /** What commands may do, in one sentence for the model. */
+  readonly rules: string;
+  /** Whether it seems that the sandbox refused something to a command that failed: one sentence for the model, else undefined. */
+  explain(output: string): string | undefined;
+  close(): Promise<void>;
+}
+
+export interface SandboxParts {
+  readonly app: App;
+  readonly roots: readonly string[];
+}
+
+/** The sandbox of a run, opened when something needs it: a run in which nothing can run a command needs none. */
+export interface RunSandbox {
+  readonly opened: Sandbox | undefined;
+  /** Throws AppError `config` if no engine works; then nothing may be run. */
+  open(): Promise<Sandbox>;
+  close(): Promise<void>;
+}
+
+/** Undefined if neither the flag nor the settings ask for one. Throws AppError `config` for one that gmn has not. */
+export async function prepareSandbox(options: SandboxOptions, parts: SandboxParts): Promise<RunSandbox | undefined> {
+  const wanted = await findWantedEngine(options, parts.app);
+  if (wanted === undefined) return undefined;
+  let opened: Sandbox | undefined;
+  const open = loadOnce(async () => {
+    opened = await openSandbox(wanted, options, parts);
+    return opened;
+  });
+  return {
+    get opened() {
+      return opened;
+    },
+    open,
+    close: async () => opened?.close(),
+  };
+}
+
+/** What `tools.sandbox` and `--sandbox` may say besides the name of an engine. */
+const OTHER_NAMES: Readonly<Record<string, EngineName | 'auto' | undefined>> = {
+  ...{ auto: 'auto', true: 'auto', off: undefined, false: undefined, 'sandbox-exec': 'seatbelt' },
+};
+
+/** The engine that the flag asks for, else the settings; undefined: none. Throws AppError `config` for one that gmn has not. */
+export async function findWantedEngine(
+  { sandbox }: Pick<SandboxOptions, 'sandbox'>,
+  app: Pick<App, 'settings'>,
+): Promise<EngineName | 'auto' | undefined> {
+  if (sandbox !== undefined) return toEngineName(sandbox, '--sandbox');
+  const { document = {} } = await app.settings();
+  const setting = readSetting(document, 'tools.sandbox');
+  return setting === undefined ? undefined : toEngineName(toWord(setting), 'tools.sandbox');
+}
+
+/** The official CLI also has an object here, with whether it is on, and by what. */
+function toWord(setting: JsonValue): string {
+  if (!isObject(setting)) return String(setting);
+  if (setting.enabled === false) return 'off';
+  return isList(setting.command) || setting.command === undefined ? 'auto' : String(setting.command);
+}
+
+function toEngineName(word: string, where: string): EngineName | 'auto' | undefined {
+  const known = ENGINE_NAMES.find((name) => name === word);
+  if (known !== undefined) return known;
+  if (Object.hasOwn(OTHER_NAMES, word)) return OTHER_NAMES[word];
+  throw new AppError('config', `${where}: gmn has no sandbox ${sanitize(word)}`, {
+    hint: `Choose one of: auto, ${ENGINE_NAMES.join(', ')}, off`,
+  });
+}
+
+/** Throws AppError `config` if no engine works, `usage` for hosts that are none; nothing is run then. */
+export async function openSandbox(
+  wanted: EngineName | 'auto',
+  { sandboxNet }: Pick<SandboxOptions, 'sandboxNet'>,
+  { app, roots }: SandboxParts,
+): Promise<Sandbox> {
+  const rules = sandboxNet === undefined || sandboxNet === 'all' ? undefined : parseHostRules(splitList([sandboxNet]));
+  const engine = await chooseEngine(wanted, createEngineContext(app, roots));
+  const scratch =
+    rules !== undefined || !engine.hasNamespaces ? await createScratchDirectory('gmn-sandbox-') : undefined;
+  const forget = scratch && app.onExit(scratch.removeNow);
+  try {
+    const proxy = rules && (await openProxy(rules, engine, scratch?.path ?? ''));
+    const network = toNetwork(sandboxNet, proxy, scratch?.path ?? '');
+    const temporary = engine.hasNamespaces || scratch === undefined ? [] : [scratch.path];
+    const readProfile = createProfileReader({ app, roots: [...roots, ...temporary], network });
+    const close = loadOnce(async () => {
+      await proxy?.close();
+      await scratch?.remove();
+      forget?.();
+    });
+    const reach = rules === undefined ? (sandboxNet ?? 'no') : formatHostRules(rules);
+    // Whoever opens it learns at once if the directory cannot be used.
+    const { writable } = readProfile();
+    return {
+      engine: engine.name,
+      confine: (start) => engine.confine(readProfile(), start, scratch?.path ?? ''),
+      summary: `${engine.name}, ${reach === 'no' || reach === 'all' ? reach : `only this`} network${rules === undefined ? '' : `: ${reach}`}`,
+      rules: describeRules(writable, rules, sandboxNet),
+      explain: (output) =>
+        explainRefusal(output, proxy?.takeRefused() ?? [], describeRules(writable, rules, sandboxNet)),
+      close,
+    };
+  } catch (thrown) {
+    await scratch?.remove();
+    forget?.();
+    throw thrown;
+  }
+}
+
+export function createEngineContext(app: App, roots: readonly string[]): EngineContext {
+  const path = join(app.homes().gmn, 'sandbox.json');
+  const parse = (value: unknown): readonly string[] | undefined =>
+    Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : undefined;
+  return {
+    ...{ env: app.env, roots, image: app.env.GMN_SANDBOX_IMAGE },
+    cache: {
+      has: (key) => readCache(path, parse)?.includes(key) ?? false,
+      add: (key) => writeCache(path, [...(readCache(path, parse) ?? []).slice(-9), key]),
+    },
+  };
+}
+
+function openProxy(rules: readonly HostRule[], engine: SandboxEngine, directory: string): Promise<HostProxy> {
+  return openHostProxy({ rules, listensOn: engine.hasNamespaces ? toSocket(directory) : 0 });
+}
+
+function toSocket(directory: string): string {
+  return join(directory, 'proxy.sock');
+}
+
+function toNetwork(wanted: string | undefined, proxy: HostProxy | undefined, directory: string): SandboxNetwork {
+  if (proxy !== undefined) return { kind: 'proxy', socket: toSocket(directory), port: proxy.port };
+  return { kind: wanted === 'all' ? 'all' : 'none' };
+}
+
+function describeRules(
+  writable: readonly string[],
+  hosts: readonly HostRule[] | undefined,
+  net: string | undefined,
+): string {
+  const reach = net === 'all' ? 'the network' : 'no network';
+  const network = hosts === undefined ? reach : `only these hosts, through HTTPS_PROXY: ${formatHostRules(hosts)}`;
+  return `Commands run in a sandbox: they may write below ${writable.map(sanitize).join(', ')} only, but not to .git and settings of programs there; home is empty but for toolchains; /tmp is new for each command; they have ${network}.`;
+}
+
+/** How programs report what a sandbox refuses. */
+const REFUSALS =
+  /read-only file system|operation not permitted|permission denied|\bE(?:ROFS|PERM|ACCES|NETUNREACH|AI_AGAIN|NOTFOUND)\b|network is unreachable|could not resolve|name resolution|name or service not known|tunnel failed|unable to resolve/i;
+
+function explainRefusal(output: string, refused: readonly string[], rules: string): string | undefined {
+  if (refused.length > 0) return `The sandbox refused connections to ${refused.map(sanitize).join(', ')}. ${rules}`;
+  return REFUSALS.test(output) ? `This may be the sandbox. ${rules}` : undefined;
+}

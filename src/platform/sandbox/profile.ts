@@ -1,0 +1,42 @@
+/**
+ * What a confined command may see and do, as data: each engine only translates it. All paths are absolute and free of links, and exist,
+ * but for those of `hiddenFiles` on another system.
+ */
+export interface SandboxProfile {
+  /** Directories that may be written; none is inside another. */
+  readonly writable: readonly string[];
+  /** Inside of those, and not to be written. */
+  readonly protected: readonly string[];
+  /** Directories in whose place there is an empty one that may be written, and is gone afterwards. */
+  readonly hidden: readonly string[];
+  /** Inside of those, and shown; not to be written. */
+  readonly shown: readonly string[];
+  /** Directories and files of which nothing is shown, whatever else is said about what is around them. */
+  readonly secretDirectories: readonly string[];
+  readonly secretFiles: readonly string[];
+  readonly network: SandboxNetwork;
+}
+
+/**
+ * `all`: as if there were no sandbox, but no unix sockets. `proxy`: what a proxy outside allows. It listens on a unix socket, which a
+ * relay inside makes a port of the sandbox's own loopback; or on a port, for an engine that has no network of its own.
+ */
+export type SandboxNetwork =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'all' }
+  | { readonly kind: 'proxy'; readonly socket: string; readonly port: number };
+
+export const ENGINE_NAMES = ['bwrap', 'unshare', 'seatbelt', 'docker', 'podman'] as const;
+
+export type EngineName = (typeof ENGINE_NAMES)[number];
+
+/** As root, some files of the kernel could be written even in a namespace: one of them names a program that runs outside. */
+export interface KernelFiles {
+  readonly readOnly: readonly string[];
+  readonly hidden: readonly string[];
+}
+
+export const KERNEL_FILES: KernelFiles = {
+  readOnly: ['/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/fs'],
+  hidden: ['/proc/kcore', '/proc/keys', '/proc/key-users', '/proc/timer_list', '/proc/sched_debug'],
+};

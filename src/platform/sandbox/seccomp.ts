@@ -1,0 +1,124 @@
+/**
+ * A filter of system calls, as the kernel takes it: https://docs.kernel.org/userspace-api/seccomp_filter.html. The namespaces confine a
+ * command already; this removes what would reach past them (keys of the user's sessions, other processes' memory), and what attacks on
+ * the kernel begin with.
+ */
+const DENIED = {
+  ptrace: { x64: 101, arm64: 117 },
+  process_vm_readv: { x64: 310, arm64: 270 },
+  process_vm_writev: { x64: 311, arm64: 271 },
+  process_madvise: { x64: 440, arm64: 440 },
+  pidfd_getfd: { x64: 438, arm64: 438 },
+  kcmp: { x64: 312, arm64: 272 },
+  add_key: { x64: 248, arm64: 217 },
+  request_key: { x64: 249, arm64: 218 },
+  keyctl: { x64: 250, arm64: 219 },
+  io_uring_setup: { x64: 425, arm64: 425 },
+  io_uring_enter: { x64: 426, arm64: 426 },
+  io_uring_register: { x64: 427, arm64: 427 },
+  bpf: { x64: 321, arm64: 280 },
+  perf_event_open: { x64: 298, arm64: 241 },
+  userfaultfd: { x64: 323, arm64: 282 },
+  kexec_load: { x64: 246, arm64: 104 },
+  kexec_file_load: { x64: 320, arm64: 294 },
+  init_module: { x64: 175, arm64: 105 },
+  finit_module: { x64: 313, arm64: 273 },
+  delete_module: { x64: 176, arm64: 106 },
+  mount: { x64: 165, arm64: 40 },
+  umount2: { x64: 166, arm64: 39 },
+  pivot_root: { x64: 155, arm64: 41 },
+  open_tree: { x64: 428, arm64: 428 },
+  move_mount: { x64: 429, arm64: 429 },
+  fsopen: { x64: 430, arm64: 430 },
+  fsconfig: { x64: 431, arm64: 431 },
+  fsmount: { x64: 432, arm64: 432 },
+  fspick: { x64: 433, arm64: 433 },
+  mount_setattr: { x64: 442, arm64: 442 },
+  setns: { x64: 308, arm64: 268 },
+  open_by_handle_at: { x64: 304, arm64: 265 },
+  swapon: { x64: 167, arm64: 224 },
+  swapoff: { x64: 168, arm64: 225 },
+  reboot: { x64: 169, arm64: 142 },
+  acct: { x64: 163, arm64: 89 },
+  quotactl: { x64: 179, arm64: 60 },
+  syslog: { x64: 103, arm64: 116 },
+  settimeofday: { x64: 164, arm64: 170 },
+  clock_settime: { x64: 227, arm64: 112 },
+} as const satisfies Readonly<Record<string, Readonly<Record<Machine, number>>>>;
+
+type Machine = 'x64' | 'arm64';
+
+const MACHINES: Readonly<Record<Machine, { readonly arch: number; readonly ioctl: number; readonly socket: number }>> =
+  {
+    x64: { arch: 0xc000003e, ioctl: 16, socket: 41 },
+    arm64: { arch: 0xc00000b7, ioctl: 29, socket: 198 },
+  };
+
+/** They type into the terminal that gmn runs in. */
+const TERMINAL_REQUESTS = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
+const AF_UNIX = 1;
+/** Calls of the x32 form have this bit; nobody needs them, and they have numbers of their own. */
+const X32_BIT = 0x40000000;
+
+const LOAD = 0x20;
+const JUMP_EQUAL = 0x15;
+const JUMP_AT_LEAST = 0x35;
+const RETURN = 0x06;
+const ALLOW = 0x7fff0000;
+const KILL = 0x80000000;
+const REFUSE = 0x00050001; // ERRNO | EPERM
+
+/** Offsets in `struct seccomp_data`; of an argument, the lower half. */
+const NUMBER = 0;
+const ARCH = 4;
+const FIRST_ARGUMENT = 16;
+const SECOND_ARGUMENT = 24;
+
+export interface FilterOptions {
+  /** Also refuses unix sockets, but for pairs: without a network of its own, a command would reach the abstract ones of the host. */
+  readonly refusesUnixSockets: boolean;
+}
+
+/** Undefined for a machine whose numbers are not known here. */
+export function createSeccompFilter({ refusesUnixSockets }: FilterOptions, machine: string): Uint8Array | undefined {
+  if (machine !== 'x64' && machine !== 'arm64') return undefined;
+  const { arch, ioctl, socket } = MACHINES[machine];
+  const refuse: Instruction = [RETURN, 0, 0, REFUSE];
+  /** Refuses a call if its argument is one of these; the number of the call is loaded again afterwards. */
+  const refuseArguments = (call: number, offset: number, values: readonly number[]): readonly Instruction[] => [
+    [JUMP_EQUAL, 0, 2 * values.length + 2, call],
+    [LOAD, 0, 0, offset],
+    ...values.flatMap((value): readonly Instruction[] => [[JUMP_EQUAL, 0, 1, value], refuse]),
+    [LOAD, 0, 0, NUMBER],
+  ];
+  const program: readonly Instruction[] = [
+    [LOAD, 0, 0, ARCH],
+    [JUMP_EQUAL, 1, 0, arch],
+    [RETURN, 0, 0, KILL],
+    [LOAD, 0, 0, NUMBER],
+    ...(machine === 'x64' ? ([[JUMP_AT_LEAST, 0, 1, X32_BIT], refuse] as const) : []),
+    ...Object.values(DENIED).flatMap((numbers): readonly Instruction[] => [
+      [JUMP_EQUAL, 0, 1, numbers[machine]],
+      refuse,
+    ]),
+    ...refuseArguments(ioctl, SECOND_ARGUMENT, TERMINAL_REQUESTS),
+    ...(refusesUnixSockets ? refuseArguments(socket, FIRST_ARGUMENT, [AF_UNIX]) : []),
+    [RETURN, 0, 0, ALLOW],
+  ];
+  return encode(program);
+}
+
+/** Operation, how many instructions to skip if it holds and if not, and its value. */
+type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
+
+/** `struct sock_filter`, in the order of bytes of both machines. */
+function encode(program: readonly Instruction[]): Uint8Array {
+  const bytes = Buffer.alloc(8 * program.length);
+  for (const [index, [code, ifTrue, ifFalse, value]] of program.entries()) {
+    bytes.writeUInt16LE(code, 8 * index);
+    bytes.writeUInt8(ifTrue, 8 * index + 2);
+    bytes.writeUInt8(ifFalse, 8 * index + 3);
+    bytes.writeUInt32LE(value >>> 0, 8 * index + 4);
+  }
+  return bytes;
+}

@@ -1,0 +1,140 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { parseCommandLine } from '../../src/cli/parse.ts';
+import { ROOT } from '../../src/cli/table/root.ts';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
+import { callGmn, callGmnIn, place } from '../support/gmn.ts';
+
+/**
+ * What gmn does with a sandbox, with a program in place of bubblewrap that confines nothing and keeps what it was told. What a real one
+ * holds is test/sandbox/.
+ */
+const linuxTest = process.platform === 'linux' ? test : test.skip;
+
+const STAND_IN = `#!/bin/sh
+options=$(tr '\\0' '\\n' <&3)
+echo "$options" >> "\${0%/*}/options"
+cd "$(echo "$options" | sed -n '/^--chdir$/{n;p;}')"
+echo start >> "\${0%/*}/starts"
+shift 3
+exec "$@"
+`;
+
+async function placeWithEngine(t: TestContext, script: Parameters<typeof fakeGemini>[1], settings?: object) {
+  const gemini = await fakeGemini(t, script);
+  const at = place(t, { gemini, files: { 'a.txt': 'a' }, settings });
+  const bin = join(at.root, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'bwrap'), STAND_IN);
+  chmodSync(join(bin, 'bwrap'), 0o755);
+  const read = (name: string): string => {
+    const path = join(bin, name);
+    return existsSync(path) ? readFileSync(path, 'utf8') : '';
+  };
+  return { ...at, gemini, env: { ...at.env, PATH: `${bin}:${at.env.PATH}` }, read };
+}
+
+const runs = (command: string) => reply(call('run_shell_command', { command }));
+
+linuxTest('auto_edit runs a confined command without asking, and the model knows the rules', async (t) => {
+  const at = await placeWithEngine(t, [runs('touch made'), reply('done')]);
+  const gmn = await callGmnIn(t, at, ['--sandbox', 'bwrap', '--tools', 'all', '--approval-mode', 'auto_edit', 'go']);
+  expect(gmn).toMatchObject({ stdout: 'done\n', exitCode: 0 });
+  expect(existsSync(join(at.cwd, 'made'))).toBe(true);
+  const [{ functionDeclarations }] = at.gemini.requests[0]?.body.tools ?? [];
+  const { description } = functionDeclarations.find(({ name }: { name: string }) => name === 'run_shell_command');
+  expect(description).toContain(`they may write below ${at.cwd} only`);
+  expect(at.read('options').split('\n')).toEqual(
+    expect.arrayContaining(['--unshare-all', '--die-with-parent', at.cwd]),
+  );
+});
+
+linuxTest('with --sandbox-ask it asks, and so does every other mode', async (t) => {
+  for (const flags of [['--sandbox-ask', '--approval-mode', 'auto_edit'], []]) {
+    const at = await placeWithEngine(t, [runs('touch made'), reply('done')]);
+    const gmn = await callGmnIn(t, at, ['--sandbox', 'bwrap', '--tools', 'all', ...flags, 'go']);
+    expect(gmn.stderr).toContain('was not run');
+    expect(existsSync(join(at.cwd, 'made'))).toBe(false);
+  }
+});
+
+linuxTest('a refusal is explained to the model in one line; other failures and successes are not', async (t) => {
+  const refused = 'echo "touch: /usr/x: Read-only file system" >&2; exit 1';
+  const calls = [runs(refused), runs('exit 1'), runs('echo permission denied'), reply('ok')];
+  const at = await placeWithEngine(t, calls);
+  await callGmnIn(t, at, ['--sandbox', 'bwrap', '--tools', 'all', '-y', 'go']);
+  const results = at.gemini.requests
+    .slice(1)
+    .map(({ body }) => body.contents.at(-1).parts[0].functionResponse.response);
+  expect(results[0].sandbox).toMatch(
+    /^This may be the sandbox\. Commands run in a sandbox: [^\n]*they have no network\.$/,
+  );
+  expect(results.slice(1).map(({ sandbox }) => sandbox)).toEqual([undefined, undefined]);
+});
+
+linuxTest('--verify runs confined, and so does what tools.sandbox asks for', async (t) => {
+  const settings = { tools: { sandbox: 'bwrap' } };
+  const at = await placeWithEngine(t, [reply('done')], settings);
+  const gmn = await callGmnIn(t, at, ['--tools', 'edit', '--verify', 'test -f a.txt', 'go']);
+  expect(gmn).toMatchObject({ stdout: 'done\n', exitCode: 0 });
+  // Once to find out whether it works, once for the command.
+  expect(at.read('starts')).toBe('start\nstart\n');
+});
+
+linuxTest('a run that can run no command needs no engine of the settings', async (t) => {
+  const at = await placeWithEngine(t, [reply('done'), reply('done')], { tools: { sandbox: 'podman' } });
+  expect(await callGmnIn(t, at, ['--tools', 'edit', 'go'])).toMatchObject({ stdout: 'done\n', exitCode: 0 });
+  expect(await callGmnIn(t, at, ['--tools', 'all', 'go'])).toMatchObject({ exitCode: 4 });
+  expect(await callGmnIn(t, at, ['--tools', 'all', '--no-sandbox', 'go'])).toMatchObject({ exitCode: 0 });
+});
+
+linuxTest('whether an engine works is found out once; gmn sandbox gives the exit code of its command', async (t) => {
+  const at = await placeWithEngine(t, reply('unused'));
+  const words = ['sandbox', '--engine', 'bwrap', '--', 'sh', '-c', 'exit 7'];
+  expect((await callGmnIn(t, at, words)).exitCode).toBe(7);
+  expect((await callGmnIn(t, at, words)).exitCode).toBe(7);
+  expect(at.read('starts')).toBe('start\nstart\nstart\n');
+});
+
+test.for([
+  [['--tools', 'all', '-y', '--sandbox', 'docker', 'go'], 4, 'GMN_SANDBOX_IMAGE'],
+  [['--tools', 'all', '-y', '--sandbox', 'bwrap', 'go'], 4, 'bwrap'],
+  [['sandbox', '--engine', 'podman', '--', 'true'], 4, 'GMN_SANDBOX_IMAGE'],
+  [['sandbox'], 1, 'command'],
+  [['--tools', 'all', '--sandbox=workspace-write', 'go'], 1, 'is not one of auto'],
+  [['mcp', 'serve', '--sandbox'], 1, '--allow-shell'],
+] as const)('%j ends with %i, and nothing is sent', async ([words, exitCode, said], t) => {
+  const gmn = await callGmn(t, words, { script: reply('unused'), env: { PATH: '/nowhere' } });
+  expect(gmn).toMatchObject({ exitCode, stdout: '', stderr: expect.stringContaining(said) });
+  expect(gmn.requests).toEqual([]);
+});
+
+linuxTest('hosts that are none are refused before anything runs; a workspace that is too broad, too', async (t) => {
+  const at = await placeWithEngine(t, reply('unused'));
+  const flags = ['--sandbox', 'bwrap', '--tools', 'all', '-y'];
+  expect(await callGmnIn(t, at, [...flags, '--sandbox-net', '*', 'go'])).toMatchObject({ exitCode: 1 });
+  const above = { ...at, cwd: at.root };
+  const gmn = await callGmnIn(t, above, [...flags, 'go']);
+  expect(gmn).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('commands could write too much there') });
+  expect(at.gemini.requests).toEqual([]);
+});
+
+test.each([
+  [['--sandbox', 'fix it'], 'auto', ['fix it']],
+  [['-s', 'fix it'], 'auto', ['fix it']],
+  [['-ys', 'fix', 'it'], 'auto', ['fix', 'it']],
+  [['--sandbox', 'bwrap', 'fix it'], 'bwrap', ['fix it']],
+  [['--sandbox=unshare', 'x'], 'unshare', ['x']],
+  [['-sbwrap', 'x'], 'bwrap', ['x']],
+  [['x', '--sandbox'], 'auto', ['x']],
+  [['--sandbox=true', 'x'], 'auto', ['x']],
+  [['--sandbox=false', 'x'], 'off', ['x']],
+  [['--no-sandbox', 'x'], 'off', ['x']],
+  [['chat', '-s', 'hello'], 'auto', ['hello']],
+  [['--', '--sandbox'], undefined, ['--sandbox']],
+] as const)('%j is the engine %s', (line, sandbox, args) => {
+  const invocation = parseCommandLine(ROOT, line, {});
+  expect(invocation).toMatchObject({ kind: 'run', options: { args } });
+  expect('options' in invocation && (invocation.options as { sandbox?: string }).sandbox).toBe(sandbox);
+});

@@ -1,0 +1,96 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import type { App } from '../../src/core/app.ts';
+import { createProfileReader } from '../../src/engine/sandbox-profile.ts';
+import { posixTest } from '../support/posix.ts';
+
+/** A home with these files, and an app that lives there. Names that end with a slash are directories. */
+function homeWith(t: TestContext, names: readonly string[], path = '/usr/bin') {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-home-')));
+  t.onTestFinished(() => rmSync(home, { recursive: true }));
+  for (const name of names) {
+    mkdirSync(name.endsWith('/') ? join(home, name) : dirname(join(home, name)), { recursive: true });
+    if (!name.endsWith('/')) writeFileSync(join(home, name), '');
+  }
+  const homes = { gmn: join(home, '.gmn'), gemini: join(home, '.gemini') };
+  const app = { env: { HOME: home, PATH: path }, cwd: home, homes: () => homes } as unknown as App;
+  const read = (...roots: readonly string[]) =>
+    createProfileReader({ app, roots: roots.map((root) => join(home, root)), network: { kind: 'none' } })();
+  const relative = (paths: readonly string[]): readonly string[] =>
+    paths.filter((each) => each.startsWith(`${home}/`)).map((each) => each.slice(home.length + 1));
+  return { home, app, read, relative };
+}
+
+posixTest('the home is hidden, toolchains are shown, and keys are neither', (t) => {
+  const names = [
+    '.nvm/',
+    '.cargo/bin/',
+    '.cargo/credentials.toml',
+    '.ssh/id_rsa',
+    '.gmn/key.json',
+    'work/a',
+    'tools/bin/',
+    'tools/lib/',
+  ];
+  const { home, app, relative } = homeWith(t, names);
+  const own = { ...app, env: { ...app.env, PATH: `${home}/tools/bin:/usr/bin` } };
+  const profile = createProfileReader({ app: own, roots: [join(home, 'work')], network: { kind: 'none' } })();
+  expect(profile.hidden.some((path) => home.startsWith(path))).toBe(true);
+  expect(relative(profile.shown)).toEqual(expect.arrayContaining(['.nvm', '.cargo/bin', 'tools/bin', 'tools/lib']));
+  for (const path of relative(profile.shown)) expect(path).not.toMatch(/ssh|gmn|credentials|work/);
+  expect(relative(profile.writable)).toEqual(['work']);
+});
+
+posixTest('in the home itself, keys are hidden although the rest may be written', (t) => {
+  const names = ['.ssh/id', '.aws/x', '.gmn/x', '.gemini/x', '.config/gcloud/x', '.config/other/x', '.netrc', 'notes'];
+  const { read, relative } = homeWith(t, names);
+  const { secretDirectories, secretFiles, writable } = read('');
+  expect(writable).toHaveLength(1);
+  expect(relative(secretDirectories)).toEqual(
+    expect.arrayContaining(['.ssh', '.aws', '.gmn', '.gemini', '.config/gcloud']),
+  );
+  expect(relative(secretFiles)).toEqual(['.netrc']);
+  expect(relative(secretDirectories)).not.toContain('.config/other');
+});
+
+posixTest('what other programs run is protected if it is directly in a root, and no link is', (t) => {
+  const names = [
+    'w/.git/config',
+    'w/.mcp.json',
+    'w/.github/workflows/x.yml',
+    'w/.github2/x',
+    'w/AGENTS.md',
+    'w/src/.git/config',
+    'w/.venv/x',
+  ];
+  const { home, read, relative } = homeWith(t, [...names, 'w/plain', 'elsewhere/x']);
+  symlinkSync(join(home, 'elsewhere'), join(home, 'w', '.husky'));
+  expect([...relative(read('w').protected)].sort()).toEqual(['w/.git', 'w/.github', 'w/.mcp.json', 'w/AGENTS.md']);
+});
+
+posixTest('a directory inside another is not mounted for itself: what is around it could move it', (t) => {
+  const { read, relative } = homeWith(t, ['w/sub/x', 'other/x']);
+  expect(relative(read('w/sub', 'w', 'other', 'w').writable)).toEqual(['w', 'other']);
+});
+
+posixTest('what is new to be protected counts for the next command', (t) => {
+  const { home, app } = homeWith(t, ['w/a']);
+  const read = createProfileReader({ app, roots: [join(home, 'w')], network: { kind: 'none' } });
+  expect(read().protected).toEqual([]);
+  mkdirSync(join(home, 'w/.git'));
+  expect(read().protected).toEqual([join(home, 'w/.git')]);
+});
+
+test.skipIf(process.platform === 'win32').each(['/', '/usr', '/tmp', '/etc', '..'])('%s is too broad', (root) => {
+  const home = realpathSync(tmpdir());
+  const app = { env: { HOME: home }, homes: () => ({ gmn: '/x', gemini: '/y' }) } as unknown as App;
+  const question = { app, roots: [root === '..' ? dirname(home) : root], network: { kind: 'none' } } as const;
+  expect(() => createProfileReader(question)).toThrow('commands could write too much there');
+});
+
+posixTest('a directory of gmn cannot be a workspace', (t) => {
+  const { read } = homeWith(t, ['.gmn/sessions/x']);
+  expect(() => read('.gmn/sessions')).toThrow('keys and conversations are kept there');
+});
