@@ -121,6 +121,7 @@ test('tests lie where the sources do; only those of the whole program have direc
     'interop',
     'mutation',
     'recorded',
+    'sandbox',
     'standalone',
     'support',
     'tasks',

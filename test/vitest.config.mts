@@ -28,7 +28,7 @@ const guards = [
  */
 const programs = ['test/{cli,commands,faults,mcp/server,recorded}/**/*.test.ts'];
 
-const never = ['test/interop/**', 'test/standalone/**'];
+const never = ['test/interop/**', 'test/sandbox/**', 'test/standalone/**'];
 
 /** Most tests wait for the program they have started, but more of them than this only take the cores from each other. */
 const maxWorkers = availableParallelism() + 2;

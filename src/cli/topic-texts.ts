@@ -44,7 +44,7 @@ What differs:
   No tools unless --tools asks for them: gmn help tools
   A project's .env is not read, its settings only after: gmn trust
   No telemetry, no update check.
-  --sandbox confines the commands of the model, not gmn itself.
+  --sandbox confines the commands of the model, not the whole program.
   What is not supported (extensions, policies) is refused, with the reason,
   not ignored.
 `,

@@ -59,6 +59,7 @@ const CREDENTIALS: readonly Row[] = [
 
 const LOCATIONS: readonly Row[] = [
   ['GMN_HOME', "gmn's files", '~/.gmn'],
+  ['GMN_SANDBOX_IMAGE', 'the image of --sandbox docker and podman'],
   ['GEMINI_CLI_HOME', 'the directory that holds .gemini'],
   ['GEMINI_CLI_SYSTEM_SETTINGS_PATH, GEMINI_CLI_SYSTEM_DEFAULTS_PATH', "the machine's settings"],
   ['GEMINI_CLI_TRUSTED_FOLDERS_PATH', 'the list of trusted folders'],

@@ -8,6 +8,7 @@ import { findFileKind, isDirectory, pathExists, realPath } from '../platform/fil
 import { listPaths } from '../platform/files/read.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { runtimePath, systemPlatform } from '../platform/runtime/system.ts';
+import { listBoundSockets } from '../platform/sandbox/bound-sockets.ts';
 import type { SandboxNetwork, SandboxProfile } from '../platform/sandbox/profile.ts';
 import { isProtected } from '../tools/workspace/protection.ts';
 
@@ -16,6 +17,24 @@ const HIDDEN: Readonly<Record<string, readonly string[]>> = {
   linux: ['/home', '/root', '/run', '/var/run', '/tmp', '/var/tmp', '/mnt', '/media'],
   darwin: ['/Users', '/Volumes', '/tmp', '/var/tmp', '/var/folders', '/var/root', '/var/run'],
 };
+
+/** The same, where it is named by the environment. */
+const HIDDEN_VARIABLES = ['TMPDIR', 'XDG_RUNTIME_DIR'];
+
+/** Keys and the ways to those who keep them, where the environment names their places. */
+const SECRET_VARIABLES = [
+  ...['SSH_AUTH_SOCK', 'GNUPGHOME', 'CLOUDSDK_CONFIG', 'GOOGLE_APPLICATION_CREDENTIALS', 'AWS_SHARED_CREDENTIALS_FILE'],
+  ...[
+    'AWS_CONFIG_FILE',
+    'AZURE_CONFIG_DIR',
+    'KUBECONFIG',
+    'DOCKER_CONFIG',
+    'NETRC',
+    'PGPASSFILE',
+    'NPM_CONFIG_USERCONFIG',
+  ],
+  ...['XAUTHORITY', 'PASSWORD_STORE_DIR', 'VAULT_TOKEN_FILE'],
+];
 
 /** Of the directories above, what systems and programs that run there need. */
 const SHOWN = ['/run/current-system', '/run/booted-system', '/run/opengl-driver', '/Users/Shared'];
@@ -82,11 +101,14 @@ export function createProfileReader({ app, roots, network }: ProfileQuestion): (
   const homes = [...new Set(findUserHomes(app.env))];
   const writable = omitNested(roots.map(requireRealDirectory));
   for (const root of writable) checkBreadth(root, homes);
-  const hidden = omitNested([...(HIDDEN[platform] ?? []), ...homes].flatMap(toRealDirectory));
+  const named = HIDDEN_VARIABLES.flatMap((name) => app.env[name] ?? []);
+  const hidden = omitNested([...(HIDDEN[platform] ?? []), ...homes, ...named].flatMap(toRealDirectory));
   const isHidden = (path: string): boolean => hidden.some((each) => contains(each, path));
   const isSecret = (path: string): boolean => secrets.some((each) => contains(each, path) || contains(path, each));
   const states = listStateDirectories(app.homes(), homes).flatMap((path) => realPath(path) ?? []);
-  const secrets = [...states, ...homes.flatMap(listSecrets), ...SYSTEM_SECRETS.flatMap((path) => realPath(path) ?? [])];
+  const places = [...SYSTEM_SECRETS, ...SECRET_VARIABLES.flatMap((name) => app.env[name] ?? [])];
+  const known = places.filter((path) => isAbsolute(path)).flatMap((path) => realPath(path) ?? []);
+  const secrets = [...states, ...homes.flatMap(listSecrets), ...known];
   const wanted = [...SHOWN, ...homes.flatMap(listToolchains), ...listPrograms(app), ...listNetworkFiles(network)];
   const shown = [...new Set(wanted.flatMap((path) => realPath(path) ?? []))].filter(
     (path) =>
@@ -97,15 +119,20 @@ export function createProfileReader({ app, roots, network }: ProfileQuestion): (
     !isHidden(path) || [...shown, ...writable].some((each) => contains(each, path));
   const masked = omitNested(secrets).filter(isVisible);
   for (const root of writable) checkSecret(root, states);
-  return () => ({
-    writable,
-    protected: writable.flatMap(listProtected).filter((path) => !masked.some((each) => contains(each, path))),
-    hidden,
-    shown: omitNested(shown),
-    secretDirectories: masked.filter(isDirectory),
-    secretFiles: masked.filter((path) => !isDirectory(path)),
-    network,
-  });
+  return () => {
+    const sockets = listBoundSockets().filter(
+      (path) => isVisible(path) && isSocket(path) && !masked.some((each) => contains(each, path)),
+    );
+    return {
+      writable,
+      protected: writable.flatMap(listProtected).filter((path) => !masked.some((each) => contains(each, path))),
+      hidden,
+      shown: omitNested(shown),
+      secretDirectories: masked.filter(isDirectory),
+      secretFiles: [...masked.filter((path) => !isDirectory(path)), ...sockets],
+      network,
+    };
+  };
 }
 
 function requireRealDirectory(path: string): string {
@@ -135,6 +162,11 @@ function checkSecret(root: string, states: readonly string[]): void {
       hint: 'Go to the directory of a project.',
     },
   );
+}
+
+/** At its real path, so that a mount there hides it. */
+function isSocket(path: string): boolean {
+  return findFileKind(path) === 'other' && realPath(path) === path;
 }
 
 function toRealDirectory(path: string): readonly string[] {

@@ -132,7 +132,7 @@ export async function openSandbox(
       summary: `${engine.name}, ${reach === 'no' || reach === 'all' ? reach : `only this`} network${rules === undefined ? '' : `: ${reach}`}`,
       rules: describeRules(writable, rules, sandboxNet),
       explain: (output) =>
-        explainRefusal(output, proxy?.takeRefused() ?? [], describeRules(writable, rules, sandboxNet)),
+        explainBySandbox(output, proxy?.takeRefused() ?? [], describeRules(writable, rules, sandboxNet)),
       close,
     };
   } catch (thrown) {
@@ -182,7 +182,7 @@ function describeRules(
 const REFUSALS =
   /read-only file system|operation not permitted|permission denied|\bE(?:ROFS|PERM|ACCES|NETUNREACH|AI_AGAIN|NOTFOUND)\b|network is unreachable|could not resolve|name resolution|name or service not known|tunnel failed|unable to resolve/i;
 
-function explainRefusal(output: string, refused: readonly string[], rules: string): string | undefined {
+function explainBySandbox(output: string, refused: readonly string[], rules: string): string | undefined {
   if (refused.length > 0) return `The sandbox refused connections to ${refused.map(sanitize).join(', ')}. ${rules}`;
   return REFUSALS.test(output) ? `This may be the sandbox. ${rules}` : undefined;
 }

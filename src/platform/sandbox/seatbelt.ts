@@ -54,14 +54,14 @@ export function createSeatbeltText(profile: SandboxProfile): string {
     '(allow iokit-open (iokit-registry-entry-class "RootDomainUserClient"))',
     rule(
       'allow mach-lookup',
-      lookups.map((name) => `(global-name ${quote(name)})`),
+      lookups.map((name) => `(global-name ${quoteForSeatbelt(name)})`),
     ),
     '(allow file-read*)',
     rule('deny file-read*', hidden.map(toSubpath)),
     // The way to what is shown: names of directories, not what is in them.
     rule(
       'allow file-read-metadata',
-      listAncestors([...shown, ...writable]).map((path) => `(literal ${quote(path)})`),
+      listAncestors([...shown, ...writable]).map((path) => `(literal ${quoteForSeatbelt(path)})`),
     ),
     rule('allow file-read*', [...shown, ...writable].map(toSubpath)),
     rule('allow file-write*', writable.map(toSubpath)),
@@ -73,7 +73,7 @@ export function createSeatbeltText(profile: SandboxProfile): string {
     rule('allow file-read* file-write* file-ioctl', ['(regex #"^/dev/(ttys[0-9]+|fd/[0-9]+)$")']),
     rule('deny file-read* file-write*', [
       ...secretDirectories.map(toSubpath),
-      ...secretFiles.map((path) => `(literal ${quote(path)})`),
+      ...secretFiles.map((path) => `(literal ${quoteForSeatbelt(path)})`),
     ]),
     ...(network.kind === 'all' ? ['(allow network-outbound (remote ip))', '(allow network-inbound (local ip))'] : []),
     ...(network.kind === 'all' ? ['(allow network-bind (local ip))', '(allow system-socket)'] : []),
@@ -88,10 +88,10 @@ function rule(what: string, filters: readonly string[]): string {
 }
 
 function toSubpath(path: string): string {
-  return `(subpath ${quote(path)})`;
+  return `(subpath ${quoteForSeatbelt(path)})`;
 }
 
-function quote(text: string): string {
+function quoteForSeatbelt(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }
 
