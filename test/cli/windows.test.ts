@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -29,6 +29,16 @@ windowsTest('a file that is there is edited in lines of its own kind, and undo b
   expect(readFileSync(file, 'utf8')).toBe('one\r\nzwei\r\n日本\r\n');
   expect(await callGmnIn(t, at, ['undo'])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('a.txt') });
   expect(readFileSync(file, 'utf8')).toBe(before);
+});
+
+windowsTest.for(['dev', 'proc', 'sys'])('a project in C:\\%s is one as everywhere', async (name, t) => {
+  const gemini = await fakeGemini(t, [reply(call('write_file', { file_path: 'a.txt', content: 'x' })), reply('done')]);
+  const { env } = place(t, { gemini });
+  mkdirSync(`C:\\${name}`, { recursive: true });
+  const cwd = mkdtempSync(`C:\\${name}\\gmn-test-`);
+  t.onTestFinished(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 10 }));
+  await callGmnIn(t, { cwd, env }, ['write it', '--tools', 'write_file', '-y']);
+  expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('x');
 });
 
 windowsTest.for([
