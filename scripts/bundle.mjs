@@ -1,7 +1,8 @@
 // What the builds of the npm package and the executable share.
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { root } from './project.mjs';
@@ -35,6 +36,8 @@ export const bundling = {
   target: 'node20.18',
   // jsonc-parser's "main" is a UMD file that breaks when bundled.
   mainFields: ['module', 'main'],
+  // Its entry for Node is CommonJS, of which a dynamic import has no names once the chunks are CommonJS, too.
+  alias: { yaml: join(dirname(createRequire(import.meta.url).resolve('yaml/package.json')), 'browser/index.js') },
   minify: true,
   legalComments: 'none',
   logLevel: 'warning',

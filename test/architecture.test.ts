@@ -235,6 +235,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
       "marked in render/markdown/table.ts",
       "smol-toml in config/templates.ts",
       "undici in platform/http/proxy.ts",
+      "yaml in config/conventions/front-matter.ts",
     ]
   `);
 });

@@ -1,9 +1,10 @@
 import type { StoredContent } from '../core/content.ts';
+import type { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Compaction, History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest, Reply } from '../core/model.ts';
-import type { Approve, Tool } from '../core/tool.ts';
+import type { Approve, Tool, ToolResult } from '../core/tool.ts';
 
 export interface Agent {
   readonly model: Model;
@@ -33,8 +34,33 @@ export interface Agent {
   readonly compaction?: CompactionPolicy;
   /** Absent: no tool reads files. */
   readonly outputs?: OutputFiles;
+  /** What the user's hooks say. Absent: there are none. */
+  readonly hooks?: AgentHooks;
   /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
   readonly redaction?: Redaction;
+}
+
+/** Each throws the signal's reason; the first also AppError `limit`, if a hook ends the run. */
+export interface AgentHooks {
+  /** Before it is decided about a call. */
+  beforeTool(tool: Tool, args: JsonObject, signal: AbortSignal): Promise<HookedCall>;
+  /** The result as the hooks leave it; `ending`: the turn ends once it is in the history. */
+  afterTool(
+    tool: Tool,
+    args: JsonObject,
+    result: ToolResult,
+    signal: AbortSignal,
+  ): Promise<{ readonly result: ToolResult; readonly ending?: AppError }>;
+  beforeSummary(trigger: 'auto' | 'manual', signal: AbortSignal): Promise<void>;
+}
+
+export interface HookedCall {
+  /** Why it must not run, for the model; the user has been told. */
+  readonly denial?: string;
+  /** In place of the model's. */
+  readonly args?: JsonObject;
+  /** A person has to be asked, whatever is allowed. */
+  readonly mustAsk?: true;
 }
 
 export interface CompactionPolicy {
@@ -64,6 +90,8 @@ export interface Turn {
   /** Tokens of the conversation before the prompt, if the server has counted them. */
   readonly tokensBefore?: number;
   readonly repliesBefore?: number;
+  /** What is called before the model is asked, because the user has asked for it. */
+  readonly firstCall?: { readonly name: string; readonly args: JsonObject };
 }
 
 /** Yields what happens, `end` last. */

@@ -118,6 +118,7 @@ export function createMakeRoom(agent: Agent, { history, signal }: Turn, config: 
     const cut = findSummaryCut(contents, mergeCompactions(next.compactions).summary, { ...measured, sent: view() });
     if (cut !== undefined && size(view()) > Math.max(findTarget(cut, measured), failedTokens)) {
       yield { type: 'wait', what: 'a summary of the conversation' };
+      await agent.hooks?.beforeSummary('auto', signal);
       try {
         const [inputTokens, outputTokens] = [(room * SHARES.target) / scale, (room * SHARES.summary) / scale];
         const question = { older: cut.older, inputTokens, outputTokens };

@@ -43,18 +43,30 @@ export async function decide(
   if (limit !== undefined) return refusedDecision(limit);
   if (tool === undefined) return { kind: 'refused', outcome: unknownToolResult(call.name, agent.tools) };
   if (repeats.isTooOften(call, tool)) return refusedDecision(repeats.message);
-  if (tool.effect === 'write' && agent.redaction?.writesMark(call.args)) return refusedDecision(MARK_MESSAGE);
-  const decision = await agent.approve(tool, call, {
+  const hooked = await agent.hooks?.beforeTool(tool, call.args, signal);
+  if (hooked?.denial !== undefined)
+    return { kind: 'refused', outcome: { ...errorResult(hooked.denial), isReported: true } };
+  const { args: changed, mustAsk } = hooked ?? {};
+  const asked = changed === undefined ? call : { ...call, args: changed };
+  if (tool.effect === 'write' && agent.redaction?.writesMark(asked.args)) return refusedDecision(MARK_MESSAGE);
+  const decision = await agent.approve(tool, asked, {
     signal,
+    mustAsk,
     following: tool.effect === 'write' ? findFollowingWrites(following) : undefined,
   });
   signal.throwIfAborted();
   switch (decision.kind) {
-    case 'run':
-      return { kind: 'run', run: async () => addDiff(await tool.invoke(call.args, signal), decision.diff) };
+    case 'run': {
+      const run = async (): Promise<ToolResult> => addDiff(await tool.invoke(asked.args, signal), decision.diff);
+      if (changed === undefined) return { kind: 'run', run };
+      return { kind: 'run', run: async () => noteEditedArgs(await run(), changed, 'a hook'), args: changed };
+    }
     case 'run-edited': {
       const { args } = decision;
-      return { kind: 'run', run: async () => noteEditedArgs(await tool.invoke(args, signal), args), args };
+      const again = await agent.hooks?.beforeTool(tool, args, signal);
+      const why = again?.args === undefined ? again?.denial : 'a hook would change what the user has edited';
+      if (why !== undefined) return refusedDecision(why);
+      return { kind: 'run', run: async () => noteEditedArgs(await tool.invoke(args, signal), args, 'the user'), args };
     }
     case 'deny':
       return { kind: 'refused', outcome: { ...errorResult(decision.reason), isReported: decision.isReported } };
@@ -110,9 +122,9 @@ function addDiff(outcome: ToolResult, diff: string | undefined): ToolResult {
     : { ...outcome, change: { ...outcome.change, diff } };
 }
 
-function noteEditedArgs({ response, ...outcome }: ToolResult, args: JsonObject): ToolResult {
+function noteEditedArgs({ response, ...outcome }: ToolResult, args: JsonObject, who: string): ToolResult {
   const own = toNonEmptyString(response.note);
-  const note = [...(own === undefined ? [] : [own]), 'the user changed the arguments'].join('\n');
+  const note = [...(own === undefined ? [] : [own]), `${who} changed the arguments`].join('\n');
   return { ...outcome, response: { ...response, editedArgs: args, note } };
 }
 

@@ -1,9 +1,10 @@
 import { createLimit } from '../core/async.ts';
 import type { Content, StoredContent } from '../core/content.ts';
+import type { AppError } from '../core/error.ts';
 import { type TurnEvent, toNotices } from '../core/event.ts';
 import type { History } from '../core/history.ts';
 import type { ReplyCall } from '../core/model.ts';
-import type { ToolResult } from '../core/tool.ts';
+import type { Tool, ToolResult } from '../core/tool.ts';
 import type { Agent, Turn } from './agent.ts';
 import {
   cancelledResult,
@@ -20,6 +21,8 @@ interface Slot extends PendingDecision {
   isAnswered: boolean;
   decision?: Decision;
   outcome?: ToolResult;
+  /** A hook ends the turn. */
+  ending?: AppError;
   elapsedMs?: number;
 }
 
@@ -44,6 +47,17 @@ export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (
     return outcome;
   };
 
+  const redact = async (result: ToolResult): Promise<ToolResult> => (await agent.redaction?.redact(result)) ?? result;
+
+  /** Hooks are programs: they get no credentials, either, and what they add may hold some. */
+  const addHooked = async (slot: Slot, result: ToolResult): Promise<ToolResult> => {
+    const { tool, call, decision } = slot;
+    if (agent.hooks === undefined || tool === undefined || decision?.kind !== 'run') return result;
+    const hooked = await agent.hooks.afterTool(tool, decision.args ?? call.args, result, signal);
+    slot.ending ??= hooked.ending;
+    return redact(hooked.result);
+  };
+
   async function finish(slot: Slot): Promise<void> {
     if (slot.decision?.kind !== 'run') return;
     const startedMs = agent.now?.();
@@ -51,9 +65,10 @@ export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (
       if (agent.now !== undefined && startedMs !== undefined) slot.elapsedMs = agent.now() - startedMs;
     };
     try {
-      const outcome = await slot.decision.run().finally(stopTimer);
-      slot.outcome = (await agent.redaction?.redact(outcome)) ?? outcome;
-      const { tool } = slot;
+      const { tool, decision } = slot;
+      const { endsTurn, ...outcome } = await decision.run().finally(stopTimer);
+      slot.ending = endsTurn;
+      slot.outcome = await addHooked(slot, await redact(outcome));
       if (slot.outcome.ok && (tool?.effect === 'write' || tool?.effect === 'execute'))
         repeats.noteChange(slot.call, tool);
     } catch (thrown) {
@@ -88,6 +103,8 @@ export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (
       yield* addContext(slot);
       yield toAnswerEvent(slot, await record(slot));
     }
+    const ended = batch.find(({ ending }) => ending !== undefined);
+    if (ended?.ending !== undefined) throw ended.ending;
   }
 
   return async function* answer(calls) {
@@ -121,10 +138,14 @@ function toBatches(slots: readonly Slot[]): readonly (readonly Slot[])[] {
   const result: Slot[][] = [];
   for (const slot of slots) {
     const last = result.at(-1);
-    if (slot.tool?.effect === 'read' && last?.[0]?.tool?.effect === 'read') last.push(slot);
+    if (isShared(slot.tool) && isShared(last?.[0]?.tool)) last?.push(slot);
     else result.push([slot]);
   }
   return result;
+}
+
+function isShared(tool: Tool | undefined): boolean {
+  return tool?.effect === 'read' && !tool.runsAlone;
 }
 
 function toResponseContent({ id, givenId, name }: ReplyCall, { response, media = [] }: ToolResult): Content {

@@ -3,7 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Reply, ReplyEvent } from '../core/model.ts';
+import type { Reply, ReplyCall, ReplyEvent } from '../core/model.ts';
 import type { Tool } from '../core/tool.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
@@ -26,6 +26,14 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   const ask = createAsk(agent, turn, redacted);
   let answer: RunCalls | undefined;
   let usage = NO_USAGE;
+  if (turn.firstCall !== undefined) {
+    yield { type: 'begin', model: agent.request.model };
+    answer = (await import('./tool-calls.ts')).createToolCallRunner(agent, turn);
+    for await (const event of answer([await recordFirstCall(turn.firstCall, agent, turn)])) {
+      if (event.type === 'answer') usage = addUsage(usage, event.outcome.usage ?? NO_USAGE);
+      yield event;
+    }
+  }
   for (let step = turn.repliesBefore ?? 0; step < agent.maxTurns; step += 1) {
     const { calls, finishReason, model, roomUsage, ...reply } = yield* ask();
     agent.onReply?.(reply);
@@ -47,6 +55,17 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
     hint: 'Raise --max-turns, or ask for less at once.',
     isTurnsSpent: true,
   });
+}
+
+/** As if the model had asked for it. */
+async function recordFirstCall(
+  { name, args }: NonNullable<Turn['firstCall']>,
+  { request: { model } }: Agent,
+  { history }: Turn,
+): Promise<ReplyCall> {
+  const content: StoredContent = { role: 'model', parts: [{ functionCall: { name, args } }] };
+  await history.append({ kind: 'call', content, usage: NO_USAGE, model });
+  return { id: `${name}_${history.contents.length}`, name, args };
 }
 
 function takeConfig({ request: { model: _, ...config }, tools }: Agent): Pick<PreparedTurn, 'config'> {
@@ -84,7 +103,7 @@ function createAsk(agent: Agent, turn: Turn, prepared: PreparedTurn): () => Asyn
   const conversation = trackConversation(agent, turn, prepared);
   const limit = history.replyLimit;
   const keepLimit = agent.tools.length > 0 ? Number.POSITIVE_INFINITY : limit;
-  let hasBegun = false;
+  let hasBegun = turn.firstCall !== undefined;
   let unsignedCount = 0;
 
   async function openStream(sent: readonly StoredContent[]): Promise<AsyncGenerator<ReplyEvent, Reply>> {

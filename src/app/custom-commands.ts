@@ -1,3 +1,4 @@
+import { findSkills } from '../config/conventions/skills.ts';
 import {
   type FoundTemplate,
   findTemplates,
@@ -139,12 +140,15 @@ export function createCustomCommands(options: AccessOptions, context: Omit<Acces
 }
 
 async function listCommands(app: App): Promise<readonly CommandSummary[]> {
-  return Promise.all((await findUsableTemplates(app)).map(summarizeCommand));
+  const found = await findSkills({ ...app, settings: await app.settings() });
+  const skills = found.skills.map(({ name, description }) => ({ name: `skill:${name}`, about: description }));
+  return [...(await Promise.all((await findUsableTemplates(app)).map(summarizeCommand))), ...skills];
 }
 
-/** Without those of a folder that is not trusted. */
+/** Without those of a folder that is not trusted, and those that have changed since it was. */
 async function findUsableTemplates(app: App): Promise<readonly FoundTemplate[]> {
-  return findTemplates((await listTemplateDirectories(app)).filter(({ ignored }) => ignored === undefined));
+  const places = (await listTemplateDirectories(app)).filter(({ ignored }) => ignored === undefined);
+  return (await findTemplates(places)).filter(({ place }) => place.ignored === undefined);
 }
 
 async function summarizeCommand(found: FoundTemplate): Promise<CommandSummary> {

@@ -31,7 +31,7 @@ export async function askTrust(app: App): Promise<App | undefined> {
   if (answer?.kind !== 'yes' && answer?.kind !== 'no') return app;
   const isTrusted = answer.kind === 'yes';
   await rememberTrust(
-    folders.map(({ folder, servers }) => ({ folder, servers: isTrusted ? servers : 'refused' })),
+    folders.map(({ folder, items }) => ({ folder, items: isTrusted ? items : 'refused' })),
     app,
   );
   const said = isTrusted ? folders.flatMap(({ notices }) => notices) : ['not trusted. To change that: gmn trust'];

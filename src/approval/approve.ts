@@ -81,6 +81,7 @@ async function decideCall(
     const resolved = await resolveCall(options, tool, call.args);
     const decision = options.policy.rule(resolved);
     if (decision.kind === 'deny') return denyCall(options, call, decision);
+    if (context.mustAsk && decision.kind === 'run') return await askForHook(options, resolved, call, context);
     if (decision.kind === 'run') return await allowUnasked(options, resolved, call, signal);
     const known = await findGroupDecision(options, resolved, call, signal);
     if (known !== undefined) return known;
@@ -93,6 +94,25 @@ async function decideCall(
     const { message } = AppError.from(thrown);
     return denyCall(options, call, { reason: message, advice: message });
   }
+}
+
+const NOBODY_FOR_HOOK = 'a hook wants the user to be asked, and there is nobody to ask';
+
+/** About a call that would run without a question; only this one is asked about. */
+async function askForHook(
+  options: DecideOptions,
+  resolved: ResolvedCall,
+  call: ToolCall,
+  context: ApproveContext,
+): Promise<CallDecision> {
+  const offer: Offer = { scope: 'once' };
+  const asked = await options.withPerson((person) =>
+    askAboutCall({ ...options, person, offer }, resolved, call, context),
+  );
+  return (
+    asked ??
+    denyCall(options, call, { reason: `${call.name} was not run: ${NOBODY_FOR_HOOK}.`, advice: NOBODY_FOR_HOOK })
+  );
 }
 
 function denyCall(options: ApprovalOptions, { name, args }: ToolCall, { reason, advice }: Denial): CallDecision {

@@ -142,6 +142,7 @@ export const TOPICS = {
   demo: 'The offline model, and the faults it can play',
   env: 'Environment variables',
   'exit-codes': 'What the exit codes mean',
+  extending: 'Skills, hooks, sub-agents and extensions',
   flags: 'Every flag of a prompt, by what it is for',
   keys: 'Keys of the chat',
   mcp: 'MCP servers: settings, trust, names',

@@ -64,10 +64,9 @@ export function findOtherCommandAdvice(word: string): string | undefined {
   return Object.hasOwn(OTHER_COMMANDS, word) ? OTHER_COMMANDS[word] : undefined;
 }
 
-const NO_EXTENSIONS = 'gmn has no extensions; the MCP servers of one can be used: gmn mcp add --help';
-const NO_SKILLS =
-  'gmn has no skills; what a model should know goes into AGENTS.md, or a template: gmn templates --help';
-const NO_HOOKS = 'gmn runs no hooks';
+const NO_EXTENSIONS =
+  'gmn installs no extensions; it uses those that the official CLI has installed: gmn doctor lists them';
+const NO_HOOKS = 'gmn has no command for hooks; it runs those of the settings: gmn doctor lists them';
 
 /**
  * The commands of the official CLI that gmn lacks: why, and their subcommands with the most words each takes. More
@@ -89,7 +88,6 @@ const OFFICIAL: Readonly<Record<string, readonly [why: string, below: Readonly<R
       config: 2,
     },
   ],
-  skills: [NO_SKILLS, { list: 0, enable: 1, disable: 1, install: 1, link: 1, uninstall: 1 }],
   hooks: [NO_HOOKS, { migrate: 0 }],
   gemma: ['gmn starts no local models', { setup: 0, start: 0, stop: 0, status: 0, logs: 0 }],
 };

@@ -45,8 +45,7 @@ What differs:
   A project's .env is not read, its settings only after: gmn trust
   No telemetry, no update check.
   --sandbox confines the commands of the model, not the whole program.
-  What is not supported (extensions, policies) is refused, with the reason,
-  not ignored.
+  What is not supported (policies) is refused, with the reason, not ignored.
 `,
   completion: `A Tab completes commands, flags and their values, files, and the names of models,
 sessions, templates, MCP servers and settings. In a prompt it completes @path.
@@ -115,6 +114,26 @@ A request that differs is refused, with the difference; the server ends with 1 i
 one was, or if an exchange was never asked for. --ignore date and the like say
 what does not count. Credentials are never in the file. --fault works, too:
   gmn demo serve --replay calls.jsonl --fault cut-after=2x1
+`,
+  extending: `gmn reads what you have for the Gemini CLI and Claude Code, where it is:
+
+  skills       ~/.gemini/skills/<name>/SKILL.md   also ~/.agents, ~/.claude
+  sub-agents   ~/.gemini/agents/<name>.md         also ~/.claude
+  hooks        "hooks" in ~/.gemini/settings.json
+  extensions   ~/.gemini/extensions, as the Gemini CLI has installed them
+
+A folder can bring its own, in .gemini, .agents and .claude, and MCP servers in
+.mcp.json. None of it is used before you have seen it: gmn trust. What has
+changed since then is skipped until you look again.
+
+  gmn skills list                       which there are, and which are not used
+  gmn --skill pdf "…"                   the model follows a skill
+  gmn --tools read "@reviewer …"        ask a sub-agent at once
+  gmn doctor                            all of it, and what is wrong with it
+
+A hook runs at BeforeTool, AfterTool, BeforeAgent, AfterAgent, SessionStart,
+SessionEnd, PreCompress and Notification, or what Claude Code calls these. Exit
+code 2 says no. A BeforeTool hook that fails denies the call.
 `,
   keys: `Enter                      send
 Ctrl+J, Alt+Enter          a new line

@@ -82,6 +82,11 @@ const FINDERS: Readonly<Record<string, Find>> = {
     const usable = found.filter(({ place }) => place.ignored === undefined);
     return Promise.all(usable.map(async (template) => ({ value: template.name, about: await describe(template) })));
   },
+  async skills(app) {
+    const { findSkills } = await import('../config/conventions/skills.ts');
+    const { skills } = await findSkills({ ...app, settings: await app.settings() });
+    return skills.map(({ name, description }) => ({ value: name, about: description }));
+  },
   /** Reads the cached tool list; starts nothing. */
   async tools(app, server) {
     const [{ readRoster }, { readToolList }] = await Promise.all([

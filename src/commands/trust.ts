@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { formatTable, type PrintOptions, printReport } from '../app/report.ts';
 import { changeTrustFile, formatApproved, rememberTrust, requireFolder, reviewFolder } from '../config/folder-trust.ts';
-import { readTrustFile, trustFilePath } from '../config/trust.ts';
+import { ITEM_KINDS, type ItemKind, readTrustFile, type TrustRecord, trustFilePath } from '../config/trust.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { sanitize } from '../core/text/terminal.ts';
@@ -15,8 +15,8 @@ interface TrustOptions extends PrintOptions {
 }
 
 /**
- * Trusts a folder, by default this one: shows the MCP servers it defines and approves their current definitions,
- * except those too long to be shown in full. Starts none. Throws AppError: `usage` if there is no such folder,
+ * Trusts a folder, by default this one: shows the MCP servers, hooks, skills, agents and commands that it brings, and approves
+ * them as they are now, except those too long to be shown in full. Starts none. Throws AppError: `usage` if there is no such folder,
  * `config` if its settings or the trust file are invalid.
  */
 export async function run(options: TrustOptions, app: App): Promise<number> {
@@ -32,18 +32,20 @@ export async function run(options: TrustOptions, app: App): Promise<number> {
 
 async function refuseFolder(wanted: string, options: TrustOptions, app: App): Promise<number> {
   const folder = requireFolder(wanted);
-  await rememberTrust([{ folder, servers: 'refused' }], app);
+  await rememberTrust([{ folder, items: 'refused' }], app);
   const text = `Not trusted: ${sanitize(folder)}\nNothing of it is used, and no notice says so. To undo this: gmn trust --remove\n`;
   return printReport({ text, json: { folder, refused: true, file: trustFilePath(app.homes().gmn) } }, options, app);
 }
 
 async function trustFolder(wanted: string, options: TrustOptions, app: App): Promise<number> {
   const review = await reviewFolder(wanted, app);
-  const { folder, servers, notices } = review;
+  const { folder, items, removed, notices } = review;
   await rememberTrust([review], app);
-  const text = `Trusted: ${sanitize(folder)}\n${formatApproved(servers)}\nTo undo this: gmn trust --remove\n`;
-  const described = servers.map(({ words: _, server: __, ...shown }) => shown);
-  const json = { folder, servers: described, file: trustFilePath(app.homes().gmn) };
+  const text = `Trusted: ${sanitize(folder)}\n${formatApproved(review)}\nTo undo this: gmn trust --remove\n`;
+  const describe = (wanted: ItemKind) =>
+    items.filter(({ item }) => item.kind === wanted).map(({ words: _, item: __, ...shown }) => shown);
+  const brought = Object.fromEntries(ITEM_KINDS.map((kind) => [kind, describe(kind)]));
+  const json = { folder, ...brought, removed, file: trustFilePath(app.homes().gmn) };
   return printReport({ text, json, notices }, options, app);
 }
 
@@ -63,14 +65,22 @@ async function forgetFolder(wanted: string, options: TrustOptions, app: App): Pr
 async function listTrustedFolders(options: TrustOptions, app: App): Promise<number> {
   const file = trustFilePath(app.homes().gmn);
   const all = [...readTrustFile(file)].map(([folder, record]) => ({ folder, ...record }));
-  const rows = all.map(({ folder, time, servers, isRefused }) => [
+  const listNames = (approved: TrustRecord['approved']) =>
+    ITEM_KINDS.map((kind) => [kind, Object.keys(approved[kind] ?? {})] as const);
+  const rows = all.map(({ folder, time, approved, isRefused }) => [
     sanitize(folder),
     time.slice(0, 10),
-    isRefused ? 'not trusted' : sanitize(Object.keys(servers).join(', ')),
+    isRefused
+      ? 'not trusted'
+      : sanitize(
+          listNames(approved)
+            .flatMap(([, names]) => names)
+            .join(', '),
+        ),
   ]);
   const folders = all
     .filter(({ isRefused }) => !isRefused)
-    .map(({ folder, time, servers }) => ({ folder, time, servers: Object.keys(servers) }));
+    .map(({ folder, time, approved }) => ({ folder, time, ...Object.fromEntries(listNames(approved)) }));
   const refused = all.filter(({ isRefused }) => isRefused).map(({ folder, time }) => ({ folder, time }));
   const text = rows.length === 0 ? 'No folder was trusted by gmn.\n' : formatTable(rows);
   return printReport({ text, json: { folders, refused, file } }, options, app);

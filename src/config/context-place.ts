@@ -6,7 +6,7 @@ import { readSetting } from './keys.ts';
 
 export interface ContextOptions extends Pick<App, 'env' | 'cwd'> {
   readonly homes: Homes;
-  readonly settings: Pick<Settings, 'env' | 'document' | 'ownDocument'>;
+  readonly settings: Pick<Settings, 'env' | 'document' | 'ownDocument' | 'extensions'>;
 }
 
 export interface ContextFile {
@@ -20,6 +20,8 @@ export interface ContextFile {
 export interface Context {
   /** Text of the `GEMINI_SYSTEM_MD` file; replaces the system prompt unless `--system` is given. */
   readonly system?: string;
+  /** Whether that text has the list of skills already. */
+  readonly listsSkills?: boolean;
   readonly memory?: string;
   /** Every file that this comes from, and those that it would come from if they existed. Real paths. */
   readonly sources: readonly string[];
@@ -34,7 +36,7 @@ export const OWN_CONTEXT_NAME = 'AGENTS.md';
 
 const DEFAULT_NAMES: readonly string[] = [OWN_CONTEXT_NAME, 'GEMINI.md'];
 
-/** The user's own, `~/.gmn` after `~/.gemini`, then the project's from its root (where `.git` is) down to the working directory. */
+/** Those of extensions, the user's own, `~/.gmn` after `~/.gemini`, then the project's from its root (where `.git` is) down to the working directory. */
 export function findContextFiles({ cwd, homes, settings }: ContextOptions): readonly ContextFile[] {
   const folders = listProjectFolders(cwd);
   const find = (directory: string, top: string, scope: ContextFile['scope']): readonly ContextFile[] => {
@@ -44,7 +46,10 @@ export function findContextFiles({ cwd, homes, settings }: ContextOptions): read
   const added = findFilesIn(homes.gmn, [OWN_CONTEXT_NAME]).map(
     (file) => ({ file, directory: homes.gmn, root: realPath(homes.gmn) ?? homes.gmn, scope: 'user' }) as const,
   );
-  const own = [...find(homes.gemini, homes.gemini, 'user'), ...added];
+  const installed = (settings.extensions ?? []).flatMap(({ path, contextFiles }) =>
+    contextFiles.map((file) => ({ file, directory: path, root: path, scope: 'user' }) as const),
+  );
+  const own = [...installed, ...find(homes.gemini, homes.gemini, 'user'), ...added];
   const shared = folders.flatMap((folder) => find(folder, folders[0] ?? cwd, 'project'));
   return [...own, ...shared.filter(({ file }) => !own.some((other) => realPath(other.file) === realPath(file)))];
 }
@@ -64,13 +69,40 @@ export function hasContext(options: ContextOptions): boolean {
   );
 }
 
-/** `--system` (else the agent prompt, or `GEMINI_SYSTEM_MD` in its place), context files, `--append-system-prompt`. */
+/** `--system` (else the agent prompt, or `GEMINI_SYSTEM_MD` in its place), context files, skills, `--append-system-prompt`. */
 export function joinSystemInstruction(
   { system, memory }: Pick<Context, 'system' | 'memory'>,
-  flags: { readonly system?: string; readonly append?: string },
+  { skills, ...flags }: { readonly system?: string; readonly append?: string; readonly skills?: string },
 ): string | undefined {
-  const texts = [flags.system ?? system, memory, flags.append].filter((text) => text !== undefined && text !== '');
+  const texts = [flags.system ?? system, memory, skills, flags.append].filter(
+    (text) => text !== undefined && text !== '',
+  );
   return texts.length === 0 ? undefined : texts.join('\n\n');
+}
+
+/** The directories of the programs that these are written for; what is in the last one counts most. */
+export const CONVENTION_OWNERS = {
+  skills: ['.claude', '.gemini', '.agents'],
+  agents: ['.claude', '.gemini'],
+} as const;
+
+export type ConventionKind = keyof typeof CONVENTION_OWNERS;
+
+/** Whether skills or agents may be there: a few looks at the disk, so that a run without them loads nothing. */
+export function hasConventionPlaces({ cwd, homes: findHomes }: Pick<App, 'cwd' | 'homes'>): boolean {
+  const homes = findHomes();
+  const folders = listProjectFolders(cwd);
+  return (['skills', 'agents'] as const).some(
+    (kind) =>
+      (!homes.isMissing && listUserPlaces(kind, homes.gemini).some(pathExists)) ||
+      folders.some((folder) => CONVENTION_OWNERS[kind].some((owner) => pathExists(join(folder, owner, kind)))),
+  );
+}
+
+/** `~/.claude/skills` and the like are beside `~/.gemini`, wherever that is. */
+export function listUserPlaces(kind: ConventionKind, gemini: string): readonly string[] {
+  const toPlace = (owner: string): string => join(owner === '.gemini' ? gemini : join(dirname(gemini), owner), kind);
+  return CONVENTION_OWNERS[kind].map(toPlace);
 }
 
 export function findSystemMdValue({ settings }: Pick<ContextOptions, 'settings'>): string | undefined {

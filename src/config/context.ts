@@ -22,7 +22,11 @@ import { readSetting } from './keys.ts';
 import { decideTrust, readTrustRecords, type TrustDecision } from './trust.ts';
 
 /** Of the user and of trusted folders; skipped files are in `notices`. Throws AppError `config`. */
-export async function readContext(options: ContextOptions, tools: readonly string[]): Promise<Context> {
+export async function readContext(
+  options: ContextOptions,
+  tools: readonly string[],
+  lists: Lists = {},
+): Promise<Context> {
   const reader = createContextReader();
   const decide = createTrustCheck(options);
   const ignored = new Map<string, string>();
@@ -36,9 +40,10 @@ export async function readContext(options: ContextOptions, tools: readonly strin
     const text = (await reader.read(place))?.trim();
     if (text) texts.push(frameText(place, options.cwd, text));
   }
-  const { system, source, notice } = readSystemMd(options, tools, decide);
+  const { system, source, notice, listsSkills } = readSystemMd(options, { tools, ...lists }, decide);
   return {
     system,
+    listsSkills,
     memory: texts.length === 0 ? undefined : texts.join('\n\n'),
     sources: [...reader.sources, ...(source === undefined ? [] : [source])],
     notices: [
@@ -75,9 +80,9 @@ function frameText({ file, scope }: ContextFile, cwd: string, text: string): str
 
 function readSystemMd(
   options: ContextOptions,
-  tools: readonly string[],
+  offered: Offered,
   decide: (folder: string) => TrustDecision,
-): { readonly system?: string; readonly source?: string; readonly notice?: string } {
+): Pick<Context, 'system' | 'listsSkills'> & { readonly source?: string; readonly notice?: string } {
   const value = findSystemMdValue(options);
   if (value === undefined) return {};
   const file = resolveSystemMd(value, options);
@@ -94,7 +99,11 @@ function readSystemMd(
   }
   const decision = decideSystemMd({ file, real }, value, options, decide);
   if (!decision.isTrusted) return { notice: formatUntrusted(file, decision) };
-  return { system: fillPlaceholders(text, tools), source: real };
+  return {
+    system: fillPlaceholders(text, offered),
+    source: real,
+    listsSkills: /\$\{AgentSkills\}/.test(text) || undefined,
+  };
 }
 
 /**
@@ -130,15 +139,27 @@ function resolveSystemMd(value: string, { cwd, env, homes }: ContextOptions): st
   return isAbsolute(value) ? value : join(cwd, value);
 }
 
-/** Fills in the placeholders of the official CLI. gmn has no skills and no sub-agents to list. */
-function fillPlaceholders(text: string, tools: readonly string[]): string {
+/** Fills in the placeholders of the official CLI. */
+function fillPlaceholders(text: string, { tools, skills = '', agents = '' }: Offered): string {
+  const lists: Readonly<Record<string, string>> = {
+    AgentSkills: skills,
+    SubAgents: agents,
+    AvailableTools: tools.map((name) => `- ${name}`).join('\n'),
+  };
   return text.replace(
     /\$\{(AgentSkills|SubAgents|AvailableTools|(\w+)_ToolName)\}/g,
-    (_, key: string, tool?: string) => {
-      if (tool !== undefined) return tool;
-      return key === 'AvailableTools' ? tools.map((name) => `- ${name}`).join('\n') : '';
-    },
+    (_, key: string, tool?: string) => tool ?? lists[key] ?? '',
   );
+}
+
+/** What the model is offered, as text for a system prompt that has a place for it. */
+interface Lists {
+  readonly skills?: string;
+  readonly agents?: string;
+}
+
+interface Offered extends Lists {
+  readonly tools: readonly string[];
 }
 
 const MAX_DEPTH = 5;

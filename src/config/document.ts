@@ -44,6 +44,8 @@ export async function expandDocument(document: JsonObject, text: string, env: En
 type Expand = (text: string, env: Env) => string;
 
 function expandValue(value: JsonValue, path: readonly string[], ways: readonly [Expand, Expand], env: Env): JsonValue {
+  // The shell fills in the variables of hooks, which may be set only when one runs.
+  if (path[0] === 'hooks') return value;
   if (typeof value === 'string') return (isInCommandLine(path) ? ways[1] : ways[0])(value, env);
   if (Array.isArray(value)) return value.map((item) => expandValue(item, path, ways, env));
   return isObject(value) ? mapValues(value, (item, key) => expandValue(item, [...path, key], ways, env)) : value;

@@ -3,16 +3,24 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
+import { wrapText } from '../core/text/width.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
 import { findContextFiles } from './context-place.ts';
+import { type FolderThing, listFolderThings } from './conventions/folder-things.ts';
 import { parseSettingsText } from './document.ts';
 import { listLeafPaths } from './explanation.ts';
 import { editFile } from './file-edit.ts';
 import { formatKeyPath, listSettingKeys } from './keys.ts';
-import { describeServer, listWorkspaceServers, type ServerDescription, type WorkspaceServer } from './servers.ts';
-import { listTemplateDirectories } from './templates.ts';
-import { readTrustFile, type TrustRecord, type TrustRecords, trustFilePath } from './trust.ts';
+import {
+  ITEM_KINDS,
+  type ItemKind,
+  isApprovedItem,
+  readTrustFile,
+  type TrustRecord,
+  type TrustRecords,
+  trustFilePath,
+} from './trust.ts';
 
 /** A longer definition cannot be reviewed, and would push the others off the screen. */
 const MAX_SHOWN = 10_000;
@@ -20,8 +28,7 @@ const MAX_LINE = 100;
 const MAX_KEYS = 30;
 
 /** `status`: compared with what was approved before. */
-export type FolderServer = ServerDescription & {
-  readonly server: WorkspaceServer;
+export type FolderItem = FolderThing & {
   readonly status: 'new' | 'unchanged' | 'changed';
 };
 
@@ -31,31 +38,47 @@ export interface FolderReview {
   readonly folder: string;
   /** One or more for each thing, in which no name of the folder's is more than a name; empty if it brings nothing. */
   readonly lines: readonly string[];
-  readonly servers: readonly FolderServer[];
-  /** Names the servers that are too long to be shown in full, and so cannot be approved. */
+  readonly items: readonly FolderItem[];
+  /** What is gone since the folder was trusted. */
+  readonly removed: readonly string[];
+  /** Names what is too long to be shown in full, or faulty, and so cannot be approved. */
   readonly notices: readonly string[];
 }
 
-/** Starts no server. Throws AppError `usage` if it is no folder, `config` if its settings are invalid. */
+/** Starts nothing. Throws AppError `usage` if it is no folder, `config` if its settings are invalid. */
 export async function reviewFolder(path: string, app: Pick<App, 'homes' | 'env' | 'settings'>): Promise<FolderReview> {
   const folder = requireFolder(path);
   const { env } = app;
   const homes = app.homes();
   const document = await readFolderSettings(folder, homes.gemini);
-  const before = readTrustFile(trustFilePath(homes.gmn)).get(folder)?.servers ?? {};
-  const all = listWorkspaceServers(document ?? {}).map((server) => describeFolderServer(server, before));
-  const servers = all.filter(isShortEnough);
-  const notices = all.filter((server) => !isShortEnough(server)).map(formatTooLong);
+  const record = readTrustFile(trustFilePath(homes.gmn)).get(folder);
+  const found = await listFolderThings({ path, folder, document: document ?? {}, app });
+  const all = found.things.map((thing) => describeThing(thing, record));
+  const items = all.filter(isShortEnough);
+  const tooLong = all.filter((item) => !isShortEnough(item)).map(formatTooLong);
   const context = findContextFiles({ env, cwd: path, homes, settings: await app.settings() });
   const instructions = context.filter(({ scope, directory }) => scope === 'project' && directory === path);
-  const commands = (await listTemplateDirectories({ ...app, cwd: path })).filter(({ scope }) => scope === 'workspace');
+  const removed = listRemoved(record, all);
   const lines = [
     ...(document === undefined ? [] : describeSettings(document)),
-    ...(servers.length === 0 ? [] : ['MCP servers:', ...formatServers(servers)]),
+    ...formatFolderItems(items),
     ...(instructions.length === 0 ? [] : [`Instructions for the model: ${relativeTo(path, instructions)}`]),
-    ...commands.map(({ directory }) => `Commands: ${sanitize(relative(path, directory))}`),
   ];
-  return { folder, lines, servers, notices };
+  return { folder, lines, items, removed, notices: [...tooLong, ...found.faults] };
+}
+
+function describeThing({ item, ...description }: FolderThing, record: TrustRecord | undefined): FolderItem {
+  const isKnown = Object.hasOwn(record?.approved[item.kind] ?? {}, item.name);
+  const status = isKnown ? (isApprovedItem(record, item) ? 'unchanged' : 'changed') : 'new';
+  return { ...description, item, status };
+}
+
+function listRemoved(record: TrustRecord | undefined, items: readonly FolderItem[]): readonly string[] {
+  return ITEM_KINDS.flatMap((kind) =>
+    Object.keys(record?.approved[kind] ?? {})
+      .filter((name) => !items.some(({ item }) => item.kind === kind && item.name === name))
+      .map((name) => `${KIND_LABELS[kind].one} ${sanitize(name)}`),
+  );
 }
 
 /** Its real path. Throws AppError `usage` if there is no such folder. */
@@ -79,33 +102,27 @@ async function readFolderSettings(folder: string, home: string): Promise<JsonObj
 
 /** Those that gmn reads come first, so that no others push them out of sight. */
 function describeSettings(document: JsonObject): readonly string[] {
-  const keys = listLeafPaths(document).flatMap((path) => (path[0] === 'mcpServers' ? [] : [formatKeyPath(path)]));
+  const isShown = (key: string | undefined): boolean => key === 'mcpServers' || key === 'hooks';
+  const keys = listLeafPaths(document).flatMap((path) => (isShown(path[0]) ? [] : [formatKeyPath(path)]));
   const isRead = (key: string): boolean => listSettingKeys().some((known) => `${key}.`.startsWith(`${known}.`));
   const shown = [...keys.filter(isRead), ...keys.filter((key) => !isRead(key))].slice(0, MAX_KEYS);
   const more = keys.length > MAX_KEYS ? ` and ${keys.length - MAX_KEYS} more` : '';
   if (keys.length > 0) return [`Settings: ${shown.map((key) => sanitize(key.slice(0, MAX_LINE))).join(', ')}${more}`];
-  return Object.hasOwn(document, 'mcpServers') ? [] : ['Settings: .gemini/settings.json'];
+  return Object.keys(document).some(isShown) ? [] : ['Settings: .gemini/settings.json'];
 }
 
-function describeFolderServer(server: WorkspaceServer, before: Readonly<Record<string, string>>): FolderServer {
-  const { name, hash } = server;
-  const isKnown = Object.hasOwn(before, name);
-  const status = isKnown ? (before[name] === hash ? 'unchanged' : 'changed') : 'new';
-  return { ...describeServer(server), server, status };
-}
-
-function isShortEnough({ commandLine, details }: ServerDescription): boolean {
+function isShortEnough({ commandLine, details }: FolderItem): boolean {
   return commandLine.length + details.join('').length <= MAX_SHOWN;
 }
 
-function formatTooLong({ name }: ServerDescription): string {
-  return `MCP server ${name.slice(0, 200)} is not approved: its definition is too long to review (more than ${MAX_SHOWN} characters)`;
+function formatTooLong({ name, item: { kind } }: FolderItem): string {
+  return `${KIND_LABELS[kind].one} ${name.slice(0, 200)} is not approved: its definition is too long to review (more than ${MAX_SHOWN} characters)`;
 }
 
-/** A person's answer for a folder: a no, or a yes to the servers as they were shown. One that has changed since is not approved. */
+/** A person's answer for a folder: a no, or a yes to what was shown. What has changed since is not approved. */
 export interface TrustAnswer {
   readonly folder: string;
-  readonly servers: readonly FolderServer[] | 'refused';
+  readonly items: readonly FolderItem[] | 'refused';
 }
 
 /** Throws AppError `config` if the trust file is invalid. */
@@ -114,14 +131,22 @@ export async function rememberTrust(
   app: Pick<App, 'homes' | 'clock' | 'signal'>,
 ): Promise<void> {
   const time = new Date(app.clock.now()).toISOString();
-  const toRecord = (servers: TrustAnswer['servers']): TrustRecord =>
-    servers === 'refused'
-      ? { time, servers: {}, isRefused: true }
-      : { time, servers: Object.fromEntries(servers.map(({ server: { name, hash } }) => [name, hash])) };
+  const toRecord = (items: TrustAnswer['items']): TrustRecord =>
+    items === 'refused' ? { time, approved: {}, isRefused: true } : { time, approved: toApproved(items) };
   await changeTrustFile(
     trustFilePath(app.homes().gmn),
     app,
-    (records) => new Map([...records, ...answers.map(({ folder, servers }) => [folder, toRecord(servers)] as const)]),
+    (records) => new Map([...records, ...answers.map(({ folder, items }) => [folder, toRecord(items)] as const)]),
+  );
+}
+
+/** Every kind, also without any: what comes later is new then. */
+function toApproved(items: readonly FolderItem[]): TrustRecord['approved'] {
+  return Object.fromEntries(
+    ITEM_KINDS.map((kind) => {
+      const own = items.filter(({ item }) => item.kind === kind);
+      return [kind, Object.fromEntries(own.map(({ item: { name, hash } }) => [name, hash]))];
+    }),
   );
 }
 
@@ -136,25 +161,49 @@ export async function changeTrustFile(
 }
 
 function formatTrustRecords(records: readonly (readonly [string, TrustRecord])[]): string {
-  const folders = Object.fromEntries(records.filter(([, { isRefused }]) => !isRefused));
+  const trusted = records.filter(([, { isRefused }]) => !isRefused);
+  const folders = Object.fromEntries(
+    // An older gmn wants `servers` to be there.
+    trusted.map(([path, { time, approved }]) => [path, { time, servers: {}, ...approved }]),
+  );
   // Apart from the others: an older gmn trusts whatever is in `folders`.
   const no = records.flatMap(([path, { time, isRefused }]) => (isRefused ? [[path, { time }] as const] : []));
   const refused = no.length === 0 ? undefined : Object.fromEntries(no);
   return `${JSON.stringify({ version: 1, folders, refused }, null, 2)}\n`;
 }
 
+const KIND_LABELS: Readonly<Record<ItemKind, { readonly one: string; readonly many: string }>> = {
+  servers: { one: 'MCP server', many: 'MCP servers' },
+  hooks: { one: 'hook', many: 'Hooks' },
+  skills: { one: 'skill', many: 'Skills' },
+  agents: { one: 'agent', many: 'Agents' },
+  commands: { one: 'command', many: 'Commands' },
+};
+
 /** What a person reads after a folder was trusted. */
-export function formatApproved(servers: readonly FolderServer[]): string {
-  const lines = formatServers(servers);
-  return lines.length === 0 ? 'It defines no MCP servers.' : `Its MCP servers may now start:\n${lines.join('\n')}`;
+export function formatApproved({ items, removed }: Pick<FolderReview, 'items' | 'removed'>): string {
+  const gone = removed.length === 0 ? [] : [`Gone since then: ${removed.join(', ')}`];
+  if (items.length === 0) return ['It brings nothing that runs programs or instructs models.', ...gone].join('\n');
+  return ['It may now use:', ...formatFolderItems(items), ...gone].join('\n');
 }
 
-/** A long command line has one word a line. */
-function formatServers(servers: readonly FolderServer[]): readonly string[] {
-  return servers.flatMap(({ name, status, commandLine, words, details }) => [
-    ...(commandLine.length <= MAX_LINE
+/** By kind. A long command line has one word a line. */
+function formatFolderItems(items: readonly FolderItem[]): readonly string[] {
+  return ITEM_KINDS.flatMap((kind) => {
+    const own = items.filter(({ item }) => item.kind === kind);
+    return own.length === 0 ? [] : [`${KIND_LABELS[kind].many}:`, ...own.flatMap(formatFolderItem)];
+  });
+}
+
+function formatFolderItem({ name, status, commandLine, words, details, item }: FolderItem): readonly string[] {
+  const isShort = commandLine.length <= MAX_LINE;
+  // What is said of a skill or an agent is text, and need not be told from a similar one.
+  const isText = item.kind !== 'servers' && item.kind !== 'hooks';
+  const rows = isText ? wrapText(commandLine, MAX_LINE).split('\n') : words;
+  return [
+    ...(isShort
       ? [`  ${name} (${status}): ${commandLine}`]
-      : [`  ${name} (${status}):`, ...words.map((word) => `      ${word}`)]),
+      : [`  ${name} (${status}):`, ...rows.map((row) => `      ${row}`)]),
     ...details.map((detail) => `      ${detail}`),
-  ]);
+  ];
 }

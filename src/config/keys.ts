@@ -141,6 +141,43 @@ const KEYS = {
     why: 'each starts only as gmn trust has shown it, and none is trusted to run without approval',
     about: 'MCP servers by name; `gmn trust` shows and approves those of a folder',
   },
+  hooks: {
+    kind: 'object',
+    isForFolders: true,
+    why: 'each runs only as gmn trust has shown it',
+    about: 'commands that run at certain events, as in the official CLI; see [hooks](extending.md#hooks)',
+  },
+  'hooksConfig.enabled': {
+    kind: 'boolean',
+    fallback: true,
+    isForFolders: false,
+    why: 'it could turn off the hooks with which you guard yourself',
+    about: '`false` runs no hooks',
+  },
+  'hooksConfig.disabled': {
+    kind: 'strings',
+    isForFolders: false,
+    why: 'it could turn off the hooks with which you guard yourself',
+    about: 'hooks that are not run, by their name or command',
+  },
+  'skills.disabled': {
+    kind: 'strings',
+    isForFolders: false,
+    why: 'it is about your own skills, too',
+    about: '[skills](extending.md#skills) that are not used',
+  },
+  'agents.overrides': {
+    kind: 'object',
+    isForFolders: false,
+    why: 'it is about your own agents, too',
+    about: '`{"name": {"enabled": false}}` turns off an [agent](extending.md#sub-agents)',
+  },
+  'extensions.disabled': {
+    kind: 'strings',
+    isForFolders: false,
+    why: 'it could turn off an extension with which you guard yourself',
+    about: '[extensions](extending.md#extensions) of the official CLI that gmn does not use',
+  },
   'general.defaultApprovalMode': {
     kind: 'string',
     fallback: 'default',

@@ -1,6 +1,14 @@
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 
-export type LayerName = 'built-in' | 'system-defaults' | 'user' | 'gmn' | 'workspace' | 'system' | 'environment';
+export type LayerName =
+  | 'built-in'
+  | 'system-defaults'
+  | 'extension'
+  | 'user'
+  | 'gmn'
+  | 'workspace'
+  | 'system'
+  | 'environment';
 
 export interface Layer {
   readonly name: LayerName;

@@ -1,9 +1,10 @@
 import { dirname, join } from 'node:path';
-import type { App } from '../core/app.ts';
-import { AppError } from '../core/error.ts';
+import type { App, Homes } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
+import { pathExists } from '../platform/files/path.ts';
 import { findDistrust, readSmallFile } from '../platform/files/small-file.ts';
 import { systemPlatform } from '../platform/runtime/system.ts';
+import type { ReadExtensions } from './conventions/extensions.ts';
 import { expandDocument, findServerNotices, parseSettingsText } from './document.ts';
 import { readEnvironment } from './environment.ts';
 import { NO_HOME_NOTICE } from './home.ts';
@@ -14,6 +15,9 @@ export interface Layers {
   readonly layers: readonly Layer[];
   readonly env: Env;
   readonly notices: readonly string[];
+  readonly extensions: ReadExtensions['extensions'];
+  /** Extensions that are installed, but not used. */
+  readonly skipped: ReadExtensions['skipped'];
 }
 
 /** Throws AppError `config`, with `file:line:column`; a broken file of the workspace is skipped with a notice. */
@@ -27,16 +31,20 @@ export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promi
   const isTrustEnabled = (): boolean =>
     readTopmost([defaults, user, gmn, system], 'security.folderTrust.enabled') ??
     defaultSetting('security.folderTrust.enabled');
-  const workspace = await readWorkspaceFile({ ...app, env, realEnv: app.env, isTrustEnabled });
+  const workspace = await readWorkspaceFiles({ ...app, env, realEnv: app.env, isTrustEnabled });
+  const installed = await readExtensionsIfAny({ homes, env, cwd: app.cwd }, [defaults, user, gmn, system]);
+  const { extensions, skipped } = installed;
   return {
-    layers: [defaults, user, gmn, workspace.layer, system, environmentLayer(env)],
+    layers: [defaults, ...installed.layers, user, gmn, ...workspace.layers, system, environmentLayer(env)],
     env,
+    ...{ extensions, skipped },
     notices: [
       ...(homes.isMissing ? [NO_HOME_NOTICE] : []),
       ...notices,
       ...[defaults, system].flatMap(formatIgnored),
       ...[defaults, user, gmn, system].flatMap((layer) => layer.notices ?? []),
       ...workspace.notices,
+      ...skipped.flatMap(({ file, why, isQuiet }) => (isQuiet ? [] : [`${file} is not used: ${why}`])),
     ],
   };
 }
@@ -92,23 +100,31 @@ function formatIgnored({ source, state, why }: Layer): readonly string[] {
   return state === 'ignored' ? [`${source} is not used: ${why}`] : [];
 }
 
-async function readWorkspaceFile({
+const NO_EXTENSIONS: ReadExtensions = { extensions: [], layers: [], skipped: [] };
+
+/** Most people have none, so what reads them is loaded here. */
+async function readExtensionsIfAny(
+  place: Pick<App, 'cwd'> & { readonly homes: Homes; readonly env: Env },
+  layers: readonly Layer[],
+): Promise<ReadExtensions> {
+  if (place.homes.isMissing || !pathExists(join(place.homes.gemini, 'extensions'))) return NO_EXTENSIONS;
+  const { readExtensions } = await import('./conventions/extensions.ts');
+  const merged = mergeDocuments(layers.map(({ document }) => document));
+  return readExtensions({ ...place, disabled: readSetting(merged, 'extensions.disabled') ?? [] });
+}
+
+async function readWorkspaceFiles({
   cwd,
   homes,
   ...rest
 }: Pick<App, 'cwd' | 'homes'> & { readonly env: Env; readonly realEnv: Env; readonly isTrustEnabled: () => boolean }) {
   const file = join(cwd, '.gemini', 'settings.json');
-  if (join(cwd, '.gemini') === homes().gemini) return { layer: absentLayer('workspace', file), notices: [] };
-  try {
-    const text = readSmallFile(file);
-    if (text === undefined) return { layer: absentLayer('workspace', file), notices: [] };
-    // Most runs need nothing of folder trust, so it is loaded here.
-    const { readWorkspace } = await import('./workspace.ts');
-    return await readWorkspace({ file, text, cwd, homes: homes(), ...rest });
-  } catch (thrown) {
-    const { message } = AppError.from(thrown);
-    return { layer: ignoredLayer('workspace', file, message), notices: [`${file} is not used: ${message}`] };
-  }
+  const absent = { layers: [absentLayer('workspace', file)], notices: [] };
+  if (join(cwd, '.gemini') === homes().gemini) return absent;
+  if (!pathExists(file) && !pathExists(join(cwd, '.mcp.json'))) return absent;
+  // Most runs need nothing of folder trust, so it is loaded here.
+  const { readWorkspace } = await import('./workspace.ts');
+  return readWorkspace({ file, cwd, homes: homes(), ...rest });
 }
 
 function environmentLayer(env: Env): Layer {

@@ -16,10 +16,6 @@ const AFFECTING: readonly string[] = [
   'security.environmentVariableRedaction',
   'policyPaths',
   'adminPolicyPaths',
-  'hooks',
-  'skills',
-  'agents',
-  'extensions',
   'experimental',
 ];
 
@@ -33,7 +29,7 @@ const OTHERS: readonly string[] = [
   'billing',
   'advanced',
   'admin',
-  'hooksConfig',
+  'hooksConfig.notifications',
   'contextManagement',
   'policies',
   'useWriteTodos',

@@ -29,6 +29,21 @@ export function listWorkspaceServers(document: JsonObject): readonly WorkspaceSe
   return entries.map(([name, definition]) => ({ name, definition, hash: sha256(canonicalJson(definition)) }));
 }
 
+/** The file in a project that Claude Code and others read servers from. */
+export const SHARED_SERVERS = '.mcp.json';
+
+/** Its servers as they are written; empty if there is no such file. Throws AppError `config`. */
+export async function readSharedServers(file: string): Promise<JsonObject> {
+  const text = readSmallFile(file);
+  return text === undefined ? {} : (findServers(await parseSettingsText({ file, text })) ?? {});
+}
+
+/** Under those of the document. */
+export function addServers(document: JsonObject, servers: JsonObject): JsonObject {
+  if (Object.keys(servers).length === 0) return document;
+  return { ...document, mcpServers: { ...servers, ...readSetting(document, 'mcpServers') } };
+}
+
 export function restrictServers(document: JsonObject, approved: readonly string[]): JsonObject {
   const { mcpServers, mcp, ...rest } = document;
   return {

@@ -1,4 +1,4 @@
-import { type App, OUTPUT_FORMATS, type ServerSetting, type Settings } from '../core/app.ts';
+import { type App, type HookSource, OUTPUT_FORMATS, type ServerSetting, type Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
@@ -8,7 +8,7 @@ import { readLayers, readTopmost } from './layers.ts';
 
 /** Frozen. `document` keeps keys that gmn does not know. Throws AppError `config`, with file and position. */
 export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promise<Settings> {
-  const { layers, env, notices } = await readLayers(app);
+  const { layers, env, notices, extensions } = await readLayers(app);
   // Merged on first use: a one-shot needs neither the document nor the servers.
   const document = once(() => deepFreeze(mergeDocuments(layers.map((layer) => layer.document))));
   const others = layers.filter(({ name, state }) => name !== 'workspace' || state !== 'used');
@@ -34,6 +34,10 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
     },
     get serverCommand() {
       return findServerCommand(layers);
+    },
+    extensions,
+    get hooks() {
+      return listHooks(layers);
     },
     model: readTopmost(layers, 'model.name') || undefined,
     authType: readTopmost(layers, 'security.auth.selectedType') || undefined,
@@ -93,8 +97,17 @@ function findServerCommand(layers: readonly Layer[]): ServerSetting | undefined 
   return { name: 'mcp', definition, scope: toServerScope(owner), file: owner.source };
 }
 
-function toServerScope({ name }: Layer): ServerSetting['scope'] {
-  if (name === 'workspace') return 'workspace';
+function listHooks(layers: readonly Layer[]): readonly HookSource[] {
+  return layers.flatMap((layer) => {
+    const hooks = readSetting(layer.document, 'hooks');
+    const scope = toServerScope(layer);
+    if (hooks === undefined) return [];
+    return [{ scope: scope === 'workspace' ? 'folder' : scope, file: layer.source, hooks }];
+  });
+}
+
+function toServerScope({ name }: Layer): Exclude<ServerSetting['scope'], 'flag' | 'client'> {
+  if (name === 'workspace' || name === 'extension') return name;
   return name === 'system' || name === 'system-defaults' ? 'system' : 'user';
 }
 

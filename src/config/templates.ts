@@ -1,14 +1,15 @@
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { contains } from '../core/text/path.ts';
+import { contains, toSlashes } from '../core/text/path.ts';
 import { takeBefore } from '../core/text/trim.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { inspectPath, readDirectory } from '../platform/files/read.ts';
-import { readSmallFile } from '../platform/files/small-file.ts';
+import { readSmallFile, tryReadSmallFile } from '../platform/files/small-file.ts';
+import { sha256 } from '../platform/runtime/native.ts';
 import { BUILT_IN_TEMPLATES } from './builtin-templates.ts';
 import { readSetting } from './keys.ts';
-import { decideTrust, readTrustRecords } from './trust.ts';
+import { decideTrust, isApprovedItem, readTrustRecords, type TrustItem, type TrustRecord } from './trust.ts';
 
 export interface Template {
   readonly name: string;
@@ -25,8 +26,10 @@ export interface Template {
 interface TemplateDirectory {
   readonly directory: string;
   readonly kind: Template['kind'];
-  readonly scope: 'user' | 'workspace' | 'built-in';
+  readonly scope: 'user' | 'workspace' | 'built-in' | 'extension';
   readonly ignored?: string;
+  /** The trusted folder that has it, and what `gmn trust` has shown of it. Absent: all of it is used. */
+  readonly reviewed?: { readonly folder: string; readonly record: TrustRecord };
 }
 
 export type FoundTemplate = TemplateSource & { readonly place: TemplateDirectory };
@@ -45,7 +48,7 @@ const MAX_DEPTH = 4;
 
 type ProjectApp = Pick<App, 'homes' | 'cwd' | 'env' | 'settings'>;
 
-/** In order of precedence: the folder's, if trusted, then the user's. */
+/** In order of precedence: the folder's, if trusted, the user's, then those of extensions. */
 export async function listTemplateDirectories(app: ProjectApp): Promise<readonly TemplateDirectory[]> {
   const homes = app.homes();
   const toPlace = (home: string, folder: string, scope: TemplateDirectory['scope']) =>
@@ -65,15 +68,56 @@ export async function listTemplateDirectories(app: ProjectApp): Promise<readonly
   const isInside = ({ directory }: TemplateDirectory): boolean =>
     contains(realPath(app.cwd) ?? app.cwd, realPath(directory) ?? directory);
   const shared = folders.filter((place) => isDirectory(place.directory) && isInside(place) && !isOwn(place));
-  const ignored = shared.length === 0 ? undefined : await findProjectDistrust(app);
-  return [...shared.map((place) => (ignored === undefined ? place : { ...place, ignored })), ...own];
+  const trust = shared.length === 0 ? {} : await findProjectTrust(app);
+  const installed = ((await app.settings()).extensions ?? []).map(
+    ({ path }) => ({ directory: join(path, 'commands'), scope: 'extension', kind: 'command' }) as const,
+  );
+  return [...shared.map((place) => ({ ...place, ...trust })), ...own, ...installed];
 }
 
-async function findProjectDistrust(app: ProjectApp): Promise<string | undefined> {
+async function findProjectTrust(app: ProjectApp): Promise<Pick<TemplateDirectory, 'ignored' | 'reviewed'>> {
   const homes = app.homes();
   const isEnabled = readSetting((await app.settings()).document ?? {}, 'security.folderTrust.enabled') ?? true;
-  const decision = decideTrust({ ...app, homes, isEnabled, records: readTrustRecords(homes) });
-  return decision.isTrusted ? undefined : decision.why;
+  const records = readTrustRecords(homes);
+  const decision = decideTrust({ ...app, homes, isEnabled, records });
+  if (!decision.isTrusted) return { ignored: decision.why };
+  const folder = realPath(app.cwd) ?? app.cwd;
+  const record = records.get(folder);
+  // Where another list trusts the folder, or an older gmn did, no command was shown; each of their shell commands is asked about.
+  return record?.approved.commands === undefined ? {} : { reviewed: { folder, record } };
+}
+
+export interface FolderCommand extends TrustItem {
+  /** What it runs in a shell. */
+  readonly lines: readonly string[];
+}
+
+/** `folder` without links. What cannot be read is left out: it cannot be used, either. */
+export async function listFolderCommands(
+  places: readonly TemplateDirectory[],
+  folder: string,
+): Promise<readonly FolderCommand[]> {
+  const found = await Promise.all(
+    places.map((place) => walkTemplates({ ...place, reviewed: undefined }, place.directory, [])),
+  );
+  return found.flat().flatMap(({ file }) => {
+    const text = tryReadSmallFile(file);
+    return text === undefined
+      ? []
+      : [{ ...toCommandItem(file, text, folder), lines: [...text.matchAll(/!\{[^\n]*/g)].map(([line]) => line) }];
+  });
+}
+
+function toCommandItem(file: string, text: string, folder: string): TrustItem {
+  return { kind: 'commands', name: toSlashes(relative(folder, realPath(file) ?? file)), hash: sha256(text) };
+}
+
+/** Why a command of a folder that was reviewed is not used. */
+function findReviewFault(file: string, { reviewed }: TemplateDirectory): string | undefined {
+  if (reviewed === undefined) return undefined;
+  const text = tryReadSmallFile(file);
+  const isKnown = text !== undefined && isApprovedItem(reviewed.record, toCommandItem(file, text, reviewed.folder));
+  return isKnown ? undefined : 'it is new, or has changed since gmn trust showed it';
 }
 
 /** Sorted by name, built-in ones included. If several have one name, the first that is not ignored wins. */
@@ -106,7 +150,9 @@ async function walkTemplates(
     const ending = EXTENSIONS[place.kind];
     if (real === 'directory') found.push(...(await walkTemplates(place, file, [...path, name])));
     else if (real === 'file' && name.endsWith(ending) && name !== ending) {
-      found.push({ name: [...path, name.slice(0, -ending.length)].join(':'), file, kind: place.kind, place });
+      const ignored = place.ignored ?? findReviewFault(file, place);
+      const at = ignored === undefined ? place : { ...place, ignored };
+      found.push({ name: [...path, name.slice(0, -ending.length)].join(':'), file, kind: place.kind, place: at });
     }
   }
   return found;

@@ -92,10 +92,32 @@ function trustedFoldersError(file: string, why: string): AppError {
   return new AppError('config', `${file}: ${why}`, { hint: 'Fix or remove that file.' });
 }
 
+/** What a folder can bring that runs programs or instructs models, as the trust file calls it. */
+export const ITEM_KINDS = ['servers', 'hooks', 'skills', 'agents', 'commands'] as const;
+
+export type ItemKind = (typeof ITEM_KINDS)[number];
+
+/** The hash of each thing that was shown, by its name. */
+type ApprovedHashes = Readonly<Record<string, string>>;
+
 export interface TrustRecord {
   readonly time: string;
-  readonly servers: Readonly<Record<string, string>>;
+  /** A kind is absent in what a gmn wrote that did not know it. */
+  readonly approved: Readonly<Partial<Record<ItemKind, ApprovedHashes>>>;
   readonly isRefused?: true;
+}
+
+/** A thing that a folder brings, as `gmn trust` remembers it. */
+export interface TrustItem {
+  readonly kind: ItemKind;
+  readonly name: string;
+  readonly hash: string;
+}
+
+/** Whether `gmn trust` has shown this very thing. */
+export function isApprovedItem(record: TrustRecord | undefined, { kind, name, hash }: TrustItem): boolean {
+  const hashes = record?.approved[kind] ?? {};
+  return Object.hasOwn(hashes, name) && hashes[name] === hash;
 }
 
 export type TrustRecords = ReadonlyMap<string, TrustRecord>;
@@ -123,7 +145,7 @@ function parseTrustRecords(text: string, file: string): TrustRecords {
 
 function parseRefusal(value: unknown, path: string, file: string): TrustRecord {
   const { time } = parseTrustRecord(isObject(value) ? { ...value, servers: {} } : value, path, file);
-  return { time, servers: {}, isRefused: true };
+  return { time, approved: {}, isRefused: true };
 }
 
 function parseTrustText(text: string, file: string): unknown {
@@ -140,8 +162,17 @@ function parseTrustRecord(value: unknown, path: string, file: string): TrustReco
   if (!isPath || !isObject(value) || typeof value.time !== 'string' || !isObject(servers)) {
     throw trustFileError(file, `the entry for ${JSON.stringify(path)} is not valid`);
   }
-  const hashes = Object.entries(servers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  return { time: value.time, servers: Object.fromEntries(hashes) };
+  const approved = ITEM_KINDS.flatMap((kind) => {
+    const hashes = value[kind];
+    return isObject(hashes) ? [[kind, keepStrings(hashes)] as const] : [];
+  });
+  return { time: value.time, approved: Object.fromEntries(approved) };
+}
+
+function keepStrings(values: Readonly<Record<string, unknown>>): ApprovedHashes {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
 }
 
 function trustFileError(file: string, why: string, cause?: unknown): AppError {

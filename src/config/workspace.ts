@@ -1,69 +1,131 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { App, Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { realPath } from '../platform/files/path.ts';
-import { expandDocument, findServerNotices, parseSettingsText, type SettingsText } from './document.ts';
+import { pathExists, realPath } from '../platform/files/path.ts';
+import { readSmallFile } from '../platform/files/small-file.ts';
+import { listFolderHooks, restrictHooks } from './conventions/hooks.ts';
+import { expandDocument, findServerNotices, parseSettingsText } from './document.ts';
 import { findFolderRefusal, findValue, listSettingKeys } from './keys.ts';
 import { absentLayer, ignoredLayer, type Layer, mergeDocuments, nestValue } from './layer.ts';
-import { listWorkspaceServers, restrictServers, type WorkspaceServer } from './servers.ts';
-import { decideTrust, readTrustRecords, type TrustDecision, type TrustRecords } from './trust.ts';
+import { listWorkspaceServers, readSharedServers, restrictServers, SHARED_SERVERS } from './servers.ts';
+import { decideTrust, isApprovedItem, readTrustRecords, type TrustDecision, type TrustItem } from './trust.ts';
 
-interface WorkspaceInput extends SettingsText, Pick<App, 'cwd'> {
+interface WorkspaceInput extends Pick<App, 'cwd'> {
+  readonly file: string;
   readonly realEnv: Env;
   readonly env: Env;
   readonly homes: Homes;
   readonly isTrustEnabled: () => boolean;
 }
 
-interface WorkspaceLayer {
-  readonly layer: Layer;
+interface WorkspaceLayers {
+  readonly layers: readonly Layer[];
   readonly notices: readonly string[];
 }
 
-/** Only of a trusted folder, and servers only if unchanged since `gmn trust`; else a notice. Never throws. */
-export async function readWorkspace(input: WorkspaceInput): Promise<WorkspaceLayer> {
+/**
+ * Of `.mcp.json` and of the settings, which count more. Only of a trusted folder; servers and hooks only if unchanged since
+ * `gmn trust`; else a notice. Never throws.
+ */
+export async function readWorkspace(input: WorkspaceInput): Promise<WorkspaceLayers> {
   const { file, homes, cwd } = input;
   // In the home directory this is the user's own file; the official CLI sees it the same way.
-  if (realPath(dirname(file)) === realPath(homes.gemini)) return { layer: absentLayer('workspace', file), notices: [] };
+  if (realPath(dirname(file)) === realPath(homes.gemini)) {
+    return { layers: [absentLayer('workspace', file)], notices: [] };
+  }
+  const shared = join(cwd, SHARED_SERVERS);
   try {
     const records = readTrustRecords(homes);
     const decision = decideTrust({ env: input.realEnv, cwd, homes, isEnabled: input.isTrustEnabled(), records });
-    return decision.isTrusted ? await readTrustedLayer(input, records) : untrustedLayer(file, decision);
+    if (!decision.isTrusted) return untrustedLayers([file, shared].filter(pathExists), decision);
   } catch (thrown) {
-    const { message } = AppError.from(thrown);
-    return { layer: ignoredLayer('workspace', file, message), notices: [`${file} is not used: ${message}`] };
+    return brokenLayer(pathExists(file) ? file : shared, thrown);
   }
+  const folder = realPath(cwd) ?? cwd;
+  const own = await readTrustedSettings(input, folder).catch((thrown: unknown) => brokenLayer(file, thrown));
+  const servers = await readTrustedServers(shared, own, { ...input, folder }).catch((thrown: unknown) =>
+    brokenLayer(shared, thrown),
+  );
+  return { layers: [...servers.layers, ...own.layers], notices: [...own.notices, ...servers.notices] };
 }
 
-function untrustedLayer(file: string, { why, isRefused }: TrustDecision): WorkspaceLayer {
-  const notice = `${file} is not used: ${why}. To trust the folder, run: gmn trust`;
-  return { layer: ignoredLayer('workspace', file, why), notices: isRefused ? [] : [notice] };
+function brokenLayer(file: string, thrown: unknown): WorkspaceLayers {
+  const { message } = AppError.from(thrown);
+  return { layers: [ignoredLayer('workspace', file, message)], notices: [`${file} is not used: ${message}`] };
 }
 
-async function readTrustedLayer(input: WorkspaceInput, records: TrustRecords): Promise<WorkspaceLayer> {
-  const { file, text, cwd, env } = input;
+function untrustedLayers(files: readonly string[], { why, isRefused }: TrustDecision): WorkspaceLayers {
+  const notice = `${files.join(' and ')} is not used: ${why}. To trust the folder, run: gmn trust`;
+  return { layers: files.map((file) => ignoredLayer('workspace', file, why)), notices: isRefused ? [] : [notice] };
+}
+
+interface TrustedLayers extends WorkspaceLayers {
+  /** What the settings define, approved or not. */
+  readonly serverNames?: readonly string[];
+}
+
+async function readTrustedSettings(input: WorkspaceInput, folder: string): Promise<TrustedLayers> {
+  const { file, env, homes } = input;
+  const text = readSmallFile(file);
+  if (text === undefined) return { layers: [absentLayer('workspace', file)], notices: [] };
   const written = await parseSettingsText({ file, text });
   const { permitted, refused, refusedKeys } = divideDocument(written);
-  const known = records.get(realPath(cwd) ?? cwd)?.servers ?? {};
-  const servers = listWorkspaceServers(permitted);
-  const isApproved = ({ name, hash }: WorkspaceServer): boolean => Object.hasOwn(known, name) && known[name] === hash;
-  const approved = servers.filter(isApproved).map(({ name }) => name);
-  const pending = servers.filter((server) => !isApproved(server)).map(({ name }) => name);
-  const document = await expandDocument(restrictServers(permitted, approved), text, env);
+  const servers = divideItems(toServerItems(permitted), { homes, folder });
+  const hooks = divideItems(listFolderHooks(permitted, folder), { homes, folder });
+  const restricted = restrictHooks(restrictServers(permitted, servers.approved), hooks.approved);
+  const document = await expandDocument(restricted, text, env);
   const notices = [
     ...(refusedKeys.length === 0 ? [] : [`${file}: not taken from a folder's settings: ${refusedKeys.join(', ')}`]),
     ...(await findServerNotices({ file, text })),
-    ...(pending.length === 0 ? [] : [formatPending(file, pending)]),
+    ...formatPending(file, { 'MCP server': servers.pending, hook: hooks.pending }),
   ];
-  return { layer: { name: 'workspace', source: file, state: 'used', document, refused }, notices };
+  const layer: Layer = { name: 'workspace', source: file, state: 'used', document, refused };
+  return { layers: [layer], notices, serverNames: [...servers.approved, ...servers.pending] };
 }
 
-function formatPending(file: string, names: readonly string[]): string {
-  const list = names.map((name) => sanitize(JSON.stringify(name))).join(', ');
-  return `${file}: MCP server${names.length > 1 ? 's' : ''} ${list} new or changed, not used. To review and approve, run: gmn trust`;
+async function readTrustedServers(
+  file: string,
+  { serverNames = [] }: TrustedLayers,
+  { env, homes, folder }: Pick<WorkspaceInput, 'env' | 'homes'> & { readonly folder: string },
+): Promise<WorkspaceLayers> {
+  const text = readSmallFile(file);
+  if (text === undefined) return { layers: [], notices: [] };
+  const written = Object.entries(await readSharedServers(file)).filter(([name]) => !serverNames.includes(name));
+  const mcpServers = Object.fromEntries(written);
+  const servers = divideItems(toServerItems({ mcpServers }), { homes, folder });
+  const document = await expandDocument(restrictServers({ mcpServers }, servers.approved), text, env);
+  const notices = formatPending(file, { 'MCP server': servers.pending });
+  return { layers: [{ name: 'workspace', source: file, state: 'used', document }], notices };
+}
+
+function toServerItems(document: JsonObject): readonly TrustItem[] {
+  return listWorkspaceServers(document).map(({ name, hash }) => ({ kind: 'servers', name, hash }));
+}
+
+function divideItems(
+  items: readonly TrustItem[],
+  { homes, folder }: { readonly homes: Homes; readonly folder: string },
+) {
+  const record = items.length === 0 ? undefined : readTrustRecords(homes).get(folder);
+  const isKnown = (item: TrustItem): boolean => isApprovedItem(record, item);
+  return {
+    approved: items.filter(isKnown).map(({ name }) => name),
+    pending: items.filter((item) => !isKnown(item)).map(({ name }) => name),
+  };
+}
+
+/** One notice for all of a file. */
+function formatPending(file: string, pending: Readonly<Record<string, readonly string[]>>): readonly string[] {
+  const lists = Object.entries(pending).flatMap(([kind, names]) => {
+    if (names.length === 0) return [];
+    const quoted = names.map((name) => sanitize(JSON.stringify(name))).join(', ');
+    return [`${kind}${names.length > 1 ? 's' : ''} ${quoted}`];
+  });
+  if (lists.length === 0) return [];
+  return [`${file}: ${lists.join(' and ')} new or changed, not used. To review and approve, run: gmn trust`];
 }
 
 /** Keys that gmn does not read are kept, since nothing depends on them. */

@@ -22,8 +22,26 @@ export interface ServerSetting {
   /** As written, with variables expanded; not validated yet. */
   readonly definition: JsonValue;
   /** `flag` is the file given with `--mcp-config`, `client` whoever started gmn. A workspace server never carries `trust`. */
-  readonly scope: 'system' | 'user' | 'workspace' | 'flag' | 'client';
+  readonly scope: 'system' | 'user' | 'workspace' | 'extension' | 'flag' | 'client';
   readonly file: string;
+}
+
+/** An extension of the official CLI. */
+export interface Extension {
+  readonly name: string;
+  readonly version?: string;
+  /** Without links. */
+  readonly path: string;
+  /** Its manifest. */
+  readonly file: string;
+  readonly contextFiles: readonly string[];
+}
+
+/** The value of `hooks` in one file. */
+export interface HookSource {
+  readonly scope: 'system' | 'user' | 'extension' | 'folder';
+  readonly file: string;
+  readonly hooks: JsonObject;
 }
 
 export interface Settings {
@@ -51,6 +69,10 @@ export interface Settings {
   readonly servers?: readonly ServerSetting[];
   /** `mcp.serverCommand`: the server named `mcp`, whose definition is a command line. */
   readonly serverCommand?: ServerSetting;
+  /** Of the official CLI, those in use here. */
+  readonly extensions?: readonly Extension[];
+  /** In the order in which they run. A folder's are those that `gmn trust` has shown. */
+  readonly hooks?: readonly HookSource[];
   readonly notices: readonly string[];
 }
 

@@ -2,12 +2,14 @@ import type { StoredContent } from './content.ts';
 import type { Compaction, History, TurnRecord } from './history.ts';
 
 /** Who holds the conversation. A session that was used in several ways has the one nearest to the person. */
-export type SessionSource = 'chat' | 'prompt' | 'mcp';
+export type SessionSource = 'chat' | 'prompt' | 'mcp' | 'agent';
 
-export const SOURCE_LABELS = { chat: 'chat', prompt: 'one-shot', mcp: 'served' } as const satisfies Record<
-  SessionSource,
-  string
->;
+export const SOURCE_LABELS = {
+  chat: 'chat',
+  prompt: 'one-shot',
+  mcp: 'served',
+  agent: 'sub-agent',
+} as const satisfies Record<SessionSource, string>;
 
 export interface SessionSummary {
   /** A UUID, or what `--session-id` gave. */

@@ -1,4 +1,5 @@
 import type { MediaPart } from './content.ts';
+import type { AppError } from './error.ts';
 import type { JsonObject } from './json.ts';
 import type { ServerOrigin } from './permission.ts';
 import type { Usage } from './usage.ts';
@@ -12,6 +13,10 @@ export interface Tool {
   readonly effect: Effect;
   /** Runs without a question in every mode that offers it. No tool of a server has this. */
   readonly isNeverAsked?: true;
+  /** It is a sub-agent: `@name` asks it at once. */
+  readonly isAgent?: true;
+  /** No other call runs at the same time, even if all of them only read. */
+  readonly runsAlone?: boolean;
   /** JSON Schema, as the model sees it. */
   readonly input: JsonObject;
   /**
@@ -86,6 +91,8 @@ export interface ToolResult {
   readonly isReported?: true;
   readonly usage?: Usage;
   readonly change?: FileChange;
+  /** The turn ends with this, once the result is in the history. */
+  readonly endsTurn?: AppError;
   /** The list of steps, if it changed that. Untrusted text. */
   readonly todos?: readonly Todo[];
 }
@@ -142,7 +149,19 @@ export interface ApproveContext {
   readonly signal: AbortSignal;
   /** The calls directly after it in the same reply that write, too: one answer may cover them all. */
   readonly following?: readonly PendingCall[];
+  /** A person has to be asked, whatever is allowed. */
+  readonly mustAsk?: true;
 }
 
 /** One call at a time; asks the user if the approval mode requires it and the run is interactive. Never throws. */
 export type Approve = (tool: Tool, call: ToolCall, context: ApproveContext) => Promise<CallDecision>;
+
+/** A skill, as the tool that gives its instructions needs it. */
+export interface ToolSkill {
+  readonly name: string;
+  readonly body: string;
+  /** Without links. */
+  readonly directory: string;
+  /** Beside SKILL.md, relative to the directory. */
+  listFiles(): Promise<readonly string[]>;
+}

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { formatAgentPrompt } from '../agent/prompt.ts';
+import { formatAgentPrompt, formatSubAgentPrompt } from '../agent/prompt.ts';
 import type { App } from '../core/app.ts';
 import type { SessionStart } from '../core/session.ts';
 import { contains } from '../core/text/path.ts';
@@ -22,6 +22,11 @@ export function createAgentPrompt(
   const others = directories.map((directory) => resolve(cwd, directory));
   const text = formatAgentPrompt({ directory: cwd, directories: others, system: systemPlatform(), ...start, isChat });
   return { text, start };
+}
+
+export function createSubAgentPrompt(text: string, { cwd, clock }: Pick<App, 'cwd' | 'clock'>): string {
+  const start = { date: new Date(clock.now()).toDateString(), branch: readBranch(cwd) };
+  return formatSubAgentPrompt(text, { directory: cwd, system: systemPlatform(), ...start, isChat: false });
 }
 
 /** Short and of few characters, because the author of the folder chose the name, and it becomes part of the prompt. */

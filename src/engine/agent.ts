@@ -11,6 +11,7 @@ import type { Tool } from '../core/tool.ts';
 import { findModelFacts, findPromptWindow } from '../models/table.ts';
 import type { OpenedModel } from './model.ts';
 import type { ServiceOptions } from './service-tools.ts';
+import type { ParentRun } from './sub-agents.ts';
 import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
 
 export interface AgentOptions extends ToolOptions, ServiceOptions {
@@ -51,13 +52,29 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
   const toolbox = await openToolboxIfWanted(options, context);
   const { tools, withheld, chosen, approve, mode, outputs } = toolbox;
   const service = await openServiceIfWanted(options, opened, tools.length > 0);
-  const { text, given, prompt, contextText } = await readSystemInstruction(options, { app, notify, tools });
+  const skills = await listSkills(context.conventions, { tools, notify });
+  const { text, given, prompt, contextText } = await readSystemInstruction(options, { app, notify, tools, skills });
   toolbox.protect(await listFlagFiles(options, app));
   const redaction = createLazyRedaction(app, prompt);
   const instruction = addServerInstructions(text, context.remote);
   const system = await redaction.redact(instruction);
   if (system !== instruction) notify(REDACTED_NOTICE);
+  const shared = {
+    origin: () => formatOrigin(opened),
+    tools,
+    withheld,
+    approve,
+    redaction,
+    hooks: context.hooks,
+    now: app.clock.now,
+    pause: async () => (await import('../platform/runtime/clock.ts')).nextTurn(),
+    findNestedContext: tools.length === 0 || options.noContext ? undefined : findNestedContext(options, app),
+    outputs,
+    ...(tools.length === 0 && !options.isChat ? {} : await readCompactionPolicy(opened, app)),
+  };
+  const agents = await openAgentsIfAny(context, shared, contextText);
   return {
+    ...shared,
     model: opened.model,
     request: {
       model: opened.modelId,
@@ -65,22 +82,25 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
       generationConfig: opened.generationConfig,
       ...service,
     },
-    origin: () => formatOrigin(opened),
-    tools,
-    withheld,
+    tools: agents.length === 0 ? tools : [...tools, ...agents],
     chosen,
-    approve,
     mode,
     maxTurns: options.maxTurns ?? MAX_TURNS,
-    redaction,
-    now: app.clock.now,
-    pause: async () => (await import('../platform/runtime/clock.ts')).nextTurn(),
-    findNestedContext: tools.length === 0 || options.noContext ? undefined : findNestedContext(options, app),
-    outputs,
-    ...(tools.length === 0 && !options.isChat ? {} : await readCompactionPolicy(opened, app)),
     setup: { ...(await redaction.redact(given)), model: await redactName(opened, redaction) },
     contextText,
   };
+}
+
+/** Sub-agents are for runs with tools, of which they have a part. */
+async function openAgentsIfAny(
+  { app, host, opened, onCall, conventions, forAgents }: ToolboxContext,
+  agent: ParentRun['agent'],
+  contextText: string | undefined,
+): Promise<readonly Tool[]> {
+  const found = conventions?.agents ?? [];
+  if (found.length === 0 || agent.tools.length === 0 || forAgents === undefined) return [];
+  const { createAgentTools } = await import('./sub-agents.ts');
+  return createAgentTools(found, { app, host, opened, onCall, agent, contextText, ...forAgents });
 }
 
 async function readCompactionPolicy(
@@ -152,6 +172,20 @@ async function redactName({ modelId, askedName }: OpenedModel, { redact }: Redac
   return findModelFacts(modelId) === undefined ? redact(askedName) : askedName;
 }
 
+/** Undefined if the model cannot choose any. */
+async function listSkills(
+  conventions: ToolboxContext['conventions'],
+  { tools, notify }: Pick<InstructionContext, 'tools' | 'notify'>,
+): Promise<string | undefined> {
+  const names = (conventions?.toolSkills ?? []).map(({ name }) => name);
+  if (conventions === undefined || names.length === 0 || !tools.some(({ name }) => name === 'activate_skill'))
+    return undefined;
+  const { formatSkillList } = await import('../agent/prompt.ts');
+  const { text, omitted } = formatSkillList(conventions.skills.filter(({ name }) => names.includes(name)));
+  if (omitted.length > 0) notify(`there are too many skills to tell the model of all: ${omitted.join(', ')} left out`);
+  return text;
+}
+
 function addServerInstructions(system: string | undefined, remote: ToolboxContext['remote']): string | undefined {
   const instructions = (remote?.instructions ?? []).map(
     ({ server, text }) => `# Instructions from the MCP server ${server}\n\n${text}`,
@@ -195,17 +229,25 @@ interface SystemInstruction extends Pick<OpenedAgent, 'contextText'> {
   readonly prompt?: string;
 }
 
-/** The agent prompt or what replaces it, the text of the flags, and the context files. */
+interface InstructionContext {
+  readonly app: App;
+  readonly notify: Notify;
+  readonly tools: readonly Tool[];
+  /** The list of them, ready to be read. */
+  readonly skills?: string;
+}
+
+/** The agent prompt or what replaces it, the context files, the list of skills, and the text of the flags. */
 async function readSystemInstruction(
   options: AgentOptions,
-  { app, notify, tools }: { readonly app: App; readonly notify: Notify; readonly tools: readonly Tool[] },
+  { app, notify, tools, skills }: InstructionContext,
 ): Promise<SystemInstruction> {
   const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
   const flags = [options.system, options.systemText, options.appendSystemPrompt, options.appendText];
   const isContext = !options.noContext && hasContext(question);
   const isAgent = tools.length > 0 && !options.noAgentPrompt;
-  if (flags.every((flag) => flag === undefined) && !isContext && !isAgent) return {};
-  const context = isContext ? await loadContext(question, tools) : NO_CONTEXT;
+  if (flags.every((flag) => flag === undefined) && !isContext && !isAgent && skills === undefined) return {};
+  const context = isContext ? await loadContext(question, tools, skills) : NO_CONTEXT;
   for (const notice of context.notices) notify(notice);
   const system = options.systemText ?? (await readTextFlag(options.system, '--system', app));
   const append = options.appendText ?? (await readTextFlag(options.appendSystemPrompt, '--append-system-prompt', app));
@@ -216,7 +258,10 @@ async function readSystemInstruction(
       ? (await import('./agent-prompt.ts')).createAgentPrompt(app, { start, directories, isChat })
       : undefined;
   return {
-    text: joinSystemInstruction({ ...context, system: context.system ?? prompt?.text }, { system, append }),
+    text: joinSystemInstruction(
+      { ...context, system: context.system ?? prompt?.text },
+      { system, append, skills: context.listsSkills && system === undefined ? undefined : skills },
+    ),
     contextText: context.memory,
     given: { systemText: system, appendText: append, start: prompt?.start },
     prompt: mayHoldCredential(prompt?.start.branch ?? '') ? undefined : prompt?.text,
@@ -225,11 +270,12 @@ async function readSystemInstruction(
 
 const NO_CONTEXT: Context = { sources: [], notices: [] };
 
-async function loadContext(question: ContextOptions, tools: readonly Tool[]): Promise<Context> {
+async function loadContext(question: ContextOptions, tools: readonly Tool[], skills?: string): Promise<Context> {
   const { readContext } = await import('../config/context.ts');
   return readContext(
     question,
     tools.map(({ name }) => name),
+    { skills },
   );
 }
 

@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { Grant } from '../approval/grants.ts';
 import type { ApprovalMode, ModeInForce } from '../approval/policy.ts';
+import { hasConventionPlaces } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
 import { createSerial } from '../core/async.ts';
@@ -18,7 +19,9 @@ import { createDeadline, type Deadline } from '../platform/runtime/clock.ts';
 import type { Workspace } from '../tools/workspace/workspace.ts';
 import { type OpenedAgent, openAgent } from './agent.ts';
 import type { Budget } from './budget.ts';
-import { hasTools } from './conversation.ts';
+import type { Conventions } from './conventions.ts';
+import { type Conversation, hasTools } from './conversation.ts';
+import type { Hooks } from './hooks.ts';
 import type { Host } from './host.ts';
 import { chooseTimeout, deadlineError, type OpenedModel, openModel, toBilledCall } from './model.ts';
 import type { AnswerFormat } from './output-schema.ts';
@@ -87,6 +90,11 @@ export interface Run {
   change(patch: RunChange): Promise<void>;
   /** Starts the MCP servers again, as the settings are now. Throws AppError `config`; then nothing changes. */
   reloadServers(): Promise<void>;
+  /**
+   * What a prompt begins with that is to follow a skill; from then on tools may read its folder. Throws AppError `usage` if there is
+   * no such skill.
+   */
+  activateSkill(name: string): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -131,6 +139,9 @@ interface RunHoldings {
   servers?: RunServers;
   /** Servers that start later ask for the one there is then. */
   sandbox?: RunSandbox;
+  hooks?: Hooks;
+  /** Where the turn under way is kept. */
+  conversation?: Conversation;
 }
 
 /** What `change` replaces. */
@@ -192,7 +203,10 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
       return held.background.commands;
     },
     pause: deadline.pause,
-    turn: (prompt, options) => takeTurn(prompt, options, { ...parts, ...held, ...requireState() }),
+    turn: (prompt, options) => {
+      held.conversation = options.conversation;
+      return takeTurn(prompt, options, { ...parts, ...held, ...requireState() });
+    },
     change,
     async reloadServers() {
       const before = held.servers?.current;
@@ -206,8 +220,11 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
         }
       }
     },
+    activateSkill: async (name) =>
+      (await import('./skills.ts')).activateSkill(name, parts.app, requireState().setup.workspace),
     async close() {
       deadline.clear();
+      await held.hooks?.close();
       await held.background.commands?.close();
       await held.servers?.close();
       await held.sandbox?.close();
@@ -229,8 +246,9 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
   const { app } = parts;
   const said: string[] = [];
   let isOpening = true;
+  held.hooks ??= await openHooksIfAny(setup, parts, held);
   const host: Host = {
-    ...parts.host,
+    ...(held.hooks?.watchPerson(parts.host) ?? parts.host),
     notify: (notice) => {
       const event = toNoticeEvent(notice);
       if (isOpening && event.type === 'notice') said.push(event.message);
@@ -243,7 +261,8 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
   try {
     const workspace = setup.workspace ?? (await openWorkspaceIfNeeded(setup, app));
     const isConfinedSo = before?.setup.sandbox === setup.sandbox && before?.setup.sandboxNet === setup.sandboxNet;
-    if (before === undefined || !isConfinedSo) held.sandbox = await prepareSandboxIfWanted(setup, app, workspace);
+    if (before === undefined || !isConfinedSo)
+      held.sandbox = await prepareSandboxIfWanted(setup, app, workspace?.roots);
     // What the flag names must work, whether or not something is run; what the settings name, when something is.
     if (setup.sandbox !== undefined) await held.sandbox?.open();
     held.servers ??= await openServersIfAny({ ...setup, workspace }, parts, held);
@@ -251,11 +270,19 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
     // Models that make pictures take no functions; those that the user named are up to the service.
     const tools = isPicture && setup.namedTools !== undefined ? 'none' : setup.tools;
     const remote = isPicture && setup.servers === 'all' ? undefined : held.servers?.current?.tools;
+    const conventions = await readConventionsIfAny(workspace, app, host.notify);
     const onCall = (call: CountedCall): void =>
       void held.toolCalls.push(toBilledCall(call, model.billedTo, app.clock.now()));
+    const forAgents = {
+      openModel: (name: string) => openOtherModel({ ...setup, model: name }, parts, host.notify),
+      openSession: async (report: (message: string) => void) =>
+        held.conversation?.sessionId === undefined
+          ? undefined
+          : (await import('./sessions.ts')).openAgentSession(app, report),
+    };
     const agent = await openAgent(
       { ...setup, tools },
-      { app, opened: model, host, workspace, remote, onCall, ...held },
+      { app, opened: model, host, workspace, remote, conventions, forAgents, onCall, ...held },
     );
     if (held.sandbox !== confined) await confined?.close();
     return { setup: describeInForce({ ...setup, workspace }, agent), model, agent, said };
@@ -316,16 +343,22 @@ async function openBudgetIfLimited({ maxCost, costHint = '' }: RunSetup, app: Ap
   return (await import('./budget.ts')).openBudget({ maxCost, hint: costHint }, app);
 }
 
-/** Its timeout, if the model takes longer than others, becomes that of the run. */
-async function openRunModel(setup: RunSetup, parts: RunParts, notify: Notify): Promise<OpenedModel> {
+/** With the clock and the budget of the run. */
+function openOtherModel(setup: RunSetup, parts: RunParts, notify: Notify): Promise<OpenedModel> {
   const { app, deadline, budget } = parts;
-  const model = await openModel(setup, app, {
+  return openModel(setup, app, {
     endsAt: deadline.endsAt,
     isTimedByRequest: setup.timing === 'request',
     // An upload does not count against the default timeout, but against one that the user set.
     pause: setup.timeout === undefined ? deadline.pause : undefined,
     ...{ budget, notify, showProgress: parts.host.showProgress },
   });
+}
+
+/** Its timeout, if the model takes longer than others, becomes that of the run. */
+async function openRunModel(setup: RunSetup, parts: RunParts, notify: Notify): Promise<OpenedModel> {
+  const { deadline } = parts;
+  const model = await openOtherModel(setup, parts, notify);
   const limitMs = Math.max(model.timeoutMs, setup.leastMs ?? 0);
   if (setup.timing !== 'request' && setup.timeout === undefined && limitMs !== chooseLimit(setup)) {
     deadline.restart(limitMs);
@@ -343,12 +376,42 @@ async function openWorkspaceIfNeeded(setup: RunSetup, app: App): Promise<Workspa
 async function prepareSandboxIfWanted(
   setup: RunSetup,
   app: App,
-  workspace: Workspace | undefined,
+  roots: readonly string[] | undefined,
 ): Promise<RunSandbox | undefined> {
   const { document = {} } = await app.settings();
   const isWanted = setup.sandbox !== undefined || readSetting(document, 'tools.sandbox') !== undefined;
-  if (!isWanted || workspace === undefined) return undefined;
-  return (await import('./sandbox.ts')).prepareSandbox(setup, { app, roots: workspace.roots });
+  if (!isWanted || roots === undefined) return undefined;
+  return (await import('./sandbox.ts')).prepareSandbox(setup, { app, roots });
+}
+
+/** Skills and sub-agents are for runs with tools. */
+async function readConventionsIfAny(
+  workspace: Workspace | undefined,
+  app: App,
+  notify: Notify,
+): Promise<Conventions | undefined> {
+  if (workspace === undefined) return undefined;
+  const { extensions = [] } = await app.settings();
+  if (extensions.length === 0 && !hasConventionPlaces(app)) return undefined;
+  const { readConventions, formatSkipped } = await import('./conventions.ts');
+  const found = await readConventions(app);
+  for (const notice of formatSkipped(found.skipped)) notify(notice);
+  return found;
+}
+
+async function openHooksIfAny(
+  setup: RunSetup,
+  { app, host: { notify } }: RunParts,
+  held: RunHoldings,
+): Promise<Hooks | undefined> {
+  const { hooks = [] } = await app.settings();
+  if (hooks.length === 0) return undefined;
+  // A run without tools has no sandbox yet.
+  const confine = async (): Promise<Confine | undefined> => {
+    held.sandbox ??= await prepareSandboxIfWanted(setup, app, [app.cwd]);
+    return (await held.sandbox?.open())?.confine;
+  };
+  return (await import('./hooks.ts')).openHooks({ app, setup, notify, confine });
 }
 
 async function openServersIfAny(setup: RunSetup, parts: RunParts, held: RunHoldings): Promise<RunServers | undefined> {

@@ -130,6 +130,12 @@ export async function findContinued(
 
 const DEMO_HINT = 'With --demo a session is saved only if you name it: gmn --demo --session-name trip "…"';
 
+/** For a sub-agent: its own, beside that of the turn that asks it. */
+export function openAgentSession(app: App, report: (message: string) => void): Promise<LocalSession> {
+  const by = 'agent';
+  return openStore(app, report, { by, durability: 'written' }).create({ cwd: app.cwd, by });
+}
+
 /** The user's sessions. Without a home directory, whatever is asked of them throws AppError `config`. */
 export function openStore(
   app: Pick<App, 'homes' | 'clock' | 'version'>,

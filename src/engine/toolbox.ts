@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { OutputFiles } from '../agent/agent.ts';
+import type { AgentHooks, OutputFiles } from '../agent/agent.ts';
 import type { Grant } from '../approval/grants.ts';
 import type { WithPerson } from '../approval/person.ts';
 import {
@@ -34,6 +34,7 @@ import { runShellCommand } from '../tools/run-shell-command.ts';
 import type { Buffers } from '../tools/workspace/buffers.ts';
 import { isTooBroad } from '../tools/workspace/protection.ts';
 import { type Journal, openWorkspace, type Workspace } from '../tools/workspace/workspace.ts';
+import type { Conventions } from './conventions.ts';
 import type { Host } from './host.ts';
 import type { OpenedModel } from './model.ts';
 import {
@@ -44,6 +45,7 @@ import {
   tryListPermissions,
 } from './permissions.ts';
 import type { RunSandbox } from './sandbox.ts';
+import type { ParentRun } from './sub-agents.ts';
 
 export interface ToolOptions extends ModeOptions {
   readonly tools?: string;
@@ -90,6 +92,11 @@ export interface ToolboxContext {
   /** Denials that were said, for whoever begins the turns to clear. */
   readonly denied?: Set<string>;
   readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'findOwners'>;
+  /** What the user's and the folder's files bring. Absent: nothing. */
+  readonly conventions?: Conventions;
+  readonly hooks?: AgentHooks;
+  /** What sub-agents need of the run. Absent: there are none. */
+  readonly forAgents?: Pick<ParentRun, 'openModel' | 'openSession'>;
 }
 
 type ToolboxParts = ToolboxContext & { readonly workspace: Workspace };
@@ -111,7 +118,9 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
   const runsCommands = definitions.some(({ effect }) => effect === 'execute');
   const sandbox = runsCommands ? await context.sandbox?.open() : undefined;
   const given = createToolContext(workspace, options, { ...context, sandbox });
-  const selected = definitions.map((tool) => reportFailedWrites(tool.create(given), reportDenial));
+  const selected = definitions
+    .filter(({ isOffered }) => isOffered?.(given) ?? true)
+    .map((tool) => reportFailedWrites(tool.create(given), reportDenial));
   const named = options.namedTools ?? wanted;
   const limits = readToolLimits(settings);
   const left = applyToolSettings(selected, limits, named);
@@ -208,6 +217,7 @@ function createToolContext(
     host,
     onCall,
     sandbox,
+    conventions,
     background: holder = {},
   }: Omit<ToolboxContext, 'sandbox'> & Pick<ToolContext, 'sandbox'>,
 ): ToolContext {
@@ -232,6 +242,7 @@ function createToolContext(
       await directory.close();
       return place.path;
     },
+    skills: conventions?.toolSkills,
     storeOutput: workspace.keep,
     storeUntrusted: workspace.keepUntrusted,
     onOutput: (text) => host.showOutput?.(text),

@@ -1,4 +1,4 @@
-import type { Agent } from '../agent/agent.ts';
+import type { Agent, Turn } from '../agent/agent.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import type { StoredContent } from '../core/content.ts';
@@ -11,6 +11,7 @@ import type { SaveResult } from '../session/one-shot.ts';
 import { appendUsage } from '../session/usage-log.ts';
 import type { AnswerFiles } from './answer-files.ts';
 import type { Conversation } from './conversation.ts';
+import type { Hooks } from './hooks.ts';
 import type { Host } from './host.ts';
 import { type OpenedModel, toBilledCall } from './model.ts';
 import type { AnswerFormat } from './output-schema.ts';
@@ -52,6 +53,7 @@ interface TurnParts {
   /** Denials that were said: each is said once a turn. */
   readonly denied: Set<string>;
   readonly sandbox?: RunSandbox;
+  readonly hooks?: Hooks;
 }
 
 type EndEvent = Extract<TurnEvent, { type: 'end' }>;
@@ -107,8 +109,12 @@ export async function* takeTurn(
     const parts = await applyFormat(options, given);
     if (isPicture) files = await openFiles?.();
     const agent = countCalls(chooseAgent(options, parts), parts, onCall);
-    const run = options.verify === undefined ? parts.format.run : await verifyWith(options.verify, parts);
-    const turn = { history: conversation.history, prompt, signal, tokensBefore };
+    const checked = options.verify === undefined ? parts.format.run : await verifyWith(options.verify, parts);
+    // A question about the conversation is none of the user's prompts.
+    const hooks = options.hasTools === false ? undefined : parts.hooks;
+    const run = hooks?.aroundTurn(checked, conversation.sessionId) ?? checked;
+    const firstCall = await findFirstCall(prompt, options, parts);
+    const turn = { history: conversation.history, prompt, signal, tokensBefore, firstCall };
     for await (const event of run(agent, turn)) {
       if (event.type !== 'text') yield* await complete(event);
       else {
@@ -125,6 +131,19 @@ export async function* takeTurn(
   } finally {
     await save();
   }
+}
+
+/** `@name words`: the sub-agent of that name is asked at once. */
+async function findFirstCall(
+  { parts, question }: StoredContent,
+  { hasTools = true }: TurnOptions,
+  { agent, app, host }: TurnParts,
+): Promise<Turn['firstCall']> {
+  const [part] = parts;
+  const text = question ?? (part !== undefined && 'text' in part ? part.text : undefined);
+  if (!hasTools || !text?.startsWith('@')) return undefined;
+  const { findAskedAgent } = await import('./asked-agent.ts');
+  return findAskedAgent(text, agent.tools, { app, notify: host.notify });
 }
 
 async function applyFormat({ outputSchema }: TurnOptions, parts: TurnParts): Promise<TurnParts> {

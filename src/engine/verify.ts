@@ -114,7 +114,8 @@ interface Round {
   readonly last: string;
 }
 
-async function* passEvents(
+/** Passes on what happens until the end, which it returns; `begin` only in the first round. Held text is in the result instead. */
+export async function* passEvents(
   events: AsyncGenerator<TurnEvent, void>,
   { isFirst, isHeld }: { readonly isFirst: boolean; readonly isHeld: boolean },
 ): AsyncGenerator<TurnEvent, Round> {

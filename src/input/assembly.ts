@@ -19,7 +19,9 @@ import { readStdin, type StdinInput } from './stdin.ts';
  * `prompt` must not be blank.
  */
 export async function assembleContent(input: PromptInput): Promise<StoredContent> {
-  const parts = await assembleParts(input);
+  const given = await assembleParts(input);
+  const { opening } = input;
+  const parts = opening === undefined || given.length === 0 ? given : [{ text: opening }, ...given];
   return nameByQuestion({ role: 'user', parts }, input.question ?? input.prompt);
 }
 

@@ -30,6 +30,8 @@ export interface OtherAttachments {
 export interface PromptInput {
   /** The arguments, joined. Blank is the same as absent; `-` means stdin. */
   readonly prompt: string | undefined;
+  /** Goes before all else, as a part of its own; an `@` in it mentions nothing. */
+  readonly opening?: string;
   /** What the person typed, if the prompt is made from it: the words beside a template, or the name of one. */
   readonly question?: string;
   /** What is thrown if neither stdin nor a file has anything; absent: the prompt needs neither. */

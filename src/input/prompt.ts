@@ -19,7 +19,9 @@ export async function buildPromptContent(input: PromptInput): Promise<StoredCont
   if (isAlone) {
     if (prompt === undefined) throw noPromptError();
     if (input.missingInput !== undefined) throw input.missingInput;
-    return { role: 'user', parts: [{ text: prompt }], question: input.question || undefined };
+    const { opening, question = opening && prompt } = input;
+    const parts = [...(opening === undefined ? [] : [{ text: opening }]), { text: prompt }];
+    return { role: 'user', parts, question: question || undefined };
   }
   const { assembleContent } = await import('./assembly.ts');
   const content = await assembleContent({ ...input, prompt, stdinMode });

@@ -169,7 +169,7 @@ function createRecordLog({ now }: Clock, earlier: SessionOptions['earlier'], own
 }
 
 /** A session keeps the last of these that it was opened by. */
-const SOURCES: readonly SessionSource[] = ['mcp', 'prompt', 'chat'];
+const SOURCES: readonly SessionSource[] = ['agent', 'mcp', 'prompt', 'chat'];
 
 /** The source to write in each record; undefined if the header has it already. */
 function findNewSource(earlier: SessionOptions['earlier'], own: SessionSource): SessionSource | undefined {

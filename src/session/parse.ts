@@ -65,7 +65,7 @@ export function tryParseRecord(text: string): ReadRecord | undefined {
 }
 
 function tryParseSource(value: unknown): SessionSource | undefined {
-  return value === 'chat' || value === 'prompt' || value === 'mcp' ? value : undefined;
+  return (['chat', 'prompt', 'mcp', 'agent'] as const).find((source) => source === value);
 }
 
 function tryParseRecordBody(value: Readonly<Record<string, unknown>>): RecordBody | undefined {

@@ -28,6 +28,12 @@ export function dropLoneCompanions<Kind extends { readonly name: string }>(tools
   return tools.filter(({ name }) => tools.some((tool) => tool.name === toOwner(name)));
 }
 
+/** What other programs call it. */
+export function listOtherNames(name: string): Readonly<Record<'official' | 'claude', readonly string[]>> {
+  const { officialNames: official = [], claudeNames: claude = [] } = findBuiltin(name) ?? {};
+  return { official, claude };
+}
+
 /** By its own name, one of other programs, or that of its class. */
 export function findToolName(name: string): string | undefined {
   const own = TOOLS.find(({ classNames = [] }) => classNames.includes(name))?.name ?? translateName(name);

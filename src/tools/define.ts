@@ -12,6 +12,7 @@ import {
   type Preview,
   type Tool,
   type ToolResult,
+  type ToolSkill,
 } from '../core/tool.ts';
 import type { BackgroundCommands } from '../platform/process/background.ts';
 import type { RunShell } from '../platform/process/shell.ts';
@@ -42,6 +43,8 @@ export interface ToolContext {
   /** Must refuse addresses that are not on the public internet, as `sendPinned` does. */
   readonly send: SendHttp;
   readonly ground: Ground;
+  /** Those that the model may choose. Absent: none. */
+  readonly skills?: readonly ToolSkill[];
 }
 
 /** All that gmn knows of a tool but what it does: every list of tools is derived from this. */
@@ -51,7 +54,7 @@ interface ToolFacts<S extends InputSchema> {
   readonly officialNames?: readonly string[];
   /** Class names that the settings of the official CLI also have. */
   readonly classNames?: readonly string[];
-  /** What Claude Code calls it; `--tools` and `--allowed-tools` take these, too. */
+  /** What Claude Code calls it; `--tools`, `--allowed-tools`, hooks and sub-agents take these, too. */
   readonly claudeNames?: readonly string[];
   /** The smallest set of `--tools` that has it. */
   readonly set: (typeof TOOL_SETS)[number];
@@ -80,11 +83,14 @@ interface ToolHandlers<S extends InputSchema> {
 }
 
 interface ToolSpec<S extends InputSchema, Context> extends ToolFacts<S> {
+  /** Whether a run has a use for it. Absent: every run. */
+  readonly isOffered?: (context: Partial<ToolContext>) => boolean;
   readonly description: string | ((context: Context) => string);
   readonly handle: (context: Context) => ToolHandlers<S>;
 }
 
 export interface ToolDefinition<Context = ToolContext> extends ToolFacts<InputSchema> {
+  readonly isOffered?: (context: Partial<ToolContext>) => boolean;
   readonly create: (context: Context) => Tool;
 }
 

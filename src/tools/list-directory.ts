@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { compileGlob } from '../core/text/glob.ts';
-import { isSecretName, isSensitiveEntry } from '../core/text/secrets.ts';
+import { isSecretName } from '../core/text/secrets.ts';
 import { type Entry, readEntries, readSize } from '../platform/files/directory-sync.ts';
 import { filterPaced } from '../platform/runtime/pace.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
@@ -46,7 +46,7 @@ export const listDirectory = defineTool({
           !rules.ignores(name, kind === 'directory' ? 'directory' : 'file') &&
           !ignored(name) &&
           // The name of a sensitive directory may be shown, since it does not reveal the content.
-          !(kind === 'directory' ? isSecretName(name) : isSensitiveEntry(join(place.path, name)));
+          !(kind === 'directory' ? isSecretName(name) : workspace.isSecretEntry(join(place.path, name)));
         const shown = [...(await filterPaced(pace, entries, isShown))].sort(
           (left, right) => Number(right.kind === 'directory') - Number(left.kind === 'directory'),
         );

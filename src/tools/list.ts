@@ -1,3 +1,4 @@
+import { activateSkill } from './activate-skill.ts';
 import type { ToolDefinition } from './define.ts';
 import { editFile } from './edit-file.ts';
 import { glob } from './glob.ts';
@@ -21,6 +22,7 @@ export const TOOLS: readonly ToolDefinition[] = [
   glob,
   searchFileContent,
   writeTodos,
+  activateSkill,
   runShellCommand,
   readOutput,
   stopCommand,

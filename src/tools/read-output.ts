@@ -6,6 +6,7 @@ const WAIT_MS = 10_000;
 
 export const readOutput = defineTool({
   name: 'read_output',
+  claudeNames: ['BashOutput'],
   set: 'all',
   companionOf: runShellCommand.name,
   about: 'reads what runs in the background',

@@ -4,6 +4,7 @@ import { runShellCommand } from './run-shell-command.ts';
 
 export const stopCommand = defineTool({
   name: 'stop_command',
+  claudeNames: ['KillShell', 'KillBash'],
   set: 'all',
   companionOf: runShellCommand.name,
   about: 'ends what runs in the background',

@@ -1,7 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
-import { isSensitiveEntry } from '../core/text/secrets.ts';
 import { type Pace, startPace } from '../platform/runtime/pace.ts';
 import { createIgnoreCheck, type IgnoreRules, readRulesAbove } from './search/ignore.ts';
 import { type WalkedDirectory, walkTree } from './search/walk.ts';
@@ -80,7 +79,7 @@ export async function openTree(
     rules: readPlaceRules(workspace, place, isIgnoring),
     enters: (real, name) => !SKIPPED_DIRECTORIES.includes(name) && workspace.isListed(real),
     // The directory was checked by its real path, and links are not followed. A pattern is much cheaper than the lists of secrets.
-    shows: (below) => accepts(below) && !isSensitiveEntry(`${place.path}/${below}`),
+    shows: (below) => accepts(below) && !workspace.isSecretEntry(`${place.path}/${below}`),
     maxDepth,
     pace: createTreePace(signal),
     onUnreadable: () => {

@@ -245,7 +245,7 @@ test('/sessions can be narrowed to where they are from, and keeps the numbers of
   const lines = ['x', '/sessions one-shot', '/sessions chat', '/sessions served', '/sessions mine'];
   const { stderr } = await pipedChat(t, lines, { gemini, env });
   expect(stderr).toMatch(
-    /^ {2}2 {2}[\da-f]{8} {2}shot {2}just now {2}1 turn {2}one-shot\n {2}1 {2}[\da-f]{8} {2}x {2}just now {2}1 turn {2}chat\nThere are no such sessions\.\nError: \/sessions cannot be narrowed to "mine"\nChoose one of: chat, one-shot, served\n/,
+    /^ {2}2 {2}[\da-f]{8} {2}shot {2}just now {2}1 turn {2}one-shot\n {2}1 {2}[\da-f]{8} {2}x {2}just now {2}1 turn {2}chat\nThere are no such sessions\.\nError: \/sessions cannot be narrowed to "mine"\nChoose one of: chat, one-shot, served, sub-agent\n/,
   );
 });
 

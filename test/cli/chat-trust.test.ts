@@ -22,7 +22,7 @@ posixTest('a chat asks once whether the folder is trusted; a no is kept, and gmn
   const asked = chatInTerminal(t, [], { at, columns: 60 });
   const question = await asked.shows(/\[y\]es .*\[n\]o.* › ?$/im);
   const screen = question.replaceAll('\r', '');
-  for (const words of ['Settings: model.name', 'MCP servers:', 'Instructions for the model: AGENTS.md', 'Commands: '])
+  for (const words of ['Settings: model.name', 'MCP servers:', 'Instructions for the model: AGENTS.md', 'Commands:'])
     expect(screen).toContain(words);
   // Nothing in the name of a server can turn the text around.
   expect(screen).toMatch(/fi\\u202eles \(new\): no-such-program -y x/);

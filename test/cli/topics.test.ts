@@ -117,6 +117,10 @@ const NO_VARIABLES = [
   'CODE_ASSIST_URL',
   'GEMINI_API_URL',
   'GMN_COMMAND',
+  // What hooks get.
+  'GEMINI_PROJECT_DIR',
+  'GEMINI_CWD',
+  'GEMINI_SESSION_ID',
   // Of scripts that gmn gives to PowerShell and cmd.
   'GMN_FILE',
   'GMN_LEADER',

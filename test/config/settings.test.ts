@@ -16,7 +16,7 @@ test('without any file nothing is set and the environment is the real one', asyn
     ownDocument: {},
     servers: [],
     notices: [],
-    rest: {},
+    rest: { extensions: [], hooks: [] },
   });
   expect(env.A).toBe('b');
 });

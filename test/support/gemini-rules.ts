@@ -176,6 +176,10 @@ function pairObjection(asked: readonly WirePart[], given: readonly WirePart[]): 
   return isDeepStrictEqual(calls, answers) ? undefined : `calls ${calls} but responses ${answers}`;
 }
 
+function nameOf({ functionCall }: WirePart): unknown {
+  return (functionCall as WirePart | undefined)?.name;
+}
+
 /** In the current turn, the first call of every content must have the signature that was issued with it. */
 function signatureObjection(contents: readonly WireContent[], sent: readonly WirePart[]): string | undefined {
   const start = contents.findLastIndex(
@@ -184,6 +188,9 @@ function signatureObjection(contents: readonly WireContent[], sent: readonly Wir
   for (const { role, parts = [] } of contents.slice(start + 1)) {
     const part = role === 'model' ? parts.find(({ functionCall }) => functionCall !== undefined) : undefined;
     if (part === undefined) continue;
+    // A call that the program made itself, of a function that the service has never called, has none to repeat.
+    const isOwn = !sent.some((one) => nameOf(one) === nameOf(part));
+    if (isOwn && part.thoughtSignature === SKIP) continue;
     const issued: unknown[] = sent.filter((one) => isSameCall(one, part)).map((one) => one.thoughtSignature ?? SKIP);
     if (!issued.includes(part.thoughtSignature))
       return `Function call has no valid thought_signature: ${JSON.stringify(part)}`;

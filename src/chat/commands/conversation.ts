@@ -80,6 +80,7 @@ export const COMPRESS: SlashCommand = {
     }
     const before = estimateSize(session, chat.run.facts);
     const text = argument === '' ? SUMMARY_REQUEST : `${SUMMARY_REQUEST}\n\nWhat matters most: ${argument}`;
+    await chat.run.facts.agent.hooks?.beforeSummary('manual', signal);
     const summary = await askAside(chat, { role: 'user', parts: [{ text }] }, signal);
     if (summary.trim() === '') {
       throw new AppError('api', 'the model wrote no summary', { hint: 'Nothing has changed. Try again.' });

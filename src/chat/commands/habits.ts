@@ -9,7 +9,7 @@ interface Habit {
 }
 
 const ADD_DIRECTORY = 'Directories are named when the chat begins: gmn chat --include-directories <dir>.';
-const NO_EXTENSIONS = 'gmn has no extensions and no skills; see /help for custom commands, /mcp for servers.';
+const NO_APPS = 'gmn has no apps; see /mcp for servers, /extensions for extensions, /skills for skills.';
 const SETTINGS = 'Your settings: gmn config list. To change one: gmn config set <key> <value>.';
 const SIGN_IN = 'Leave the chat and run: gmn auth set-key. What is used now: gmn auth status.';
 
@@ -104,21 +104,9 @@ export const HABITS: readonly Habit[] = [
     of: ['claude', 'gemini'],
     advice: 'gmn has no telemetry; what Google keeps is up to your account there.',
   },
-  {
-    names: ['agents', 'agent', 'subagents'],
-    of: ['claude', 'codex', 'gemini'],
-    advice: 'gmn has no sub-agents: one chat does the work; gmn mcp serve lets others delegate to it.',
-  },
-  {
-    names: ['hooks'],
-    of: ['claude', 'codex', 'gemini'],
-    advice: 'gmn runs no hooks; /verify runs a command after each turn.',
-  },
-  {
-    names: ['plugin', 'plugins', 'extensions', 'skills', 'apps'],
-    of: ['claude', 'codex', 'gemini'],
-    advice: NO_EXTENSIONS,
-  },
+  { names: ['agent', 'subagents'], of: ['claude', 'codex', 'gemini'], entry: '/agents' },
+  { names: ['plugin', 'plugins'], of: ['claude', 'codex'], entry: '/extensions' },
+  { names: ['apps'], of: ['codex'], advice: NO_APPS },
   {
     names: ['ide'],
     of: ['claude', 'codex', 'gemini'],

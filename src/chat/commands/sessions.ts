@@ -38,7 +38,7 @@ async function printSessions({ app, conversation, view }: Chat, source?: Session
 }
 
 function requireSource(word: string): SessionSource {
-  const found = (['chat', 'prompt', 'mcp'] as const).find((source) => SOURCE_LABELS[source] === word);
+  const found = (['chat', 'prompt', 'mcp', 'agent'] as const).find((source) => SOURCE_LABELS[source] === word);
   if (found !== undefined) return found;
   throw new AppError('usage', `/sessions cannot be narrowed to "${sanitize(word)}"`, {
     hint: `Choose one of: ${SOURCES.join(', ')}`,

@@ -2,12 +2,14 @@ import type { StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import { trySplitSkillEntry } from '../../engine/skills.ts';
 import { findMode } from '../approval-modes.ts';
 import type { Chat, CustomCommands } from '../chat.ts';
 import { buildPrompt } from '../prompt.ts';
 import { formatListRows, type ListRow } from '../rows.ts';
 import { COPY, EXPORT, PIPE } from './answers.ts';
 import type { NextStep, SlashCommand } from './command.ts';
+import { AGENTS, EXTENSIONS, HOOKS, SKILLS } from './conventions.ts';
 import { CLEAR, COMPRESS, CONTEXT, NEW, RETRY, REWIND } from './conversation.ts';
 import { DIFF, EDIT, FILE, UNDO } from './files.ts';
 import { EXIT, KEYS, OUTPUT, PLAN, STATS, STATUS, sayOrPage } from './general.ts';
@@ -26,6 +28,8 @@ const OTHER_ENTRIES: readonly ListRow[] = [
   ['@path', 'Attach a file of this directory'],
   ['@server:uri', 'Attach a resource of an MCP server'],
   ['/server:prompt', 'Send a prompt of an MCP server; its arguments follow as name=value'],
+  ['/skill:name words', 'Let the model follow a skill; /skills lists them'],
+  ['@name words', 'Ask a sub-agent; /agents lists them'],
   ['/name words', 'Send a custom command or a template; they are listed below'],
   ['!command', 'Run a command; its output goes with the next prompt'],
   ['# text', 'Remember it for later: /memory add'],
@@ -55,7 +59,7 @@ const HELP: SlashCommand = {
 export const COMMANDS: readonly SlashCommand[] = [
   ...[HELP, KEYS, EXIT, STATUS, STATS, CONTEXT],
   ...[MODEL, SYSTEM, THOUGHTS, TOOLS, PLAN, APPROVE, PERMISSIONS, SANDBOX, VERIFY, MCP],
-  ...[INIT, MEMORY, TRUST],
+  ...[INIT, MEMORY, TRUST, SKILLS, AGENTS, HOOKS, EXTENSIONS],
   ...[NEW, CLEAR, RETRY, REWIND, COMPRESS],
   ...[SESSIONS, SAVE, LOAD, EXPORT],
   ...[FILE, EDIT, COPY, PIPE, OUTPUT, DIFF, UNDO, PS, STOP],
@@ -88,6 +92,8 @@ export async function runSlashEntry(
   { signal, isTyped }: { readonly signal: AbortSignal; readonly isTyped: boolean },
 ): Promise<NextStep> {
   const { name, argument } = splitEntry(entry);
+  const skill = trySplitSkillEntry(entry);
+  if (skill !== undefined) return { ask: await buildSkillPrompt(skill, entry, chat, signal) };
   const ask = await buildCustomPrompt(entry, chat, signal);
   if (ask !== undefined) return { ask };
   const habit = findHabit(name, argument);
@@ -115,6 +121,18 @@ async function followHabit(
   if (!chat.lines.isTerminal) throw new AppError('usage', `/${name} does nothing here`, { hint: advice });
   await chat.view.say(advice);
   return undefined;
+}
+
+/** What the skill says goes before the notes, which go with this prompt, too. */
+async function buildSkillPrompt(
+  { name, words }: NonNullable<ReturnType<typeof trySplitSkillEntry>>,
+  entry: string,
+  chat: Chat,
+  signal: AbortSignal,
+): Promise<StoredContent> {
+  const text = await chat.run.activateSkill(name);
+  const content = await buildPrompt(chat, words, signal, { question: entry });
+  return { ...content, parts: [{ text }, ...content.parts] };
 }
 
 /** Undefined if the entry calls no custom command, or one that a command of the table hides. Throws AppError. */

@@ -23,7 +23,7 @@ export const TRUST: SlashCommand = {
     const { app, lines, view } = chat;
     const { isTrusted, why } = await decideFolderTrust(chat);
     const review = await reviewFolder(app.cwd, app);
-    const { lines: brought, servers, notices } = review;
+    const { lines: brought, items, notices } = review;
     await view.say(
       [
         `Is ${sanitize(app.cwd)} trusted? ${isTrusted ? 'Yes' : 'No'}: ${sanitize(why)}.`,
@@ -31,13 +31,13 @@ export const TRUST: SlashCommand = {
         ...[...brought, ...notices].map((line) => `  ${sanitize(line)}`),
       ].join('\n'),
     );
-    if (brought.length === 0 || (isTrusted && servers.every(({ status }) => status === 'unchanged'))) return;
+    if (brought.length === 0 || (isTrusted && items.every(({ status }) => status === 'unchanged'))) return;
     if (lines.pick === undefined) return view.say('To trust it: /trust yes');
     const taken = await lines.pick({
       title: 'trust this folder',
       candidates: [
         { insert: 'no', hint: 'what it brings stays unused' },
-        { insert: 'yes', hint: 'the model reads its instructions, and its MCP servers start' },
+        { insert: 'yes', hint: 'its instructions, MCP servers, hooks, skills and agents are used' },
       ],
     });
     if (taken?.insert === 'yes') await trustHere(chat, review, { isShown: true });
@@ -58,17 +58,17 @@ export async function warnIfUntrusted(chat: Chat): Promise<void> {
 /** `isShown`: the user has seen what the folder brings. */
 async function trustHere(chat: Chat, review: FolderReview, { isShown = false } = {}): Promise<void> {
   const { app, run, view } = chat;
-  const { folder, servers, notices } = review;
+  const { folder, items, notices } = review;
   await rememberTrust([review], app);
   const { isTrusted, why } = await decideFolderTrust(chat);
   await view.say(`Trusted: ${sanitize(folder)}`);
   if (!isShown) {
-    await view.say(formatApproved(servers));
+    await view.say(formatApproved(review));
     for (const notice of notices) await view.showNotice(sanitize(notice));
   }
   await view.showNotice('To undo this, in a shell: gmn trust --remove');
   if (!isTrusted) await view.showNotice(`It counts as untrusted all the same: ${sanitize(why)}.`);
-  if (servers.length > 0) await run.reloadServers();
+  if (items.some(({ item }) => item.kind === 'servers')) await run.reloadServers();
   // Its context files are in force with the next prompt.
   await changeRun(chat, {});
   if (pathExists(join(folder, '.gemini', 'settings.json'))) {

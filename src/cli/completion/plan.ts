@@ -70,7 +70,7 @@ function planFlags(command: Command): readonly PlannedFlag[] {
  * Lists that only files know: `tools` are those of the server named before, `mentions` what `@path` of the words before may be;
  * `templates` falls back to files.
  */
-export type ListName = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'tools' | 'mentions';
+export type ListName = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'skills' | 'tools' | 'mentions';
 
 /**
  * What can stand at a position: fixed words, a path, a list, text that may mention files by `@path`, anything, or the command line of
@@ -102,6 +102,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   servers: { kind: 'ask', what: 'servers' },
   key: { kind: 'ask', what: 'keys' },
   template: { kind: 'ask', what: 'templates' },
+  skill: { kind: 'ask', what: 'skills' },
   tool: { kind: 'ask', what: 'tools' },
   prompt: TEXT,
   text: TEXT,

@@ -43,6 +43,15 @@ const TEMPLATE_FLAGS = under('Prompt and input', [
   { long: 'param', value: 'k=v', repeatable: true, help: 'Fill {{k}} of the template with v; repeat' },
 ]);
 
+const [SKILL_FLAG] = under('Prompt and input', [
+  {
+    long: 'skill',
+    value: 'skill',
+    repeatable: true,
+    help: 'Let the model follow a skill from the start: gmn skills list; repeat',
+  },
+]);
+
 const SAMPLING_FLAGS = under(
   'Answer',
   [
@@ -173,6 +182,7 @@ export const CHAT_FLAGS = [
     otherNames: [{ long: 'prompt-interactive', short: 'i', of: ['gemini'] }],
   },
   FILE_FLAG,
+  { ...SKILL_FLAG, help: 'Let the model follow a skill from the first prompt on: /skills lists them; repeat' },
   ...SESSION_FLAGS,
   ...SYSTEM_FLAGS,
   ...THINKING_FLAGS,
@@ -276,6 +286,7 @@ export const PROMPT_FLAGS = [
     ...STDIN_FLAGS,
     { long: 'no-at', help: 'Leave @path in the prompt as text' },
     ...TEMPLATE_FLAGS,
+    SKILL_FLAG,
     { long: 'editor', help: 'Write the prompt in your editor: VISUAL or EDITOR' },
     ...SYSTEM_FLAGS,
     {

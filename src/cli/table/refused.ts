@@ -2,8 +2,8 @@ import type { IgnoredFlag, RefusedFlag } from './command.ts';
 
 const LEAVE_OUT = 'Leave it out.';
 const NO_EXTENSIONS = {
-  why: 'gmn has no extensions',
-  hint: 'The MCP servers of one can be used: gmn mcp add --help',
+  why: 'gmn uses all extensions that are installed and enabled',
+  hint: 'To turn one off: gmn config set extensions.disabled <name>; gmn doctor lists them',
 } as const;
 const NO_POLICIES = {
   why: 'gmn reads no policy files',
@@ -62,9 +62,12 @@ const OF_GEMINI: readonly RefusedFlag[] = [
 const ONE_PROVIDER = { why: 'gmn asks Gemini only', hint: 'To choose a model: gmn models' } as const;
 const NO_PLUGINS = {
   why: 'gmn has no plugins',
-  hint: 'MCP servers and templates add to it: gmn mcp add --help, gmn templates --help',
+  hint: 'It uses skills, hooks, sub-agents and extensions where they are: gmn help extending',
 } as const;
-const NO_SUBAGENTS = { why: 'gmn has no sub-agents', hint: 'One with its own instruction: --system @<file>' } as const;
+const NO_SUBAGENTS = {
+  why: 'sub-agents are files here',
+  hint: 'In ~/.gemini/agents or .gemini/agents; to ask one: gmn --tools read "@<name> …"',
+} as const;
 const NO_SCREEN = { why: 'gmn works in the terminal only', hint: LEAVE_OUT } as const;
 const IN_SETTINGS = {
   why: 'settings of one run are flags here',
@@ -129,7 +132,7 @@ const OF_CLAUDE: readonly RefusedFlag[] = [
   },
   { long: 'disable-slash-commands', why: 'only a prompt that begins with / is a command', hint: LEAVE_OUT },
   { long: 'replay-user-messages', why: 'gmn prints no prompts', hint: LEAVE_OUT },
-  { long: 'include-hook-events', why: 'gmn runs no hooks', hint: LEAVE_OUT },
+  { long: 'include-hook-events', why: 'what hooks say is among the notices', hint: LEAVE_OUT },
 ].map((row) => ({ ...row, of: ['claude'] }));
 
 /** Of codex 0.9. */

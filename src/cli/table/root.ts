@@ -49,6 +49,32 @@ const TEMPLATES: Command = command({
   ],
 });
 
+const SKILLS: Command = command({
+  name: 'skills',
+  summary: 'Instructions for certain kinds of work, which the model or you can choose',
+  flags: APP_FLAGS,
+  defaultSubcommand: 'list',
+  examples: [
+    ['gmn --skill pdf --tools read "what is in the forms?"', 'one that the model follows from the start'],
+    ['gmn -p "/skill:pdf what is in the forms?"', 'a prompt that begins with a skill, as in a chat'],
+  ],
+  subcommands: [
+    command({
+      name: 'list',
+      summary: "Your skills, this folder's and those of extensions, and which are not used and why",
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/skills/list.ts'),
+    }),
+    command({
+      name: 'show',
+      summary: 'The instructions of a skill, and its files',
+      args: '<skill>',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/skills/show.ts'),
+    }),
+  ],
+});
+
 const AUTH = command({
   name: 'auth',
   summary: 'Which credential gmn uses, and the API key it keeps',
@@ -354,7 +380,7 @@ export const ROOT: Command = command({
     CONFIG,
     command({
       name: 'trust',
-      summary: 'Trust a folder: use its settings and MCP servers',
+      summary: 'Trust a folder: use its settings, MCP servers, hooks, skills and agents',
       args: '[dir]',
       flags: [
         { long: 'deny', conflicts: ['--remove'], help: 'Do not trust it, and say nothing about it any more' },
@@ -391,6 +417,7 @@ export const ROOT: Command = command({
     }),
     FILES,
     TEMPLATES,
+    SKILLS,
     DEMO,
     command({
       name: 'sandbox',

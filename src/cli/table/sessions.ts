@@ -1,3 +1,4 @@
+import { SOURCE_LABELS } from '../../core/session.ts';
 import { type Command, command } from './command.ts';
 import { APP_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
 
@@ -15,7 +16,7 @@ export const SESSIONS: Command = command({
         {
           long: 'from',
           value: 'name',
-          choices: ['chat', 'one-shot', 'served'],
+          choices: Object.values(SOURCE_LABELS),
           help: 'Only those from a chat, from one-shots, or from other agents (gmn mcp serve)',
         },
         { long: 'grep', value: 'words', help: 'Only those with all these words, in the name or in what was said' },

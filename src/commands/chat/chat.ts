@@ -16,6 +16,7 @@ import type { App } from '../../core/app.ts';
 import { loadOnce } from '../../core/async.ts';
 import { FAULTS } from '../../core/error.ts';
 import { type Io, NEVER_REDRAWN, wrapOut } from '../../core/io.ts';
+import { splitList } from '../../core/text/names.ts';
 import type { AgentOptions } from '../../engine/agent.ts';
 import type { SessionOptions } from '../../engine/conversation.ts';
 import type { Host } from '../../engine/host.ts';
@@ -45,6 +46,7 @@ export interface ChatOptions
   readonly args: readonly string[];
   readonly prompt?: string;
   readonly file?: readonly string[];
+  readonly skill?: readonly string[];
   readonly noMcp?: boolean;
   readonly quiet?: boolean;
   readonly plain?: boolean;
@@ -95,7 +97,7 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
     if (restored !== undefined) view.notify(restored);
     chat = {
       ...{ app, run: opened, lines, view, conversation, changes },
-      attached: { files: options.file ?? [], notes: [], pictures: [] },
+      attached: { files: options.file ?? [], notes: await readSkills(options, opened), pictures: [] },
       stats: createStats({ clock: app.clock, prices: readSetting(document, 'prices'), budget: opened.budget }),
       customCommands: createLazyCommands(options, { app, host }),
       canAsk: host.withPerson !== undefined,
@@ -110,6 +112,13 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
   } finally {
     await opened.close();
   }
+}
+
+/** They go with the first prompt. */
+async function readSkills({ skill = [] }: ChatOptions, { activateSkill }: Run): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for (const name of new Set(splitList(skill))) texts.push(await activateSkill(name));
+  return texts;
 }
 
 /** `-r` alone. The terminal is given back if the person chooses none. */

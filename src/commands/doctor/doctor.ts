@@ -3,6 +3,7 @@ import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { readCachedDefault } from '../../models/choice.ts';
 import { detectRuntime, type Runtime } from '../../platform/host.ts';
+import { checkConventions } from './conventions.ts';
 import {
   type Finding,
   formatFindings,
@@ -73,6 +74,7 @@ async function checkWithSettings({ online }: DoctorOptions, app: App, settings: 
     ...(await runCheck('model', () => [checkModelSetting(settings, { backend, fallback })])),
     ...checkDefinitions(app, settings),
     ...(await runCheck('sandbox', () => checkSandbox(app))),
+    ...(await runCheck('extending', () => checkConventions(app))),
   ];
 }
 

@@ -68,7 +68,7 @@ function checkLayer({ source, document }: Layer): Finding {
 
 /** Why the settings of a folder are not used is among the notices, unless you said no. */
 function checkTrust(layers: readonly Layer[], notices: readonly string[]): readonly Finding[] {
-  const workspace = layers.find(({ name }) => name === 'workspace');
+  const workspace = layers.findLast(({ name }) => name === 'workspace');
   if (workspace?.state === 'ignored') {
     const isKnown = notices.some((notice) => notice.startsWith(workspace.source));
     const text = `the settings of this folder are not used: ${workspace.why}. To trust it, run: gmn trust`;

@@ -12,6 +12,8 @@ import type { Template } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { decodeText } from '../../core/text/decode.ts';
+import { splitList } from '../../core/text/names.ts';
+import { trySplitSkillEntry } from '../../engine/skills.ts';
 import type { OtherAttachments, PromptInput } from '../../input/prompt-input.ts';
 import { readStdin, type StdinMode } from '../../input/stdin.ts';
 import { readClipboard } from '../../platform/process/clipboard.ts';
@@ -23,6 +25,7 @@ export interface ComposeOptions {
   readonly template?: string;
   readonly param?: readonly string[];
   readonly editor?: boolean;
+  readonly skill?: readonly string[];
 }
 
 interface ComposedPrompt {
@@ -41,6 +44,8 @@ interface ComposeContext extends AccessContext {
   readonly hasOtherInput: boolean;
   /** Stops the clock of the run until the returned function is called. */
   readonly pause: () => () => void;
+  /** The instructions of a skill. Throws AppError `usage`. */
+  readonly activateSkill: (name: string) => Promise<string>;
 }
 
 /** What flags other than `-f` contribute to the prompt. Throws AppError `usage` or `interrupted`. */
@@ -50,10 +55,24 @@ export async function composeInput(
 ): Promise<Partial<PromptInput>> {
   const hasOthers = options.attach !== undefined || options.mimeType !== undefined || options.paste;
   const others = hasOthers ? { otherAttachments: toOtherAttachments(options, context.app) } : {};
+  const { opening, words } = await openSkills(options, context);
   const isComposed = options.template !== undefined || options.param !== undefined || options.editor;
-  return isComposed || context.words?.startsWith('/')
-    ? { ...others, ...(await composePrompt(options, context)) }
-    : others;
+  const composed =
+    isComposed || words?.startsWith('/') ? await composePrompt(options, { ...context, words }) : { prompt: words };
+  return { ...others, ...composed, opening };
+}
+
+/** Those of `--skill`, and of a prompt that begins with `/skill:name`. */
+async function openSkills(
+  { skill: named = [] }: ComposeOptions,
+  { words, activateSkill }: ComposeContext,
+): Promise<Pick<ComposeContext, 'words'> & Pick<PromptInput, 'opening'>> {
+  const entry = words === undefined ? undefined : trySplitSkillEntry(words);
+  const names = [...splitList(named), ...(entry === undefined ? [] : [entry.name])];
+  if (names.length === 0) return { words };
+  const texts: string[] = [];
+  for (const name of new Set(names)) texts.push(await activateSkill(name));
+  return { opening: texts.join('\n\n'), words: entry?.words ?? words };
 }
 
 /**

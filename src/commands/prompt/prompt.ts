@@ -224,7 +224,18 @@ async function readPrompt(options: PromptOptions, { app, run, host }: ReadingCon
   const stdinMode = readsAll ? 'always' : options.noStdin ? 'never' : 'auto';
   const isComposed = prompt?.startsWith('/') || COMPOSE_FLAGS.some((name) => options[name] !== undefined);
   const hasOtherInput = hasTools(options) || options.continue === true || options.resume !== undefined;
-  const composing = { app, host, words: prompt, stdin, stdinMode, hasOtherInput, pause: run.pause, signal } as const;
+  const { pause, activateSkill } = run;
+  const composing = {
+    app,
+    host,
+    words: prompt,
+    stdin,
+    stdinMode,
+    hasOtherInput,
+    pause,
+    activateSkill,
+    signal,
+  } as const;
   const content = await buildPromptContent({
     prompt,
     files: options.file ?? [],
@@ -240,7 +251,7 @@ async function readPrompt(options: PromptOptions, { app, run, host }: ReadingCon
   return content;
 }
 
-const COMPOSE_FLAGS = ['attach', 'mimeType', 'paste', 'template', 'param', 'editor'] as const;
+const COMPOSE_FLAGS = ['attach', 'mimeType', 'paste', 'template', 'param', 'editor', 'skill'] as const;
 
 /** Throws AppError `usage` if there is no prompt, or more than one. */
 function checkInput(options: PromptOptions): void {

@@ -6,6 +6,6 @@ import type { App } from '../../core/app.ts';
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const places = await listTemplateDirectories(app);
   const lines = places.map(({ directory, ignored }) => `${directory}${ignored === undefined ? '' : ` (${ignored})`}\n`);
-  const json = { places: places.map((place) => ({ ...place })) };
+  const json = { places: places.map(({ reviewed: _, ...place }) => place) };
   return printReport({ text: lines.join(''), json }, options, app);
 }

@@ -2,7 +2,14 @@ import { dirname, join, resolve } from 'node:path';
 import { parseSettingsText } from '../../config/document.ts';
 import { readSetting } from '../../config/keys.ts';
 import { readServerEnablement } from '../../config/server-enablement.ts';
-import { findServers, listWorkspaceServers, readServersFile } from '../../config/servers.ts';
+import {
+  addServers,
+  findServers,
+  listWorkspaceServers,
+  readServersFile,
+  readSharedServers,
+  SHARED_SERVERS,
+} from '../../config/servers.ts';
 import type { App, ServerSetting } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { JsonObject, JsonValue } from '../../core/json.ts';
@@ -116,12 +123,15 @@ async function findUnapproved(counted: readonly ServerEntry[], { cwd, homes }: A
   const file = join(cwd, '.gemini', 'settings.json');
   if (realPath(dirname(file)) === realPath(homes().gemini)) return [];
   const approved = counted.filter(({ scope }) => scope === 'workspace').map(({ name }) => name);
-  return listWorkspaceServers(await readSettingsDocument(file))
+  const sharedFile = join(cwd, SHARED_SERVERS);
+  const own = await readSettingsDocument(file);
+  const all = addServers(own, await readSharedServers(sharedFile).catch(() => ({})));
+  return listWorkspaceServers(all)
     .filter(({ name }) => !approved.includes(name === COMMAND_KEY ? 'mcp' : name))
     .map(({ name, definition }) => ({
       name,
       scope: 'workspace',
-      file,
+      file: name === COMMAND_KEY || definesServer(own, name) ? file : sharedFile,
       written: definition,
       state: { kind: 'unapproved' },
     }));

@@ -27,6 +27,15 @@ export function readSmallFile(path: string): string | undefined {
   }
 }
 
+/** Undefined also if it cannot be read. Never throws. */
+export function tryReadSmallFile(path: string): string | undefined {
+  try {
+    return readSmallFile(path);
+  } catch {
+    return undefined;
+  }
+}
+
 function unreadableError(path: string, why: string, cause?: unknown): AppError {
   return new AppError('config', `cannot read ${path}: ${why}`, {
     cause,

@@ -28,6 +28,10 @@ export interface ShellCommand {
   readonly env: Env;
   /** Absent: it may do all that the user may. */
   readonly confine?: Confine;
+  /** Set in addition. */
+  readonly variables?: Readonly<Record<string, string>>;
+  /** What it reads. Absent: nothing. */
+  readonly input?: string;
 }
 
 export type RunShell = typeof runShell;
@@ -38,6 +42,8 @@ export interface ShellRun extends ShellCommand, OutputOptions {
 
 interface OutputOptions {
   readonly maxChars: number;
+  /** Default: stdout and stderr, as they come. */
+  readonly streams?: readonly (Readable | null)[];
   /** Called with each piece of output as it comes; nothing more is read until a promise it returns has resolved. */
   readonly onOutput?: (text: string) => Promise<void> | undefined | void;
 }
@@ -103,7 +109,8 @@ export interface StartedShell {
   readonly watchdog: Watchdog;
 }
 
-export async function startShell({ shell, command, cwd, env, confine }: ShellCommand): Promise<StartedShell> {
+export async function startShell(wanted: ShellCommand): Promise<StartedShell> {
+  const { shell, command, cwd, env, variables, input, confine } = wanted;
   const plumbing = confine && (await import('./confine.ts'));
   const marker = randomUUID();
   const watchdog = startWatchdog(marker);
@@ -117,11 +124,15 @@ export async function startShell({ shell, command, cwd, env, confine }: ShellCom
     try {
       const given = {
         ...{ command: shell.path, args: listShellArguments(shell, command), cwd },
-        env: { ...shellEnvironment(env, shell), [MARKER]: [env[MARKER], marker].filter(Boolean).join(':') },
+        env: {
+          ...shellEnvironment(env, shell),
+          ...variables,
+          [MARKER]: [env[MARKER], marker].filter(Boolean).join(':'),
+        },
       };
       const confined = confine?.(given);
       const start = confined ?? given;
-      const stdio = ['ignore', 'pipe', 'pipe'] as const;
+      const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const;
       const child = spawn(start.command, start.args, {
         ...{ cwd: start.cwd, env: start.env },
         stdio: confined === undefined ? [...stdio] : plumbing?.toStdio(stdio, confined),
@@ -131,6 +142,9 @@ export async function startShell({ shell, command, cwd, env, confine }: ShellCom
       });
       child.once('error', failStart);
       if (confined !== undefined) plumbing?.feedInputs(child, confined);
+      // It may exit without reading.
+      child.stdin?.on('error', () => {});
+      child.stdin?.end(input);
       const leader = child.pid;
       if (leader === undefined) return;
       watchdog.follow(leader);
@@ -143,7 +157,7 @@ export async function startShell({ shell, command, cwd, env, confine }: ShellCom
   });
 }
 
-export function collectOutput(child: ChildProcess, { maxChars, onOutput }: OutputOptions) {
+export function collectOutput(child: ChildProcess, { maxChars, onOutput, streams }: OutputOptions) {
   let text = cappedText(maxChars);
   let lastMs = performance.now();
   let onData = (): void => {};
@@ -162,7 +176,7 @@ export function collectOutput(child: ChildProcess, { maxChars, onOutput }: Outpu
     const next = (): void => resume(stream);
     void shown.then(next, next);
   };
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of streams ?? [child.stdout, child.stderr]) {
     // One decoder per stream: chunks may end inside a character.
     const decoder = new StringDecoder('utf8');
     stream?.on('data', (chunk: Buffer) => {
@@ -212,7 +226,7 @@ export function collectOutput(child: ChildProcess, { maxChars, onOutput }: Outpu
 }
 
 /** Waits for the shell itself, not for its pipes: a process that it left behind may keep them open for ever. */
-function waitForExit(
+export function waitForExit(
   child: ChildProcess,
   timeoutMs: number,
   signal: AbortSignal,

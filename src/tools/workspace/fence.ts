@@ -1,7 +1,14 @@
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { contains, toSlashes } from '../../core/text/path.ts';
-import { isSamePath, isSensitivePath, isState, type RootedPath, splitAtRoot } from '../../core/text/secrets.ts';
+import {
+  isSamePath,
+  isSensitiveEntry,
+  isSensitivePath,
+  isState,
+  type RootedPath,
+  splitAtRoot,
+} from '../../core/text/secrets.ts';
 import { locate } from '../../platform/files/directory-handle.ts';
 import { toFileError } from '../../platform/files/regular-file.ts';
 import {
@@ -46,6 +53,8 @@ export interface Fence {
   /** Throws AppError `usage` if tools may not use the path, with the same message whether it exists or not. */
   place(path: string, use: 'read' | 'write'): Promise<Place>;
   isListed(path: string): boolean;
+  /** Whether the names in this path, of a file that may be read, let one expect a secret. Does not look at the disk. */
+  isSecretEntry(path: string): boolean;
   /** From now on these files, by real paths, are not written: they are read into instructions. */
   protect(paths: readonly string[]): void;
   /**
@@ -55,6 +64,8 @@ export interface Fence {
   permitInstruction(name: string): () => void;
   /** Whether it is such a file, by its real path. */
   isPermittedInstruction(path: string): boolean;
+  /** Lets tools read what is in this directory, by its real path, though it is outside; links must not lead out of it. */
+  allowReading(directory: string): void;
 }
 
 const MAX_PATH = 4096;
@@ -81,12 +92,23 @@ export async function createFence({
     listInstructions,
     instructions: [],
     permits: new Set(),
+    readable: new Set(),
     isWindows,
   };
   return {
     roots,
     place: (path, use) => requirePlace(state, path, use),
-    isListed: (path) => !isDenied(state, path) && !isSensitive(toRootedPath(roots, path)),
+    isListed: (path) => {
+      const directory = findReadable(state, path);
+      if (directory !== undefined) return !isSensitivePath(splitAtRoot(directory, path).tail);
+      return !isDenied(state, path) && !isSensitive(toRootedPath(roots, path));
+    },
+    isSecretEntry: (path) => {
+      const directory = findReadable(state, path);
+      // The directories above it, such as ~/.gemini, were decided about when it was opened.
+      return isSensitiveEntry(directory === undefined ? path : splitAtRoot(directory, path).tail);
+    },
+    allowReading: (directory) => void state.readable.add(directory),
     protect: (paths) => void state.instructions.push(...paths),
     permitInstruction: (name) => {
       const permit = { path: join(first, name) };
@@ -108,6 +130,8 @@ interface FenceState {
   readonly instructions: string[];
   /** For context files that may be written all the same, by real paths. */
   readonly permits: Set<{ readonly path: string }>;
+  /** Directories outside that may be read, by real paths. */
+  readonly readable: Set<string>;
   readonly isWindows: boolean;
 }
 
@@ -134,6 +158,8 @@ async function requirePlace(state: FenceState, path: string, use: 'read' | 'writ
   }
   if (state.isWindows && isWindowsSpecial(path)) throw outsideError(name, state);
   const { first, roots, spelled, protectedNames } = state;
+  const readable = use === 'read' ? placeReadable(state, path) : undefined;
+  if (readable !== undefined) return readable;
   const wanted = resolveInside(path, first, spelled);
   if (wanted === undefined) throw outsideError(name, state);
   const located = locate(wanted);
@@ -155,6 +181,23 @@ async function requirePlace(state: FenceState, path: string, use: 'read' | 'writ
     missing: located.rest.length,
     isSensitive: tails.some(isSensitive),
   };
+}
+
+function findReadable({ readable }: FenceState, path: string): string | undefined {
+  // Asked for every entry of a walk.
+  return readable.size === 0 ? undefined : [...readable].find((directory) => contains(directory, path));
+}
+
+/** Undefined if it is in no directory that was opened for reading, as the fence sees it. */
+function placeReadable(state: FenceState, path: string): Place | undefined {
+  const wanted = resolve(state.first, path);
+  const directory = findReadable(state, wanted);
+  const located = directory === undefined ? undefined : locate(wanted);
+  if (directory === undefined || located?.rest.length !== 0 || located.fault !== undefined) return undefined;
+  const { real } = located;
+  if (!contains(directory, real)) return undefined;
+  const { tail } = splitAtRoot(directory, real);
+  return { path: real, name: toSlashes(real), missing: 0, isSensitive: isSensitivePath(tail) };
 }
 
 function isPermitted({ permits }: FenceState, path: string): boolean {

@@ -195,9 +195,9 @@ test('list --all prints every key that gmn reads, with its default', async (t) =
 
 test('a key of the official CLI that gmn does not read is called that', async (t) => {
   const here = place(t, {});
-  const message = 'hooks.BeforeTool is a setting of the official CLI, which gmn does not read';
-  await expect(explain({ args: ['hooks.BeforeTool'] }, here.app)).rejects.toThrow(message);
-  await expect(set({ args: ['hooks.BeforeTool', '1'] }, here.app)).rejects.toThrow(message);
+  const message = 'experimental.plan is a setting of the official CLI, which gmn does not read';
+  await expect(explain({ args: ['experimental.plan'] }, here.app)).rejects.toThrow(message);
+  await expect(set({ args: ['experimental.plan', '1'] }, here.app)).rejects.toThrow(message);
 });
 
 test('path prints the files, and whether they exist and are used', async (t) => {

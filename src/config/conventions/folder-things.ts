@@ -1,0 +1,130 @@
+import { dirname, join, relative } from 'node:path';
+import type { App, Homes } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { realPath } from '../../platform/files/path.ts';
+import { listUserPlaces } from '../context-place.ts';
+import {
+  addServers,
+  describeServer,
+  listWorkspaceServers,
+  readSharedServers,
+  type ServerDescription,
+  SHARED_SERVERS,
+  type WorkspaceServer,
+} from '../servers.ts';
+import { type FolderCommand, listFolderCommands, listTemplateDirectories } from '../templates.ts';
+import type { TrustItem } from '../trust.ts';
+import { listAgentFiles, readFolderAgent } from './agents.ts';
+import { type FolderHook, listFolderHooks } from './hooks.ts';
+import { listFolderDirectories } from './places.ts';
+import { listSkillDirectories, readFolderSkill } from './skills.ts';
+
+/** Something that runs a program or instructs models, as a person is shown it. */
+export interface FolderThing extends ServerDescription {
+  readonly item: TrustItem;
+}
+
+interface ThingContext {
+  /** As it was spelled. */
+  readonly path: string;
+  /** Without links. */
+  readonly folder: string;
+  readonly document: JsonObject;
+  readonly app: Pick<App, 'homes' | 'env' | 'settings'>;
+}
+
+/** The MCP servers, hooks, skills, agents and commands that a folder brings. Nothing of it is run; what is faulty is named. */
+export async function listFolderThings({ path, folder, document, app }: ThingContext): Promise<{
+  readonly things: readonly FolderThing[];
+  readonly faults: readonly string[];
+}> {
+  const faults: string[] = [];
+  const readOrName = async <Read>(file: string, read: () => Promise<Read>): Promise<readonly Read[]> => {
+    try {
+      return [await read()];
+    } catch (thrown) {
+      faults.push(`${sanitize(relative(path, file))} is not used: ${sanitize(AppError.from(thrown).message)}`);
+      return [];
+    }
+  };
+  const isOwn = (directory: string): boolean =>
+    listOwnDirectories(app.homes()).includes(realPath(directory) ?? directory);
+  const things: FolderThing[] = [
+    ...(await listFolderServers(document, path, app.homes().gemini)).map((server) => ({
+      ...describeServer(server),
+      item: { kind: 'servers' as const, name: server.name, hash: server.hash },
+    })),
+    ...listFolderHooks(document, folder).map((hook) => ({ ...describeHook(hook), item: takeItem(hook) })),
+  ];
+  for (const place of listFolderDirectories('skills', path).filter((directory) => !isOwn(directory))) {
+    for (const directory of await listSkillDirectories(place))
+      for (const skill of await readOrName(directory, () => readFolderSkill(directory, folder)))
+        things.push({ ...describeSkill(skill), item: takeItem(skill) });
+  }
+  for (const place of listFolderDirectories('agents', path).filter((directory) => !isOwn(directory))) {
+    for (const file of await listAgentFiles(place))
+      for (const agent of await readOrName(file, () => readFolderAgent(file, folder)))
+        things.push({ ...describeFolderAgent(agent), item: takeItem(agent) });
+  }
+  const commands = (await listTemplateDirectories({ ...app, cwd: path })).filter(({ scope }) => scope === 'workspace');
+  for (const command of await listFolderCommands(commands, folder))
+    things.push({ ...describeCommand(command), item: takeItem(command) });
+  return { things, faults };
+}
+
+function takeItem({ kind, name, hash }: TrustItem): TrustItem {
+  return { kind, name, hash };
+}
+
+/** In the home directory, what a folder brings is the user's own. */
+function listOwnDirectories({ gemini }: Homes): readonly string[] {
+  return (['skills', 'agents'] as const).flatMap((kind) =>
+    listUserPlaces(kind, gemini).flatMap((directory) => realPath(directory) ?? []),
+  );
+}
+
+/** Of its settings and of `.mcp.json`, over which the settings win. */
+async function listFolderServers(
+  document: JsonObject,
+  path: string,
+  home: string,
+): Promise<readonly WorkspaceServer[]> {
+  const shared = realPath(path) === realPath(dirname(home)) ? {} : await readSharedServers(join(path, SHARED_SERVERS));
+  return listWorkspaceServers(addServers(document, shared));
+}
+
+function describeHook({ name, command, matcher, scripts }: FolderHook): ServerDescription {
+  const details = [
+    ...(matcher === undefined ? [] : [`matcher: ${matcher}`]),
+    ...(scripts.length === 0 ? [] : [`its files: ${scripts.join(', ')}`]),
+  ];
+  return {
+    name: sanitize(name),
+    commandLine: sanitize(command),
+    words: sanitize(command).split(' '),
+    details: details.map(sanitize),
+  };
+}
+
+function describeSkill({ name, files, skill }: Awaited<ReturnType<typeof readFolderSkill>>): ServerDescription {
+  return describeText(name, skill.description, files > 1 ? [`${files} files`] : []);
+}
+
+function describeFolderAgent({ name, agent }: Awaited<ReturnType<typeof readFolderAgent>>): ServerDescription {
+  const { description, tools, model } = agent;
+  return describeText(name, description, [
+    ...(tools === undefined ? [] : [`tools: ${tools.join(', ')}`]),
+    ...(model === undefined ? [] : [`model: ${model}`]),
+  ]);
+}
+
+function describeCommand({ name, lines }: FolderCommand): ServerDescription {
+  return describeText(name, lines.length === 0 ? 'a prompt' : 'a prompt that runs:', lines);
+}
+
+function describeText(name: string, text: string, details: readonly string[]): ServerDescription {
+  const line = sanitize(text.replace(/\s+/g, ' '));
+  return { name: sanitize(name), commandLine: line, words: line.split(' '), details: details.map(sanitize) };
+}

@@ -1,0 +1,132 @@
+import { type Hook, type HookEvent, matchesHook } from '../config/conventions/hooks.ts';
+import type { App } from '../core/app.ts';
+import type { Confine } from '../core/confine.ts';
+import { AppError } from '../core/error.ts';
+import type { Notify } from '../core/event.ts';
+import type { JsonObject } from '../core/json.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { runFilter } from '../platform/process/filter.ts';
+import type { ShellCommand } from '../platform/process/shell.ts';
+import { chooseShell } from '../platform/process/shell-choice.ts';
+import { createLazyRedaction } from './agent.ts';
+import { type HookAnswer, type HookFailure, readHookAnswer } from './hook-output.ts';
+import type { RunSetup } from './setup.ts';
+
+export interface HookContext {
+  readonly app: App;
+  readonly setup: Pick<RunSetup, 'shell' | 'kind'>;
+  readonly notify: Notify;
+  /** What confines the commands that a folder brings. Undefined if nothing does. Throws AppError `config` if it cannot. */
+  readonly confine: () => Promise<Confine | undefined>;
+}
+
+/** A hook that has run. */
+export interface Fired {
+  readonly hook: Hook;
+  readonly answer: HookAnswer | HookFailure;
+}
+
+/** What is about to happen, for the hooks of an event. */
+export interface Occasion {
+  readonly event: HookEvent;
+  /** What matchers are compared with. Absent: they do not count. */
+  readonly names?: readonly string[];
+  /** A function if names depend on whom a hook was written for, or an earlier hook changes them. */
+  readonly fields: JsonObject | ((hook: Hook) => JsonObject);
+}
+
+/** The one way to run hooks. All throw the signal's reason. */
+export interface HookRunner {
+  /** One after the other, in the order of the settings. What a hook has to say to the user is said. */
+  fire(occasion: Occasion, signal: AbortSignal): AsyncGenerator<Fired, void>;
+  /** For events whose hooks decide nothing: undefined for one that failed, which is reported. */
+  report(fired: Fired): HookAnswer | undefined;
+  /** What they have for the model. */
+  gather(occasion: Occasion, signal: AbortSignal): Promise<readonly string[]>;
+  /** Which session they are told. */
+  setSession(id: string): void;
+}
+
+/** Of stdout and stderr each; whoever prints more has not understood the question. */
+const MAX_OUTPUT = 500_000;
+
+export function createHookRunner(hooks: readonly Hook[], context: HookContext): HookRunner {
+  const { app, notify } = context;
+  const redaction = createLazyRedaction(app);
+  let sessionId = '';
+
+  async function* fire({ event, names, fields }: Occasion, signal: AbortSignal): AsyncGenerator<Fired, void> {
+    for (const hook of hooks.filter(
+      (each) => each.event === event && (names === undefined || matchesHook(each, names)),
+    )) {
+      // As for the model: hooks get none of gmn's own credentials.
+      const payload = await redaction.redact({
+        session_id: sessionId,
+        transcript_path: '',
+        cwd: app.cwd,
+        hook_event_name: hook.writtenEvent,
+        timestamp: new Date(app.clock.now()).toISOString(),
+        ...(typeof fields === 'function' ? fields(hook) : fields),
+      });
+      const answer = await runHook(hook, payload, { ...context, sessionId }, signal);
+      if (!('failure' in answer) && answer.message) notify(await redaction.redact(sanitize(answer.message)));
+      yield { hook, answer };
+    }
+  }
+
+  const report: HookRunner['report'] = ({ hook, answer }) => {
+    if (!('failure' in answer)) return answer;
+    notify(`hook ${sanitize(hook.name)} failed: ${sanitize(answer.failure)}`);
+    return undefined;
+  };
+
+  return {
+    fire,
+    report,
+    async gather(occasion, signal) {
+      const contexts: string[] = [];
+      for await (const fired of fire(occasion, signal)) {
+        const context = report(fired)?.context;
+        if (context !== undefined) contexts.push(context);
+      }
+      return contexts;
+    },
+    setSession: (id) => {
+      sessionId = id;
+    },
+  };
+}
+
+interface RunContext extends HookContext {
+  readonly sessionId: string;
+}
+
+async function runHook(
+  hook: Hook,
+  payload: JsonObject,
+  context: RunContext,
+  signal: AbortSignal,
+): Promise<Fired['answer']> {
+  try {
+    const { timeoutMs } = hook;
+    const run = {
+      ...(await toShellCommand(hook, context)),
+      input: `${JSON.stringify(payload)}\n`,
+      timeoutMs,
+      maxChars: MAX_OUTPUT,
+    };
+    return readHookAnswer(hook, await runFilter(run, signal));
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return { failure: AppError.from(thrown).message };
+  }
+}
+
+/** A folder's command is confined where the run has a sandbox; the user's own may do all that the user may. */
+async function toShellCommand({ command, scope }: Hook, context: RunContext): Promise<ShellCommand> {
+  const { app, setup, sessionId } = context;
+  const { cwd, env } = app;
+  const variables = { GEMINI_PROJECT_DIR: cwd, CLAUDE_PROJECT_DIR: cwd, GEMINI_CWD: cwd, GEMINI_SESSION_ID: sessionId };
+  const confine = scope === 'folder' ? await context.confine() : undefined;
+  return { shell: chooseShell(setup.shell, env), command, cwd, env, variables, confine };
+}

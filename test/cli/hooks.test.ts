@@ -1,0 +1,315 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { call, fakeGemini, reply } from '../support/gemini.ts';
+import { callGmn, callGmnIn, place } from '../support/gmn.ts';
+import { isRunning } from '../support/mcp-place.ts';
+import { posixTest } from '../support/posix.ts';
+
+const json = JSON.stringify;
+
+/** Settings with one hook. */
+const hook = (event: string, command: string, { matcher, ...more }: { matcher?: string; timeout?: number } = {}) => ({
+  hooks: { [event]: [{ matcher, hooks: [{ type: 'command', command, ...more }] }] },
+});
+
+const READ = reply(call('read_file', { file_path: 'a.txt' }));
+
+posixTest.for([
+  ['exit code 2', 'BeforeTool', 'echo no keys >&2; exit 2', {}, 'read_file was not run: no keys'],
+  ['a decision', 'BeforeTool', `echo '{"decision":"deny","reason":"not now"}'`, {}, 'read_file was not run: not now'],
+  ['block', 'PreToolUse', `echo '{"decision":"block"}'`, {}, 'read_file was not run: the hook PreToolUse 1 says no'],
+  [
+    'a permission',
+    'PreToolUse',
+    `echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"secret"}}'`,
+    { matcher: 'Read|Write' },
+    'read_file was not run: secret',
+  ],
+  [
+    'a failure',
+    'BeforeTool',
+    'echo oh >&2; exit 1',
+    { matcher: 'read_.*' },
+    /the hook BeforeTool 1 failed: exit code 1: oh$/,
+  ],
+  ['no such program', 'BeforeTool', 'no-such-program-here', {}, /failed: exit code 127/],
+  ['a signal', 'BeforeTool', 'kill -9 $$', {}, /failed: it was ended by SIGKILL$/],
+  ['its time', 'BeforeTool', 'sleep 600', { timeout: 100 }, /failed: it took too long$/],
+  [
+    'a stubborn one',
+    'BeforeTool',
+    "trap '' TERM; sleep 600 & wait; sleep 600",
+    { timeout: 100 },
+    /failed: it took too long$/,
+  ],
+  ['nonsense', 'BeforeTool', 'echo fine', {}, /failed: what it printed is no answer/],
+  ['broken JSON', 'PreToolUse', `echo '{"decision": "allow"'`, {}, /failed: what it printed is no answer/],
+  ['an unknown word', 'BeforeTool', `echo '{"decision":"maybe"}'`, {}, /failed: what it printed is no answer/],
+  [
+    'an unknown permission',
+    'PreToolUse',
+    `echo '{"hookSpecificOutput":{"permissionDecision":"yes"}}'`,
+    {},
+    /no answer/,
+  ],
+  ['a list', 'BeforeTool', 'echo "[]"', {}, /no answer/],
+  [
+    '100 MB',
+    'BeforeTool',
+    'head -c 100000000 /dev/zero; head -c 100000000 /dev/zero >&2',
+    {},
+    /failed: it printed too much$/,
+  ],
+  [
+    'a question nobody can answer',
+    'PreToolUse',
+    `echo '{"hookSpecificOutput":{"permissionDecision":"ask"}}'`,
+    {},
+    /a hook wants the user to be asked/,
+  ],
+] as const)('a hook before a tool denies by %s', async ([, event, command, more, why], t) => {
+  const gmn = await callGmn(t, ['--tools', 'read', 'x'], {
+    files: { 'a.txt': 'hello' },
+    settings: hook(event, command, more),
+    script: [READ, reply('ok')],
+  });
+  expect(gmn).toMatchObject({ stdout: 'ok\n', exitCode: 0 });
+  expect(gmn.requests[1]?.results[0].error).toMatch(why);
+  expect(gmn.stderr).toMatch(/^✗ read_file a\.txt was not run: /m);
+});
+
+posixTest.for([
+  ['nothing', 'BeforeTool', 'cat > /dev/null', {}],
+  ['allow', 'BeforeTool', `echo '{"decision":"allow"}'`, {}],
+  ['a matcher for another tool', 'BeforeTool', 'exit 2', { matcher: 'write_file' }],
+  ['a matcher of Claude Code that has to match the whole name', 'PreToolUse', 'exit 2', { matcher: 'Rea' }],
+  ['input that it does not read', 'BeforeTool', 'exec 0<&-', {}],
+] as const)('a call runs after a hook with %s', async ([, event, command, more], t) => {
+  const gmn = await callGmn(t, ['--tools', 'read', 'x'], {
+    files: { 'a.txt': 'hello' },
+    settings: hook(event, command, more),
+    script: [READ, reply('ok')],
+  });
+  expect(gmn.requests[1]?.results[0]).toEqual({ output: 'hello' });
+});
+
+posixTest('allow of a hook allows nothing that has to be asked about', async (t) => {
+  const allow = `echo '{"decision":"approve","hookSpecificOutput":{"permissionDecision":"allow"}}'`;
+  const gmn = await callGmn(t, ['--tools', 'edit', 'x'], {
+    settings: hook('PreToolUse', allow),
+    script: [reply(call('write_file', { file_path: 'new.txt', content: 'x' })), reply('ok')],
+  });
+  expect(gmn.requests[1]?.results[0].error).toContain("needs the user's approval");
+});
+
+posixTest('a hook gets the contract of both programs, with their names, and no credential of gmn', async (t) => {
+  const write = (file: string) => `cat > ${file}; env > ${file}.env`;
+  const { hooks: before } = hook('BeforeTool', write('before'), { matcher: 'replace' });
+  const { hooks: claude } = hook('PreToolUse', write('claude'), { matcher: 'Edit' });
+  const { hooks: after } = hook('AfterTool', write('after'));
+  const at = place(t, {
+    files: { 'a.txt': 'hello' },
+    settings: { hooks: { ...before, ...claude, ...after } },
+    env: { SECRET_TOKEN: 'sk-canary-0123456789abcdef' },
+  });
+  const edit = { file_path: 'a.txt', old_string: 'hello', new_string: 'test-key-0123456789' };
+  const gemini = await fakeGemini(t, [READ, reply(call('edit_file', edit)), reply('ok')]);
+  const env = { ...at.env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url };
+  await callGmnIn(t, { ...at, env }, ['--tools', 'edit', '--approval-mode', 'auto_edit', 'x']);
+  const read = (name: string) => readFileSync(join(at.cwd, name), 'utf8');
+  expect(JSON.parse(read('before'))).toEqual({
+    session_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    transcript_path: '',
+    cwd: at.cwd,
+    hook_event_name: 'BeforeTool',
+    timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+    tool_name: 'replace',
+    tool_input: { ...edit, new_string: '‹redacted›' },
+  });
+  expect(JSON.parse(read('claude'))).toMatchObject({ hook_event_name: 'PreToolUse', tool_name: 'Edit' });
+  expect(JSON.parse(read('after'))).toMatchObject({
+    tool_name: 'replace',
+    tool_response: { returnDisplay: expect.any(String) },
+  });
+  for (const name of ['before.env', 'claude.env', 'after.env']) {
+    expect(read(name)).toMatch(/^GEMINI_PROJECT_DIR=.*work$/m);
+    expect(read(name)).toMatch(/^CLAUDE_PROJECT_DIR=.*work$/m);
+    expect(read(name)).not.toMatch(/canary|test-key/);
+  }
+});
+
+posixTest('a hook can change what is done: arguments before, the result after, and end it all', async (t) => {
+  const changed = `echo '{"hookSpecificOutput":{"tool_input":{"file_path":"b.txt"}}}'`;
+  const files = { 'a.txt': 'A', 'b.txt': 'B' };
+  const first = await callGmn(t, ['--tools', 'read', 'x'], {
+    files,
+    settings: hook('BeforeTool', changed),
+    script: [READ, reply('ok')],
+  });
+  expect(first.requests[1]?.results[0]).toMatchObject({
+    output: 'B',
+    note: 'a hook changed the arguments',
+    editedArgs: { file_path: 'b.txt' },
+  });
+  const noted = `echo '{"hookSpecificOutput":{"additionalContext":"mind the B"},"systemMessage":"seen \\u001b[31m"}'`;
+  const second = await callGmn(t, ['--tools', 'read', 'x'], {
+    files,
+    settings: hook('PostToolUse', noted),
+    script: [READ, reply('ok')],
+  });
+  expect(second.requests[1]?.results[0]).toEqual({ output: 'A', hook: 'mind the B' });
+  expect(second.stderr).toContain('gmn: seen \\x1b[31m\n');
+  const denied = await callGmn(t, ['--tools', 'read', 'x'], {
+    files,
+    settings: hook('AfterTool', 'echo stale >&2; exit 2'),
+    script: [READ, reply('ok')],
+  });
+  expect(denied.requests[1]?.results[0]).toEqual({ error: 'stale' });
+  const failed = await callGmn(t, ['--tools', 'read', 'x'], {
+    files,
+    settings: hook('AfterTool', 'echo loud; echo bad >&2; exit 1'),
+    script: [READ, reply('ok')],
+  });
+  expect(failed.requests[1]?.results[0]).toEqual({ output: 'A' });
+  expect(failed).toMatchObject({
+    stdout: 'ok\n',
+    stderr: expect.stringContaining('hook AfterTool 1 failed: exit code 1: bad'),
+  });
+  for (const event of ['BeforeTool', 'AfterTool']) {
+    const ends = `echo '{"continue":false,"stopReason":"enough"}'`;
+    const ended = await callGmn(t, ['--tools', 'read', '-o', 'json', 'x'], {
+      files,
+      settings: hook(event, ends),
+      script: [READ],
+    });
+    expect(ended.exitCode).toBe(1);
+    expect(JSON.parse(ended.stdout).error).toMatchObject({
+      type: 'LimitError',
+      message: 'a hook has ended this: enough',
+    });
+  }
+});
+
+posixTest('hooks around a turn add to the prompt, refuse it, and send the answer back', async (t) => {
+  const { hooks: start } = hook('SessionStart', 'echo from the start', { matcher: 'startup' });
+  const { hooks: before } = hook(
+    'UserPromptSubmit',
+    `cat > prompt; echo '{"hookSpecificOutput":{"additionalContext":"with this"}}'`,
+  );
+  const { hooks: after } = hook(
+    'Stop',
+    `cat > stop; grep -q '"stop_hook_active":true' stop || { echo once more >&2; exit 2; }`,
+  );
+  const { hooks: end } = hook('SessionEnd', 'touch ended');
+  const at = place(t, { settings: { hooks: { ...start, ...before, ...after, ...end } } });
+  const gemini = await fakeGemini(t, [reply('one'), reply('two')]);
+  const env = { ...at.env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url };
+  const gmn = await callGmnIn(t, { ...at, env }, ['-o', 'json', 'hello']);
+  expect(JSON.parse(gmn.stdout)).toMatchObject({ response: 'one\ntwo', usage: { totalTokenCount: 34 } });
+  expect(gemini.requests[0]?.parts.map(({ text }) => text)).toEqual([
+    '<hook_context>\nfrom the start\n</hook_context>',
+    'hello',
+    '<hook_context>\nwith this\n</hook_context>',
+  ]);
+  expect(gemini.requests[1]?.prompt).toBe('once more');
+  expect(JSON.parse(readFileSync(join(at.cwd, 'prompt'), 'utf8'))).toMatchObject({ prompt: 'hello' });
+  expect(JSON.parse(readFileSync(join(at.cwd, 'stop'), 'utf8'))).toMatchObject({
+    prompt_response: 'two',
+    stop_hook_active: true,
+  });
+  expect(existsSync(join(at.cwd, 'ended'))).toBe(true);
+  const listed = await callGmnIn(t, at, ['sessions', 'list', '--json']);
+  expect(JSON.parse(listed.stdout).sessions[0].title).toBe('hello');
+  const refused = await callGmn(t, ['x'], {
+    settings: hook('BeforeAgent', 'echo no such words >&2; exit 2'),
+    gemini: { url: 'http://127.0.0.1:1' },
+  });
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(refused.stderr).toBe('Error: the prompt was not sent: no such words\nTo see the hooks: gmn doctor\n');
+});
+
+posixTest('a hook that keeps saying no ends the rounds by itself', async (t) => {
+  const gmn = await callGmn(t, ['x'], {
+    settings: hook('AfterAgent', 'exit 2'),
+    script: Array.from({ length: 6 }, () => reply('a')),
+  });
+  expect(gmn).toMatchObject({ exitCode: 0, stdout: 'a\na\na\na\na\na\n' });
+});
+
+posixTest('what a hook starts ends with it, and hooks end with the run', async (t) => {
+  const at = place(t, {
+    files: { 'a.txt': 'A' },
+    settings: hook('BeforeTool', '(sleep 600 & echo $! > pid; setsid sleep 600 & echo $! > pid2); exit 0'),
+  });
+  const gemini = await fakeGemini(t, [READ, reply('ok')]);
+  const env = { ...at.env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url };
+  expect(await callGmnIn(t, { ...at, env }, ['--tools', 'read', 'x'])).toMatchObject({ stdout: 'ok\n' });
+  for (const name of ['pid', 'pid2']) {
+    const pid = Number(readFileSync(join(at.cwd, name), 'utf8'));
+    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+  }
+});
+
+posixTest('no hook of a folder runs that gmn trust has not shown, whatever its names and links', async (t) => {
+  const touch = (name: string) => hook('SessionStart', `touch ${name}`);
+  const at = place(t, {
+    files: { '.gemini/settings.json': json(touch('ran')) },
+  });
+  const ask = async (env = {}): Promise<string> => {
+    const gemini = await fakeGemini(t, [reply('ok')]);
+    const given = { ...at.env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url, ...env };
+    return (await callGmnIn(t, { ...at, env: given }, ['x'])).stderr;
+  };
+  expect(await ask()).toContain('is not used: this folder is not trusted');
+  expect(await ask({ GEMINI_CLI_TRUST_WORKSPACE: 'true' })).toContain('hook "SessionStart 1" new or changed, not used');
+  await callGmnIn(t, at, ['trust']);
+  writeFileSync(join(at.cwd, '.gemini/settings.json'), json(touch('other')));
+  expect(await ask()).toContain('hook "SessionStart 1" new or changed, not used');
+  for (const name of ['ran', 'other']) expect(existsSync(join(at.cwd, name)), name).toBe(false);
+  writeFileSync(join(at.cwd, 'check.sh'), 'touch ran');
+  writeFileSync(join(at.cwd, '.gemini/settings.json'), json(hook('SessionStart', 'sh ./check.sh')));
+  const shown = await callGmnIn(t, at, ['trust']);
+  expect(shown.stdout).toMatch(/Hooks:\n {2}SessionStart 1 \(changed\): sh \.\/check\.sh\n {6}its files: check\.sh\n/);
+  writeFileSync(join(at.cwd, 'check.sh'), 'touch other');
+  expect(await ask()).toContain('hook "SessionStart 1" new or changed, not used');
+  writeFileSync(join(at.cwd, 'check.sh'), 'touch ran');
+  expect(await ask()).toBe('');
+  expect(existsSync(join(at.cwd, 'ran'))).toBe(true);
+  expect(existsSync(join(at.cwd, 'other'))).toBe(false);
+  // Somebody else's folder, entered through a link, is judged by where it is.
+  mkdirSync(join(at.root, 'theirs/.gemini'), { recursive: true });
+  writeFileSync(join(at.root, 'theirs/.gemini/settings.json'), json(hook('SessionStart', 'sh ./check.sh')));
+  writeFileSync(join(at.root, 'theirs/check.sh'), 'touch ran-there');
+  symlinkSync(join(at.root, 'theirs'), join(at.cwd, 'sub'));
+  const gemini = await fakeGemini(t, [reply('ok')]);
+  const env = { ...at.env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url };
+  await callGmnIn(t, { cwd: join(at.cwd, 'sub'), env }, ['x']);
+  expect(existsSync(join(at.root, 'theirs/ran-there'))).toBe(false);
+});
+
+test('hooks can be turned off, all or by name, and faulty ones are named', async (t) => {
+  const settings = { hooks: { BeforeAgent: [{ hooks: [{ type: 'command', command: 'exit 2', name: 'guard' }] }] } };
+  for (const hooksConfig of [{ enabled: false }, { disabled: ['guard'] }, { disabled: ['exit 2'] }]) {
+    const gmn = await callGmn(t, ['x'], { settings: { ...settings, hooksConfig }, script: [reply('ok')] });
+    expect(gmn).toMatchObject({ stdout: 'ok\n', stderr: '' });
+  }
+  const faulty = {
+    BeforeModel: [{ hooks: [{ type: 'command', command: 'exit 2' }] }],
+    BeforeAgent: [
+      { hooks: [{ type: 'prompt', prompt: 'x' }, { type: 'command' }] },
+      'x',
+      { matcher: '(', hooks: [{ command: 'exit 2' }] },
+    ],
+    enabled: true,
+  };
+  const gmn = await callGmn(t, ['x'], { settings: { hooks: faulty }, script: [reply('ok')] });
+  expect(gmn.stdout).toBe('ok\n');
+  expect(gmn.stderr.split('\n').map((line) => line.replace(/^.*settings\.json: /, ''))).toEqual([
+    'hook BeforeAgent 1 is not used: gmn runs hooks of type "command" only, not "prompt"',
+    'hook BeforeAgent 2 is not used: it has no command',
+    'hook BeforeAgent 3 is not used: its matcher is no regular expression',
+    'hook BeforeModel is not used: gmn has no such event',
+    '',
+  ]);
+});

@@ -1,0 +1,184 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { call, type FakeGemini, fakeGemini, reply } from '../support/gemini.ts';
+import { callGmn, callGmnIn, type GmnOptions, parseLines, place } from '../support/gmn.ts';
+
+const KEY = 'test-key-0123456789';
+
+const agent = (fields: string, body = 'You test things.'): string =>
+  `---\nname: tester\ndescription: Tests what was changed.\n${fields}\n---\n${body}\n`;
+
+function agentPlace(
+  t: TestContext,
+  gemini: FakeGemini,
+  { home = {}, ...options }: GmnOptions = {},
+  fields = 'tools: [read_file, replace]',
+) {
+  return place(t, { gemini, ...options, home: { '.gemini/agents/tester.md': agent(fields), ...home } });
+}
+
+const ASK = reply(call('tester', { prompt: 'Look at a.txt' }));
+const READ = reply(call('read_file', { file_path: 'a.txt' }));
+
+test('a sub-agent is a tool of its name, with its own instruction, tools and history, and one line', async (t) => {
+  const gemini = await fakeGemini(t, [ASK, READ, reply('it says hello'), reply('done')]);
+  const at = agentPlace(t, gemini, { files: { 'a.txt': 'hello', 'GEMINI.md': 'Be brief.' } });
+  const gmn = await callGmnIn(t, at, ['--tools', 'read', '-o', 'json', 'x']);
+  const [first, second, third, last] = gemini.requests;
+  expect(first?.tools).toContain('tester');
+  expect(second?.body.systemInstruction.parts[0].text).toMatch(/^You test things\.\n\nYou do this for another agent/);
+  // Of what it names, only what its parent has; and no other sub-agent.
+  expect(second?.tools).toEqual(['read_file']);
+  expect(second?.body.contents).toEqual([{ role: 'user', parts: [{ text: 'Look at a.txt' }] }]);
+  expect(third?.results).toEqual([{ output: 'hello' }]);
+  expect(last?.results).toEqual([{ output: 'it says hello', session: expect.stringMatching(/^[0-9a-f]{8}$/) }]);
+  // All four requests are counted.
+  expect(JSON.parse(gmn.stdout)).toMatchObject({ response: 'done', usage: { totalTokenCount: 68 } });
+  const listed = JSON.parse((await callGmnIn(t, at, ['sessions', 'list', '--json'])).stdout).sessions;
+  expect(listed.map(({ from, title }: Record<string, string>) => [from, title])).toEqual(
+    expect.arrayContaining([
+      ['one-shot', 'x'],
+      ['sub-agent', 'tester: Look at a.txt'],
+    ]),
+  );
+  const own = listed.find(({ from }: Record<string, string>) => from === 'sub-agent');
+  const shown = await callGmnIn(t, at, ['sessions', 'show', own.id]);
+  expect(shown.stdout).toContain('it says hello');
+});
+
+test('its line says how many calls it made, and what they cost', async (t) => {
+  const gmn = await callGmn(t, ['--tools', 'read', 'x'], {
+    home: { '.claude/agents/tester.md': agent('tools: Read, Grep, Bash\nmodel: sonnet') },
+    files: { 'a.txt': 'hello' },
+    script: [ASK, READ, reply('fine'), reply('done')],
+  });
+  expect(gmn.stderr).toMatch(/^✓ tester .*· 1 call · \$0\.\d+ · session [0-9a-f]{8}/m);
+  expect(gmn.stderr).not.toContain('read_file');
+  expect(gmn.requests[1]?.tools).toEqual(['read_file', 'search_file_content']);
+  const unsaved = await callGmn(t, ['--tools', 'read', '--no-session', 'x'], {
+    home: { '.gemini/agents/tester.md': agent('') },
+    script: [ASK, reply('fine'), reply('done')],
+  });
+  expect(unsaved.stderr).toMatch(/^✓ tester .*· 0 calls · \$0\.\d+$/m);
+  expect(unsaved.requests[1]?.tools).not.toContain('tester');
+});
+
+test('@name at the beginning asks it at once, with the rest as its prompt', async (t) => {
+  const gemini = await fakeGemini(t, [reply('looks good'), reply('It looks good.')]);
+  const at = agentPlace(t, gemini);
+  const gmn = await callGmnIn(t, at, ['--tools', 'read', '-o', 'stream-json', '@tester check\nall of it']);
+  expect(gemini.requests[0]?.prompt).toBe('check\nall of it');
+  expect(gemini.requests[0]?.body.systemInstruction.parts[0].text).toContain('You test things.');
+  expect(gemini.requests[1]?.results).toMatchObject([{ output: 'looks good' }]);
+  const events = parseLines(gmn.stdout);
+  expect(events.map(({ type }) => type)).toEqual(['start', 'tool_call', 'tool_result', 'content', 'done']);
+  const text = await callGmn(t, ['--tools', 'read', '@nobody check'], {
+    home: { '.gemini/agents/tester.md': agent('') },
+    script: [reply('who?')],
+  });
+  expect(text).toMatchObject({ stdout: 'who?\n', exitCode: 0 });
+  const bare = await callGmn(t, ['@tester check'], {
+    home: { '.gemini/agents/tester.md': agent('') },
+    script: [reply('hm')],
+  });
+  expect(bare.stderr).toContain('@tester is a sub-agent, which needs tools to work with');
+});
+
+test('its own model and temperature are asked, and a turn limit ends it, not the run', async (t) => {
+  const gemini = await fakeGemini(t, [ASK, READ, reply('done')]);
+  const at = agentPlace(
+    t,
+    gemini,
+    { files: { 'a.txt': 'A' } },
+    'model: gemini-2.5-pro\ntemperature: 0.2\nmax_turns: 1',
+  );
+  const gmn = await callGmnIn(t, at, ['--tools', 'read', '-m', 'gemini-2.5-flash', 'x']);
+  expect(gemini.requests.map(({ path }) => /models\/([^:]+)/.exec(path)?.[1])).toEqual([
+    'gemini-2.5-flash',
+    'gemini-2.5-pro',
+    'gemini-2.5-flash',
+  ]);
+  expect(gemini.requests[1]?.body.generationConfig).toMatchObject({ temperature: 0.2 });
+  expect(gemini.requests[2]?.results[0].error).toMatch(/^stopped after 1 model turn/);
+  expect(gmn).toMatchObject({ stdout: 'done\n', exitCode: 0 });
+});
+
+test('what it writes is asked about, protected and undone as for its parent', async (t) => {
+  const write = (file_path: string) => reply(call('write_file', { file_path, content: 'new' }));
+  const denied = await fakeGemini(t, [ASK, write('new.txt'), reply('I could not'), reply('done')]);
+  const first = agentPlace(t, denied, {}, '');
+  const gmn = await callGmnIn(t, first, ['--tools', 'edit', 'x']);
+  expect(denied.requests[2]?.results[0].error).toContain("needs the user's approval");
+  expect(gmn.stderr).toContain('write_file new.txt was not run');
+  const gemini = await fakeGemini(t, [
+    ASK,
+    write('new.txt'),
+    write('.gemini/settings.json'),
+    reply('ok'),
+    reply('done'),
+  ]);
+  const at = agentPlace(t, gemini, {}, '');
+  await callGmnIn(t, at, ['--tools', 'edit', '--approval-mode', 'auto_edit', 'x']);
+  expect(gemini.requests[3]?.results[0].error).toContain('is protected');
+  expect(readFileSync(join(at.cwd, 'new.txt'), 'utf8')).toBe('new');
+  expect((await callGmnIn(t, at, ['undo'])).exitCode).toBe(0);
+  expect(existsSync(join(at.cwd, 'new.txt'))).toBe(false);
+});
+
+test('the budget of the run holds for it', async (t) => {
+  const long = 'x'.repeat(40_000);
+  const gemini = await fakeGemini(t, [ASK, reply('done')]);
+  const at = agentPlace(t, gemini, { home: { '.gemini/agents/tester.md': agent('', long) } });
+  const gmn = await callGmnIn(t, at, ['--tools', 'read', '--max-cost', '0.002', '-m', 'gemini-2.5-flash', 'x']);
+  expect(gmn.exitCode).toBe(0);
+  // It was refused before it was sent.
+  expect(gemini.requests).toHaveLength(2);
+  expect(gemini.requests[1]?.results[0].error).toContain('--max-cost');
+});
+
+test('no credential of gmn reaches it, its session or its prompt', async (t) => {
+  const gemini = await fakeGemini(t, [
+    reply(call('tester', { prompt: `use ${KEY}` })),
+    READ,
+    reply('ok'),
+    reply('done'),
+  ]);
+  const at = agentPlace(t, gemini, { files: { 'a.txt': `key: ${KEY}` } }, `# ${KEY}`);
+  writeFileSync(join(at.home, '.gemini/agents/tester.md'), agent('', `Use ${KEY} for all.`));
+  await callGmnIn(t, at, ['--tools', 'read', 'x']);
+  for (const { text } of gemini.requests.slice(1, 3)) expect(text).not.toContain(KEY);
+  expect(gemini.requests[2]?.results[0].output).toBe('key: ‹redacted›');
+  const sessions = join(at.home, '.gmn/sessions');
+  for (const name of readdirSync(sessions).filter((each) => each.endsWith('.jsonl'))) {
+    const text = readFileSync(join(sessions, name), 'utf8');
+    if (text.includes('"by":"agent"')) expect(text).not.toContain(KEY);
+  }
+});
+
+test('an agent of a folder is offered only as gmn trust has shown it; faulty and hidden ones are named', async (t) => {
+  const ask = async (at: ReturnType<typeof place>) => {
+    const gemini = await fakeGemini(t, [reply('ok')]);
+    const env = { ...at.env, GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: gemini.url };
+    const gmn = await callGmnIn(t, { ...at, env }, ['--tools', 'read', 'x']);
+    return { tools: gemini.requests[0]?.tools ?? [], stderr: gmn.stderr };
+  };
+  const at = place(t, {
+    files: { '.gemini/agents/tester.md': agent('') },
+    home: {
+      '.gemini/agents/remote.md': '---\nname: far\nkind: remote\ndescription: d\n---\nx\n',
+      '.gemini/agents/glob.md': '---\nname: glob\ndescription: d\n---\nx\n',
+      '.gemini/agents/README.md': 'no agent',
+    },
+  });
+  const before = await ask(at);
+  expect(before.tools).not.toContain('tester');
+  expect(before.stderr).toMatch(/work: agent "tester" not used: this folder is not trusted/);
+  expect(before.stderr).toMatch(/remote\.md is not used: it is a remote agent/);
+  expect(before.stderr).toMatch(/glob\.md is not used: there is a tool glob already/);
+  expect(before.stderr).not.toContain('README');
+  await callGmnIn(t, at, ['trust']);
+  expect((await ask(at)).tools).toContain('tester');
+  writeFileSync(join(at.cwd, '.gemini/agents/tester.md'), agent('tools: run_shell_command'));
+  expect((await ask(at)).tools).not.toContain('tester');
+});
