@@ -19,7 +19,7 @@ export async function run({ args, ...options }: AcpCommandOptions, app: App): Pr
   }
   if (await systemStdin().isTerminal()) {
     await createStderr(app.io.err).notice(
-      'waiting for an editor on stdin; editors start this command themselves: docs/editors.md. Ctrl+C ends it',
+      'waiting for an editor on stdin; editors start this command themselves (gmn help acp). Ctrl+C ends it',
     );
   }
   const output = claimStdout();

@@ -12,7 +12,11 @@ import type * as Public from './gmn.d.ts';
 export const defineOwnTool: typeof Public.defineTool = ({ name, description, input, needsApproval = false, run }) => {
   const problem = findToolNameProblem(name) ?? findToolInputProblem(input);
   if (problem !== undefined) {
-    throw toGmnError(new AppError('usage', `defineTool: ${problem}`, { hint: 'What a tool is: docs/library.md' }));
+    throw toGmnError(
+      new AppError('usage', `defineTool: ${problem}`, {
+        hint: 'A tool has a name, a description, a schema of its input, and run, a function.',
+      }),
+    );
   }
   return { name, description, input, needsApproval, run };
 };

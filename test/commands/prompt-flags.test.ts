@@ -19,7 +19,8 @@ function typed(flag: Flag): readonly string[] {
 /** What makes a run one of those, and what the flag needs there. */
 function lineOf(line: string, { needs = [] }: Flag): readonly string[] {
   const tools = needs.includes('tools') ? ['--tools', 'read'] : [];
-  const value = line === '--output-schema' ? ['{}'] : [];
+  const flag = ROOT.flags.find(({ long }: Flag) => line === `--${long}`);
+  const value = flag?.value === undefined ? [] : [line === '--output-schema' ? '{}' : exampleOf(flag)];
   return [...line.split(' '), ...value, ...tools];
 }
 

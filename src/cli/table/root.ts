@@ -327,7 +327,7 @@ export const ROOT: Command = command({
       args: '[auth...]',
       flags: [...MODEL_FLAGS, ...ACP_FLAGS, ...APP_FLAGS],
       examples: [
-        ['gmn acp', 'what to enter in the settings of the editor: docs/editors.md'],
+        ['gmn acp', 'the command for the settings of an editor, such as agent_servers of Zed'],
         ['gmn acp --demo', 'the offline model, to try it'],
         ['gmn acp auth set-key', 'what an editor runs in a terminal to sign in'],
       ],

@@ -121,7 +121,7 @@ test('payloads in every text of every tool start no process, read no byte outsid
   const server = await serve(t, { at: { ...at, env } });
   const { count, said } = await sendAll(server, outside);
   // Every string of every tool, and the list and the object of generate_text.
-  expect(count).toBe(35);
+  expect(count).toBe(39);
   for (const payload of PAYLOADS) {
     const sent = JSON.stringify(payload.replaceAll('OUTSIDE', outside)).slice(1, -1);
     expect(model.requests.filter(({ text }) => text.includes(sent)).length).toBeGreaterThan(10);

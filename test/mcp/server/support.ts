@@ -4,12 +4,17 @@ import { createInterface } from 'node:readline';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { TestContext } from 'vitest';
+import { TOOL_GROUPS } from '../../../src/mcp/server/tool.ts';
+import { selectServedTools } from '../../../src/mcp/server/tools/list.ts';
 import { gate } from '../../support/gate.ts';
 import { reply, type Scripted, stream } from '../../support/gemini.ts';
 import { type GmnOptions, gmnCommand, place } from '../../support/gmn.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it as they like
 export type Json = any;
+
+/** Of a server that serves all of them. */
+export const TOOL_COUNT = selectServedTools(TOOL_GROUPS).length;
 
 export interface ServeOptions extends GmnOptions {
   readonly flags?: readonly string[];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { fakeGemini } from '../../../support/gemini.ts';
-import { echo, sdkClient, serve, serveRaw } from '../support.ts';
+import { echo, sdkClient, serve, serveRaw, TOOL_COUNT } from '../support.ts';
 
 const CAPABILITIES = { tools: {}, resources: {}, prompts: {} };
 
@@ -28,7 +28,7 @@ test.for(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
     const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } };
     expect((await server.ask('initialize', params)).result.protocolVersion).toBe(protocolVersion);
     server.notify('notifications/initialized');
-    expect((await server.ask('tools/list')).result.tools).toHaveLength(13);
+    expect((await server.ask('tools/list')).result.tools).toHaveLength(TOOL_COUNT);
   },
 );
 
@@ -204,10 +204,10 @@ test('messages cut anywhere, with carriage returns and empty lines between them,
 
 test('requests before initialize, and a second initialize, do no harm', async (t) => {
   const server = serveRaw(t);
-  expect((await server.ask('tools/list')).result.tools).toHaveLength(13);
+  expect((await server.ask('tools/list')).result.tools).toHaveLength(TOOL_COUNT);
   expect((await server.ask('initialize')).result.serverInfo.name).toBe('gmn');
   expect((await server.ask('initialize')).result ?? 'refused').toBeDefined();
-  expect((await server.ask('tools/list')).result.tools).toHaveLength(13);
+  expect((await server.ask('tools/list')).result.tools).toHaveLength(TOOL_COUNT);
 });
 
 test('the end of stdin ends the process at once', async (t) => {

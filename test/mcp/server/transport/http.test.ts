@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { fakeGemini } from '../../../support/gemini.ts';
 import { place } from '../../../support/gmn.ts';
 import { posixTest, systemMode } from '../../../support/posix.ts';
-import { echo, httpClient, serveHttp, serveRaw, silence } from '../support.ts';
+import { echo, httpClient, serveHttp, serveRaw, silence, TOOL_COUNT } from '../support.ts';
 
 const INITIALIZE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize' });
 
@@ -48,7 +48,7 @@ test.for(['legacy', 'auto'] as const)('the SDK’s client works over http in %s 
   const server = await serveHttp(t, { gemini });
   expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
   const client = await httpClient(t, server, mode);
-  expect((await client.listTools()).tools).toHaveLength(13);
+  expect((await client.listTools()).tools).toHaveLength(TOOL_COUNT);
   const progress: number[] = [];
   const { content } = await client.callTool(
     { name: 'generate_text', arguments: { prompt: 'Hello' } },
