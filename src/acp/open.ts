@@ -70,6 +70,8 @@ export async function openEditorSession(request: SessionRequest, context: Sessio
   const { session } = conversation;
   try {
     if (resume !== undefined && session.id !== resume) throw openElsewhereError();
+    // The editor knows its id from now on, and may ask for it after a crash.
+    if (resume === undefined) await session.touch?.();
     const client = context.createClient(session.id);
     const state: TurnState = { reportChoices: async () => {} };
     const findTool = (name: string): Tool | undefined => {

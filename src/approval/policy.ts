@@ -75,13 +75,12 @@ export function selectOfferedTools(tools: readonly Tool[], mode: ApprovalMode): 
 export function approvalPolicy(options: PolicyOptions): Policy {
   const { allowed, isTrusted, limits = { exclude: [] }, isConfined = false, remembered = [] } = options;
   const { inForce = {}, onMode } = options;
-  inForce.mode = options.mode;
-  const findMode = (): ApprovalMode => inForce.mode ?? options.mode;
+  const current = Object.assign(inForce, { mode: options.mode });
   return {
     rule(call) {
       const { tool } = call;
-      const isEdit = isConfined && findMode() === 'auto_edit' && tool.findCommand !== undefined;
-      const decision = isEdit ? 'run' : DECISIONS[findMode()][tool.effect];
+      const isEdit = isConfined && current.mode === 'auto_edit' && tool.findCommand !== undefined;
+      const decision = isEdit ? 'run' : DECISIONS[current.mode][tool.effect];
       if (decision === 'deny') return { kind: 'deny', ...planDenial(tool) };
       const limit = checkLimits(limits, call);
       if (limit === 'core' || limit === 'exclude') return { kind: 'deny', ...limitDenial(tool, `tools.${limit}`) };
@@ -97,9 +96,9 @@ export function approvalPolicy(options: PolicyOptions): Policy {
     remember(call, reach) {
       const grant = createGrant(call, reach);
       // No other mode asks about edits, and an answer lifts none.
-      if (grant?.kind === 'edits' && findMode() === 'default') {
-        inForce.mode = 'auto_edit';
-        onMode?.('auto_edit');
+      if (grant?.kind === 'edits' && current.mode === 'default') {
+        current.mode = 'auto_edit';
+        onMode?.(current.mode);
       } else if (grant !== undefined && grant.kind !== 'edits') remembered.push(grant);
       return grant;
     },

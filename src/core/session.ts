@@ -73,6 +73,8 @@ export interface Session extends History {
    * replaces those of an existing one.
    */
   replace(records: readonly (TurnRecord & { readonly at?: number })[]): Promise<void>;
+  /** Writes it with the time of now, also before the first prompt. Absent: it has no file. */
+  readonly touch?: () => Promise<void>;
   close(): Promise<void>;
 }
 

@@ -3,13 +3,13 @@ import { AppError } from '../core/error.ts';
 import type { SessionSource, SessionSummary } from '../core/session.ts';
 import { isNewestWord, isUuid, shortenId, splitEmoji } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { listFileNames, readEnds, tryListFileNames } from '../platform/files/lines.ts';
+import { listFileNames, readEnds, readFirstLines, tryListFileNames } from '../platform/files/lines.ts';
 import type { Lock } from '../platform/files/lock.ts';
 import { readModifiedTime } from '../platform/files/write-sync.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { errorCode } from '../platform/runtime/system.ts';
 import { findSessionId, type ReadRecord, recoverHeader, tryParseRecord } from './parse.ts';
-import { formatSaveError } from './record.ts';
+import { deriveTitle, formatSaveError } from './record.ts';
 import type { StoreContext } from './session-file.ts';
 
 interface SessionPath {
@@ -53,7 +53,7 @@ export function readFileSummary({ id, file }: SessionPath): FileSummary | undefi
   const { name, model } = last?.state ?? { name: header.name, model: undefined };
   const summary = {
     id,
-    title: header.title,
+    title: header.title || findFirstTitle(file),
     cwd: header.cwd,
     createdAt: header.at,
     updatedAt: last?.at ?? header.at,
@@ -66,6 +66,16 @@ export function readFileSummary({ id, file }: SessionPath): FileSummary | undefi
     model,
   };
   return { summary, version: header.v, last };
+}
+
+/** Far more than what comes before the first prompt. */
+const TITLE_BYTES = 65_536;
+
+/** Of a session that was begun before its first prompt, so that its header has none. */
+function findFirstTitle(file: string): string {
+  const bodies = readFirstLines(file, TITLE_BYTES).flatMap((line) => tryParseRecord(line)?.body ?? []);
+  const prompt = bodies.find((body) => body.kind === 'prompt');
+  return prompt === undefined ? '' : deriveTitle(prompt.content);
 }
 
 /** The newest first. Omits sessions without a name in which every turn was rewound. */

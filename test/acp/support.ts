@@ -16,9 +16,15 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import type { TestContext } from 'vitest';
 import type { AcpOptions } from '../../src/acp/open.ts';
 import { serveEditor } from '../../src/acp/server.ts';
+// What the first session loads: a busy machine takes longer for it than a test has.
+import '../../src/acp/open.ts';
+import '../../src/engine/servers/run-servers.ts';
+import '../../src/approval/approve.ts';
+import '../../src/tools/list.ts';
 import { resolveHomes as findHomes } from '../../src/config/home.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import type { App } from '../../src/core/app.ts';
+import { tryParseJson } from '../../src/core/json.ts';
 import { createApp } from '../../src/platform/app.ts';
 import { fakeGemini, type Scripted } from '../support/gemini.ts';
 import { type GmnOptions, gmnCommand, place, startProgram } from '../support/gmn.ts';
@@ -88,6 +94,8 @@ export interface EditorOptions extends GmnOptions {
   /** More of what this client does. */
   readonly extend?: (app: ClientApp) => ClientApp;
   readonly at?: ReturnType<typeof place>;
+  /** In place of `acp`. */
+  readonly args?: readonly string[];
   readonly script?: readonly Scripted[] | Scripted;
 }
 
@@ -133,7 +141,7 @@ export async function startEditor(t: TestContext, args: readonly string[], given
     ...(gemini && { GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url }),
   };
   const pipe = createPipe();
-  const started = startProgram(t, gmnCommand(['acp', ...args]), { ...at, env }, { stdin: 'open' });
+  const started = startProgram(t, gmnCommand(given.args ?? ['acp', ...args]), { ...at, env }, { stdin: 'open' });
   const { stdin, stdout } = started.child;
   void (async () => {
     for await (const chunk of pipe.input) stdin?.write(chunk);
@@ -278,7 +286,7 @@ export async function openRaw(t: TestContext, given: EditorOptions = {}) {
     /** What is sent as it is; a message is also noted, so that its answer can be checked. */
     send(message: string | Uint8Array | object): void {
       const isMessage = typeof message === 'object' && !(message instanceof Uint8Array);
-      if (isMessage) pipe.note(message);
+      pipe.note(isMessage ? message : tryParseJson(String(message)));
       pipe.send(isMessage ? `${JSON.stringify(message)}\n` : message);
     },
     async end(): Promise<readonly Json[]> {

@@ -103,6 +103,19 @@ export function readEnds<Last>(path: string, accept: (line: string) => Last | un
   }
 }
 
+/** The whole lines in the first bytes of a file; none if it cannot be read. */
+export function readFirstLines(path: string, bytes: number): readonly string[] {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, READ_FLAGS_NO_LINK);
+    return readAt(descriptor, 0, bytes).toString('utf8').split('\n').slice(0, -1);
+  } catch {
+    return [];
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
 function readAt(descriptor: number, start: number, length: number): Buffer {
   const buffer = Buffer.allocUnsafe(length);
   return buffer.subarray(0, readSync(descriptor, buffer, 0, length, start));

@@ -271,3 +271,64 @@ test('what was stored can be read, and is marked as data unless it is known to b
   workspace.allowStored([earlier]);
   expect(await read(earlier)).toEqual({ output: 'from an earlier run', ...UNTRUSTED });
 });
+
+test('an editor’s text is read in place of what is on disk, and changes go through it', async () => {
+  const top = temporary({ 'a.txt': 'disk\n', 'b.txt': 'disk\n', 'big.txt': 'x'.repeat(20_000_001) });
+  const written: string[] = [];
+  const { workspace } = await placeAt(top, {
+    buffers: {
+      read: async (path) => (path.endsWith('a.txt') ? Buffer.from('unsaved\n') : undefined),
+      write: async (path, bytes) => {
+        if (path.endsWith('.bin')) return false;
+        written.push(Buffer.from(bytes).toString());
+        return true;
+      },
+    },
+  });
+  const read = async (path: string): Promise<string> => {
+    const { place: at, file } = await workspace.open(path);
+    const bytes = await file.read(0, Math.min(file.size, 20));
+    await file.close();
+    workspace.remember(at, bytes, { first: 1, last: 1, total: 1 });
+    return Buffer.from(bytes).toString();
+  };
+  expect(await read('a.txt')).toBe('unsaved\n');
+  expect(await read('b.txt')).toBe('disk\n');
+  expect(await read('big.txt')).toBe('x'.repeat(20));
+  expect(Buffer.from((await workspace.current('a.txt', 'whole')).old ?? []).toString()).toBe('unsaved\n');
+  await workspace.write('a.txt', Buffer.from('new\n'));
+  await workspace.write('made.txt', Buffer.from('made\n'));
+  await workspace.write('made.bin', Buffer.from([0]));
+  expect(written).toEqual(['new\n', 'made\n']);
+  expect(readFileSync(join(top, 'a.txt'), 'utf8')).toBe('disk\n');
+  expect(readFileSync(join(top, 'made.bin'))).toEqual(Buffer.from([0]));
+});
+
+test('an editor writes no file that has other names, nor one that changed at that moment', async () => {
+  const top = temporary({ 'a.txt': 'one\n', 'b.txt': 'one\n' });
+  linkSync(join(top, 'a.txt'), join(top, 'other.txt'));
+  const written: string[] = [];
+  let interfere = (): void => {};
+  const journal = { record: async () => interfere() };
+  const write = async (path: string) => written.push(path) > 0;
+  const { workspace } = await placeAt(top, { journal, buffers: { write } });
+  for (const path of ['a.txt', 'b.txt']) {
+    const { place: at, file } = await workspace.open(path);
+    workspace.remember(at, await file.read(0, file.size), { first: 1, last: 1, total: 1 });
+    await file.close();
+  }
+  await workspace.write('a.txt', Buffer.from('two\n'));
+  expect(readFileSync(join(top, 'other.txt'), 'utf8')).toBe('one\n');
+  interfere = () => writeFileSync(join(top, 'b.txt'), 'somebody else\n');
+  await expect(workspace.write('b.txt', Buffer.from('two\n'))).rejects.toThrow('another program changed it');
+  expect(written).toEqual([]);
+});
+
+test('a file is closed if the editor cannot be asked', async () => {
+  const top = temporary({ 'a.txt': 'one\n' });
+  const read = async (): Promise<never> => {
+    throw new AppError('interrupted', 'cancelled');
+  };
+  const { workspace } = await placeAt(top, { buffers: { read } });
+  await expect(workspace.open('a.txt')).rejects.toThrow('cancelled');
+});
