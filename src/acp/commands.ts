@@ -35,11 +35,6 @@ export async function listServerPrompts({ run }: Chat, signal: AbortSignal): Pro
   return lists.flat();
 }
 
-/** Whether these words are a command; two slashes begin a text. */
-export function isCommand(words: string): boolean {
-  return words.startsWith('/') && !words.startsWith('//');
-}
-
 /** Runs what begins with a slash, as a chat does. Throws AppError. */
 export async function runEditorCommand(entry: string, chat: Chat, signal: AbortSignal): Promise<NextStep> {
   const name = /^\/(\S*)/.exec(entry)?.[1] ?? '';

@@ -1,20 +1,17 @@
 import { AppError, type Fault } from '../core/error.ts';
+import type { JsonObject } from '../core/json.ts';
 import { errorFields } from '../render/json-parts.ts';
-import { type RequestError, sdk } from './sdk.ts';
 
 const INTERNAL = -32603;
-const NOT_FOUND = -32002;
-
 /** https://agentclientprotocol.com/protocol/v1/schema#errorcode */
 const CODES: Readonly<Partial<Record<Fault, number>>> = { auth: -32000, usage: -32602, interrupted: -32800 };
 
-/** The protocol's error for what went wrong. `data` is the error object of gmn's JSON formats. */
-export function toProtocolError(thrown: unknown): RequestError {
-  if (thrown instanceof sdk.RequestError) return thrown;
+/** What the protocol's error says. `data` is the error object of gmn's JSON formats. */
+export function toErrorFields(thrown: unknown): { code: number; message: string; data: JsonObject } {
   const error = AppError.from(thrown);
   const isUnknown = error.fault === 'usage' && error.details.code === 'SESSION_NOT_FOUND';
-  const code = isUnknown ? NOT_FOUND : (CODES[error.fault] ?? INTERNAL);
-  return new sdk.RequestError(code, describeFailure(error), errorFields(error));
+  const code = isUnknown ? -32002 : (CODES[error.fault] ?? INTERNAL);
+  return { code, message: describeFailure(error), data: errorFields(error) };
 }
 
 /** Clients show the message alone. */

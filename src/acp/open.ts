@@ -14,14 +14,11 @@ import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Out } from '../core/io.ts';
 import type { Tool } from '../core/tool.ts';
-import type { AgentOptions } from '../engine/agent.ts';
 import type { Budget } from '../engine/budget.ts';
 import type { Host } from '../engine/host.ts';
-import type { ModelOptions } from '../engine/model.ts';
 import { openProjectPermissions, tryListPermissions } from '../engine/permissions.ts';
 import { openRun } from '../engine/run.ts';
 import { toServerSetting } from '../engine/servers/client-servers.ts';
-import type { RosterOptions } from '../engine/servers/roster.ts';
 import type { RunSetup } from '../engine/setup.ts';
 import { chooseMode } from '../engine/toolbox.ts';
 import { watchWrites } from '../tools/workspace/watch.ts';
@@ -33,7 +30,7 @@ import type { McpServer } from './sdk.ts';
 import { createEditorSession, type EditorSession, type TurnState } from './session.ts';
 
 /** What `gmn acp` was started with: it holds for every session. */
-export interface AcpOptions extends ModelOptions, AgentOptions, RosterOptions, Pick<RunSetup, 'timeout' | 'maxCost'> {
+export interface AcpOptions extends RunSetup {
   readonly noMcp?: boolean;
   readonly noSession?: boolean;
 }

@@ -30,7 +30,7 @@ export async function readPromptBlocks(blocks: readonly ContentBlock[], chat: Ch
         parts.push(toSniffedPart(block.data, block.mimeType));
         break;
       case 'resource_link': {
-        const name = nameResource(block.uri, chat, block.name);
+        const name = await nameResource(block.uri, chat, block.name);
         words += name;
         const path = tryParseFileUrl(block.uri);
         if (path !== undefined) parts.push(...(await readLinkedFile(path, chat)));
@@ -38,7 +38,7 @@ export async function readPromptBlocks(blocks: readonly ContentBlock[], chat: Ch
       }
       case 'resource': {
         const { resource } = block;
-        const name = nameResource(resource.uri, chat);
+        const name = await nameResource(resource.uri, chat);
         words += name;
         if ('text' in resource) parts.push({ text: `=== ${name} ===\n${resource.text.toWellFormed()}` });
         else
@@ -74,10 +74,9 @@ function toSniffedPart(data: string, claimed: string, name?: string): Part {
   });
 }
 
-function nameResource(uri: string, { changes }: Chat, name = uri): string {
+/** A file of the workspace as the model knows it. */
+async function nameResource(uri: string, { changes: { workspace } }: Chat, name = uri): Promise<string> {
   const path = tryParseFileUrl(uri);
-  const [root = ''] = changes.workspace.roots;
   if (path === undefined) return name === uri ? uri : `${name} (${uri})`;
-  const isInside = path.startsWith(`${root}/`) || path.startsWith(`${root}\\`);
-  return isInside ? path.slice(root.length + 1) : path;
+  return (await workspace.place(path, 'read').catch(() => undefined))?.name ?? path;
 }

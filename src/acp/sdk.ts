@@ -1,8 +1,10 @@
 import type * as acp from '@agentclientprotocol/sdk';
-import { RequestError as AcpError, agent, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
+import { agent, RequestError } from '@agentclientprotocol/sdk';
 
 /** The agent's side of the protocol. */
-export const sdk = { agent, PROTOCOL_VERSION, RequestError: AcpError };
+export const sdk = { agent, RequestError };
+
+export type Sdk = typeof sdk;
 
 export type AgentApp = acp.AgentApp;
 export type AgentContext = acp.AgentContext;
@@ -17,7 +19,6 @@ export type McpServer = acp.McpServer;
 export type NewSessionRequest = acp.NewSessionRequest;
 export type PermissionOptionKind = acp.PermissionOptionKind;
 export type PlanEntry = acp.PlanEntry;
-export type RequestError = acp.RequestError;
 export type RequestPermissionRequest = acp.RequestPermissionRequest;
 export type RequestPermissionResponse = acp.RequestPermissionResponse;
 export type SessionConfigOption = acp.SessionConfigOption;

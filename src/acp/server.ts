@@ -2,24 +2,26 @@ import { isAbsolute } from 'node:path';
 import type { App } from '../core/app.ts';
 import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
+import { isObject } from '../core/json.ts';
 import type { SessionSummary } from '../core/session.ts';
+import type { JsonRpcMessage } from '../mcp/wire/message.ts';
 import { createMessageStream } from '../mcp/wire/message-stream.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
 import type { ClaimedStdout } from '../platform/terminal/claimed-stdout.ts';
 import { createClient } from './client.ts';
-import { sessionNotFoundError, toProtocolError } from './failure.ts';
+import { sessionNotFoundError, toErrorFields } from './failure.ts';
 import type { AcpOptions, SessionRequest } from './open.ts';
-import {
-  type AgentApp,
-  type AgentContext,
-  type AuthMethod,
-  type ClientCapabilities,
-  type InitializeResponse,
-  type NewSessionRequest,
-  type SessionInfo,
-  type Stream,
-  sdk,
+import type {
+  AgentApp,
+  AgentContext,
+  AuthMethod,
+  ClientCapabilities,
+  InitializeResponse,
+  NewSessionRequest,
+  Sdk,
+  SessionInfo,
+  Stream,
 } from './sdk.ts';
 import type { EditorSession } from './session.ts';
 
@@ -34,17 +36,42 @@ interface ServeOptions {
 export async function serveEditor({ options, app, input, output }: ServeOptions): Promise<void> {
   const sessions = createSessions(options, app);
   const stream = createMessageStream({
-    input,
-    output,
-    clock: app.clock,
+    ...{ input, output, clock: app.clock },
     isSlow: (method) => method === 'session/prompt',
+    answerFirst: (message) => tryInitialize(message, app),
   });
-  const connection = createAgent(options, app, sessions).connect(stream as Stream);
+  // It takes as long to load as all that came before.
+  await stream.begun;
+  const { sdk } = await import('./sdk.ts');
+  const connection = createAgent(sdk, { options, app, sessions }).connect(stream as Stream);
   await connection.closed;
   await sessions.closeAll();
 }
 
-function createAgent(options: AcpOptions, app: App, sessions: Sessions): AgentApp {
+/** The answer that the SDK would give to an `initialize`; undefined for what it has to look at itself. */
+function tryInitialize(message: JsonRpcMessage, app: App): InitializeResponse | undefined {
+  if (!('method' in message) || message.method !== 'initialize') return undefined;
+  const { protocolVersion: version, clientCapabilities = {} } = message.params ?? {};
+  const isVersion = Number.isInteger(version) && Number(version) >= 0 && Number(version) <= 0xffff;
+  const isPlain = isObject(clientCapabilities) && isObject(clientCapabilities.auth ?? {});
+  return isVersion && isPlain ? describeAgent(app, clientCapabilities) : undefined;
+}
+
+interface AgentParts {
+  readonly options: AcpOptions;
+  readonly app: App;
+  readonly sessions: Sessions;
+}
+
+function createAgent(sdk: Sdk, { options, app, sessions }: AgentParts): AgentApp {
+  const answerRequest = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await work();
+    } catch (thrown) {
+      const { code, message, data } = toErrorFields(thrown);
+      throw new sdk.RequestError(code, message, data);
+    }
+  };
   let capabilities: ClientCapabilities = {};
   const open = (client: AgentContext, request: SessionRequest): Promise<EditorSession> =>
     sessions.open(request, (sessionId) => createClient(client, { sessionId, capabilities }));
@@ -67,7 +94,14 @@ function createAgent(options: AcpOptions, app: App, sessions: Sessions): AgentAp
       capabilities = params.clientCapabilities ?? {};
       return describeAgent(app, capabilities);
     })
-    .onRequest('authenticate', ({ params }) => answerRequest(() => requireCredential(params.methodId, options, app)))
+    .onRequest('authenticate', ({ params }) =>
+      answerRequest(async () => {
+        if (params.methodId !== FOUND_METHOD)
+          throw new AppError('usage', 'there is no such method', { hint: 'There is found.' });
+        await (await import('../engine/model.ts')).requireCredential(options, app);
+        return {};
+      }),
+    )
     .onRequest('session/new', ({ params, client }) =>
       answerRequest(async () => {
         const session = await open(client, toSessionRequest(params));
@@ -103,17 +137,9 @@ function createAgent(options: AcpOptions, app: App, sessions: Sessions): AgentAp
     .onNotification('session/cancel', ({ params }) => sessions.find(params.sessionId)?.cancel());
 }
 
-async function answerRequest<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (thrown) {
-    throw toProtocolError(thrown);
-  }
-}
-
 function describeAgent({ version }: App, capabilities: ClientCapabilities): InitializeResponse {
   return {
-    protocolVersion: sdk.PROTOCOL_VERSION,
+    protocolVersion: VERSION,
     agentInfo: { name: 'gmn', title: 'gmn (Gemini)', version },
     agentCapabilities: {
       loadSession: true,
@@ -125,6 +151,7 @@ function describeAgent({ version }: App, capabilities: ClientCapabilities): Init
   };
 }
 
+const VERSION = 1;
 const FOUND_METHOD = 'found';
 
 /** An editor that can runs this program with `args` after its own, in a terminal: see commands/acp.ts. */
@@ -140,17 +167,6 @@ function listAuthMethods({ auth }: ClientCapabilities): AuthMethod[] {
         "The official CLI's sign-in, GEMINI_API_KEY, or a key of: gmn auth set-key, which you run in a terminal first",
     },
   ];
-}
-
-/** Throws AppError `auth` if there is no credential. */
-async function requireCredential(methodId: string, options: AcpOptions, app: App): Promise<object> {
-  if (methodId !== FOUND_METHOD) {
-    throw new AppError('usage', 'there is no such method', { hint: `Choose ${FOUND_METHOD}.` });
-  }
-  const { openModel } = await import('../engine/model.ts');
-  const opened = await openModel(options, app, { notify: () => {} });
-  await opened.close();
-  return {};
 }
 
 /** Throws AppError `usage`. */
@@ -238,16 +254,15 @@ function createSessions(options: AcpOptions, app: App) {
       return {};
     },
     async list(cwd: string | null | undefined, cursor: string | null | undefined) {
-      const start = parseCursor(cursor);
+      const start = Number(cursor ?? 0);
+      if (!Number.isSafeInteger(start) || start < 0) throw new AppError('usage', 'this is no cursor of gmn');
       const wanted = cwd && (realPath(cwd) ?? cwd);
       const all = (await (await openStore()).list()).filter(
         (summary) => summary.source === 'chat' && isAbsolute(summary.cwd) && (!wanted || summary.cwd === wanted),
       );
       const end = start + PAGE;
-      return {
-        sessions: all.slice(start, end).map(toSessionInfo),
-        nextCursor: end < all.length ? String(end) : undefined,
-      };
+      const nextCursor = end < all.length ? String(end) : undefined;
+      return { sessions: all.slice(start, end).map(toSessionInfo), nextCursor };
     },
     async closeAll(): Promise<void> {
       isOver = true;
@@ -255,12 +270,6 @@ function createSessions(options: AcpOptions, app: App) {
       await Promise.allSettled([...opened.keys()].map(close));
     },
   };
-}
-
-function parseCursor(cursor: string | null | undefined): number {
-  if (cursor === undefined || cursor === null) return 0;
-  if (/^\d{1,9}$/.test(cursor)) return Number(cursor);
-  throw new AppError('usage', 'this cursor is none of gmn', { hint: 'Begin again without one.' });
 }
 
 function toSessionInfo({ id, cwd, name, title, updatedAt }: SessionSummary): SessionInfo {

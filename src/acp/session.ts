@@ -10,7 +10,7 @@ import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
 import { showInOrder } from '../render/renderer.ts';
 import { deriveTitle } from '../session/record.ts';
 import { type Client, notify } from './client.ts';
-import { isCommand, listEditorCommands, listServerPrompts, runEditorCommand } from './commands.ts';
+import { listEditorCommands, listServerPrompts, runEditorCommand } from './commands.ts';
 import { describeFailure } from './failure.ts';
 import { chooseOption, describeChoices, type SessionChoices } from './options.ts';
 import { buildEditorPrompt, readPromptBlocks } from './prompt.ts';
@@ -75,7 +75,7 @@ export function createEditorSession({ chat, client, state, printed, findTool }: 
     await showReports();
     const given = await readPromptBlocks(blocks, chat);
     const entry = given.words.trim();
-    const next = isCommand(entry)
+    const next = /^\/(?!\/)/.test(entry)
       ? await runSlashPrompt(entry, { chat, client, printed }, signal)
       : { ask: await buildEditorPrompt(given, chat, signal), isWhole: true };
     if (next === undefined) return 'end_turn';

@@ -127,13 +127,12 @@ export function isPlanTool(name: string): boolean {
   return name === 'write_todos';
 }
 
-function showPlan(client: Client, todos: readonly Todo[]): Promise<void> {
-  return client.update({ sessionUpdate: 'plan', entries: todos.flatMap(toPlanEntry) });
-}
-
 /** The protocol has no steps that were dropped. */
-function toPlanEntry({ description: content, status }: Todo): readonly PlanEntry[] {
-  return status === 'cancelled' ? [] : [{ content, status, priority: 'medium' }];
+function showPlan(client: Client, todos: readonly Todo[]): Promise<void> {
+  const entries = todos.flatMap(({ description: content, status }): PlanEntry[] =>
+    status === 'cancelled' ? [] : [{ content, status, priority: 'medium' }],
+  );
+  return client.update({ sessionUpdate: 'plan', entries });
 }
 
 type ShowStep = (title: string, kind: ToolKind, text: string, isGood?: boolean) => Promise<void>;

@@ -1,3 +1,4 @@
+import { createSerial } from '../core/async.ts';
 import { NEVER_REDRAWN, type Out } from '../core/io.ts';
 import type { LineSource } from './line/source.ts';
 
@@ -14,12 +15,13 @@ export const NO_LINES: LineSource = {
 /** Where such a chat prints: what commands say is given to the other program. */
 export interface CollectedOut {
   readonly out: Out;
-  /** What is printed while `work` runs. */
+  /** What is printed while `work` runs; one after the other. */
   collect<Result>(work: () => Promise<Result>): Promise<{ readonly text: string; readonly result: Result }>;
 }
 
 export function createCollectedOut(): CollectedOut {
   let text = '';
+  const inOrder = createSerial();
   return {
     out: {
       ...{ ...NEVER_REDRAWN, isTerminal: false, columns: 80, isStyled: false },
@@ -27,10 +29,11 @@ export function createCollectedOut(): CollectedOut {
         text += chunk;
       },
     },
-    async collect(work) {
-      text = '';
-      const result = await work();
-      return { text, result };
-    },
+    collect: (work) =>
+      inOrder(async () => {
+        text = '';
+        const result = await work();
+        return { text, result };
+      }),
   };
 }

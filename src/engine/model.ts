@@ -125,6 +125,11 @@ export interface ModelLimits {
   readonly notify: Notify;
 }
 
+/** Throws AppError `auth` if there is no credential, and what else is wrong. Sends nothing. */
+export async function requireCredential(options: ModelOptions, app: App): Promise<void> {
+  await (await openModel(options, app, { notify: () => {} })).close();
+}
+
 /** With `--demo` the real client talks to a server on the loopback interface. Sends nothing yet. Throws AppError. */
 export async function openModel(options: ModelOptions, app: App, limits: ModelLimits): Promise<OpenedModel> {
   const { notify } = limits;

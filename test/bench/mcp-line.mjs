@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** A server over stdio, spoken to line by line; `errors` is where its stderr goes. */
-export function openLine(args, { cwd, env, errors = 'inherit' }) {
+/** A server over stdio, spoken to line by line; `errors` is where its stderr goes. Its own requests are not answered. */
+export function openLine(args, { cwd, env, errors = 'inherit', onNotification = () => {} }) {
   const child = spawn(process.execPath, args, { cwd, env, stdio: ['pipe', 'pipe', errors] });
   const waiting = new Map();
   let last = 0;
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const { id, result, error } = JSON.parse(line);
+    const { id, method, params, result, error } = JSON.parse(line);
+    if (method !== undefined) return onNotification(params);
     const settle = waiting.get(id);
     waiting.delete(id);
     if (error) settle?.reject(new Error(error.message));

@@ -125,6 +125,13 @@ As a server; 100 calls at once are all answered, or the run fails:
 
 ${table(first.serve ?? [])}
 
+## Editors
+
+To the answer of \`initialize\`, and how much later than the model's first byte the editor has it; \`ms\` of the latter is from the prompt on, of which the
+model takes 20:
+
+${table(first.acp ?? [])}
+
 ## Standing cost
 
 Bytes of the system prompt and of the declarations of tools, which come before the user's words and with every call again, as they are in

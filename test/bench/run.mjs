@@ -1,5 +1,5 @@
 // `npm run bench`: the budgets, each part in one interleaved run. Read the ratios.
-// --only=start,line,stream,terminal,session,search,files,mcp,serve,growth,batch,replay,standing   some parts      --rounds=31  --seed=1
+// --only=start,line,stream,terminal,session,search,files,mcp,serve,acp,growth,batch,replay,standing   some parts      --rounds=31  --seed=1
 // --quick       fewer rounds, smaller sizes; nothing is kept            --node=22,24  other versions of Node for the start
 // --no-peer     downloads nothing: no official CLI, ripgrep or Node     --million     searches a million files, too
 // --gate        fails if a ratio got worse than in the newest result that is kept; --tolerance=0.25
@@ -13,7 +13,22 @@ import { regressions } from './gate.mjs';
 import { keepResult, newestResults } from './results.mjs';
 import { plainVerdicts, wordsOf } from './verdicts.mjs';
 
-const PARTS = { start, line, stream, terminal, session, search, files, mcp, serve, growth, batch, replay, standing };
+const PARTS = {
+  start,
+  line,
+  stream,
+  terminal,
+  session,
+  search,
+  files,
+  mcp,
+  serve,
+  acp,
+  growth,
+  batch,
+  replay,
+  standing,
+};
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string' },
@@ -142,6 +157,11 @@ async function mcp() {
 async function serve(peers) {
   const { benchServe } = await import('./serve.mjs');
   return withVerdicts(await benchServe({ rounds: isQuick ? 5 : Math.min(rounds, 15), seed, peers, skip }));
+}
+
+async function acp(peers) {
+  const { benchAcp } = await import('./acp.mjs');
+  return withVerdicts(await benchAcp({ rounds: isQuick ? 5 : Math.min(rounds, 15), seed, peers, skip }));
 }
 
 async function batch() {

@@ -31,8 +31,8 @@ test.each<readonly [what: string, damage: (header: string) => string, left: { ti
   ['the type', (header) => header.replace('"session"', '"sessiom"'), { title: 'one', cwd: '/work' }],
   ['the id', (header) => header.replace(/"id":"./, '"id":"0'), { title: 'one', cwd: '/work' }],
   ['the directory', (header) => header.replace('/work"', '/wor\0"'), { title: 'one', cwd: '' }],
-  ['a line break', (header) => header.replace('"title"', '"ti\ntle"'), { title: '', cwd: '/work' }],
-  ['everything', () => '', { title: '', cwd: '' }],
+  ['a line break', (header) => header.replace('"title"', '"ti\ntle"'), { title: 'one', cwd: '/work' }],
+  ['everything', () => '', { title: 'one', cwd: '' }],
 ])(
   'a session whose header is damaged (%s) is listed, read and gone on with, and that is told',
   async (_, damage, left) => {

@@ -206,6 +206,7 @@ export const ACP_FLAGS = [
   { ...TOOLS_FLAG, fallback: 'edit,run_shell_command' },
   ...SERVICE_FLAGS,
   ...APPROVAL_FLAGS,
+  ...SANDBOX_FLAGS,
   ...under('Tools', [
     { long: 'shell', value: 'path', help: 'Shell for run_shell_command' },
     ...SERVER_FLAGS,

@@ -23,11 +23,15 @@ interface StreamOptions {
   readonly clock: Clock;
   /** Requests that may take long: they are not waited for when the input has ended. */
   readonly isSlow: (method: string) => boolean;
+  /** Answers the first message before anybody reads it, who is then not heard about it; undefined if that is not possible. */
+  readonly answerFirst: (message: JsonRpcMessage) => object | undefined;
 }
 
 export interface MessageStream {
   readonly readable: ReadableStream<JsonRpcMessage>;
   readonly writable: WritableStream<object>;
+  /** Resolves when the first message has come, and is answered if it could be. Never rejects. */
+  readonly begun: Promise<unknown>;
 }
 
 /** How long to wait for the last responses after the input has ended. */
@@ -37,11 +41,12 @@ const DRAIN_MS = 2000;
  * One message per line, until the input ends or nobody reads the output. What is no message is answered here; the stream ends when the
  * requests that came before its end are answered.
  */
-export function createMessageStream({ input, output, clock, isSlow }: StreamOptions): MessageStream {
+export function createMessageStream({ input, output, clock, isSlow, answerFirst }: StreamOptions): MessageStream {
   const lines = splitLines(input, { maxBytes: MAX_MESSAGE_BYTES, tooLong: 'skip' });
   const unanswered = trackUnanswered();
+  const isAnswered = createOnce();
   const write = async (message: object): Promise<void> => {
-    await output.write(`${JSON.stringify(message)}\n`);
+    if (!isAnswered.take(message)) await output.write(`${JSON.stringify(message)}\n`);
     if (!('method' in message) && 'id' in message) unanswered.remove(message.id);
   };
   const isOver: Promise<IteratorReturnResult<void>> = output.gone.then(() => ({ done: true, value: undefined }));
@@ -57,10 +62,25 @@ export function createMessageStream({ input, output, clock, isSlow }: StreamOpti
       await write(parsed.response);
     }
   };
+  const readFirst = async (): Promise<JsonRpcMessage | undefined> => {
+    const message = await readMessage();
+    const result = message && 'id' in message ? answerFirst(message) : undefined;
+    if (message === undefined || !('id' in message) || result === undefined) return message;
+    await write({ jsonrpc: '2.0', id: message.id, result });
+    isAnswered.note(message.id);
+    return message;
+  };
+  let first: Promise<JsonRpcMessage | undefined> | undefined = readFirst();
+  const begun = first.catch(() => {});
+  const readNext = (): Promise<JsonRpcMessage | undefined> => {
+    const next = first ?? readMessage();
+    first = undefined;
+    return next;
+  };
   const readable = new ReadableStream<JsonRpcMessage>(
     {
       async pull(controller) {
-        const message = await readMessage().catch(() => undefined);
+        const message = await readNext().catch(() => undefined);
         if (message !== undefined) {
           if ('method' in message && 'id' in message && !isSlow(message.method)) unanswered.add(message.id);
           return controller.enqueue(message);
@@ -71,7 +91,22 @@ export function createMessageStream({ input, output, clock, isSlow }: StreamOpti
     },
     { highWaterMark: 0 },
   );
-  return { readable, writable: new WritableStream({ write }) };
+  return { readable, writable: new WritableStream({ write }), begun };
+}
+
+/** The response that was sent already, of which there is one. */
+function createOnce() {
+  let answered: { readonly id: unknown } | undefined;
+  return {
+    note(id: unknown): void {
+      answered = { id };
+    },
+    take(message: object): boolean {
+      const isSame = answered !== undefined && !('method' in message) && 'id' in message && message.id === answered.id;
+      if (isSame) answered = undefined;
+      return isSame;
+    },
+  };
 }
 
 function parseStreamLine(line: Line): ParsedMessage | undefined {
