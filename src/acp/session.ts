@@ -149,7 +149,9 @@ async function runSlashPrompt(
       return AppError.from(thrown);
     }),
   );
-  const lines = [text.trimEnd(), ...(result instanceof AppError ? [describeFailure(result)] : [])].join('\n').trim();
+  const lines = [text.trimEnd(), ...(result instanceof AppError ? [describeFailure(result)] : [])]
+    .join('\n')
+    .replace(/^\n+/, '');
   if (lines !== '') {
     const content = { type: 'text', text: formatCodeBlock(lines) } as const;
     await client.update({ sessionUpdate: 'agent_message_chunk', content });

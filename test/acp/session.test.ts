@@ -102,3 +102,14 @@ test('cancel in mid-stream ends the prompt with what had come', async (t) => {
   expect(await editor.say(sessionId, 'and now?')).toBe('end_turn');
   expect(editor.text()).toBe('SomeMore.');
 });
+
+test('what a command prints keeps its columns', async (t) => {
+  const editor = await openEditor(t, { script: [] });
+  const { sessionId } = await editor.begin();
+  expect(await editor.say(sessionId, '/context')).toBe('end_turn');
+  const rows = editor.text().split('\n').slice(1, -2);
+  expect(rows.length).toBeGreaterThan(1);
+  expect(rows.map((row) => row.search(/\d {2}/))).toEqual(rows.map(() => 10));
+  await editor.say(sessionId, '/exit');
+  expect(editor.text()).toContain('/exit is for terminals');
+});
