@@ -39,7 +39,8 @@ export function openExchange(context: RequestContext, transport: Transport) {
   let received = 0;
   let { idleMs } = timers;
   const watch = openWatch(context, stop);
-  const onTimeout = (ms: number) => () => stop(timeoutError(phase, ms, transport.peer(phase)));
+  const onTimeout = (ms: number) => () =>
+    stop(timeoutError(phase, ms, transport.peer(phase), isSent ? undefined : true));
   const feed = bodyFeed(
     { pause: transport.pause, resume: transport.resume, destroy: close },
     { ms: () => idleMs, expire: () => timeoutError('body', idleMs, transport.peer('body')) },
@@ -95,7 +96,7 @@ export function openExchange(context: RequestContext, transport: Transport) {
     },
     fail(error: unknown) {
       if (watch.isOver()) return;
-      const failure = networkError(error, phase, transport.peer(phase));
+      const failure = networkError(error, phase, transport.peer(phase), isSent ? undefined : true);
       reject(failure);
       feed.fail(failure);
       close();

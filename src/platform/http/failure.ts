@@ -26,7 +26,8 @@ function formatAddress(url: URL): string {
   return `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`;
 }
 
-export function timeoutError(phase: Phase, ms: number, peer: Peer): AppError {
+/** `isUnsent`: nothing of the request has left this machine. */
+export function timeoutError(phase: Phase, ms: number, peer: Peer, isUnsent?: true): AppError {
   const time = formatDuration(ms);
   switch (phase) {
     case 'connect':
@@ -34,7 +35,7 @@ export function timeoutError(phase: Phase, ms: number, peer: Peer): AppError {
         hint: peer.advice,
         retry: { atMost: 1 },
         isTimeout: true,
-        isUnsent: true,
+        isUnsent,
       });
     case 'headers':
       return new AppError('api', `no answer from ${peer.name} within ${time}`, {
@@ -68,13 +69,15 @@ const CERTIFICATE_REASONS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host name',
 };
 
-export function networkError(cause: unknown, phase: Phase, peer: Peer): AppError {
+/** `isUnsent` as for `timeoutError`: a route can be lost before a request is sent, and after. */
+export function networkError(cause: unknown, phase: Phase, peer: Peer, isUnsent?: true): AppError {
   if (cause instanceof AppError) return cause;
   const code = findErrorCode(cause);
   const hint = peer.advice;
+  const told = { cause, hint, isUnsent };
   if (CERTIFICATE.test(code)) {
     return new AppError('api', `certificate of ${peer.name} refused: ${CERTIFICATE_REASONS[code] ?? code}`, {
-      cause,
+      ...told,
       hint:
         code === 'ERR_TLS_CERT_ALTNAME_INVALID'
           ? 'Check the host name in the URL, and that no proxy answers in its place.'
@@ -83,36 +86,26 @@ export function networkError(cause: unknown, phase: Phase, peer: Peer): AppError
   }
   if (phase !== 'body' && (code === 'EPROTO' || code.startsWith('ERR_SSL_'))) {
     return new AppError('api', `TLS handshake with ${peer.name} failed (${code})`, {
-      cause,
+      ...told,
       hint: 'Check that the URL names a TLS server and its port; for a CA of your own set NODE_EXTRA_CA_CERTS.',
     });
   }
   if (code.startsWith('HPE_'))
-    return new AppError('api', `${peer.name} does not speak HTTP (${code})`, { cause, hint, retry: { atMost: 1 } });
+    return new AppError('api', `${peer.name} does not speak HTTP (${code})`, { ...told, retry: { atMost: 1 } });
   switch (code) {
     case 'ENOTFOUND':
-      return new AppError('api', `cannot resolve ${peer.hostname}`, {
-        cause,
-        hint,
-        retry: { atMost: 1 },
-        isUnsent: true,
-      });
+      return new AppError('api', `cannot resolve ${peer.hostname}`, { ...told, retry: { atMost: 1 } });
     case 'EAI_AGAIN':
-      return new AppError('api', `cannot resolve ${peer.hostname} right now`, {
-        cause,
-        hint,
-        retry: {},
-        isUnsent: true,
-      });
+      return new AppError('api', `cannot resolve ${peer.hostname} right now`, { ...told, retry: {} });
     case 'ECONNREFUSED':
-      return new AppError('api', `connection to ${peer.name} refused`, { cause, hint, retry: {}, isUnsent: true });
+      return new AppError('api', `connection to ${peer.name} refused`, { ...told, retry: {} });
     case 'ENETUNREACH':
     case 'EHOSTUNREACH':
-      return new AppError('api', `no route to ${peer.name}`, { cause, hint, retry: {}, isUnsent: true });
+      return new AppError('api', `no route to ${peer.name}`, { ...told, retry: {} });
     case 'ETIMEDOUT':
-      return new AppError('api', `connection to ${peer.name} timed out`, { cause, hint, retry: { atMost: 1 } });
+      return new AppError('api', `connection to ${peer.name} timed out`, { ...told, retry: { atMost: 1 } });
     default:
-      return new AppError('api', formatClosed(phase, peer, code), { cause, hint, retry: {} });
+      return new AppError('api', formatClosed(phase, peer, code), { ...told, retry: {} });
   }
 }
 

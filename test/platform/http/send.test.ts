@@ -201,7 +201,17 @@ test('a self-signed certificate is refused with its reason, without a retry (N6)
     message: `certificate of ${url.host} refused: it is self-signed`,
     hint: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
     retry: undefined,
+    details: { isUnsent: true },
   });
+});
+
+test('a request that was sent is not called unsent, however the connection is lost', async (t) => {
+  const { url } = await loopback(t, [(socket) => void socket.destroy()]);
+  const thrown: unknown = await send(url).catch((reason: unknown) => reason);
+  expect(thrown).toMatchObject({ fault: 'api', details: { isUnsent: undefined } });
+  // A route that is lost while the answer is waited for has the code of one that never was.
+  const lost = Object.assign(new Error('x'), { code: 'EHOSTUNREACH' });
+  expect(networkError(lost, 'headers', toPeer(url))).toMatchObject({ details: { isUnsent: undefined } });
 });
 
 test('a server of another age, and one without TLS, fail in the handshake (N6)', async (t) => {
