@@ -11,6 +11,8 @@ import { MAX_WAIT_MS, type Permit, type Throttle } from './throttle.ts';
 /** A row that is ready to be asked, any number of times. */
 export interface PreparedRow {
   readonly tokens: number;
+  /** The row names the model that is asked: what that one refuses says nothing of other rows. */
+  readonly hasOwnModel?: boolean;
   /** The same for the same request; called only with `--dedupe`. */
   readonly key: () => string;
   /** Sends it once. Throws AppError, with `retry` where another attempt may help. */
@@ -104,13 +106,13 @@ function createRowRunner(
   let failuresInARow = 0;
 
   const answer = async (row: PendingRow, prepared: PreparedRow): Promise<RowResult> => {
-    if (!dedupes) return ask(row, prepared);
+    if (!dedupes) return ask(prepared);
     const key = prepared.key();
     const twin = answers.find(key);
-    if (twin === undefined) return answers.add(key, row.id, ask(row, prepared));
+    if (twin === undefined) return answers.add(key, row.id, ask(prepared));
     const known = await twin.result;
     // A row does not fail with its twin: it is asked on its own.
-    return known instanceof AppError ? ask(row, prepared) : copyAnswer(twin.id, known);
+    return known instanceof AppError ? ask(prepared) : copyAnswer(twin.id, known);
   };
 
   /** Throws what ends the run. */
@@ -178,7 +180,7 @@ function createAsker(
     ratio += 0.05 * (Math.min(MAX_RATIO, promptTokenCount / expected) - ratio);
   };
 
-  return async (row: PendingRow, prepared: PreparedRow): Promise<RowResult> => {
+  return async (prepared: PreparedRow): Promise<RowResult> => {
     let refusals = 0;
     let failures = 0;
     for (let attempts = 1; ; attempts += 1) {
@@ -197,7 +199,7 @@ function createAsker(
         else permit?.fail();
         if (thrown === halted.reason) throw thrown;
         signal.throwIfAborted();
-        if (isFatal(error, row)) throw new RunStop(toStopError(error));
+        if (isFatal(error, prepared)) throw new RunStop(toStopError(error));
         if (isRefusal) refusals += 1;
         else failures += 1;
         const isOver = isRefusal ? refusals > MAX_REFUSALS : error.retry === undefined || failures > retries;
@@ -227,10 +229,10 @@ function isLongWait({ waitMs = 0 }: QuotaFault): boolean {
 }
 
 /** Whether every other row would fail in the same way. */
-function isFatal({ fault, details }: AppError, { input }: PendingRow): boolean {
+function isFatal({ fault, details }: AppError, { hasOwnModel = false }: PreparedRow): boolean {
   if (fault === 'limit') return details.isCostSpent === true;
   if (fault !== 'api') return fault === 'auth' || fault === 'config';
-  if (input.model !== undefined) return false;
+  if (hasOwnModel) return false;
   const { objection, quota } = details;
   return objection === 'model' || (quota !== undefined && (quota.per !== 'minute' || isLongWait(quota)));
 }

@@ -324,3 +324,15 @@ test('--max-cost needs a price of the model that decides', async (t) => {
     stderr: expect.stringContaining('the price of gemini-decision-1 is not known'),
   });
 });
+
+test('the quota of the day stops a batch at once, whatever the column `model` of its rows says', async (t) => {
+  const violations = [{ quotaId: 'GenerateRequestsPerDayPerProject' }];
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations }];
+  const gemini = await fakeGemini(t, failure(429, 'RESOURCE_EXHAUSTED', 'Slow.', details));
+  const rows = Array.from({ length: 30 }, (_, at) => JSON.stringify({ prompt: `row ${at}`, model: 'a car' }));
+  const at = place(t, { gemini, files: { 'in.jsonl': rows.join('\n') } });
+  const words = ['batch', 'in.jsonl', '--decide', 'x?', '--concurrency', '1', '--output-file', 'out.jsonl'];
+  const gmn = await callGmnIn(t, at, words);
+  expect(gmn).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('daily quota exceeded') });
+  expect(gemini.requests).toHaveLength(1);
+});

@@ -109,6 +109,7 @@ export async function createRequests(parts: RequestParts) {
     const { agent, contents } = request;
     return {
       tokens: guessTokens(request),
+      hasOwnModel: request.run !== parts.run,
       key: () => sha256(JSON.stringify([agent.request, contents])),
       ask: (signal) => askRow(request, parts, signal),
     };
