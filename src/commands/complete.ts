@@ -51,13 +51,23 @@ const FINDERS: Readonly<Record<string, Find>> = {
   async sessions(app) {
     const { listSessions } = await import('../session/find.ts');
     const sessions = listSessions(join(app.homes().gmn, 'sessions')).slice(0, MAX_CANDIDATES);
-    const isShort = (id: string): boolean =>
-      sessions.filter((other) => other.id.startsWith(shortenId(id))).length === 1;
-    const found = sessions.map(({ id, name, title }) => {
-      const short = isShort(id) ? shortenId(id) : id;
+    const ids = shortenIds(sessions.map(({ id }) => id));
+    const found = sessions.map(({ name, title }, index) => {
+      const short = ids[index] ?? '';
       return name === undefined ? { value: short, about: title } : { value: name, about: `${short} ${title}` };
     });
     return found.length === 0 ? [] : [{ value: 'last', about: 'the newest session' }, ...found];
+  },
+  async jobs(app) {
+    const [{ createJobStore }, { recordDirectory }] = await Promise.all([
+      import('../jobs/store.ts'),
+      import('../platform/files/records.ts'),
+    ]);
+    // A list of jobs notes down those whose process has died; a Tab does not.
+    const files = { ...recordDirectory(join(app.homes().gmn, 'jobs')), append: async () => {} };
+    const jobs = await createJobStore(files, app.clock).list();
+    const ids = shortenIds(jobs.map(({ job_id }) => job_id));
+    return jobs.map(({ status, title = '' }, index) => ({ value: ids[index] ?? '', about: `${status} ${title}` }));
   },
   async servers(app) {
     const { servers = [] } = await app.settings();
@@ -108,6 +118,11 @@ const FINDERS: Readonly<Record<string, Find>> = {
     return [...found, ...inside].map((name) => ({ value: `${before}${name.replace(/\s/g, '\\$&')}`, about: '' }));
   },
 };
+
+/** Only as far as it still tells one from the others. */
+function shortenIds(ids: readonly string[]): readonly string[] {
+  return ids.map((id) => (ids.filter((other) => other.startsWith(shortenId(id))).length === 1 ? shortenId(id) : id));
+}
 
 /** The paths that begin like this one; a directory ends with a slash. Hidden ones only if a dot is typed. */
 async function listPathsBeginning(cwd: string, path: string): Promise<readonly string[]> {

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, type TestContext, test } from 'vitest';
@@ -157,6 +158,7 @@ test.for<readonly [args: readonly string[], error: string]>([
 const PLACES = {
   models: ['-m'],
   sessions: ['-r'],
+  jobs: ['jobs', 'show'],
   servers: ['mcp', 'get'],
   templates: ['--template'],
   keys: ['config', 'get'],
@@ -199,6 +201,15 @@ describe('gmn __complete', () => {
       'it\'s "my" trip: $1\t0a1b2c3d best month\\x1b[31m for Kyoto?',
       'last\tthe newest session',
     ]);
+  });
+
+  test('jobs have the beginning of their id; a Tab writes nothing down', async (t) => {
+    const record = { job_id: '0a1b2c3d-0000-4000-8000-000000000000', prompt_sha256: 'x', timeout_ms: 0 };
+    const job = { ...record, status: 'running', created_at: '2026-01-01T00:00:00Z', title: 'why\u001b[31m?' };
+    const file = `.gmn/jobs/${record.job_id}.jsonl`;
+    const { lines, home } = await asked(t, 'jobs', { home: { [file]: JSON.stringify(job) } });
+    expect(lines).toEqual(['0a1b2c3d\tfailed why\\x1b[31m?']);
+    expect(readFileSync(join(home, file), 'utf8')).toBe(JSON.stringify(job));
   });
 
   test('servers are those of the settings, less what no line can hold', async (t) => {

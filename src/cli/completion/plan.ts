@@ -70,7 +70,16 @@ function planFlags(command: Command): readonly PlannedFlag[] {
  * Lists that only files know: `tools` are those of the server named before, `mentions` what `@path` of the words before may be;
  * `templates` falls back to files.
  */
-export type ListName = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'skills' | 'tools' | 'mentions';
+export type ListName =
+  | 'models'
+  | 'sessions'
+  | 'jobs'
+  | 'servers'
+  | 'keys'
+  | 'templates'
+  | 'skills'
+  | 'tools'
+  | 'mentions';
 
 /**
  * What can stand at a position: fixed words, a path, a list, text that may mention files by `@path`, anything, or the command line of
@@ -98,6 +107,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   id: { kind: 'ask', what: 'models' },
   models: { kind: 'ask', what: 'models' },
   session: { kind: 'ask', what: 'sessions' },
+  job: { kind: 'ask', what: 'jobs' },
   server: { kind: 'ask', what: 'servers' },
   servers: { kind: 'ask', what: 'servers' },
   key: { kind: 'ask', what: 'keys' },

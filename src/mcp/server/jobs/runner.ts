@@ -80,7 +80,6 @@ export function createJobRunner({ store, clock, newId, locks, maxRunning, maxQue
     };
     let stoppedBy: StopReason | undefined;
     let stopTimer = (): void => {};
-    let stopWatching = (): void => {};
     let settle: (view: JobView) => void = () => {};
     const ended = new Promise<JobView>((resolve) => {
       settle = resolve;
@@ -112,7 +111,6 @@ export function createJobRunner({ store, clock, newId, locks, maxRunning, maxQue
     };
     const run = async (): Promise<void> => {
       void update({ status: 'running', started_at: formatNow() });
-      stopWatching = callEvery(CANCEL_LOOK_MS, () => void watchCancel());
       if (!work.isAwaited) startTimer();
       try {
         const result = await work.run({ signal, onText: output.add, update: (changes) => void update(changes) });
@@ -123,6 +121,8 @@ export function createJobRunner({ store, clock, newId, locks, maxRunning, maxQue
       }
     };
 
+    // From the queue on: a job that is cancelled while it waits never runs.
+    const stopWatching = callEvery(CANCEL_LOOK_MS, () => void watchCancel());
     const ran = queue.run(run, { signal, key: toLockKey(work) });
     // It was stopped while in the queue.
     ran.catch((thrown: unknown) => finish(toFailedState(stoppedBy, thrown)));

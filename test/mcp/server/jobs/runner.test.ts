@@ -65,6 +65,25 @@ function held(): { readonly run: JobWork['run']; readonly begun: Promise<void>; 
   };
 }
 
+test('a job that another process cancels while it waits never runs', async (t) => {
+  const files = recordDirectory(directory(t));
+  const jobs = table(files, { maxRunning: 1 });
+  const first = held();
+  jobs.submit(work(first.run));
+  await first.begun;
+  let hasRun = false;
+  const second = jobs.submit(
+    work(async () => {
+      hasRun = true;
+      return {};
+    }),
+  );
+  await createJobStore(files, systemClock).requestCancel(second.id);
+  expect((await second.ended).record).toMatchObject({ status: 'cancelled', code: 'CANCELLED' });
+  expect(hasRun).toBe(false);
+  first.end();
+});
+
 test('a job runs, and its output is on disk when it has ended', async (t) => {
   const files = recordDirectory(directory(t));
   const jobs = table(files);
