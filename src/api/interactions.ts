@@ -1,6 +1,12 @@
 import { serverError } from '../core/error.ts';
 import type { Source } from '../core/event.ts';
-import type { Interaction, InteractionEvent, InteractionRequest, InteractionsClient } from '../core/interaction.ts';
+import {
+  type Interaction,
+  type InteractionEvent,
+  type InteractionRequest,
+  type InteractionsClient,
+  isInteractionId,
+} from '../core/interaction.ts';
 import { filterObjects, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
 import { redactKnown } from '../core/text/secrets.ts';
 import { toInputItem } from './decisions.ts';
@@ -84,11 +90,9 @@ function toCreation({ agent, input }: InteractionRequest): object {
   };
 }
 
-const MAX_ID = 2000;
-
 function parseInteraction(fields: Fields, secrets: ReadonlySet<string>): Interaction {
   const { id, status, error } = fields;
-  if (typeof id !== 'string' || id === '' || id.length > MAX_ID || typeof status !== 'string') {
+  if (!isInteractionId(id) || typeof status !== 'string') {
     throw serverError('api', 'the server did not describe the research', { hint: 'Try again.' });
   }
   const contents = listReportTexts(fields);

@@ -11,7 +11,7 @@ import { isKnownNotBegun, type Researcher } from '../engine/research.ts';
 import { hasEnded, type JobRecord, type ResearchFields, toEndFields } from '../jobs/record.ts';
 import type { JobStore } from '../jobs/store.ts';
 import { acquireLock } from '../platform/files/lock.ts';
-import { makePrivateDirectory } from '../platform/files/write.ts';
+import { makePrivateDirectory, WRITE_HINT } from '../platform/files/write.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { appendUsage } from '../session/usage-log.ts';
 
@@ -45,10 +45,10 @@ export interface ResearchTask {
  */
 export async function beginResearch(task: ResearchTask, context: ResearchContext): Promise<ResearchJob> {
   const { app, store, researcher, notify } = context;
-  const key = task.interactionId === undefined || task.input.length > 0 ? researcher.toKey(task.agent, task.input) : '';
-  return withLock(key || `${task.interactionId}`, context, async () => {
-    const earlier = (await store.list()).filter(isResearch).find((record) => isSame(record, key, task));
-    if (task.interactionId !== undefined) return adopt(task.interactionId, earlier, { key, task }, context);
+  if (task.interactionId !== undefined) return adoptInteraction(task.interactionId, task, context);
+  const key = researcher.toKey(task.agent, task.input);
+  return withLock(key, context, async () => {
+    const earlier = (await store.list()).filter(isResearch).find((record) => isOpen(record, key));
     if (earlier?.interaction_id !== undefined) {
       notify(
         `going on with research ${earlier.job_id}, begun ${formatAge(Date.parse(earlier.created_at), app.clock.now())}`,
@@ -65,8 +65,7 @@ export async function beginResearch(task: ResearchTask, context: ResearchContext
 }
 
 /** Whether a question is in flight, or its end has reached nobody. */
-function isSame(record: ResearchJob, key: string, { interactionId }: ResearchTask): boolean {
-  if (interactionId !== undefined && record.interaction_id === interactionId) return true;
+function isOpen(record: ResearchJob, key: string): boolean {
   return record.prompt_sha256 === key && (!hasEnded(record) || record.is_delivered !== true);
 }
 
@@ -80,10 +79,8 @@ function createRecord(key: string, { agent, title }: ResearchTask, { app, isDemo
 /** The request is not aborted by the first Ctrl+C: its answer has the id, without which nobody finds the research again. */
 async function askService(record: ResearchJob, input: readonly Part[], context: ResearchContext): Promise<ResearchJob> {
   const { app, store, researcher } = context;
-  try {
-    const { id } = await researcher.client.create({ agent: record.agent, input }, new AbortController().signal);
-    return await saveBegun(record, id, context);
-  } catch (thrown) {
+  const { agent } = record;
+  const begun = await researcher.client.create({ agent, input }, new AbortController().signal).catch(async (thrown) => {
     const error = AppError.from(thrown);
     if (!isKnownNotBegun(error)) throw doubtError(record, error.message);
     const { message } = error;
@@ -95,23 +92,40 @@ async function askService(record: ResearchJob, input: readonly Part[], context: 
       ...toEndFields(record, app.clock.now()),
     });
     throw error;
-  }
+  });
+  return saveBegun(record, begun.id, context);
 }
 
-async function saveBegun(record: ResearchJob, id: string, { app, store }: ResearchContext): Promise<ResearchJob> {
+/** It has begun, so that a full disk does not end the wait: the id is said instead. */
+async function saveBegun(record: ResearchJob, id: string, context: ResearchContext): Promise<ResearchJob> {
+  const { app, store, notify } = context;
   const begun: ResearchJob = { ...record, status: 'running', started_at: formatNow(app), interaction_id: id };
-  await store.saveDurably(begun);
+  await store.saveDurably(begun).catch((thrown: unknown) => {
+    notify(`${requireWriteError(thrown).message}; the research has begun at Google as ${id}: ${toAdoption(id)}`);
+  });
   return begun;
 }
 
-async function adopt(
-  id: string,
-  earlier: ResearchJob | undefined,
-  { key, task }: { readonly key: string; readonly task: ResearchTask },
-  context: ResearchContext,
-): Promise<ResearchJob> {
-  if (earlier?.interaction_id === id) return earlier;
-  return saveBegun(earlier ?? createRecord(key, task, context), id, context);
+/** The error of a file that cannot be written; throws any other. */
+function requireWriteError(thrown: unknown): AppError {
+  if (thrown instanceof AppError && thrown.fault === 'config') return thrown;
+  throw thrown;
+}
+
+/** In the job that has it, in the one whose beginning was in doubt, else in a new one: never in that of another interaction. */
+async function adoptInteraction(id: string, task: ResearchTask, context: ResearchContext): Promise<ResearchJob> {
+  const { app, store, researcher } = context;
+  if ((await researcher.client.get(id, app.signal)) === undefined) throw unknownError();
+  const key = task.input.length === 0 ? '' : researcher.toKey(task.agent, task.input);
+  return withLock(key || id, context, async () => {
+    const records = (await store.list()).filter(isResearch);
+    const known = records.find(({ interaction_id }) => interaction_id === id);
+    if (known !== undefined) return known;
+    const doubtful = records.find(
+      (record) => key !== '' && record.interaction_id === undefined && !hasEnded(record) && isOpen(record, key),
+    );
+    return saveBegun(doubtful ?? createRecord(key, task, context), id, context);
+  });
 }
 
 function formatNow({ clock }: App): string {
@@ -131,9 +145,10 @@ async function withLock<Result>(name: string, { app }: ResearchContext, work: ()
     isDone: async () => false,
     takesFrom: 'gone',
   });
-  if (lock?.isHeld !== true) {
-    throw new AppError('limit', 'another gmn is beginning the same research', { hint: 'Wait for it: gmn jobs list' });
+  if (lock?.isTaken === true) {
+    throw new AppError('limit', 'another gmn is busy with the same research', { hint: 'Wait for it: gmn jobs list' });
   }
+  if (lock?.isHeld !== true) throw new AppError('config', `cannot write ${path}`, { hint: WRITE_HINT });
   try {
     return await work();
   } finally {
@@ -147,8 +162,19 @@ const LOCK_MS = 120_000;
 function doubtError({ job_id: id }: JobRecord, why: string): AppError {
   return new AppError('api', `it cannot be known whether research ${id} has begun: ${why}`, {
     hint:
-      'gmn does not begin it again by itself, because it may run, and cost, already. If you know its id at Google, go on with it: gmn research --interaction <id> "…". ' +
+      'gmn does not begin it again by itself, because it may run, and cost, already. If you know its id at Google, go on with it: ' +
+      `${toAdoption('<id>')}. ` +
       `To give it up: gmn jobs cancel ${id}; the same command then begins anew.`,
+  });
+}
+
+function toAdoption(id: string): string {
+  return `gmn research --interaction ${id} "…"`;
+}
+
+function unknownError(): AppError {
+  return new AppError('api', 'the service does not know the research, or not for this API key', {
+    hint: 'Use the key that began it: gmn auth status',
   });
 }
 
@@ -174,9 +200,10 @@ async function* followResearch(
   options: FollowOptions,
   context: ResearchContext,
 ): AsyncGenerator<TurnEvent, FinishedResearch> {
-  const { store } = context;
-  if (hasEnded(record))
-    return { record, report: (await store.find(record.job_id))?.output ?? '', sources: [], usage: NO_USAGE };
+  if (hasEnded(record)) {
+    const { sources = [], usage = NO_USAGE } = record;
+    return { record, report: (await context.store.find(record.job_id))?.output ?? '', sources, usage };
+  }
   try {
     return yield* waitForEnd(record, options, context);
   } catch (thrown) {
@@ -209,7 +236,10 @@ async function* waitForEnd(
     const hadNews = yield* thoughts(signal);
     const interaction = await look(signal);
     if (interaction !== undefined && hasInteractionEnded(interaction)) return saveEnd(record, interaction, context);
-    if (interaction !== undefined && maxCost !== undefined) await stopAtCost(record, interaction, maxCost, context);
+    if (interaction !== undefined && maxCost !== undefined) {
+      const finished = await stopAtCost(record, interaction, maxCost, context);
+      if (finished !== undefined) return finished;
+    }
     delayMs = hadNews ? baseMs : Math.min(2 * delayMs, LONGEST_DELAY * baseMs);
     await app.clock.sleep(delayMs, signal);
   }
@@ -258,9 +288,7 @@ function createLook(
         return found;
       }
       if (app.clock.now() - startedAt < LAG * researcher.opened.retryBaseMs) return undefined;
-      throw new AppError('api', 'the service does not know the research, or not for this API key', {
-        hint: 'Use the key that began it: gmn auth status',
-      });
+      throw unknownError();
     } catch (thrown) {
       signal.throwIfAborted();
       const error = AppError.from(thrown);
@@ -273,17 +301,18 @@ function createLook(
   };
 }
 
+/** Undefined below the limit. A report that was ready before it could be cancelled is paid for, and returned. */
 async function stopAtCost(
   record: ResearchJob,
-  { usage, id }: Interaction,
+  { usage }: Interaction,
   maxCost: number,
   context: ResearchContext,
-): Promise<void> {
-  const { researcher } = context;
-  const cost = researcher.toCost(record.agent, usage) ?? 0;
-  if (cost <= maxCost) return;
-  const cancelled = await researcher.client.cancel(id, new AbortController().signal);
-  if (cancelled !== undefined) await saveEnd(record, cancelled, context);
+): Promise<FinishedResearch | undefined> {
+  const cost = context.researcher.toCost(record.agent, usage) ?? 0;
+  if (cost <= maxCost) return undefined;
+  const finished = await cancelResearch(record, { signal: new AbortController().signal, usage }, context);
+  if (finished === undefined) throw unknownError();
+  if (finished.record.status === 'completed') return finished;
   throw new AppError(
     'limit',
     `stopped at --max-cost: ${formatDollars(cost)} of ${formatDollars(maxCost)} is spent, and the research is cancelled`,
@@ -294,60 +323,93 @@ async function stopAtCost(
   );
 }
 
-/** Once, by whichever process sees it first. */
+interface CancelOptions {
+  readonly signal: AbortSignal;
+  /** What it had used when it was last seen, in case the service does not say it again. */
+  readonly usage?: Interaction['usage'];
+}
+
+/** Ends it at the service, and saves what came of it. Undefined if the service does not know it, or not for this API key. */
+export async function cancelResearch(
+  record: ResearchJob,
+  { signal, usage: seen = {} }: CancelOptions,
+  context: ResearchContext,
+): Promise<FinishedResearch | undefined> {
+  const found = await context.researcher.client.cancel(record.interaction_id ?? '', signal);
+  if (found === undefined) return undefined;
+  const usage = Object.keys(found.usage).length === 0 ? seen : found.usage;
+  // It may take the service a moment to end it.
+  const status = hasInteractionEnded(found) ? found.status : 'cancelled';
+  const finished = await saveEnd(record, { ...found, usage, status }, context);
+  // Whoever cancels it knows: the same question is a new one.
+  if (finished.record.status !== 'completed') await markDelivered(finished.record, context);
+  return finished;
+}
+
+/** Once, by whichever process sees it first. A disk that is full loses no report: it is shown, and still at Google. */
 export async function saveEnd(
   record: ResearchJob,
   interaction: Interaction,
   context: ResearchContext,
 ): Promise<FinishedResearch> {
-  const { app, store, researcher } = context;
-  const { text, sources, usage, status, error } = interaction;
-  const { promptTokensDetails: _, ...plain } = usage;
-  const report = formatWithSources(text, sources);
-  return withLock(record.job_id, context, async () => {
+  const { app, store, researcher, notify } = context;
+  const finished = toFinished(record, interaction, context);
+  const save = async (): Promise<FinishedResearch> => {
     const known = (await store.find(record.job_id))?.record;
-    if (known !== undefined && isResearch(known) && hasEnded(known))
-      return { record: known, report, sources, usage: plain };
-    const why = FAILED_ENDS[status] ?? (text.trim() === '' ? 'it ended without a report' : undefined);
-    const cost = researcher.toCost(record.agent, usage);
-    const ended: ResearchJob = {
-      ...record,
-      status: why === undefined ? 'completed' : status === 'cancelled' ? 'cancelled' : 'failed',
-      ...toEndFields(record, app.clock.now()),
-      ...(why === undefined
-        ? {}
-        : { error: error === undefined ? why : `${why}: ${error}`, code: status.toUpperCase() }),
-      ...(cost === undefined ? {} : { cost }),
-      model_used: record.agent,
-    };
-    await store.saveOutput(record.job_id, report);
-    await store.saveDurably(ended);
-    const call = researcher.toCall(record.agent, usage);
+    if (known !== undefined && isResearch(known) && hasEnded(known)) return { ...finished, record: known };
+    await store.saveOutput(record.job_id, finished.report);
+    await store.saveDurably(finished.record);
+    const call = researcher.toCall(record.agent, interaction.usage);
     if (call.backend !== 'demo') {
       appendUsage(app.homes().gmn, { at: call.at, kind: 'research', id: record.job_id, cwd: app.cwd, calls: [call] });
     }
-    return { record: ended, report, sources, usage: plain };
+    return finished;
+  };
+  return withLock(record.job_id, context, save).catch((thrown: unknown) => {
+    notify(`${requireWriteError(thrown).message}; the end of research ${record.job_id} is not saved`);
+    return finished;
   });
+}
+
+function toFinished(
+  record: ResearchJob,
+  { text, sources, usage, status, error }: Interaction,
+  { app, researcher }: ResearchContext,
+): FinishedResearch {
+  const { promptTokensDetails: _, ...plain } = usage;
+  const why = FAILED_ENDS[status] ?? (text.trim() === '' ? 'it ended without a report' : undefined);
+  const cost = researcher.toCost(record.agent, usage);
+  const ended: ResearchJob = {
+    ...record,
+    status: why === undefined ? 'completed' : status === 'cancelled' ? 'cancelled' : 'failed',
+    ...toEndFields(record, app.clock.now()),
+    ...(why === undefined ? {} : { error: error === undefined ? why : `${why}: ${error}`, code: status.toUpperCase() }),
+    ...(cost === undefined ? {} : { cost }),
+    ...{ model_used: record.agent, sources, usage: plain },
+  };
+  return { record: ended, report: formatWithSources(text, sources), sources, usage: plain };
 }
 
 /** The report is Markdown, and so is the list of what it cites. */
 function formatWithSources(text: string, sources: readonly Source[]): string {
   const body = text.trimEnd();
   if (body === '' || sources.length === 0) return body === '' ? '' : `${body}\n`;
-  const list = sources.map(({ title, uri }, index) => {
-    const words = sanitize(title).replace(/[[\]]/g, '');
-    return `${index + 1}. ${uri === '' ? words : `[${words}](${sanitize(uri).replace(/[()<>\s]/g, toPercent)})`}\n`;
-  });
+  const list = sources.map((source, index) => `${index + 1}. ${formatSource(source)}\n`);
   return `${body}\n\n## Sources\n\n${list.join('')}`;
 }
 
-function toPercent(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+/** A link only to the web: a reader would run `javascript:`. Nothing of it is Markdown or HTML of its own. */
+function formatSource({ title, uri }: Source): string {
+  const [words, address] = [title, uri].map((text) => sanitize(text).replace(/[[\]<>`\\]/g, ''));
+  const link = URL.canParse(uri) ? new URL(uri) : undefined;
+  if (link?.protocol !== 'https:' && link?.protocol !== 'http:')
+    return [...new Set([words, address])].join(' ').trimEnd();
+  return `[${words}](${sanitize(link.href).replaceAll('(', '%28').replaceAll(')', '%29')})`;
 }
 
-/** Somebody has got it: the same question is a new one from now on. */
+/** Somebody has got it: the same question is a new one from now on. If it cannot be written, it is answered with the same once more. */
 export async function markDelivered(record: ResearchJob, { store }: Pick<ResearchContext, 'store'>): Promise<void> {
-  if (record.is_delivered !== true) await store.saveDurably({ ...record, is_delivered: true });
+  if (record.is_delivered !== true) await store.saveDurably({ ...record, is_delivered: true }).catch(requireWriteError);
 }
 
 /** The events of a job of research, as those of a turn. */

@@ -5,7 +5,7 @@ import type { App } from '../core/app.ts';
 import type { Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify, TurnEvent } from '../core/event.ts';
-import { RESEARCH_AGENTS } from '../core/interaction.ts';
+import { isInteractionId, RESEARCH_AGENTS } from '../core/interaction.ts';
 import { deadlineError } from '../engine/model.ts';
 import { openResearcher, type Researcher, type ResearcherOptions } from '../engine/research.ts';
 import { assembleContent } from '../input/assembly.ts';
@@ -60,6 +60,9 @@ function checkResearch({ args, interaction, maxCost }: ResearchOptions): void {
     throw new AppError('usage', 'no question given', {
       hint: 'Example: gmn research "how do heat pumps work in the cold?"',
     });
+  }
+  if (interaction !== undefined && !isInteractionId(interaction)) {
+    throw new AppError('usage', '--interaction: that is no id', { hint: 'It is the "id at Google" of gmn jobs show' });
   }
   if (maxCost !== undefined && !(maxCost > 0)) {
     throw new AppError('usage', `--max-cost: ${maxCost} is out of range`, { hint: 'Example: --max-cost 5' });

@@ -26,6 +26,13 @@ export interface InteractionEvent {
   readonly isLast: boolean;
 }
 
+const ID = /^(?!\.{1,2}$)[!-~]{1,2000}$/;
+
+/** Visible ASCII, and no `..`: what may stand in an address and on a terminal. */
+export function isInteractionId(value: unknown): value is string {
+  return typeof value === 'string' && ID.test(value);
+}
+
 export interface InteractionRequest {
   readonly agent: string;
   readonly input: readonly Part[];

@@ -1,4 +1,7 @@
-import { isObject } from '../core/json.ts';
+import type { Source } from '../core/event.ts';
+import { isInteractionId } from '../core/interaction.ts';
+import { isCount, isObject } from '../core/json.ts';
+import type { Usage } from '../core/usage.ts';
 import { type ProcessIdentity, tryParseProcessIdentity } from '../platform/process/identity.ts';
 
 export const JOB_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
@@ -37,6 +40,8 @@ export interface ResearchFields {
   readonly is_demo: boolean;
   /** Somebody has got the report, or what became of it. */
   readonly is_delivered: boolean;
+  readonly sources: readonly Source[];
+  readonly usage: Usage;
 }
 
 export interface JobView {
@@ -83,6 +88,8 @@ const isText = (value: unknown): boolean => typeof value === 'string';
 const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isFiniteNumber = (value: unknown): boolean => Number.isFinite(value);
 const isFlag = (value: unknown): boolean => typeof value === 'boolean';
+const isSourceList = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((source) => isObject(source) && isText(source.title) && isText(source.uri));
 const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
 /** A damaged field is dropped, and with it the job if the field is required. */
@@ -106,9 +113,11 @@ const FIELD_CHECKS: Readonly<Record<keyof JobRecord, (value: unknown) => boolean
   kind: (value) => value === 'research',
   title: isText,
   agent: isText,
-  interaction_id: isText,
+  interaction_id: isInteractionId,
   is_demo: isFlag,
   is_delivered: isFlag,
+  sources: isSourceList,
+  usage: (value) => isObject(value) && Object.values(value).every(isCount),
 };
 
 const REQUIRED_FIELDS = ['job_id', 'status', 'created_at', 'prompt_sha256', 'timeout_ms'] as const;

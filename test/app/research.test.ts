@@ -38,6 +38,8 @@ function createService(answers: readonly (Partial<Interaction> | AppError | unde
 }
 
 interface Process {
+  /** How many writes succeed before the disk is full. */
+  readonly writes?: number;
   /** How many steps it lives; a step is a call to the disk or to the service. */
   readonly steps?: number;
   readonly home: string;
@@ -46,7 +48,14 @@ interface Process {
 }
 
 /** One process: `killed` is thrown at its last step, before or after that has happened, and at every later one. */
-function createProcess({ steps = Number.POSITIVE_INFINITY, home, client, cost }: Process) {
+function createProcess({
+  steps = Number.POSITIVE_INFINITY,
+  writes = Number.POSITIVE_INFINITY,
+  home,
+  client,
+  cost,
+}: Process) {
+  let room = writes;
   let left = steps;
   const sleeps: number[] = [];
   const said: string[] = [];
@@ -64,7 +73,12 @@ function createProcess({ steps = Number.POSITIVE_INFINITY, home, client, cost }:
   const files = recordDirectory(join(home, 'jobs'));
   const mortal: RecordDirectory = {
     ...files,
-    append: (...args) => step(() => files.append(...args)),
+    append: (...args) =>
+      step(async () => {
+        room -= 1;
+        if (room < 0) throw new AppError('config', 'the disk is full');
+        await files.append(...args);
+      }),
     remove: (name) => step(() => files.remove(name)),
   };
   const mortalClient: InteractionsClient = {
@@ -204,18 +218,114 @@ test.for([
   expect(created).toHaveLength(2);
 });
 
-test('what costs more than --max-cost is cancelled', async (t) => {
+test.for([
+  ['cancelled', 'cancelled'],
+  // The service may need a moment; nothing of what it had written makes it a report.
+  ['in_progress', 'cancelled'],
+] as const)(
+  'what costs more than --max-cost is cancelled, and the same question is a new one: %s',
+  async ([status], t) => {
+    const { client, created } = createService([{ id: 'another', usage: { promptTokenCount: 9 } }, DONE]);
+    const cancelled: string[] = [];
+    const counting: InteractionsClient = {
+      ...client,
+      async cancel(id) {
+        cancelled.push(id);
+        return { id, status, text: 'Half', sources: [], usage: {} };
+      },
+    };
+    const home = homeOf(t);
+    const process = createProcess({ home, client: counting, cost: 3 });
+    await expect(live(process, TASK, 2)).rejects.toMatchObject({
+      fault: 'limit',
+      message: expect.stringContaining('$3'),
+    });
+    expect(cancelled).toEqual(['id-1']);
+    expect((await process.context.store.list())[0]).toMatchObject({
+      ...{ status: 'cancelled', usage: { promptTokenCount: 9 }, is_delivered: true },
+    });
+    expect(await live(createProcess({ home, client }))).toBe(REPORT);
+    expect(created).toHaveLength(2);
+  },
+);
+
+test('a report that was ready before --max-cost could cancel it is printed', async (t) => {
   const { client } = createService([{ usage: { promptTokenCount: 9 } }]);
-  let cancels = 0;
-  const counting = {
-    ...client,
-    cancel: (...args: Parameters<typeof client.cancel>) => client.cancel(...args).finally(() => (cancels += 1)),
-  };
-  const process = createProcess({ home: homeOf(t), client: counting, cost: 3 });
-  await expect(live(process, TASK, 2)).rejects.toMatchObject({
-    fault: 'limit',
-    message: expect.stringContaining('$3'),
+  const late: InteractionsClient = { ...client, cancel: async (id) => ({ id, usage: {}, ...DONE }) };
+  expect(await live(createProcess({ home: homeOf(t), client: late, cost: 3 }), TASK, 2)).toBe(REPORT);
+});
+
+test('an interaction that the user names takes the place of no other', async (t) => {
+  const home = homeOf(t);
+  const { client, created } = createService([{ status: 'in_progress' }]);
+  const begin = (task: ResearchTask) => beginResearch(task, createProcess({ home, client }).context);
+  const words: ResearchTask = { ...TASK, input: [] };
+  await begin(TASK);
+  await begin({ ...TASK, interactionId: 'b' });
+  await begin({ ...words, interactionId: 'c' });
+  await begin({ ...words, interactionId: 'd' });
+  await begin({ ...words, interactionId: 'b' });
+  const jobs = await createProcess({ home, client }).context.store.list();
+  expect(jobs.map(({ interaction_id }) => interaction_id).sort()).toEqual(['b', 'c', 'd', 'id-1']);
+  expect(created).toHaveLength(1);
+});
+
+test('an interaction that the service does not know becomes no job', async (t) => {
+  const { client } = createService([undefined]);
+  const { context } = createProcess({ home: homeOf(t), client });
+  await expect(beginResearch({ ...TASK, interactionId: 'gone' }, context)).rejects.toThrow(
+    'does not know the research',
+  );
+  expect(await context.store.list()).toEqual([]);
+});
+
+test('a full disk: nothing is begun that cannot be written down, and nothing that has begun is lost', async (t) => {
+  for (let writes = 0; writes < 5; writes += 1) {
+    const home = homeOf(t);
+    const { client, created } = createService();
+    const process = createProcess({ home, client, writes });
+    const outcome = await live(process).catch((thrown: unknown) => AppError.from(thrown));
+    if (writes === 0) {
+      expect([outcome, created]).toEqual([expect.objectContaining({ fault: 'config' }), []]);
+      continue;
+    }
+    expect([outcome, created]).toEqual([REPORT, ['id-1']]);
+    const said = process.said.join('\n');
+    if (writes === 1) expect(said).toContain('gmn research --interaction id-1');
+    if (writes < 4) expect(said).toContain('is not saved');
+  }
+});
+
+test('a report that nobody got the first time comes with its sources and counts', async (t) => {
+  const home = homeOf(t);
+  const { client } = createService([{ ...DONE, usage: { promptTokenCount: 7 } }]);
+  // Killed when the end is saved, and before anybody has seen it.
+  await live(createProcess({ home, client, steps: 7 })).catch(() => {});
+  const { context } = createProcess({
+    home,
+    client: { ...client, get: () => Promise.reject(new Error('asked again')) },
   });
-  expect(cancels).toBe(1);
-  expect((await process.context.store.list())[0]).toMatchObject({ status: 'cancelled' });
+  const events: TurnEvent[] = [];
+  const job = await beginResearch(TASK, context);
+  for await (const event of answerResearch(job, { signal: context.app.signal }, context)) events.push(event);
+  expect(events.at(-1)).toMatchObject({ type: 'end', sources: DONE.sources, usage: { promptTokenCount: 7 } });
+});
+
+test('what is cited is a link only to the web, and no Markdown, HTML or command of a terminal', async (t) => {
+  const sources = [
+    { title: 'Run me', uri: 'javascript:alert(1)' },
+    { title: '](javascript:x) <img src=x onerror=y> \\', uri: 'https://a.example/b(c) d' },
+    { title: '\u001b]0;owned\u0007', uri: 'data:text/html,<script>' },
+    { title: 'files/abc', uri: 'files/abc' },
+  ];
+  const { client } = createService([{ ...DONE, sources }]);
+  expect(await live(createProcess({ home: homeOf(t), client }))).toBe(
+    [
+      'Because.\n\n## Sources\n',
+      '1. Run me javascript:alert(1)',
+      '2. [(javascript:x) img src=x onerror=y ](https://a.example/b%28c%29%20d)',
+      '3. x1b0;ownedx07 data:text/html,script',
+      '4. files/abc\n',
+    ].join('\n'),
+  );
 });

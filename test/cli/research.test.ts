@@ -6,7 +6,19 @@ import { startDemo } from '../../src/demo/server.ts';
 import type { ServedRequest } from '../../src/platform/http/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { serve } from '../mcp/server/support.ts';
-import { CUT, chunk, END, endless, fakeGemini, json, reply, type Scripted, stream } from '../support/gemini.ts';
+import { signInFile } from '../support/account.ts';
+import {
+  CUT,
+  chunk,
+  END,
+  endless,
+  failure,
+  fakeGemini,
+  json,
+  reply,
+  type Scripted,
+  stream,
+} from '../support/gemini.ts';
 import { callGmn, callGmnIn, GMN_LINE, parseLines, place, runShell, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
@@ -205,6 +217,7 @@ test.for([
   [['research'], 'no question given', 1],
   [[...ASK, '--max-cost', '1'], 'the price of deep-research-preview-04-2026 is not known', 1],
   [[...ASK, '--max-cost', '0'], '--max-cost: 0 is out of range', 1],
+  [['research', '--interaction', '..'], '--interaction: that is no id', 1],
   [['jobs', 'show', 'nothing'], 'there is no job "nothing"', 1],
   [['jobs', 'wait', '../../etc/passwd'], 'there is no job', 1],
 ] as const)('%j is a usage error', async ([words, message, exitCode], t) => {
@@ -212,10 +225,45 @@ test.for([
   expect(gmn).toMatchObject({ stdout: '', stderr: expect.stringContaining(message), exitCode });
 });
 
-test('Vertex AI has no research: exit 2 with the way out', async (t) => {
-  const env = { GOOGLE_API_KEY: 'test-key-0123456789', GOOGLE_GENAI_USE_VERTEXAI: 'true' };
-  const gmn = await callGmn(t, ASK, { env });
-  expect(gmn).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('Use an API key: gmn auth set-key') });
+test.for([
+  ['Vertex AI', { GOOGLE_API_KEY: 'test-key-0123456789', GOOGLE_GENAI_USE_VERTEXAI: 'true' }, {}],
+  [
+    'Code Assist',
+    { CODE_ASSIST_ENDPOINT: 'http://127.0.0.1:9' },
+    {
+      '.gemini/oauth_creds.json': signInFile(),
+      '.gemini/settings.json': '{"security":{"auth":{"selectedType":"oauth-personal"}}}',
+    },
+  ],
+] as const)('%s has no research: exit 2 with the way out', async ([name, env, home], t) => {
+  const gmn = await callGmn(t, ASK, { env, home });
+  expect(gmn).toMatchObject({ stdout: '', exitCode: 2 });
+  expect(gmn.stderr).toContain(`Error: ${name}`);
+  expect(gmn.stderr).toContain('Use an API key: gmn auth set-key');
+});
+
+test.for(['', '..', '\ud800', 'a b', '\u001b[31mred', 'ü', 7, null, 'x'.repeat(2001)])(
+  'an id of the service that cannot be asked for is no id: %j',
+  async (id, t) => {
+    const gmn = await callGmn(t, ASK, { script: [json({ id, status: 'in_progress' })], env: FAST });
+    expect(gmn).toMatchObject({
+      stdout: '',
+      exitCode: 3,
+      stderr: expect.stringContaining('it cannot be known whether'),
+    });
+    expect(gmn.requests).toHaveLength(1);
+  },
+);
+
+test('cancelling what the service does not know does not call it cancelled, and keeps its id', async (t) => {
+  const running = json({ id: 'a/b', status: 'in_progress' });
+  const script = [running, ...Array(3).fill(failure(404, 'NOT_FOUND'))];
+  const at = place(t, { gemini: await fakeGemini(t, script), env: { ...FAST, GMN_RETRY_DELAY: '0ms' } });
+  await callGmnIn(t, at, ASK);
+  const [{ job_id: id }] = JSON.parse((await callGmnIn(t, at, ['jobs', '--json'])).stdout).jobs;
+  const gmn = await callGmnIn(t, at, ['jobs', 'cancel', id]);
+  expect(gmn).toMatchObject({ stdout: `job ${id} is failed\n`, exitCode: 0 });
+  expect(gmn.stderr).toContain('With the key that began it: gmn research --interaction a/b');
 });
 
 test("gmn's own key is neither sent nor kept", async (t) => {

@@ -1,11 +1,10 @@
 import { openJobs, requireJob, withResearcher } from '../../app/jobs.ts';
 import { createNoticeCollector } from '../../app/notice-collector.ts';
 import { printReport, type WordOptions } from '../../app/report.ts';
-import { isResearch, markDelivered, type ResearchJob, saveEnd } from '../../app/research.ts';
+import { cancelResearch, isResearch, type ResearchJob } from '../../app/research.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Notify } from '../../core/event.ts';
-import { hasInteractionEnded } from '../../core/interaction.ts';
 import { hasEnded, type JobRecord, toEndFields } from '../../jobs/record.ts';
 import type { JobStore } from '../../jobs/store.ts';
 
@@ -22,7 +21,7 @@ export async function run(options: CancelOptions, app: App): Promise<number> {
   const ended = hasEnded(record)
     ? record
     : isResearch(record)
-      ? await cancelResearch(record, options, context)
+      ? await cancelAtService(record, options, context)
       : await cancelDelegated(record, context);
   const text = `job ${ended.job_id} is ${ended.status}${hasEnded(record) ? ' already' : ''}\n`;
   return printReport({ text, json: { ...ended }, notices: take() }, options, app);
@@ -34,34 +33,29 @@ interface CancelContext {
   readonly notify: Notify;
 }
 
-async function cancelResearch(record: ResearchJob, options: CancelOptions, context: CancelContext): Promise<JobRecord> {
+async function cancelAtService(
+  record: ResearchJob,
+  options: CancelOptions,
+  context: CancelContext,
+): Promise<JobRecord> {
   const { app, store, notify } = context;
   const { interaction_id: id } = record;
-  const forget = async (): Promise<JobRecord> => {
-    const ended = {
-      ...record,
-      status: 'cancelled',
-      is_delivered: true,
-      ...toEndFields(record, app.clock.now()),
-    } as const;
+  const forget = async (changes: Pick<JobRecord, 'status' | 'error'>): Promise<JobRecord> => {
+    const ended = { ...record, ...changes, is_delivered: true, ...toEndFields(record, app.clock.now()) };
     await store.saveDurably(ended);
     return ended;
   };
   if (id === undefined) {
     notify('if the service has begun it, it goes on there: gmn does not know its id');
-    return forget();
+    return forget({ status: 'cancelled' });
   }
   return withResearcher(record, options, context, async (research) => {
-    const { client } = research.researcher;
-    const cancelled = await client.cancel(id, app.signal);
-    if (cancelled === undefined) {
-      notify('the service does not know it any more, or not for this API key');
-      return forget();
-    }
-    const last = hasInteractionEnded(cancelled) ? cancelled : { ...cancelled, status: 'cancelled' };
-    const { record: ended } = await saveEnd(record, last, research);
-    if (isResearch(ended) && ended.status !== 'completed') await markDelivered(ended, { store });
-    return ended;
+    const finished = await cancelResearch(record, { signal: app.signal }, research);
+    if (finished !== undefined) return finished.record;
+    // Not cancelled: with the key that began it, it may go on.
+    const error = 'the service does not know it any more, or not for this API key';
+    notify(`${error}. With the key that began it: gmn research --interaction ${id}`);
+    return forget({ status: 'failed', error });
   });
 }
 

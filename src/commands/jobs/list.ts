@@ -11,7 +11,7 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   const jobs = await openJobs(app).list();
   const rows = jobs.map((job) => toJobRow(job, app.clock.now()));
   const text = rows.length === 0 ? 'There are no jobs. To begin one: gmn research "…"\n' : formatTable(rows);
-  return printReport({ text, json: { jobs: jobs.map((job) => ({ ...job })) } }, options, app);
+  return printReport({ text, json: { jobs: jobs.map(({ sources: _, ...job }) => ({ ...job })) } }, options, app);
 }
 
 function toJobRow({ job_id, kind, status, created_at, title, agent, model_used }: JobRecord, now: number) {

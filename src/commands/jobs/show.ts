@@ -35,7 +35,9 @@ async function refreshResearch(view: JobView, options: ShowOptions, context: Sho
   const { interaction_id: id } = record;
   if (!isResearch(record) || hasEnded(record)) return view;
   if (id === undefined) {
-    context.notify('it cannot be known whether it has begun: gmn was ended before the service had answered');
+    context.notify(
+      'it cannot be known whether it has begun: the service has not answered the gmn that asked, or not yet',
+    );
     return view;
   }
   try {

@@ -2,14 +2,14 @@ import { appendFileSync } from 'node:fs';
 import { appendFile, open, readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readTextFile } from './read.ts';
-import { makePrivateDirectory } from './write.ts';
+import { createWriteError, makePrivateDirectory, WRITE_HINT } from './write.ts';
 
 export interface RecordDirectory {
   names(): Promise<readonly string[]>;
   read(name: string, maxBytes?: number): Promise<string | undefined>;
   /** Undefined if missing. `changedAt` is in milliseconds since the epoch. */
   status(name: string): Promise<{ readonly size: number; readonly changedAt: number } | undefined>;
-  /** Rejects if it cannot be written; a part of `text` may be in the file then. */
+  /** Throws AppError `config` if it cannot be written; a part of `text` may be in the file then. */
   append(name: string, text: string, options?: { readonly isSynced?: boolean }): Promise<void>;
   /** For a file that is appended to more than once. Rejects if it cannot be opened or created. */
   open(name: string): Promise<RecordFile>;
@@ -41,7 +41,10 @@ export function recordDirectory(directory: string): RecordDirectory {
     },
     async append(name, text, { isSynced = false } = {}) {
       await ensureDirectory();
-      await appendFile(join(directory, name), text, { mode: 0o600, flush: isSynced });
+      const path = join(directory, name);
+      await appendFile(path, text, { mode: 0o600, flush: isSynced }).catch((cause: unknown) => {
+        throw createWriteError('config', { name: path, cause, hint: WRITE_HINT });
+      });
     },
     async open(name) {
       await ensureDirectory();
