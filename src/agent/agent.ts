@@ -61,6 +61,8 @@ export interface HookedCall {
   readonly args?: JsonObject;
   /** A person has to be asked, whatever is allowed. */
   readonly mustAsk?: true;
+  /** What the model gets beside the result. */
+  readonly context?: string;
 }
 
 export interface CompactionPolicy {

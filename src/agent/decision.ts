@@ -46,7 +46,7 @@ export async function decide(
   const hooked = await agent.hooks?.beforeTool(tool, call.args, signal);
   if (hooked?.denial !== undefined)
     return { kind: 'refused', outcome: { ...errorResult(hooked.denial), isReported: true } };
-  const { args: changed, mustAsk } = hooked ?? {};
+  const { args: changed, mustAsk, context } = hooked ?? {};
   const asked = changed === undefined ? call : { ...call, args: changed };
   if (tool.effect === 'write' && agent.redaction?.writesMark(asked.args)) return refusedDecision(MARK_MESSAGE);
   const decision = await agent.approve(tool, asked, {
@@ -57,7 +57,8 @@ export async function decide(
   signal.throwIfAborted();
   switch (decision.kind) {
     case 'run': {
-      const run = async (): Promise<ToolResult> => addDiff(await tool.invoke(asked.args, signal), decision.diff);
+      const run = async (): Promise<ToolResult> =>
+        addHookText(addDiff(await tool.invoke(asked.args, signal), decision.diff), context);
       if (changed === undefined) return { kind: 'run', run };
       return { kind: 'run', run: async () => noteEditedArgs(await run(), changed, 'a hook'), args: changed };
     }
@@ -120,6 +121,13 @@ function addDiff(outcome: ToolResult, diff: string | undefined): ToolResult {
   return diff === undefined || outcome.change === undefined
     ? outcome
     : { ...outcome, change: { ...outcome.change, diff } };
+}
+
+/** What hooks say about a call is beside its result. */
+export function addHookText(result: ToolResult, text: string | undefined): ToolResult {
+  if (text === undefined) return result;
+  const before = toNonEmptyString(result.response.hook);
+  return { ...result, response: { ...result.response, hook: before === undefined ? text : `${before}\n${text}` } };
 }
 
 function noteEditedArgs({ response, ...outcome }: ToolResult, args: JsonObject, who: string): ToolResult {

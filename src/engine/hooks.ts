@@ -1,4 +1,5 @@
 import type { AgentHooks, HookedCall, RunTurn } from '../agent/agent.ts';
+import { addHookText } from '../agent/decision.ts';
 import { type Hook, parseHooks } from '../config/conventions/hooks.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
@@ -100,6 +101,7 @@ function createToolHooks(runner: HookRunner, notify: Notify): Pick<AgentHooks, '
     async beforeTool(tool, args, signal) {
       let current = args;
       let mustAsk: true | undefined;
+      const contexts: string[] = [];
       const deny = (why: string): HookedCall => {
         notify({
           type: 'notice',
@@ -118,10 +120,12 @@ function createToolHooks(runner: HookRunner, notify: Notify): Pick<AgentHooks, '
         if (answer.ends) throw hookEnding(hook, answer);
         if (answer.isDenial) return deny(answer.reason || `the hook ${hook.name} says no`);
         if (answer.asks) mustAsk = true;
+        if (answer.context !== undefined) contexts.push(answer.context);
         if (answer.input !== undefined)
           current = answer.input.isWhole ? answer.input.args : { ...current, ...answer.input.args };
       }
-      return { args: current === args ? undefined : current, mustAsk };
+      const context = contexts.length === 0 ? undefined : contexts.join('\n');
+      return { args: current === args ? undefined : current, mustAsk, context };
     },
     async afterTool(tool, args, given, signal) {
       let result = given;
@@ -164,13 +168,7 @@ function applyAnswer(
 ): ToolResult {
   const why = reason || `the hook ${name} says no`;
   const judged = !isDenial ? result : isClaude ? addHookText(result, why) : { ...result, ...errorResult(why) };
-  return context === undefined ? judged : addHookText(judged, context);
-}
-
-function addHookText(result: ToolResult, text: string): ToolResult {
-  const { hook: before } = result.response;
-  const hook = typeof before === 'string' ? `${before}\n${text}` : text;
-  return { ...result, response: { ...result.response, hook } };
+  return addHookText(judged, context);
 }
 
 function toResponseFields({ response, summary = '', ok }: ToolResult, { isClaude }: Hook): JsonObject {

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { selectTools } from '../../src/tools/builtins.ts';
 import { pipedChat } from '../support/chat.ts';
 import { call, fakeGemini, reply, type SeenRequest } from '../support/gemini.ts';
 import { callGmn, callGmnIn, type GmnOptions, place } from '../support/gmn.ts';
 import { fixtureServer } from '../support/mcp-place.ts';
 import { posixTest } from '../support/posix.ts';
+import { listSet } from '../support/tool-sets.ts';
 
 const BRIEF = 'You are gmn,';
 
@@ -64,7 +64,7 @@ test.for([
     const at = place(t, { gemini, files: { '.git/HEAD': 'ref: refs/heads/feature/under\n' } });
     await callGmnIn(t, at, ['--tools', set, 'look']);
     const { systemInstruction, tools } = gemini.requests[0]?.body ?? {};
-    expect(tools[0].functionDeclarations).toHaveLength(selectTools([set]).length);
+    expect(tools[0].functionDeclarations).toHaveLength(listSet(set).length);
     const sent = JSON.stringify([systemInstruction, tools]).replaceAll(at.cwd, '/home/somebody/projects/under');
     expect(Buffer.byteLength(sent)).toBeLessThanOrEqual(most);
   },

@@ -160,6 +160,12 @@ posixTest('a hook can change what is done: arguments before, the result after, a
   });
   expect(second.requests[1]?.results[0]).toEqual({ output: 'A', hook: 'mind the B' });
   expect(second.stderr).toContain('gmn: seen \\x1b[31m\n');
+  const warned = await callGmn(t, ['--tools', 'read', 'x'], {
+    files,
+    settings: hook('PreToolUse', noted),
+    script: [READ, reply('ok')],
+  });
+  expect(warned.requests[1]?.results[0]).toEqual({ output: 'A', hook: 'mind the B' });
   const denied = await callGmn(t, ['--tools', 'read', 'x'], {
     files,
     settings: hook('AfterTool', 'echo stale >&2; exit 2'),

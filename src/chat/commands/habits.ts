@@ -104,7 +104,7 @@ export const HABITS: readonly Habit[] = [
     of: ['claude', 'gemini'],
     advice: 'gmn has no telemetry; what Google keeps is up to your account there.',
   },
-  { names: ['agent', 'subagents'], of: ['claude', 'codex', 'gemini'], entry: '/agents' },
+  { names: ['subagents'], of: ['claude', 'codex', 'gemini'], entry: '/agents' },
   { names: ['plugin', 'plugins'], of: ['claude', 'codex'], entry: '/extensions' },
   { names: ['apps'], of: ['codex'], advice: NO_APPS },
   {
