@@ -1,4 +1,4 @@
-import type { Agent, RunTurn, Turn } from '../agent/agent.ts';
+import type { RunTurn, Turn } from '../agent/agent.ts';
 import { nameByQuestion, type StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
@@ -6,7 +6,7 @@ import { sanitize } from '../core/text/terminal.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
 import { hookEnding } from './hook-output.ts';
 import type { Fired, HookRunner } from './hook-runner.ts';
-import { passEvents } from './verify.ts';
+import { createRounds, passEvents } from './rounds.ts';
 
 /** An answer can be sent back so often. */
 const MAX_ROUNDS = 5;
@@ -32,19 +32,10 @@ export function hookTurn(run: RunTurn, session: HookedSession): RunTurn {
     const text = readText(turn.prompt);
     let prompt = await openPrompt(text, turn, session);
     let usage = NO_USAGE;
-    let repliesBefore = turn.repliesBefore ?? 0;
-    const counted: Agent = {
-      ...agent,
-      onReply(reply) {
-        repliesBefore += 1;
-        agent.onReply?.(reply);
-      },
-    };
+    const ask = createRounds(run, agent, turn);
     for (let round = 0; ; round += 1) {
       const answer = createAnswerKeeper();
-      const next = round === 0 ? turn : { ...turn, tokensBefore: undefined };
-      const events = answer.watch(run(counted, { ...next, prompt, repliesBefore }));
-      const { end, last } = yield* passEvents(events, { isFirst: round === 0, isHeld: false });
+      const { end, last } = yield* passEvents(answer.watch(ask(prompt)), { isFirst: round === 0, isHeld: false });
       usage = addUsage(usage, end.usage);
       const fields = { prompt: text, prompt_response: answer.text(), stop_hook_active: round > 0 };
       const after = runner.fire({ event: 'AfterAgent', fields }, signal);

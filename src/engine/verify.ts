@@ -2,7 +2,6 @@ import type { Agent, RunTurn } from '../agent/agent.ts';
 import type { App } from '../core/app.ts';
 import type { StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
 import { formatDuration, plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
@@ -10,6 +9,7 @@ import { runShell, type ShellResult } from '../platform/process/shell.ts';
 import { chooseShell } from '../platform/process/shell-choice.ts';
 import type { Host } from './host.ts';
 import { DEFAULT_TIMEOUT_MS } from './model.ts';
+import { createRounds, passEvents, type Round } from './rounds.ts';
 import type { Sandbox } from './sandbox.ts';
 import type { RunSetup } from './setup.ts';
 
@@ -72,18 +72,9 @@ export function verifyTurn(run: RunTurn, verification: Verification, context: Ve
   return async function* runVerifiedTurn(agent, turn) {
     let { prompt } = turn;
     let usage = NO_USAGE;
-    let repliesBefore = turn.repliesBefore ?? 0;
-    const counted: Agent = {
-      ...agent,
-      onReply(reply) {
-        repliesBefore += 1;
-        agent.onReply?.(reply);
-      },
-    };
+    const ask = createRounds(run, agent, turn);
     for (let failures = 0; ; failures += 1) {
-      const round = failures === 0 ? turn : { ...turn, tokensBefore: undefined };
-      const events = run(counted, { ...round, prompt, repliesBefore });
-      const { end, held, last } = yield* passEvents(events, { isFirst: failures === 0, isHeld: isLastOnly });
+      const { end, held, last } = yield* passEvents(ask(prompt), { isFirst: failures === 0, isHeld: isLastOnly });
       usage = addUsage(usage, end.usage);
       yield { type: 'wait', what: `verify: ${sanitize(command)}` };
       const startedMs = app.clock.now();
@@ -104,35 +95,6 @@ export function verifyTurn(run: RunTurn, verification: Verification, context: Ve
       prompt = failurePrompt(command, ending, refusal === undefined ? output : `${output}\n\n${refusal}`);
     }
   };
-}
-
-type TextEvent = Extract<TurnEvent, { type: 'text' }>;
-
-interface Round {
-  readonly end: Extract<TurnEvent, { type: 'end' }>;
-  readonly held: readonly TextEvent[];
-  readonly last: string;
-}
-
-/** Passes on what happens until the end, which it returns; `begin` only in the first round. Held text is in the result instead. */
-export async function* passEvents(
-  events: AsyncGenerator<TurnEvent, void>,
-  { isFirst, isHeld }: { readonly isFirst: boolean; readonly isHeld: boolean },
-): AsyncGenerator<TurnEvent, Round> {
-  const held: TextEvent[] = [];
-  let last = '';
-  for await (const event of events) {
-    if (event.type === 'end') return { end: event, held, last };
-    if (event.type === 'text') {
-      last = event.delta.at(-1) ?? last;
-      if (isHeld) {
-        held.push(event);
-        continue;
-      }
-    }
-    if (event.type !== 'begin' || isFirst) yield event;
-  }
-  throw new AppError('internal', 'the turn ended without an end');
 }
 
 /** For one run of the command. The clock of a run ends it, too. */

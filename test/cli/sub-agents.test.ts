@@ -182,3 +182,14 @@ test('an agent of a folder is offered only as gmn trust has shown it; faulty and
   writeFileSync(join(at.cwd, '.gemini/agents/tester.md'), agent('tools: run_shell_command'));
   expect((await ask(at)).tools).not.toContain('tester');
 });
+
+test('an answer that is sent back does not ask the sub-agent again', async (t) => {
+  const stop = {
+    hooks: [{ type: 'command', command: `grep -q '"stop_hook_active":true' || { echo again >&2; exit 2; }` }],
+  };
+  const gemini = await fakeGemini(t, [reply('fine'), reply('one'), reply('two')]);
+  const at = agentPlace(t, gemini, { settings: { hooks: { Stop: [stop] } } });
+  const gmn = await callGmnIn(t, at, ['--tools', 'read', '@tester check it']);
+  expect(gmn.stdout).toBe('one\ntwo\n');
+  expect(gemini.requests[2]?.prompt).toBe('again');
+});

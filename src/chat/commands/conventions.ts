@@ -9,6 +9,7 @@ export const SKILLS: SlashCommand = listing('skills', {
 });
 
 export const AGENTS: SlashCommand = listing('agents', {
+  aliases: ['agent'],
   help: 'List the sub-agents; @name words asks one',
   none: 'There are no sub-agents. They are files in ~/.gemini/agents, or .gemini/agents of a trusted folder.',
 });
@@ -23,9 +24,15 @@ export const EXTENSIONS: SlashCommand = listing('extensions', {
   none: 'There are no extensions. The official CLI installs them: gemini extensions install',
 });
 
-function listing(name: keyof Survey, { help, none }: { readonly help: string; readonly none: string }): SlashCommand {
+interface Listing extends Pick<SlashCommand, 'help' | 'aliases'> {
+  /** What is said if there are none. */
+  readonly none: string;
+}
+
+function listing(name: keyof Survey, { help, aliases, none }: Listing): SlashCommand {
   return {
     name,
+    aliases,
     help,
     async run(_, { app, view }) {
       const rows = (await surveyConventions(app))[name];
