@@ -1,10 +1,10 @@
 import type { App } from '../core/app.ts';
+import type { EngineName } from '../core/confine.ts';
 import { AppError } from '../core/error.ts';
 import { splitList } from '../core/text/names.ts';
 import { openSandbox } from '../engine/sandbox.ts';
 import { runAttached } from '../platform/process/confine.ts';
 import { programEnvironment } from '../platform/process/environment.ts';
-import type { EngineName } from '../platform/sandbox/profile.ts';
 
 interface SandboxCommandOptions {
   readonly args: readonly string[];

@@ -16,3 +16,8 @@ export interface ConfinedStart extends ProgramStart {
  * later. Throws AppError `config`.
  */
 export type Confine = (start: ProgramStart) => ConfinedStart;
+
+/** What confines programs: an engine for each system, and containers. */
+export const ENGINE_NAMES = ['bwrap', 'unshare', 'seatbelt', 'docker', 'podman'] as const;
+
+export type EngineName = (typeof ENGINE_NAMES)[number];

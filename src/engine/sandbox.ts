@@ -3,6 +3,7 @@ import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { loadOnce } from '../core/async.ts';
 import type { Confine } from '../core/confine.ts';
+import { ENGINE_NAMES, type EngineName } from '../core/confine.ts';
 import { AppError } from '../core/error.ts';
 import { isList, isObject, type JsonValue } from '../core/json.ts';
 import { splitList } from '../core/text/names.ts';
@@ -12,7 +13,7 @@ import { createScratchDirectory } from '../platform/process/self.ts';
 import { chooseEngine, type EngineContext, type SandboxEngine } from '../platform/sandbox/engine.ts';
 import { type HostProxy, openHostProxy } from '../platform/sandbox/host-proxy.ts';
 import { formatHostRules, type HostRule, parseHostRules } from '../platform/sandbox/host-rules.ts';
-import { ENGINE_NAMES, type EngineName, type SandboxNetwork } from '../platform/sandbox/profile.ts';
+import type { SandboxNetwork } from '../platform/sandbox/profile.ts';
 import { createProfileReader } from './sandbox-profile.ts';
 
 /** How the commands of a run are confined. */
@@ -113,31 +114,32 @@ export async function openSandbox(
   const scratch =
     rules !== undefined || !engine.hasNamespaces ? await createScratchDirectory('gmn-sandbox-') : undefined;
   const forget = scratch && app.onExit(scratch.removeNow);
+  const directory = scratch?.path ?? '';
+  let proxy: HostProxy | undefined;
+  const close = loadOnce(async () => {
+    await proxy?.close();
+    await scratch?.remove();
+    forget?.();
+  });
   try {
-    const proxy = rules && (await openProxy(rules, engine, scratch?.path ?? ''));
-    const network = toNetwork(sandboxNet, proxy, scratch?.path ?? '');
+    if (rules !== undefined) proxy = await openProxy(rules, engine, directory);
+    const network = toNetwork(sandboxNet, proxy, directory);
     const temporary = engine.hasNamespaces || scratch === undefined ? [] : [scratch.path];
     const readProfile = createProfileReader({ app, roots: [...roots, ...temporary], network });
-    const close = loadOnce(async () => {
-      await proxy?.close();
-      await scratch?.remove();
-      forget?.();
-    });
-    const reach = rules === undefined ? (sandboxNet ?? 'no') : formatHostRules(rules);
-    // Whoever opens it learns at once if the directory cannot be used.
-    const { writable } = readProfile();
+    const confine: Confine = (start) => engine.confine(readProfile(), start, directory);
+    // Whoever opens it learns at once if the engine or the directory cannot be used so.
+    confine({ command: 'true', args: [], cwd: app.cwd, env: {} });
+    const allowed = describeRules(readProfile().writable, rules, sandboxNet);
     return {
       engine: engine.name,
-      confine: (start) => engine.confine(readProfile(), start, scratch?.path ?? ''),
-      summary: `${engine.name}, ${reach === 'no' || reach === 'all' ? reach : `only this`} network${rules === undefined ? '' : `: ${reach}`}`,
-      rules: describeRules(writable, rules, sandboxNet),
-      explain: (output) =>
-        explainBySandbox(output, proxy?.takeRefused() ?? [], describeRules(writable, rules, sandboxNet)),
+      confine,
+      summary: `${engine.name}, ${describeReach(rules, sandboxNet)}`,
+      rules: allowed,
+      explain: (output) => explainBySandbox(output, proxy?.takeRefused() ?? [], allowed),
       close,
     };
   } catch (thrown) {
-    await scratch?.remove();
-    forget?.();
+    await close();
     throw thrown;
   }
 }
@@ -168,14 +170,19 @@ function toNetwork(wanted: string | undefined, proxy: HostProxy | undefined, dir
   return { kind: wanted === 'all' ? 'all' : 'none' };
 }
 
+function describeReach(hosts: readonly HostRule[] | undefined, net: string | undefined): string {
+  if (hosts !== undefined) return `only these hosts: ${formatHostRules(hosts)}`;
+  return net === 'all' ? 'all of the network' : 'no network';
+}
+
 function describeRules(
   writable: readonly string[],
   hosts: readonly HostRule[] | undefined,
   net: string | undefined,
 ): string {
-  const reach = net === 'all' ? 'the network' : 'no network';
-  const network = hosts === undefined ? reach : `only these hosts, through HTTPS_PROXY: ${formatHostRules(hosts)}`;
-  return `Commands run in a sandbox: they may write below ${writable.map(sanitize).join(', ')} only, but not to .git and settings of programs there; home is empty but for toolchains; /tmp is new for each command; they have ${network}.`;
+  const reach = describeReach(hosts, net);
+  const network = hosts === undefined ? `they have ${reach}` : `they reach ${reach}, through HTTPS_PROXY`;
+  return `Commands run in a sandbox: they may write below ${writable.map(sanitize).join(', ')} only, but not to .git and settings of programs there; home is empty but for toolchains; /tmp is new for each command; ${network}.`;
 }
 
 /** How programs report what a sandbox refuses. */

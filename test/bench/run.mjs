@@ -1,5 +1,5 @@
 // `npm run bench`: the budgets, each part in one interleaved run. Read the ratios.
-// --only=start,line,stream,terminal,session,search,files,mcp,serve,acp,growth,batch,replay,standing   some parts      --rounds=31  --seed=1
+// --only=start,line,stream,terminal,session,search,files,mcp,serve,acp,growth,batch,replay,sandbox,standing   some parts      --rounds=31  --seed=1
 // --quick       fewer rounds, smaller sizes; nothing is kept            --node=22,24  other versions of Node for the start
 // --no-peer     downloads nothing: no official CLI, ripgrep or Node     --million     searches a million files, too
 // --gate        fails if a ratio got worse than in the newest result that is kept; --tolerance=0.25
@@ -27,6 +27,7 @@ const PARTS = {
   growth,
   batch,
   replay,
+  sandbox,
   standing,
 };
 const { values: flags } = parseArgs({
@@ -146,6 +147,12 @@ async function files() {
 async function replay() {
   const { benchReplay } = await import('./replay.mjs');
   return benchReplay({ rounds: isQuick ? 2 : Math.min(rounds, 5) });
+}
+
+async function sandbox() {
+  if (process.platform !== 'linux') return skip('a sandbox (only for Linux)');
+  const { benchSandbox } = await import('./sandbox.mjs');
+  return benchSandbox({ rounds: isQuick ? 15 : Math.max(rounds, 51), seed, skip });
 }
 
 async function mcp() {

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
+import { serve } from '../mcp/server/support.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { callGmn, callGmnIn, place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, place, runGmnIn } from '../support/gmn.ts';
 
 /**
  * What gmn does with a sandbox, with a program in place of bubblewrap that confines nothing and keeps what it was told. What a real one
@@ -137,4 +138,58 @@ test.each([
   const invocation = parseCommandLine(ROOT, line, {});
   expect(invocation).toMatchObject({ kind: 'run', options: { args } });
   expect('options' in invocation && (invocation.options as { sandbox?: string }).sandbox).toBe(sandbox);
+});
+
+linuxTest(
+  'a chat shows how commands are confined, turns that on and off, and says so where it describes itself',
+  async (t) => {
+    const at = await placeWithEngine(t, reply('unused'));
+    const lines = [
+      '/sandbox',
+      '/status',
+      '/approve auto_edit',
+      '/sandbox off',
+      '/approve',
+      '/sandbox nothing',
+      '/sandbox a.example',
+    ];
+    const words = ['chat', '--sandbox', 'bwrap', '--tools', 'all'];
+    const { stderr } = await runGmnIn(t, at, words, lines.map((line) => `${line}\n`).join(''));
+    const said = stderr.replaceAll(/\s+/g, ' ');
+    expect(said).toContain('bwrap, no network. Commands run in a sandbox: they may write below');
+    expect(said).toContain('edits ask first, sandbox bwrap');
+    expect(said).toContain('auto_edit: edits and confined commands run without asking');
+    expect(said).toContain('Commands are not confined');
+    expect(said).toContain('auto_edit: edits run without asking');
+    expect(said).toContain('nothing is neither on, off nor a host');
+    expect(said).toContain('bwrap, only these hosts: a.example.');
+  },
+);
+
+linuxTest('a server that the trusted folder brings is confined, one of the user is not', async (t) => {
+  const at = await placeWithEngine(t, reply('unused'));
+  const server = (name: string) => ({ command: '/bin/sh', args: ['-c', `echo "$TMPDIR" > ${name}`] });
+  mkdirSync(join(at.cwd, '.gemini'));
+  mkdirSync(join(at.home, '.gemini'));
+  writeFileSync(join(at.cwd, '.gemini/settings.json'), JSON.stringify({ mcpServers: { theirs: server('theirs') } }));
+  const own = { mcpServers: { mine: server('mine') }, tools: { sandbox: 'bwrap' } };
+  writeFileSync(join(at.home, '.gemini/settings.json'), JSON.stringify(own));
+  expect((await callGmnIn(t, at, ['trust'])).exitCode).toBe(0);
+  // The stand-in confines nothing: what is protected would be found writable, and nothing be run.
+  await callGmnIn(t, at, ['mcp', 'tools', 'theirs']);
+  expect(at.read('options')).toContain(`--ro-bind\n${join(at.cwd, '.gemini')}\n`);
+  expect(existsSync(join(at.cwd, 'theirs'))).toBe(false);
+  const before = at.read('starts');
+  await callGmnIn(t, at, ['mcp', 'tools', 'mine']);
+  expect(at.read('starts')).toBe(before);
+  expect(existsSync(join(at.cwd, 'mine'))).toBe(true);
+});
+
+linuxTest('mcp serve --allow-shell --sandbox confines what a delegated task runs, and its verify', async (t) => {
+  const at = await placeWithEngine(t, [runs('echo x > made'), reply('done')]);
+  const server = await serve(t, { at, flags: ['--allow-shell', '--sandbox', 'bwrap'] });
+  const { structuredContent } = await server.call('delegate', { prompt: 'go', verify: 'test -f made' });
+  expect(structuredContent.output).toBe('done');
+  // One to find out whether it works, one for the command, one for verify.
+  expect(at.read('starts')).toBe('start\nstart\nstart\n');
 });

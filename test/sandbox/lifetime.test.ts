@@ -1,16 +1,9 @@
 import { spawn } from 'node:child_process';
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import type { ConfinedStart } from '../../src/core/confine.ts';
+import { feedInputs, toStdio } from '../../src/platform/process/confine.ts';
 import { runShell } from '../../src/platform/process/shell.ts';
 import { chooseShell } from '../../src/platform/process/shell-choice.ts';
 import {
@@ -30,7 +23,6 @@ import {
 
 beforeAll(writeSecrets);
 
-const ROUNDS = 40;
 const NEVER = new AbortController().signal;
 
 /** As a tool of a run starts it. */
@@ -139,57 +131,71 @@ test('nothing is left over: no file in the workspace or beside it, no mount', as
   writeSecrets();
 });
 
-/** Puts a link to what is outside in the place of a directory, and the directory back, as fast as it can. */
-function swap(directory: string, target: string, rounds: number): void {
-  for (let round = 0; round < rounds; round += 1) {
-    renameSync(directory, `${directory}.away`);
-    symlinkSync(target, directory);
-    unlinkSync(directory);
-    renameSync(`${directory}.away`, directory);
-  }
+/** Runs what was confined before something was swapped: the moment that an attacker has to hit. */
+function startLate(start: ConfinedStart): Promise<{ readonly status: number | null; readonly output: string }> {
+  return new Promise((resolve) => {
+    const { command, args, cwd, env } = start;
+    const child = spawn(command, args, { cwd, env, stdio: toStdio(['ignore', 'pipe', 'pipe'], start) });
+    feedInputs(child, start);
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+      });
+    }
+    child.once('close', (status) => resolve({ status, output }));
+  });
 }
 
-test('a workspace that is swapped for a link during the start gives away nothing outside', async () => {
-  const place = join(PLACE, 'swapped');
-  mkdirSync(place);
-  writeFileSync(join(place, 'a.txt'), 'a');
-  const sandbox = await openOwnSandbox([place]);
-  let hasBegun = 0;
-  let refused = 0;
-  const targets = ['../home/.ssh', join(HOME, '.ssh'), '../outside', OUTSIDE];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    // In between, the event loop runs: starts, mounts and swaps take turns.
-    const swapping = (async () => {
-      for (let step = 0; step < 40; step += 1) {
-        swap(place, targets[round % targets.length] ?? OUTSIDE, 20);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    })();
-    const command = `cat "${place}"/id_*; echo x > "${place}/planted"; echo x > "${OUTSIDE}/planted"`;
-    const [result] = await Promise.all([startIn(sandbox.confine, command, place).catch(() => undefined), swapping]);
-    if (result === undefined || result.exitCode === 126) refused += 1;
-    else hasBegun += 1;
-    expect(result?.head ?? '').not.toContain(SECRET);
-    for (const directory of [OUTSIDE, join(HOME, '.ssh')]) expect(readdirSync(directory)).not.toContain('planted');
-  }
-  // Some of them hit the moment, and some did not.
-  expect(hasBegun + refused).toBe(ROUNDS);
-  await sandbox.close();
-});
+/** Each puts something else in the place of a directory, and says how to put it back. */
+const SWAPS: Readonly<Record<string, (directory: string, other: string) => () => void>> = {
+  'a link by its whole path': (directory, other) => swapForLink(directory, other),
+  'a link by a relative path': (directory, other) => swapForLink(directory, relative(dirname(directory), other)),
+  'another directory': (directory, other) => {
+    renameSync(directory, `${directory}.away`);
+    renameSync(other, directory);
+    return () => {
+      renameSync(directory, other);
+      renameSync(`${directory}.away`, directory);
+    };
+  },
+};
 
-test('a command in the background that swaps what is protected gives the next one nothing', async () => {
+function swapForLink(directory: string, target: string): () => void {
+  renameSync(directory, `${directory}.away`);
+  symlinkSync(target, directory);
+  return () => {
+    unlinkSync(directory);
+    renameSync(`${directory}.away`, directory);
+  };
+}
+
+/** With nothing in it that is protected, and would be missed. */
+const PLAIN = join(PLACE, 'plain');
+
+const TARGETS = { 'the workspace': PLAIN, 'what is protected in it': join(WORK, '.git') };
+
+for (const [what, directory] of Object.entries(TARGETS)) {
+  test.for(Object.entries(SWAPS))(`${what} swapped during the start gives away nothing: %s`, async ([, swap]) => {
+    mkdirSync(PLAIN, { recursive: true });
+    const sandbox = await openOwnSandbox([directory === PLAIN ? PLAIN : WORK]);
+    for (const other of [join(HOME, '.ssh'), OUTSIDE]) {
+      const command = `cat "${directory}"/id_*; echo x > "${directory}/planted"; echo x > "${other}/planted"; echo ran`;
+      const start = sandbox.confine({ command: '/bin/sh', args: ['-c', command], cwd: '/', env: ENV });
+      const putBack = swap(directory, other);
+      const { status, output } = await startLate(start);
+      putBack();
+      expect(output).not.toContain(SECRET);
+      expect({ status, hasRun: output.includes('ran') }, output).toEqual({ status: status || 'not 0', hasRun: false });
+      expect(readdirSync(other)).not.toContain('planted');
+    }
+    await sandbox.close();
+  });
+}
+
+test('nothing is swapped: the same way of starting works', async () => {
   const sandbox = await openOwnSandbox();
-  const background = startIn(
-    sandbox.confine,
-    `end=$(($(date +%s) + 5)); while [ "$(date +%s)" -lt "$end" ]; do
-       mkdir -p .husky; rmdir .husky; ln -s ../home/.ssh .husky; rm .husky; ln -s "${OUTSIDE}" .husky; rm -f .husky; done 2>/dev/null`,
-  );
-  for (let round = 0; round < 20; round += 1) {
-    const result = await startIn(sandbox.confine, 'cat .husky/* ; echo x > .husky/planted').catch(() => undefined);
-    expect(result?.head ?? '').not.toContain(SECRET);
-    expect(readdirSync(OUTSIDE)).not.toContain('planted');
-  }
-  await background;
+  const start = sandbox.confine({ command: '/bin/sh', args: ['-c', 'echo ran'], cwd: WORK, env: ENV });
+  expect(await startLate(start)).toEqual({ status: 0, output: 'ran\n' });
   await sandbox.close();
-  rmSync(join(WORK, '.husky'), { recursive: true, force: true });
 });

@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { App } from '../../src/core/app.ts';
+import type { EngineName } from '../../src/core/confine.ts';
 import { openSandbox, type Sandbox } from '../../src/engine/sandbox.ts';
-import type { EngineName } from '../../src/platform/sandbox/profile.ts';
 
 export const GMN = fileURLToPath(new URL('../../bin/gmn.js', import.meta.url));
 

@@ -1,4 +1,5 @@
 import { OUTPUT_FORMATS } from '../../core/app.ts';
+import { ENGINE_NAMES } from '../../core/confine.ts';
 import { AUTH_TYPES } from '../../core/credential.ts';
 import { under } from './command.ts';
 import { TOOL_NAMES } from './tools.ts';
@@ -247,7 +248,7 @@ export const SANDBOX_FLAGS = under('Tools', [
     otherNames: [{ long: 'no-sandbox', of: ['gemini'], fixedValue: 'off' }],
     value: 'engine',
     preset: 'auto',
-    choices: ['auto', 'bwrap', 'unshare', 'seatbelt', 'docker', 'podman', 'off'],
+    choices: ['auto', ...ENGINE_NAMES, 'off'],
     wrongValueHint:
       'Without a value it is auto, and commands may write in the workspace only; a prompt goes before it.',
     harmless: ['off'],

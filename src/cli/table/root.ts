@@ -1,4 +1,5 @@
 import { OUTPUT_FORMATS } from '../../core/app.ts';
+import { ENGINE_NAMES } from '../../core/confine.ts';
 import { BATCH } from './batch.ts';
 import { type Command, command } from './command.ts';
 import { DECIDE } from './decide.ts';
@@ -427,7 +428,7 @@ export const ROOT: Command = command({
         {
           long: 'engine',
           value: 'name',
-          choices: ['auto', 'bwrap', 'unshare', 'seatbelt', 'docker', 'podman'],
+          choices: ['auto', ...ENGINE_NAMES],
           fallback: 'auto, the first that works here',
           help: 'What confines it',
         },

@@ -1,5 +1,6 @@
 import type { ConfinedStart, ProgramStart } from '../../core/confine.ts';
 import { AppError } from '../../core/error.ts';
+import { contains } from '../../core/text/path.ts';
 import type { SandboxProfile } from './profile.ts';
 
 export interface ContainerParts {
@@ -25,6 +26,8 @@ export function confineByContainer(parts: ContainerParts, start: ProgramStart): 
       hint: 'Use --sandbox bwrap, or --sandbox-net all.',
     });
   }
+  // What else there is on this machine is not in the container.
+  const isMounted = (path: string): boolean => writable.some((root) => contains(root, path));
   const bind = (path: string, how: string): readonly string[] => [
     '--mount',
     `type=bind,${toMountField('source', path)},${toMountField('target', path)}${how}`,
@@ -39,9 +42,11 @@ export function confineByContainer(parts: ContainerParts, start: ProgramStart): 
       ...(name === 'podman' ? ['--userns', 'keep-id'] : ['--user', `${user.uid}:${user.gid}`]),
       ...writable.flatMap((path) => bind(path, '')),
       ...profile.protected.flatMap((path) => bind(path, ',readonly')),
-      ...secretDirectories.flatMap((path) => ['--mount', `type=tmpfs,${toMountField('target', path)}`]),
+      ...secretDirectories
+        .filter(isMounted)
+        .flatMap((path) => ['--mount', `type=tmpfs,${toMountField('target', path)}`]),
       ...secretFiles
-        .filter((path) => writable.some((root) => path.startsWith(`${root}/`)))
+        .filter(isMounted)
         .flatMap((path) => ['--mount', `type=bind,source=/dev/null,${toMountField('target', path)},readonly`]),
       // By name only: values are in no list of processes.
       ...Object.keys(start.env)

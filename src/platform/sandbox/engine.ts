@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import type { ConfinedStart, ProgramStart } from '../../core/confine.ts';
+import type { ConfinedStart, EngineName, ProgramStart } from '../../core/confine.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -10,7 +10,7 @@ import { errorReason } from '../runtime/system.ts';
 import { confineByBubblewrap } from './bubblewrap.ts';
 import { confineByContainer } from './container.ts';
 import { identifyPaths } from './mount-check.ts';
-import { type EngineName, KERNEL_FILES, type SandboxProfile } from './profile.ts';
+import { KERNEL_FILES, type SandboxProfile } from './profile.ts';
 import { confineBySeatbelt, SANDBOX_EXEC } from './seatbelt.ts';
 import { createSeccompFilter } from './seccomp.ts';
 import { confineByUnshare, readMounts } from './unshare.ts';

@@ -26,10 +26,6 @@ export type SandboxNetwork =
   | { readonly kind: 'all' }
   | { readonly kind: 'proxy'; readonly socket: string; readonly port: number };
 
-export const ENGINE_NAMES = ['bwrap', 'unshare', 'seatbelt', 'docker', 'podman'] as const;
-
-export type EngineName = (typeof ENGINE_NAMES)[number];
-
 /** As root, some files of the kernel could be written even in a namespace: one of them names a program that runs outside. */
 export interface KernelFiles {
   readonly readOnly: readonly string[];
