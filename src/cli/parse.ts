@@ -176,11 +176,15 @@ function omitLastFlag(root: Command, argv: readonly string[]): readonly string[]
 
 /** Commander would take the word after a flag that may lack its value for that value: `--sandbox "fix it"`. */
 function addPresets(root: Command, argv: readonly string[]): readonly string[] {
-  const [first] = findFirstWord(root, argv);
-  const command = root.subcommands?.find(({ name }) => name === first) ?? root;
   const line = [...argv];
-  const find = createFind({ ...command, flags: [...command.flags, ...root.flags] });
-  for (const piece of readWords(argv, find, takesValue)) {
+  let command: Command | undefined = root;
+  let find = createFind(root);
+  for (const piece of readWords(argv, (name) => find(name), takesValue)) {
+    if (piece.kind === 'word') {
+      // After the command, another one's flags mean nothing, and may be another program's.
+      command = command?.subcommands?.find(({ name }) => name === piece.text);
+      if (command !== undefined) find = createFind(command);
+    }
     if (piece.kind !== 'flag') continue;
     const { preset, choices, isOfficial } = piece.flag;
     // One that stands for a value has none of its own.

@@ -102,7 +102,7 @@ async function toList(scratch, kind) {
   });
   const { tools } = await server.ask('tools/list', {});
   const took = performance.now() - began;
-  if (tools.length !== 13) throw new Error(`${tools.length} tools were listed`);
+  if (tools.length !== 14) throw new Error(`${tools.length} tools were listed`);
   await server.close();
   return took;
 }

@@ -75,6 +75,7 @@ posixTest('without anything configured it says what is missing, and what to do',
 ✓ model       gemini-2.5-flash, the default; where it is retired, gemini-flash-latest answers
 – mcp         no MCP servers
 – sandbox     <found>
+– extending   no skills, no agents, no hooks, no extensions
 ✓ terminal    stdout is not a terminal, colour off, UTF-8
 
 1 failure
@@ -101,6 +102,7 @@ ok   credential  gemini-api-key, GEMINI_API_KEY
 ok   model       gemini-2.5-flash, the default; where it is retired, gemini-flash-latest answers
 -    mcp         no MCP servers
 – sandbox     <found>
+-    extending   no skills, no agents, no hooks, no extensions
 warn terminal    stdout is not a terminal, colour off, the locale is not UTF-8
                  -> Choose one that is: export LANG=C.UTF-8
 
@@ -139,7 +141,7 @@ test('--json says the same to programs', (t) => {
     keys: ['ok', 'version', 'checks'],
   });
   expect(report.checks.map(({ check }) => check)).toEqual(
-    'node gmn code-cache ripgrep home official settings trust endpoint proxy credential model mcp sandbox terminal'.split(
+    'node gmn code-cache ripgrep home official settings trust endpoint proxy credential model mcp sandbox extending terminal'.split(
       ' ',
     ),
   );
@@ -209,7 +211,7 @@ test('keys of the official CLI are no mistakes, and those that change a run are 
   const settings = { hooks: { BeforeTool: [] }, skills: { disabled: [] }, agents: {}, experimental: { x: 1 }, ui: {} };
   const { examine } = scene(t, { home: { '.gemini/settings.json': JSON.stringify(settings) } });
   expect(found(examine('--json'), 'settings')).toMatchObject([
-    { state: 'ok', text: '<root>/home/.gemini/settings.json; not read by gmn: hooks, skills, experimental' },
+    { state: 'ok', text: '<root>/home/.gemini/settings.json; not read by gmn: experimental' },
   ]);
 });
 

@@ -331,3 +331,8 @@ describe('a line that cannot be parsed still has its failure shown in the format
     });
   });
 });
+
+test('a flag that may lack its value gets none in the words of another program', () => {
+  const invocation = parseCommandLine(ROOT, ['mcp', 'add', 'x', 'tool', '--sandbox', 'y'], {});
+  expect(invocation).toMatchObject({ options: { args: ['x', 'tool', '--sandbox', 'y'] } });
+});

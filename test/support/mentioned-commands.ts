@@ -53,6 +53,10 @@ function commandLine(words: readonly string[]): readonly (readonly string[])[] {
   for (const raw of words) {
     const word = raw.replace(/[.,;:]+$/, '');
     const child: Command | undefined = given === 0 ? command.subcommands?.find(({ name }) => name === word) : undefined;
+    if (word === '--') {
+      argv.push(word);
+      break;
+    }
     if (isValue) isValue = false;
     else if (/^[<>]$|^#/.test(word) || (/^[<‹]/.test(word) && command.args === undefined)) break;
     else if (child !== undefined) {
@@ -64,7 +68,7 @@ function commandLine(words: readonly string[]): readonly (readonly string[])[] {
       const flag = flags.find(({ short, long, aliases = [] }) =>
         [`-${short}`, ...[long, ...aliases].map((other) => `--${other}`)].includes(name),
       );
-      isValue = flag?.value !== undefined && !flag.isOptional && !word.includes('=');
+      isValue = flag?.value !== undefined && !flag.isOptional && flag.preset === undefined && !word.includes('=');
     } else if (/^["'<‹…$@]|=|^[\d-]/.test(word) || command.name === 'help' || command.name === 'completion') given += 1;
     else {
       // After a group comes one of its commands, or nothing.

@@ -28,7 +28,7 @@ function toChange(argument: string) {
   if (argument === 'on') return { sandbox: 'auto', sandboxNet: undefined };
   if (argument !== 'all' && !argument.includes('.')) {
     throw new AppError('usage', `/sandbox: ${sanitize(argument)} is neither on, off nor a host`, {
-      hint: 'Examples: /sandbox on, /sandbox registry.npmjs.org,*.example.com, /sandbox off',
+      hint: 'Examples: /sandbox on, /sandbox packages.example.org,*.example.com, /sandbox off',
     });
   }
   return { sandbox: 'auto', sandboxNet: argument.replaceAll(/\s+/g, ',') };

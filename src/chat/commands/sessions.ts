@@ -18,8 +18,8 @@ export const SESSIONS: SlashCommand = {
   name: 'sessions',
   isForTerminals: true,
   mayBegin: true,
-  argument: `[${SOURCES.join('|')}]`,
-  help: 'Choose a saved session to continue, or list those from one source',
+  argument: '[source]',
+  help: `Choose a saved session to continue, or list those of one source: ${SOURCES.join(', ')}`,
   complete: () => SOURCES.map((insert) => ({ insert })),
   async run(argument, chat) {
     if (argument === '' && chat.lines.pick !== undefined) await LOAD.run('', chat, chat.app.signal);

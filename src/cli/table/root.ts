@@ -444,7 +444,7 @@ export const ROOT: Command = command({
       endsFlags: ([first]) => first !== undefined,
       examples: [
         ['gmn sandbox -- npm test', 'writes in this directory only, without a network'],
-        ['gmn sandbox --net registry.npmjs.org -- npm install', 'reaches that host only'],
+        ['gmn sandbox --net packages.example.org -- npm install', 'reaches that host only'],
       ],
       load: () => import('../../commands/sandbox.ts'),
     }),

@@ -80,7 +80,7 @@ export async function readExtensions({ homes, env, cwd, disabled }: ExtensionCon
   return { extensions, layers, skipped };
 }
 
-/** The last rule that is about the path counts: `/work/*` with all below it, `!` turns it off. */
+/** The last rule that is about the path counts: `/code/*` with all below it, `!` turns it off. */
 function isEnabled(entry: JsonValue | undefined, cwd: string): boolean {
   const place = `/${trimTrailing(cwd.replaceAll('\\', '/'), '/').replace(/^\/+/, '')}/`;
   let isOn = true;

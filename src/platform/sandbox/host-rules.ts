@@ -28,7 +28,7 @@ export function parseHostRules(entries: readonly string[]): readonly HostRule[] 
 
 function ruleError(what: string): AppError {
   return new AppError('usage', `--sandbox-net: ${what}`, {
-    hint: 'Examples: --sandbox-net registry.npmjs.org,*.example.com,git.example.com:8443; --sandbox-net all',
+    hint: 'Examples: --sandbox-net packages.example.org,*.example.com,git.example.com:8443; --sandbox-net all',
   });
 }
 
