@@ -18,7 +18,7 @@ const searchWorker = readdirSync(dist).find((name) => name.startsWith('search-wo
  */
 const guards = [
   'test/{agent/history,approval/*,core/text/command-line,platform/files/run-directory,tools/{define,edits,files}}.test.ts',
-  'test/cli/approval-{decision,group,secret,target,view}.test.ts',
+  'test/cli/{approval-{decision,group,secret,target,view},hooks,skills}.test.ts',
   'test/tools/workspace/{fence,fence-model,journal,protection,windows-paths,workspace}.test.ts',
 ];
 

@@ -64,6 +64,7 @@ async function runBatch(
           throttle: createThrottle({ clock: CLOCK, random: () => 0.5, maxConcurrency: 8, baseMs: 0 }),
           prepare: async ({ input }) => ({
             ...(await prepared().then(() => ({ tokens: 10 }))),
+            hasOwnModel: input.model !== undefined,
             key: () => input.prompt ?? '',
             ask: async (signal) => {
               asked.push(input.prompt ?? '');

@@ -290,3 +290,20 @@ posixTest('one that is a link, or in a directory that is protected, stays closed
     await expect(place('AGENTS.md', 'write')).rejects.toThrow('AGENTS.md is protected');
   }
 });
+
+posixTest('a directory that was opened for reading is read, never written, and no link leads out of it', async () => {
+  const skill = temporary({ 'SKILL.md': '', 'scripts/run.sh': '', '.env': '', 'secret.txt': '' });
+  symlinkSync('/etc/passwd', join(skill, 'out'));
+  const root = temporary({});
+  const opened = await createFence({ roots: [root], isWindows: false });
+  const script = join(skill, 'scripts/run.sh');
+  await expect(opened.place(script, 'read')).rejects.toThrow('outside the workspace');
+  opened.allowReading(skill);
+  expect(await opened.place(script, 'read')).toMatchObject({ path: script, isSensitive: false });
+  expect(await opened.place(join(skill, '.env'), 'read')).toMatchObject({ isSensitive: true });
+  for (const path of ['out', 'missing', '../other'].map((name) => join(skill, name)))
+    await expect(opened.place(path, 'read'), path).rejects.toThrow('outside the workspace');
+  await expect(opened.place(script, 'write')).rejects.toThrow('outside the workspace');
+  expect([script, join(skill, '.env')].map(opened.isListed)).toEqual([true, false]);
+  expect([script, join(skill, '.env')].map(opened.isSecretEntry)).toEqual([false, true]);
+});
