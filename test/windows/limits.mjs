@@ -36,7 +36,9 @@ const TESTS = {
   'cli/connections.test.ts': {
     'connections > a chat without a connection opens one at the first key of an entry, not at Enter': 'console',
   },
-  'cli/files.test.ts': { 'on a terminal a bar shows how far it is': 'console' },
+  'cli/files.test.ts': {
+    'on a terminal a bar shows how far it is': 'console',
+  },
   'cli/first-minute.test.ts': { 'gmn alone on a terminal*': 'console', 'flags alone on a terminal*': 'console' },
   'cli/image.test.ts': {
     'nothing binary reaches a terminal that did not say it shows pictures': 'console',

@@ -12,6 +12,11 @@ const TOUCH_MS = 1000;
 const STALE_MS = 10_000;
 /** Where process ids cannot be verified, a lock this old is considered stale. */
 const UNKNOWN_OWNER_MS = 86_400_000;
+/**
+ * On Windows a number may be another process's, and nobody stops one with Ctrl-Z. So an owner that has not touched its lock for this long,
+ * while the one who waits was running, is gone. Time in which the machine slept does not count.
+ */
+const UNTOUCHED_MS = 30_000;
 /** An owner stopped with Ctrl-Z. */
 const STOPPED_MS = 3000;
 /** More than any lock has that gmn writes. */
@@ -45,6 +50,7 @@ export interface LockOptions {
 export async function acquireLock(path: string, options: LockOptions): Promise<Lock | undefined> {
   const { clock, signal, maxWaitMs, isDone, takesFrom = 'idle' } = options;
   const giveUpAt = clock.now() + maxWaitMs;
+  const untouched = createUntouched(path);
   let pauseMs = FIRST_PAUSE_MS;
   for (;;) {
     signal.throwIfAborted();
@@ -52,12 +58,27 @@ export async function acquireLock(path: string, options: LockOptions): Promise<L
     if (typeof outcome === 'object') return outcome;
     if (outcome === 'unwritable') return { isHeld: false, isTaken: false, release: async () => {} };
     if (await isDone()) return undefined;
-    if (await breakStaleLock(path, () => isStale(path, takesFrom))) continue;
+    if (await breakStaleLock(path, () => isStale(path, takesFrom, untouched.ms()))) continue;
     if (clock.now() >= giveUpAt) return { isHeld: false, isTaken: true, release: async () => {} };
     // Jitter for processes that started at the same time.
     await clock.sleep(pauseMs + (process.pid % 16), signal);
+    await untouched.add(pauseMs);
     pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
   }
+}
+
+/** How long the lock was not touched, by the pauses of the one who waits for it; counted on Windows only. */
+function createUntouched(path: string) {
+  let [touched, ms] = [0, 0];
+  return {
+    ms: () => ms,
+    async add(pauseMs: number): Promise<void> {
+      if (process.platform !== 'win32') return;
+      const now = (await stat(path).catch(() => undefined))?.mtimeMs ?? 0;
+      ms = now === touched ? ms + pauseMs : 0;
+      touched = now;
+    },
+  };
 }
 
 interface Owner extends ProcessIdentity {
@@ -129,7 +150,7 @@ async function removeAbandoned(breaking: string): Promise<void> {
   }
 }
 
-async function isStale(path: string, takesFrom: 'idle' | 'gone'): Promise<boolean> {
+async function isStale(path: string, takesFrom: 'idle' | 'gone', untouchedMs: number): Promise<boolean> {
   const owner = readOwner(path);
   const touched = (await stat(path).catch(() => undefined))?.mtimeMs;
   if (touched === undefined) return false;
@@ -140,7 +161,7 @@ async function isStale(path: string, takesFrom: 'idle' | 'gone'): Promise<boolea
   if (takesFrom === 'idle') return ageMs >= STALE_MS || (state === 'stopped' && ageMs >= STOPPED_MS);
   // One without an owner is from a process that died while writing it; on another machine only the age counts.
   if (owner === undefined || state === 'elsewhere') return ageMs >= STALE_MS;
-  return state === 'unknown' && ageMs >= UNKNOWN_OWNER_MS;
+  return state === 'unknown' && (ageMs >= UNKNOWN_OWNER_MS || untouchedMs >= UNTOUCHED_MS);
 }
 
 function readOwner(path: string): Owner | undefined {

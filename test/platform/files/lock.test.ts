@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { acquireLock, type LockOptions } from '../../../src/platform/files/lock.ts';
 import { identifySelf } from '../../../src/platform/process/identity.ts';
 import { systemClock } from '../../../src/platform/runtime/clock.ts';
-import { fifo, posixTest } from '../../support/posix.ts';
+import { fifo, isWindows, posixTest } from '../../support/posix.ts';
 import { temporary } from '../../support/temporary.ts';
 
 function lockPath(): string {
@@ -127,6 +127,32 @@ test('an owner that does not move keeps a lock that is taken from the gone only'
   const next = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0, takesFrom: 'gone' });
   expect([next?.isHeld, next?.isTaken]).toEqual([true, false]);
   await next?.release();
+});
+
+/** Pauses are over at once, so that only their sum counts. */
+const HURRIED = { now: () => 0, sleep: async () => {} };
+
+test.runIf(isWindows)('the lock of a killed owner whose number another process has is taken at last', async () => {
+  const path = lockPath();
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, owner({}));
+  const lock = await acquireLock(path, { ...OPTIONS, clock: HURRIED, takesFrom: 'gone' });
+  expect(lock?.isHeld).toBe(true);
+  await lock?.release();
+});
+
+test.runIf(isWindows)('an owner that goes on touching its lock keeps it, however long another waits', async () => {
+  const path = lockPath();
+  const holder = await acquireLock(path, OPTIONS);
+  let waits = 0;
+  const isDone = async (): Promise<boolean> => {
+    waits += 1;
+    const touchedAt = Date.now() / 1000 - (waits % 2);
+    utimesSync(path, touchedAt, touchedAt);
+    return waits > 1000;
+  };
+  expect(await acquireLock(path, { ...OPTIONS, clock: HURRIED, takesFrom: 'gone', isDone })).toBeUndefined();
+  await holder?.release();
 });
 
 test('where nothing can be written, nobody has the lock, and work goes on without one', async () => {

@@ -117,7 +117,7 @@ const PROBES = {
 };
 
 function wait(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 void (async () => {
