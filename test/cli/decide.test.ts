@@ -208,6 +208,10 @@ test.for([
   [[...ASK, '--unsure', '-1'], '--unsure: -1 is not between 0 and 1'],
   [['batch', 'in.txt', '--choice', 'a,b', '--output-file', 'out.jsonl'], '--choice needs --decide'],
   [
+    ['batch', 'in.txt', '--decide', 'is {{city}} large?', '--output-file', 'o'],
+    '--decide: {{…}} is not filled in: the question is the same for all rows',
+  ],
+  [
     ['batch', 'in.txt', '--decide', 'x', '--engine', 'api', '--output-file', 'o'],
     '--decide cannot be combined with --engine api',
   ],

@@ -30,6 +30,11 @@ export async function openDecisionBatch(
   app: App,
   { budget, onCall, onNotice, signal }: SetupContext,
 ): Promise<BatchSetup> {
+  if (options.decide?.includes('{{')) {
+    throw new AppError('usage', '--decide: {{…}} is not filled in: the question is the same for all rows', {
+      hint: 'Put the columns into what is decided about: -p "{{text}}"',
+    });
+  }
   const plan = await readDecisionPlan(options.decide, options, app);
   const { questions, bounds } = plan;
   const template = options.template === undefined ? undefined : await chooseTemplate(options.template, app);
