@@ -1,7 +1,6 @@
 import type { App } from '../core/app.ts';
 import { createTerminalInput } from '../platform/terminal/input.ts';
 import { isInteractive } from '../platform/terminal/io.ts';
-import { systemStdin } from '../platform/terminal/stdin.ts';
 import type { Chat } from './chat.ts';
 import { createCompleter } from './completion.ts';
 import { createEntryHistory } from './line/entry-history.ts';
@@ -13,11 +12,11 @@ import { formatStatus } from './window.ts';
 
 /** What is typed, or comes from a pipe. The chat is looked up when it is needed: this is opened before it. */
 export function openLines(
-  { clock, env, signal, homes, io }: App,
+  { clock, env, signal, homes, io, stdin }: App,
   isPlain: boolean,
   findChat: () => Chat | undefined,
 ): LineSource {
-  if (!isInteractive()) return pipedLines(systemStdin().read(signal));
+  if (!isInteractive()) return pipedLines(stdin.read(signal));
   const withChat = <Result>(work: (chat: Chat) => Result): Result | undefined => {
     const chat = findChat();
     return chat && work(chat);

@@ -2,19 +2,12 @@ import { resolve } from 'node:path';
 import { type Content, nameByQuestion, type StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
+import { NO_STDIN } from '../core/io.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { buildPromptContent } from '../input/prompt.ts';
 import { inspectPath } from '../platform/files/read.ts';
-import type { Stdin } from '../platform/terminal/stdin.ts';
 import { checkRoomForPictures, takeAttached } from './attached.ts';
 import type { Chat } from './chat.ts';
-
-/** Entries come through the line source; nothing else may read stdin. */
-const NO_STDIN: Stdin = {
-  kind: () => 'none',
-  isTerminal: async () => false,
-  read: async function* () {},
-};
 
 /**
  * Builds the prompt for an entry: the notes, the attached files (named before or mentioned with `@`), the text. Reports
@@ -72,6 +65,7 @@ function buildContent(
   return buildPromptContent({
     ...source,
     ...{ prompt: words, cwd, env, homes, clock, signal },
+    // Entries come through the line source; nothing else may read stdin.
     ...{ stdin: NO_STDIN, stdinMode: 'never' },
     fileSupport: facts.model.fileSupport,
     readResource: facts.servers?.readResource,

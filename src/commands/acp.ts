@@ -3,8 +3,6 @@ import { serveEditor } from '../acp/server.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { abortWithParent } from '../platform/process/identity.ts';
-import { claimStdout } from '../platform/terminal/claimed-stdout.ts';
-import { systemStdin } from '../platform/terminal/stdin.ts';
 import { createStderr } from '../render/stderr.ts';
 
 interface AcpCommandOptions extends AcpOptions {
@@ -17,13 +15,13 @@ export async function run({ args, ...options }: AcpCommandOptions, app: App): Pr
   if (options.maxCost !== undefined && !(options.maxCost > 0)) {
     throw new AppError('usage', '--max-cost must be more than 0', { hint: 'In dollars, e.g. --max-cost 5' });
   }
-  if (await systemStdin().isTerminal()) {
+  if (await app.stdin.isTerminal()) {
     await createStderr(app.io.err).notice(
       'waiting for an editor on stdin; editors start this command themselves (gmn help acp). Ctrl+C ends it',
     );
   }
-  const output = claimStdout();
-  const input = systemStdin().read(abortWithParent(app.signal));
+  const output = await app.claimStdout();
+  const input = app.stdin.read(abortWithParent(app.signal));
   await serveEditor({ options, app, input, output });
   return app.signal.aborted ? AppError.from(app.signal.reason).exitCode : 0;
 }

@@ -16,7 +16,6 @@ import type { JsonObject } from '../core/json.ts';
 import { type Decider, type DeciderOptions, openDecider } from '../engine/decide.ts';
 import { assembleContent } from '../input/assembly.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
-import { systemStdin } from '../platform/terminal/stdin.ts';
 import { createStderr } from '../render/stderr.ts';
 import { formatUsage } from '../render/text.ts';
 import { appendUsage } from '../session/usage-log.ts';
@@ -97,7 +96,7 @@ async function readInput(
   const { parts } = await assembleContent({
     ...{ prompt: undefined, isAskedElsewhere: true, allowsMentions: false, files },
     stdinMode: stdin ? 'always' : noStdin ? 'never' : 'auto',
-    ...{ stdin: systemStdin(), fileSupport: opened.fileSupport, notify, cwd, env, homes, clock, signal },
+    ...{ stdin: app.stdin, fileSupport: opened.fileSupport, notify, cwd, env, homes, clock, signal },
   });
   if (parts.length > 0) return parts;
   throw new AppError('usage', 'there is nothing to decide about', {

@@ -11,7 +11,6 @@ import { findNamedFile, resolveNamedFile } from '../input/named-file.ts';
 import { splitLines } from '../mcp/wire/lines.ts';
 import { readChunks } from '../platform/files/chunks.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
-import { systemStdin } from '../platform/terminal/stdin.ts';
 import { encodeLine } from '../render/json-text.ts';
 import { createStderr } from '../render/stderr.ts';
 import { formatUsage } from '../render/text.ts';
@@ -139,7 +138,7 @@ async function* readTexts(
 ): AsyncGenerator<InputText, void> {
   const names = args.length === 0 ? ['-'] : args;
   for (const name of names) {
-    const bytes = name === '-' ? systemStdin().read(signal) : readChunks(await resolveNamedFile(name, app), name);
+    const bytes = name === '-' ? app.stdin.read(signal) : readChunks(await resolveNamedFile(name, app), name);
     const chunks = checkText(bytes, name);
     const where = args.length === 0 ? {} : { file: name };
     if (whole) {
@@ -212,7 +211,7 @@ function tooLongTextError(what: string): AppError {
 
 /** Called before anything is sent. A word that is no file most likely belongs to a prompt. */
 async function checkFiles(names: readonly string[], app: App): Promise<void> {
-  if (names.length === 0 && systemStdin().kind() === 'none' && (await systemStdin().isTerminal())) {
+  if (names.length === 0 && app.stdin.kind() === 'none' && (await app.stdin.isTerminal())) {
     throw new AppError('usage', 'there is nothing to embed', {
       hint: 'Name files, or pipe lines in: gmn embed < lines.txt > vectors.jsonl',
     });

@@ -10,7 +10,6 @@ import { deadlineError } from '../engine/model.ts';
 import { openResearcher, type Researcher, type ResearcherOptions } from '../engine/research.ts';
 import { assembleContent } from '../input/assembly.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
-import { systemStdin } from '../platform/terminal/stdin.ts';
 import { deriveTitle } from '../session/record.ts';
 
 interface ResearchOptions extends ResearcherOptions, AnswerOptions {
@@ -96,7 +95,7 @@ async function readQuestion(
   const { parts } = await assembleContent({
     ...{ prompt, allowsMentions: false, files },
     stdinMode: stdin ? 'always' : noStdin ? 'never' : 'auto',
-    ...{ stdin: systemStdin(), fileSupport: researcher.opened.fileSupport, notify, cwd, env, homes, clock, signal },
+    ...{ stdin: app.stdin, fileSupport: researcher.opened.fileSupport, notify, cwd, env, homes, clock, signal },
   });
   return parts;
 }

@@ -1,7 +1,7 @@
 import type { AuthScheme, Credential } from './credential.ts';
 import type { AppError } from './error.ts';
 import type { Flag } from './flag.ts';
-import type { Clock, Env, HttpTimers, Io, SendHttp, Trace } from './io.ts';
+import type { ClaimedStdout, Clock, Env, HttpTimers, Io, SendHttp, Stdin, Trace } from './io.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 
 /** The choices of `-o`; each has an entry in `renderers` of render/renderers.ts. */
@@ -85,6 +85,9 @@ export interface App {
   /** For a prompt that gmn asks for. Throws AppError `usage` if it is a command of the shell, or resembles one. */
   readonly guardPrompt?: (typed: string) => void;
   readonly io: Io;
+  readonly stdin: Stdin;
+  /** Whatever else is printed to stdout from now on goes to stderr. */
+  readonly claimStdout: () => Promise<ClaimedStdout>;
   readonly env: Env;
   readonly cwd: string;
   readonly clock: Clock;

@@ -46,6 +46,30 @@ export interface Io {
   readonly err: Out;
 }
 
+/** What stdin is. `none`: a terminal, another character device, or closed. */
+export type StdinKind = 'none' | 'file' | 'pipe' | 'socket' | 'directory';
+
+export interface Stdin {
+  kind(): StdinKind;
+  isTerminal(): Promise<boolean>;
+  /** Leaving the iteration, or aborting, releases the descriptor: the process can exit. Throws AppError `usage`. */
+  read(signal: AbortSignal): AsyncIterableIterator<Uint8Array, void>;
+}
+
+export const NO_STDIN: Stdin = {
+  kind: () => 'none',
+  isTerminal: async () => false,
+  read: async function* () {},
+};
+
+/** stdout that is reserved for a protocol. */
+export interface ClaimedStdout {
+  /** Resolves when there is room for more. Rejects with fault `pipe` once nobody reads. */
+  write(text: string): Promise<void>;
+  ready(): Promise<void>;
+  readonly gone: Promise<void>;
+}
+
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** A longer wait is said, wherever the output goes. */

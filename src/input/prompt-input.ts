@@ -2,8 +2,7 @@ import type { Homes } from '../core/app.ts';
 import type { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import type { FileSupport } from '../core/files.ts';
-import type { Clock, Env } from '../core/io.ts';
-import type { Stdin } from '../platform/terminal/stdin.ts';
+import type { Clock, Env, Stdin } from '../core/io.ts';
 import type { StdinMode } from './stdin.ts';
 
 export type OnAttached = (path: string, bytes: Uint8Array) => void;

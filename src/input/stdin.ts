@@ -1,8 +1,8 @@
 import { AppError } from '../core/error.ts';
 import type { NoticeEvent, Notify } from '../core/event.ts';
+import type { Stdin } from '../core/io.ts';
 import { type Clock, type Env, settlesWithin } from '../core/io.ts';
 import { formatDuration, parseEnvDuration } from '../core/text/format.ts';
-import type { Stdin } from '../platform/terminal/stdin.ts';
 import { INLINE_LIMIT, INLINE_LIMIT_NAME } from './attachment.ts';
 
 /** `auto`: if there is any; `always`: `--stdin`; `never`: `--no-stdin`. */

@@ -1,7 +1,15 @@
 import { resolve } from 'node:path';
 import type { App, Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import type { Env, HttpTimers, Out, Trace } from '../core/io.ts';
+import {
+  type ClaimedStdout,
+  type Env,
+  type HttpTimers,
+  NO_STDIN,
+  type Out,
+  type Stdin,
+  type Trace,
+} from '../core/io.ts';
 import { parseEnvDuration } from '../core/text/format.ts';
 import type { createHttpClient } from './http/send.ts';
 import { onAbort } from './runtime/abort.ts';
@@ -10,6 +18,7 @@ import { onProcessExit } from './runtime/exit.ts';
 import { createInterruptSignal } from './runtime/signals.ts';
 import { findUserHome } from './runtime/system.ts';
 import { type ColorChoice, type ProcessIo, processIo } from './terminal/io.ts';
+import { processStdin } from './terminal/stdin.ts';
 
 export interface AppOptions {
   readonly color?: ColorChoice;
@@ -24,10 +33,17 @@ export interface AppOptions {
 /** Where a line is run: its streams, and what interrupts it. */
 export interface World {
   openIo(flags: AppOptions, env: Env): ProcessIo;
+  readonly stdin: Stdin;
+  claimStdout(): Promise<ClaimedStdout>;
   createInterruptSignal(): AbortSignal;
 }
 
-export const processWorld: World = { openIo, createInterruptSignal };
+export const processWorld: World = {
+  openIo,
+  stdin: processStdin,
+  claimStdout: async () => (await import('./terminal/claimed-stdout.ts')).claimStdout(),
+  createInterruptSignal,
+};
 
 /** Creates the App of this process. Settings are read on first use. */
 export async function createApp(options: {
@@ -53,6 +69,8 @@ export async function createApp(options: {
   return {
     version,
     io,
+    stdin: world.stdin,
+    claimStdout: world.claimStdout,
     env,
     cwd,
     clock: systemClock,
@@ -99,6 +117,8 @@ export function createGuestApp({ version, http }: Guest, options: GuestOptions):
   return {
     ...{ version, env, cwd, signal, homes, ...http },
     io: { out: SILENT, err: SILENT },
+    stdin: NO_STDIN,
+    claimStdout: () => Promise.reject(new AppError('internal', 'stdout belongs to the program that imports gmn')),
     clock: systemClock,
     random: Math.random,
     onExit: onProcessExit,

@@ -17,7 +17,6 @@ import { createTurnNotices } from '../engine/turn-notices.ts';
 import { type Line, splitLines, trimLine } from '../mcp/wire/lines.ts';
 import { MAX_MESSAGE_BYTES } from '../mcp/wire/message.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
-import { systemStdin } from '../platform/terminal/stdin.ts';
 import { errorFields } from '../render/json-parts.ts';
 import { encodeLine } from '../render/json-text.ts';
 import { createRelay, type Relay } from './relay.ts';
@@ -62,7 +61,7 @@ export async function runProcess(options: ProcessOptions, app: App): Promise<num
     try {
       const context = { app, run, conversation, write, signal: over.signal, onLost: stop, notices };
       turns = createTurnQueue(options, context);
-      await takeRequests({ turns, relay, write, signal: over.signal }).catch(stop);
+      await takeRequests(app.stdin.read(over.signal), { turns, relay, write }).catch(stop);
       relay.close();
       const exitCode = await turns.finish();
       if (over.signal.aborted && !signal.aborted) throw over.signal.reason;
@@ -94,12 +93,10 @@ interface RequestContext {
   readonly turns: Turns;
   readonly relay: Relay;
   readonly write: (event: JsonObject) => Promise<void>;
-  readonly signal: AbortSignal;
 }
 
 /** Until the input ends. Reads on when there is room in the output. Throws what reading and writing throw. */
-async function takeRequests(context: RequestContext): Promise<void> {
-  const input = systemStdin().read(context.signal);
+async function takeRequests(input: AsyncIterable<Uint8Array>, context: RequestContext): Promise<void> {
   let number = 0;
   for await (const line of splitLines(input, { maxBytes: MAX_MESSAGE_BYTES, tooLong: 'skip' })) {
     number += 1;

@@ -25,7 +25,7 @@ import { resolveHomes as findHomes } from '../../src/config/home.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import type { App } from '../../src/core/app.ts';
 import { tryParseJson } from '../../src/core/json.ts';
-import { createApp } from '../../src/platform/app.ts';
+import { createApp, processWorld } from '../../src/platform/app.ts';
 import { fakeGemini, type Scripted } from '../support/gemini.ts';
 import { type GmnOptions, gmnCommand, place, startProgram } from '../support/gmn.ts';
 
@@ -208,7 +208,7 @@ async function createTestApp(t: TestContext, env: Record<string, string>): Promi
   t.onTestFinished(() => end.abort());
   const out = { write: async () => {}, isTerminal: false, columns: 80, isStyled: false };
   const io = { out, err: out, expireWrites: () => {}, flush: async () => {} };
-  const world = { openIo: () => io, createInterruptSignal: () => end.signal };
+  const world = { ...processWorld, openIo: () => io, createInterruptSignal: () => end.signal };
   return createApp({ version: '0.0.0', env, flags: {}, io, world, secrets: [], findHomes, loadSettings });
 }
 

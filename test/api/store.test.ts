@@ -9,7 +9,7 @@ import type { HttpRequest } from '../../src/core/io.ts';
 import { createHttpClient } from '../../src/platform/http/send.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { place as configPlace } from '../config/place.ts';
-import { runGmn } from '../support/gmn.ts';
+import { callGmn } from '../support/gmn.ts';
 import { converseWith, KEY, keyIdentity, REQUEST } from './conversation.ts';
 import { type Answer, answer, loopback, whole } from './loopback.ts';
 
@@ -91,7 +91,7 @@ test.for([
 test('neither a gateway nor Vertex is sent the field', async (t) => {
   expect(toStoreField({ ...PLACE, baseUrl: new URL('https://gateway.example/google') })).toEqual({});
   const body = async (args: readonly string[], env: Readonly<Record<string, string>>) =>
-    JSON.parse((await runGmn(t, ['--dry-run', ...args, 'hi'], { env })).stdout).body;
+    JSON.parse((await callGmn(t, ['--dry-run', ...args, 'hi'], { env })).stdout).body;
   const google = { GEMINI_API_KEY: 'a-key-0123456789' };
   const vertex = { GOOGLE_GENAI_USE_ENTERPRISE: 'true', GOOGLE_API_KEY: 'a-key-0123456789' };
   const bodies = await Promise.all([body([], google), body(['--store'], google), body([], vertex)]);

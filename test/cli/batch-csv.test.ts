@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect, type TestContext, test } from 'vitest';
 import { answerEach, failure, fakeGemini } from '../support/gemini.ts';
-import { callGmnIn, place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 import { testScreen } from '../support/screen.ts';
@@ -32,12 +32,12 @@ async function openFolder(t: TestContext, files: Readonly<Record<string, string>
 test('the columns of a CSV are in the prompts on the wire, and in the CSV that comes out', async (t) => {
   const { server, setting, cwd, prompts } = await openFolder(t);
   const words = ['batch', 'in.csv', ...ASK, ...OUT, '-m', 'gemini-2.5-flash'];
-  const dry = await runGmnIn(t, setting, [...words, '--dry-run']);
+  const dry = await callGmnIn(t, setting, [...words, '--dry-run']);
   expect(JSON.parse(dry.stdout).body.contents).toEqual([
     { role: 'user', parts: [{ text: 'Positive, in Rome? so, {{city}} !{ls} @notes.txt' }] },
   ]);
   expect([dry.exitCode, dry.stderr, server.requests.length, readdirSync(cwd)]).toEqual([0, '', 0, ['in.csv']]);
-  const { exitCode, stdout } = await runGmnIn(t, setting, words);
+  const { exitCode, stdout } = await callGmnIn(t, setting, words);
   expect([exitCode, stdout]).toEqual([0, '']);
   expect(prompts()).toEqual([
     'Positive, in Paris? a 5" disk',

@@ -3,7 +3,7 @@ import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { gate } from '../support/gate.ts';
 import { failure, fakeGemini, reply } from '../support/gemini.ts';
-import { place, runGmnIn, startGmn } from '../support/gmn.ts';
+import { callGmnIn, place, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { removeFile } from '../support/shell-lines.ts';
 
@@ -102,16 +102,16 @@ posixTest.for(ENDINGS)(
     expect(first.exitCode).toBe(exitCode);
     const [, id] = /^Resume: gmn chat -r ([\da-f]{8})$/m.exec(stderr) ?? [];
     expect(id).toBeDefined();
-    const { stdout: list } = await runGmnIn(t, here, ['sessions', 'list']);
+    const { stdout: list } = await callGmnIn(t, here, ['sessions', 'list']);
     expect(list).toMatch(`${id}  "one"  chat  0  `);
     for (const flags of [['-r', 'last'], ['-c'], ['-r', id ?? '']]) {
-      const shown = await runGmnIn(t, here, ['chat', ...flags], '/sessions\n');
+      const shown = await callGmnIn(t, here, ['chat', ...flags], '/sessions\n');
       expect([shown.stderr, shown.exitCode]).toEqual([
         expect.stringContaining('one  just now  no answer yet  chat'),
         0,
       ]);
     }
-    expect(await runGmnIn(t, here, ['chat', '-c'], '/retry\n')).toMatchObject({ stdout: 'at last\n', exitCode: 0 });
+    expect(await callGmnIn(t, here, ['chat', '-c'], '/retry\n')).toMatchObject({ stdout: 'at last\n', exitCode: 0 });
     expect(gemini.requests[1]?.body.contents).toEqual([{ role: 'user', parts: [{ text: 'one' }] }]);
   },
 );

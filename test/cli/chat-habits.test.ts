@@ -5,7 +5,7 @@ import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { gate } from '../support/gate.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { callGmnIn, place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 const [CTRL_D, ESC] = ['\u0004', '\u001b'];
@@ -78,7 +78,7 @@ test('/export takes a format in place of a file, and says what is wrong with a p
   const at = place(t, { files: { 'a.txt': 'x' } });
   const formats = ['/export html', '/export json', '/export md', '/new', 'hello', '/export HTML'];
   const lines = ['hello', ...formats, '/export nodir/x.html', '/export a.txt/x.html'];
-  const { stderr } = await runGmnIn(t, at, ['chat', '--demo'], lines.map((line) => `${line}\n`).join(''));
+  const { stderr } = await callGmnIn(t, at, ['chat', '--demo'], lines.map((line) => `${line}\n`).join(''));
   const endings = readdirSync(at.cwd).map((name) => name.replace(/^gmn-[0-9a-f]+\./, ''));
   expect(endings.toSorted()).toEqual(['a.txt', 'html', 'html', 'json', 'md']);
   expect(stderr).toContain(

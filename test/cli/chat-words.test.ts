@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { runGmn } from '../support/gmn.ts';
+import { callGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { CAT, sayIfGone, showFile } from '../support/shell-lines.ts';
 
@@ -89,7 +89,7 @@ test.for([
 });
 
 test('a wrong flag of a command leads to the help of that command', async (t) => {
-  const { stderr, exitCode } = await runGmn(t, ['sessions', 'list', '--xyzzy']);
+  const { stderr, exitCode } = await callGmn(t, ['sessions', 'list', '--xyzzy']);
   expect(stderr).toBe("Error: unknown option '--xyzzy'\nRun: gmn sessions list --help\n");
   expect(exitCode).toBe(1);
 });

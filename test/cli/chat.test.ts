@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { call, chunk, events, failure, fakeGemini, finish, reply, type Scripted } from '../support/gemini.ts';
-import { place, runGmn, runGmnIn, startGmn } from '../support/gmn.ts';
+import { callGmn, callGmnIn, place, startGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { CAT, SYSTEM_SHELL } from '../support/shell-lines.ts';
 import { listSet } from '../support/tool-sets.ts';
@@ -45,25 +45,25 @@ test.for([
   [['chat', '/trust yes'], /^Error: \/trust must be typed in the chat\n/, 1],
   [['chat', '/approvals auto_edit'], /^Error: \/approve must be typed in the chat\n/, 1],
 ] as const)('%j is a line of the chat, and nothing is sent', async ([args, shown, exitCode], t) => {
-  const chat = await runGmn(t, args, { script: [], stdin: '' });
+  const chat = await callGmn(t, args, { script: [], stdin: '' });
   expect(chat).toMatchObject({ exitCode, stdout: '', requests: [] });
   expect(chat.stderr).toMatch(shown);
 });
 
 test('-i of the root command is a chat with that first prompt, and takes only what a chat takes', async (t) => {
-  const { stdout, exitCode } = await runGmn(t, ['--demo', '-i', 'hello'], { stdin: 'hi\n' });
+  const { stdout, exitCode } = await callGmn(t, ['--demo', '-i', 'hello'], { stdin: 'hi\n' });
   expect(stdout).toBe('Hello! How can I help you today?\nHi! What are we building today?\n');
   expect(exitCode).toBe(0);
-  const refused = await runGmn(t, ['--demo', '-i', 'hello', '--no-stdin']);
+  const refused = await callGmn(t, ['--demo', '-i', 'hello', '--no-stdin']);
   expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
   expect(refused.stderr).toMatch(/^Error: -i cannot be combined with --no-stdin\n/);
   // The official CLI has these flags, and its chat does nothing with them either.
   const wrapped = ['--demo', '-i', 'hello', '-o', 'json', '--raw-output', '--screen-reader'];
-  const idle = await runGmn(t, wrapped, { stdin: '' });
+  const idle = await callGmn(t, wrapped, { stdin: '' });
   expect(idle).toMatchObject({ exitCode: 0, stdout: 'Hello! How can I help you today?\n' });
   expect(idle.stderr).toMatch(/^gmn: --output-format has no effect with -i\ngmn: --raw-output has no effect with -i\n/);
   const exported = { GMN_OUTPUT_FORMAT: 'json', GMN_RENDER: 'never' };
-  const told = await runGmn(t, ['--demo', '-i', 'hello'], { stdin: '', env: exported });
+  const told = await callGmn(t, ['--demo', '-i', 'hello'], { stdin: '', env: exported });
   expect([told.stdout, told.exitCode]).toEqual(['Hello! How can I help you today?\n', 0]);
 });
 
@@ -142,7 +142,7 @@ test('--shell turns the shell tool on', async (t) => {
 posixTest('a --shell that cannot be run is refused at once', async (t) => {
   const at = place(t, { gemini: await fakeGemini(t, []), files: { mine: '#!/bin/sh\n' } });
   for (const shell of ['/nope', 'no-such-shell', 'mine', './mine']) {
-    expect(await runGmnIn(t, at, ['chat', '--shell', shell], 'hi\n')).toMatchObject({
+    expect(await callGmnIn(t, at, ['chat', '--shell', shell], 'hi\n')).toMatchObject({
       stdout: '',
       stderr: `Error: --shell: ${shell} is not a program that can be run
 Name a shell by its full path, for example: --shell /bin/sh
@@ -201,7 +201,7 @@ test('--no-session keeps nothing, -r that finds nothing is an error and no new s
 test('the flags about sessions mean what they mean for a one-shot', async (t) => {
   const { env } = sharedHome(t);
   const id = '11111111-2222-4333-8444-555555555555';
-  await runGmn(t, ['--demo', '--session-id', id, '-i', 'hello'], { env, stdin: '' });
+  await callGmn(t, ['--demo', '--session-id', id, '-i', 'hello'], { env, stdin: '' });
   const copy = await pipedChat(t, [`/pipe ${CAT}`, 'hi'], { env, args: ['--demo', '-r', id, '--no-session'] });
   expect(copy.stderr).toMatch(/^this session was started in .*\nHello! How can I help you today\?\n1 turn · .*\n$/);
   const unsaved = await pipedChat(t, [`/pipe ${CAT}`], {
@@ -217,14 +217,14 @@ test('the flags about sessions mean what they mean for a one-shot', async (t) =>
 test('what is no text ends a piped chat with 1 and is not sent; UTF-16 with its mark is text', async (t) => {
   const script = [reply('first'), reply('second')];
   const gemini = await fakeGemini(t, script);
-  expect(await runGmn(t, ['chat', '-q'], { gemini, stdin: Buffer.from('one\nt\xffo\n', 'latin1') })).toMatchObject({
+  expect(await callGmn(t, ['chat', '-q'], { gemini, stdin: Buffer.from('one\nt\xffo\n', 'latin1') })).toMatchObject({
     stdout: 'first\n',
     stderr:
       'Error: line 2 of stdin is not text\nA chat reads lines of UTF-8. To send a file along: gmn chat -f <file>\n',
     exitCode: 1,
   });
   const wide = Buffer.from('\ufeff京都\r\n', 'utf16le');
-  expect(await runGmn(t, ['chat', '-q'], { gemini, stdin: wide })).toMatchObject({ stdout: 'second\n', exitCode: 0 });
+  expect(await callGmn(t, ['chat', '-q'], { gemini, stdin: wide })).toMatchObject({ stdout: 'second\n', exitCode: 0 });
   expect(gemini.requests.map(({ body }) => body.contents.at(-1).parts)).toEqual([
     [{ text: 'one' }],
     [{ text: '京都' }],

@@ -5,7 +5,7 @@ import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { emulator } from '../support/emulator.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { callGmn, place, runGmnIn } from '../support/gmn.ts';
+import { callGmn, callGmnIn, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -278,6 +278,6 @@ posixTest('a call that failed looks the same in a one-shot, in a chat, and when 
   await resumed.shows(/❯ go\n2 tool calls \(2 failed\)\nSorry\.\n\n❯\n/);
   resumed.type(CTRL_D);
   await resumed.ended;
-  const { stdout } = await runGmnIn(t, at, ['sessions', 'show', 'kept']);
+  const { stdout } = await callGmnIn(t, at, ['sessions', 'show', 'kept']);
   expect(stdout).toContain('[✗ write_file: .git/config is protected.');
 });

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { run } from '../../src/commands/prompt/prompt.ts';
 import type { App } from '../../src/core/app.ts';
-import type { HttpResponse } from '../../src/core/io.ts';
+import { type HttpResponse, NO_STDIN } from '../../src/core/io.ts';
 import { createHttpClient } from '../../src/platform/http/send.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { KEY } from '../api/conversation.ts';
@@ -59,6 +59,8 @@ test('a piece of text passes the stages that docs/architecture.md lists, and no 
     random: () => 0.5,
     signal: new AbortController().signal,
     expireWrites: () => {},
+    stdin: NO_STDIN,
+    claimStdout: () => Promise.reject(new Error('no protocol is spoken here')),
     onExit: () => () => {},
     preconnect: () => {},
     send: async (request, signal) => noteReaders(await send(request, signal), readers),

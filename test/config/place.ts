@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 import { loadSettings } from '../../src/config/settings.ts';
 import type { App, Settings } from '../../src/core/app.ts';
-import type { Out } from '../../src/core/io.ts';
+import { NO_STDIN, type Out } from '../../src/core/io.ts';
 import { type Files, put } from '../support/temporary.ts';
 
 export interface Place {
@@ -73,6 +73,8 @@ function fakeApp({
     trace: () => {},
     onExit: () => () => {},
     expireWrites: () => {},
+    stdin: NO_STDIN,
+    claimStdout: () => Promise.reject(new Error('no protocol is spoken here')),
     preconnect: () => {},
     httpTimers: { connectMs: 0, headersMs: 0, idleMs: 0 },
     random: () => 0.5,

@@ -3,11 +3,11 @@ import { AppError } from '../../src/core/error.ts';
 import { toNoticeEvent } from '../../src/core/event.ts';
 import { buildPromptContent } from '../../src/input/prompt.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { systemStdin } from '../../src/platform/terminal/stdin.ts';
+import { processStdin } from '../../src/platform/terminal/stdin.ts';
 
 /** Turns PROMPT, FILE, MODE and stdin into one JSON line: the notices and the Content, or the error. */
 const { PROMPT, FILE, MODE } = process.env;
-const stdin = systemStdin();
+const stdin = processStdin;
 const notices: string[] = [];
 const controller = new AbortController();
 process.once('SIGINT', () => controller.abort(new AppError('interrupted', 'Interrupted.')));

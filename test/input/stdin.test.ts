@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
+import type { StdinKind } from '../../src/core/io.ts';
 import { readStdin, type StdinRequest } from '../../src/input/stdin.ts';
-import type { StdinKind } from '../../src/platform/terminal/stdin.ts';
 import { gate } from '../support/gate.ts';
 import { fakeClock, fakeStdin, listen, silence } from './support.ts';
 

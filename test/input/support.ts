@@ -6,10 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Content } from '../../src/core/content.ts';
 import { type Notify, type TurnEvent, toNoticeEvent } from '../../src/core/event.ts';
-import type { Clock } from '../../src/core/io.ts';
+import type { Clock, Stdin, StdinKind } from '../../src/core/io.ts';
 import { buildPromptContent } from '../../src/input/prompt.ts';
 import type { PromptInput } from '../../src/input/prompt-input.ts';
-import type { Stdin, StdinKind } from '../../src/platform/terminal/stdin.ts';
 
 /** A stdin of that kind which gives these chunks, then ends. Records whether it was let go. */
 export function fakeStdin(kind: StdinKind, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array> = []) {

@@ -1,7 +1,7 @@
 import type { TestContext } from 'vitest';
 import { UNNAMED_TOOL } from '../../src/core/content.ts';
 import { isObject } from '../../src/core/json.ts';
-import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn, type GmnResult, place, runGmnIn } from '../support/gmn.ts';
 import { type Answer, expectRefusal, expectReply, type Failure, isRefused, readChunks } from './expectation.ts';
 import { LAST_WORDS, type Player, playRecording } from './player.ts';
 import { findKind, findModel, findService, type Kind, type Recording } from './recording.ts';
@@ -26,10 +26,20 @@ export async function judgeRecording(
   const player = await playRecording(t, recording, random);
   const here = place(t, { env: toEnvironment(recording, player.url) });
   const run = (...words: readonly string[]): Promise<GmnResult> =>
-    runGmnIn(t, here, words, kind === 'embed' ? countTexts(recording) : undefined);
+    // A picture is written to a descriptor.
+    (hasPicture(recording) ? runGmnIn : callGmnIn)(
+      t,
+      here,
+      words,
+      kind === 'embed' ? countTexts(recording) : undefined,
+    );
   const scene: Scene = { recording, player, run, problems: [] };
   await JUDGES[kind](scene);
   return scene.problems;
+}
+
+function hasPicture(recording: Recording): boolean {
+  return recording.body.includes('inlineData');
 }
 
 function toEnvironment(recording: Recording, url: string): Readonly<Record<string, string>> {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
-import { type GmnOptions, runGmn } from './gmn.ts';
+import { callGmn, type GmnOptions, runGmn } from './gmn.ts';
 
 export interface PipedOptions extends GmnOptions {
   readonly args?: readonly string[];
@@ -12,8 +12,13 @@ export function pipedChat(
   t: TestContext,
   lines: readonly string[],
   { args = [], ...options }: PipedOptions = {},
-): ReturnType<typeof runGmn> {
-  return runGmn(t, ['chat', ...args], { ...options, stdin: lines.map((line) => `${line}\n`).join('') });
+): ReturnType<typeof callGmn> {
+  // What it pipes into writes to the descriptors of a process.
+  const isStarted = lines.some((line) => line.startsWith('/pipe'));
+  return (isStarted ? runGmn : callGmn)(t, ['chat', ...args], {
+    ...options,
+    stdin: lines.map((line) => `${line}\n`).join(''),
+  });
 }
 
 export function sharedHome(t: TestContext): { readonly path: string; readonly env: Readonly<Record<string, string>> } {

@@ -12,10 +12,12 @@ import {
 } from 'node:fs';
 import { devNull, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
-import type { Out } from '../../src/core/io.ts';
+import { AppError } from '../../src/core/error.ts';
+import { NO_STDIN, type Out, type Stdin } from '../../src/core/io.ts';
 import type { World } from '../../src/platform/app.ts';
 import { fakeGemini, type Scripted, type SeenRequest } from './gemini.ts';
 import { isWindows } from './posix.ts';
@@ -152,8 +154,8 @@ export async function callGmn(
 }
 
 /**
- * As `runGmnIn`. What is piped in and what is traced go through the descriptors of a process; and the executable is always started, since
- * all has to hold for it, too.
+ * As `runGmnIn`. A program is started for what is traced, which goes through a descriptor; for calls at the same time in other
+ * directories; and for the executable, since all has to hold for it, too.
  */
 export async function callGmnIn(
   t: TestContext,
@@ -161,24 +163,85 @@ export async function callGmnIn(
   args: readonly string[],
   stdin?: string | Uint8Array,
 ): Promise<GmnResult> {
-  // A trace is open until its process ends, and Windows removes no file that is open.
-  const isTraced = args.includes('--debug') || 'GMN_DEBUG' in at.env || (isWindows && args.includes('--debug-file'));
-  if (isStandalone || isTraced || stdin !== undefined) return runGmnIn(t, at, args, stdin);
-  enter(t, at.cwd);
-  const end = new AbortController();
-  t.onTestFinished(() => end.abort());
-  const { world, written } = collectingWorld(end.signal);
-  calls += 1;
-  // Loaded for those who call: it is the whole program.
-  const { main } = await import('../../src/main.ts');
-  const exitCode = await main(args, at.env, VERSION, world).finally(() => (calls -= 1));
-  const [stdout = '', stderr = ''] = written.map((pieces) => pieces.join(''));
-  return { stdout, stderr, exitCode, signal: null, bytes: Buffer.from(stdout) };
+  if (needsProgram(at, args)) return runGmnIn(t, at, args, stdin);
+  const { input, ended } = openCall(t, at, args, { stdin: stdin === undefined ? NO_STDIN : undefined });
+  if (stdin !== undefined) input.write(stdin);
+  input.end();
+  return ended;
 }
 
-/** A process is in one directory at a time; that is enough for tests that run one after the other. */
+function needsProgram({ cwd, env }: Place, args: readonly string[]): boolean {
+  // A trace is open until its process ends, and Windows removes no file that is open.
+  const isTraced = args.includes('--debug') || 'GMN_DEBUG' in env || (isWindows && args.includes('--debug-file'));
+  return isStandalone || isTraced || 'NODE_OPTIONS' in env || !canEnter(cwd);
+}
+
+type TextListener = (name: 'out' | 'err', text: string) => void;
+
+interface OpenGmn {
+  readonly input: { write(bytes: string | Uint8Array): void; end(): void };
+  readonly ended: Promise<GmnResult>;
+}
+
+/** With a pipe as stdin, in this process where it can be. `onText` is called with each piece of stdout and stderr. */
+export function openGmn(t: TestContext, at: Place, args: readonly string[], onText: TextListener): OpenGmn {
+  if (!needsProgram(at, args)) return openCall(t, at, args, { onText });
+  const { child, ended } = startProgram(t, gmnCommand(args), at, { stdin: 'open' });
+  for (const name of ['out', 'err'] as const) {
+    const decoder = new StringDecoder('utf8');
+    child[`std${name}`]?.on('data', (data: Buffer) => onText(name, decoder.write(data)));
+  }
+  const { stdin } = child;
+  return { input: { write: (bytes) => void stdin?.write(bytes), end: () => void stdin?.end() }, ended };
+}
+
+function openCall(
+  t: TestContext,
+  at: Place,
+  args: readonly string[],
+  { stdin, onText = () => {} }: { readonly stdin?: Stdin | undefined; readonly onText?: TextListener },
+): OpenGmn {
+  enter(t, at.cwd);
+  const end = new AbortController();
+  const pipe = new PassThrough();
+  const { world, written } = collectingWorld(end.signal, stdin ?? pipedStdin(pipe), onText);
+  calls += 1;
+  // Loaded for those who call: it is the whole program.
+  const exit = import('../../src/main.ts').then(({ main }) => main(args, at.env, VERSION, world));
+  const ended = exit
+    .finally(() => (calls -= 1))
+    .then((exitCode) => {
+      const [stdout, stderr] = [written.out.join(''), written.err.join('')];
+      return { stdout, stderr, exitCode, signal: null, bytes: Buffer.from(stdout) };
+    });
+  t.onTestFinished(async () => {
+    end.abort(new AppError('interrupted', 'the test is over'));
+    await ended;
+  });
+  return { input: pipe, ended };
+}
+
+function pipedStdin(pipe: PassThrough): Stdin {
+  return { kind: () => 'pipe', isTerminal: async () => false, read: (signal) => readPipe(pipe, signal) };
+}
+
+async function* readPipe(pipe: PassThrough, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  signal.throwIfAborted();
+  const stop = (): void => void pipe.destroy(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    yield* pipe;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** A process is in one directory at a time. */
+function canEnter(cwd: string): boolean {
+  return calls === 0 || realpathSync(cwd) === process.cwd();
+}
+
 function enter(t: TestContext, cwd: string): void {
-  if (calls > 0 && realpathSync(cwd) !== process.cwd()) throw new Error('concurrent tests have to start a program');
   if (!hasNoInput) {
     // The lowest descriptor that is free is the next to be opened. On Windows the worker has none from the beginning.
     closeSync(0);
@@ -189,19 +252,25 @@ function enter(t: TestContext, cwd: string): void {
   t.onTestFinished(() => process.chdir(HERE));
 }
 
-function collectingWorld(signal: AbortSignal): {
-  readonly world: World;
-  readonly written: readonly [string[], string[]];
-} {
-  const written: [string[], string[]] = [[], []];
-  const collect = (pieces: string[]): Out => ({
-    write: async (chunk) => void pieces.push(chunk),
+function collectingWorld(signal: AbortSignal, stdin: Stdin, onText: TextListener) {
+  const written: Record<'out' | 'err', string[]> = { out: [], err: [] };
+  const collect = (name: 'out' | 'err'): Out => ({
+    write: async (chunk) => {
+      written[name].push(chunk);
+      onText(name, chunk);
+    },
     isTerminal: false,
     columns: 80,
     isStyled: false,
   });
-  const io = { out: collect(written[0]), err: collect(written[1]), expireWrites: () => {}, flush: async () => {} };
-  return { world: { openIo: () => io, createInterruptSignal: () => signal }, written };
+  const io = { out: collect('out'), err: collect('err'), expireWrites: () => {}, flush: async () => {} };
+  const world: World = {
+    openIo: () => io,
+    stdin,
+    claimStdout: async () => ({ write: io.out.write, ready: async () => {}, gone: new Promise(() => {}) }),
+    createInterruptSignal: () => signal,
+  };
+  return { world, written };
 }
 
 /** A line for the shell. */

@@ -8,7 +8,7 @@ import { createSignatureBook } from '../../src/demo/signature.ts';
 import { serve } from '../mcp/server/support.ts';
 import { chunk, events, failure, fakeGemini, finish } from '../support/gemini.ts';
 import { conversationObjection, type WirePart } from '../support/gemini-rules.ts';
-import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
+import { callGmnIn, type GmnResult, place } from '../support/gmn.ts';
 import type { End, Seen, Task, Way } from './task.ts';
 
 /** Bytes of one request. */
@@ -63,10 +63,10 @@ function ask(t: TestContext, task: Task, way: Way, at: Place): Promise<Asked> {
     const again = isFirst ? [] : ['-c'];
     if (way === 'one-shot') {
       const verify = task.verify === undefined ? [] : ['--verify', task.verify];
-      return runGmnIn(t, at, [...again, ...flagsOf(task), ...verify, prompt]);
+      return callGmnIn(t, at, [...again, ...flagsOf(task), ...verify, prompt]);
     }
     const lines = [...(task.verify === undefined ? [] : [`/verify ${task.verify}`]), prompt];
-    return runGmnIn(t, at, ['chat', ...again, ...flagsOf(task)], lines.map((line) => `${line}\n`).join(''));
+    return callGmnIn(t, at, ['chat', ...again, ...flagsOf(task)], lines.map((line) => `${line}\n`).join(''));
   });
 }
 

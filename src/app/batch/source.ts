@@ -14,7 +14,6 @@ import { readChunks } from '../../platform/files/chunks.ts';
 import { readPathStatus } from '../../platform/files/read.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { systemPlatform } from '../../platform/runtime/system.ts';
-import { systemStdin } from '../../platform/terminal/stdin.ts';
 
 export interface SourceOptions {
   readonly args: readonly string[];
@@ -59,7 +58,7 @@ export function createRowSource(options: SourceOptions, app: App): Source {
     throw new AppError('usage', '--lines and --input-format say the same', { hint: 'Use one of them.' });
   }
   const isStdin = named === undefined || named === '-';
-  const stdin = systemStdin();
+  const { stdin } = app;
   if (named === undefined && stdin.kind() === 'none') {
     throw new AppError('usage', 'no input given', {
       hint: 'Example: gmn batch questions.jsonl --output-file answers.jsonl',

@@ -5,7 +5,6 @@ import { decodeText } from '../../core/text/decode.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { resolveNamedFile } from '../../input/named-file.ts';
 import { readBytes } from '../../platform/files/read.ts';
-import { systemStdin } from '../../platform/terminal/stdin.ts';
 
 const MAX_BYTES = 16_000_000;
 
@@ -95,7 +94,7 @@ function createStdinReader(app: App): () => Promise<string> {
     isRead = true;
     const chunks: Uint8Array[] = [];
     let total = 0;
-    for await (const chunk of systemStdin().read(app.signal)) {
+    for await (const chunk of app.stdin.read(app.signal)) {
       total += chunk.length;
       if (total > MAX_BYTES) throw argumentTooLargeError('stdin');
       chunks.push(chunk);

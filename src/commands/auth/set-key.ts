@@ -2,7 +2,6 @@ import { checkKey, keyStore } from '../../auth/key-store.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { detectMachine } from '../../platform/host.ts';
-import { systemStdin } from '../../platform/terminal/stdin.ts';
 
 interface SetKeyOptions {
   readonly stdin?: boolean;
@@ -16,7 +15,7 @@ const MAX_BYTES = 10_000;
  * typed without echo or piped in, and never shown. Throws AppError `usage` if it cannot be a key.
  */
 export async function run(options: SetKeyOptions, app: App): Promise<number> {
-  const key = checkKey(await readKey(options, app.signal));
+  const key = checkKey(await readKey(options, app));
   const place = await keyStore(app.homes().gmn, detectMachine(), app.clock).write(key);
   if (options.quiet) return 0;
   const where =
@@ -25,8 +24,7 @@ export async function run(options: SetKeyOptions, app: App): Promise<number> {
   return 0;
 }
 
-async function readKey(options: SetKeyOptions, signal: AbortSignal): Promise<string> {
-  const stdin = systemStdin();
+async function readKey(options: SetKeyOptions, { stdin, signal }: App): Promise<string> {
   if (!options.stdin && (await stdin.isTerminal())) {
     const { askSecret } = await import('../../platform/terminal/ask.ts');
     return askSecret('API key (not shown): ', signal);

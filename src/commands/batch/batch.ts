@@ -27,7 +27,6 @@ import { findNamedFile } from '../../input/named-file.ts';
 import { pathExists } from '../../platform/files/path.ts';
 import { createAbortable, onAbort } from '../../platform/runtime/abort.ts';
 import { keepHeapSmall } from '../../platform/runtime/native.ts';
-import { systemStdin } from '../../platform/terminal/stdin.ts';
 import { checkEngine, type EngineOptions, type OpenedEngine, openEngine } from './engine.ts';
 
 interface BatchCommandOptions extends BatchOptions, SourceOptions, PrintOptions, EngineOptions {
@@ -135,9 +134,9 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
 }
 
 /** No input, none that is piped in, and no flag that is about one. */
-function isAlone({ args }: BatchCommandOptions, { typedFlags = [] }: App): boolean {
+function isAlone({ args }: BatchCommandOptions, { stdin, typedFlags = [] }: App): boolean {
   const isAboutRows = typedFlags.some(({ long }) => !REPORT_FLAGS.includes(long));
-  return args.length === 0 && !isAboutRows && systemStdin().kind() === 'none';
+  return args.length === 0 && !isAboutRows && stdin.kind() === 'none';
 }
 
 const REPORT_FLAGS: readonly string[] = ['json', 'quiet', 'color', 'no-color', 'cwd', 'debug', 'debug-file'];

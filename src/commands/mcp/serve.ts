@@ -8,8 +8,6 @@ import type { Backend } from '../../models/table.ts';
 import { isDirectory, realPath } from '../../platform/files/path.ts';
 import { findUserHomes } from '../../platform/host.ts';
 import { abortWithParent } from '../../platform/process/identity.ts';
-import { claimStdout } from '../../platform/terminal/claimed-stdout.ts';
-import { systemStdin } from '../../platform/terminal/stdin.ts';
 import { createStderr } from '../../render/stderr.ts';
 import type { HttpFlags } from './serve-http.ts';
 
@@ -57,13 +55,13 @@ export async function run(options: McpServeOptions, app: App): Promise<number> {
     const { serveHttp } = await import('./serve-http.ts');
     return serveHttp(service, options, app);
   }
-  if (await systemStdin().isTerminal()) {
+  if (await app.stdin.isTerminal()) {
     await createStderr(app.io.err).notice(
       'waiting for an MCP client on stdin; clients start this command themselves. Ctrl+C ends it',
     );
   }
-  const output = claimStdout();
-  const input = systemStdin().read(abortWithParent(app.signal));
+  const output = await app.claimStdout();
+  const input = app.stdin.read(abortWithParent(app.signal));
   const loadSdk = async () => (await import('../../mcp/server/sdk.ts')).sdk;
   await serveLines(service, { input, output, trace: app.trace, loadSdk });
   await closeMcpService(service);

@@ -11,6 +11,7 @@ import { type AccessContext, type AccessOptions, createTemplateAccess } from '..
 import type { Template } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
+import type { Stdin } from '../../core/io.ts';
 import { decodeText } from '../../core/text/decode.ts';
 import { splitList } from '../../core/text/names.ts';
 import { trySplitSkillEntry } from '../../engine/skills.ts';
@@ -18,7 +19,6 @@ import type { OtherAttachments, PromptInput } from '../../input/prompt-input.ts'
 import { readStdin, type StdinMode } from '../../input/stdin.ts';
 import { readClipboard } from '../../platform/process/clipboard.ts';
 import { editInEditor } from '../../platform/process/editor.ts';
-import type { Stdin } from '../../platform/terminal/stdin.ts';
 import { openTty, TTY_PATH } from '../../platform/terminal/tty.ts';
 
 export interface ComposeOptions {

@@ -18,7 +18,6 @@ import { canThink, findModelFacts } from '../../models/table.ts';
 import { onAbort } from '../../platform/runtime/abort.ts';
 import { callEvery, nextTurn } from '../../platform/runtime/clock.ts';
 import { isInteractive } from '../../platform/terminal/io.ts';
-import { systemStdin } from '../../platform/terminal/stdin.ts';
 import { type Renderer, type RenderOptions, showInOrder } from '../../render/renderer.ts';
 import { openRenderer } from '../../render/renderers.ts';
 import { hasSpinner } from '../../render/spinner.ts';
@@ -92,7 +91,7 @@ async function runPrompt(options: PromptOptions, app: App): Promise<number> {
 
 async function* answer(options: PromptOptions, app: App, host: Host): AsyncGenerator<TurnEvent, void> {
   const { notify } = host;
-  checkInput(options);
+  checkInput(options, app);
   const conversation = await openConversation(options, app, notify);
   let run: Run | undefined;
   try {
@@ -213,10 +212,9 @@ interface ReadingContext {
 }
 
 async function readPrompt(options: PromptOptions, { app, run, host }: ReadingContext): Promise<Content> {
-  const { cwd, env, homes, clock } = app;
+  const { cwd, env, homes, clock, stdin } = app;
   const { signal, facts } = run;
   const { notify } = host;
-  const stdin = systemStdin();
   const prompt = joinPrompt(options);
   const readsAll = options.stdin || (hasDash(options) && !options.noStdin);
   const isTyped = (readsAll || prompt === '-') && (await stdin.isTerminal());
@@ -254,9 +252,9 @@ async function readPrompt(options: PromptOptions, { app, run, host }: ReadingCon
 const COMPOSE_FLAGS = ['attach', 'mimeType', 'paste', 'template', 'param', 'editor', 'skill'] as const;
 
 /** Throws AppError `usage` if there is no prompt, or more than one. */
-function checkInput(options: PromptOptions): void {
+function checkInput(options: PromptOptions, { stdin }: App): void {
   if (options.prompt !== undefined && listWords(options).length > 0) throw twoPromptsError(options.prompt);
-  if (hasNoInput(options) && systemStdin().kind() === 'none') throw noInputError(options);
+  if (hasNoInput(options) && stdin.kind() === 'none') throw noInputError(options);
 }
 
 function hasNoInput({ args, prompt, file, attach, template, stdin, editor, paste }: PromptOptions): boolean {

@@ -1,12 +1,6 @@
 import { AppError } from '../../core/error.ts';
+import type { ClaimedStdout } from '../../core/io.ts';
 import { outputStream } from './output-stream.ts';
-
-export interface ClaimedStdout {
-  /** Resolves when there is room for more. Rejects with fault `pipe` once nobody reads. */
-  write(text: string): Promise<void>;
-  ready(): Promise<void>;
-  readonly gone: Promise<void>;
-}
 
 /** Reserves stdout for a protocol: whatever else this process prints there goes to stderr. */
 export function claimStdout(): ClaimedStdout {

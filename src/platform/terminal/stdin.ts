@@ -1,28 +1,17 @@
 import { fstatSync, read, type Stats } from 'node:fs';
 import { AppError } from '../../core/error.ts';
+import type { Stdin, StdinKind } from '../../core/io.ts';
 import { errorReason } from '../runtime/system.ts';
 import type { ByteStream } from './input-stream.ts';
-
-/** What descriptor 0 is. `none`: a terminal, another character device, or closed. */
-export type StdinKind = 'none' | 'file' | 'pipe' | 'socket' | 'directory';
-
-export interface Stdin {
-  kind(): StdinKind;
-  isTerminal(): Promise<boolean>;
-  /** Leaving the iteration, or aborting, releases the descriptor: the process can exit. Throws AppError `usage`. */
-  read(signal: AbortSignal): AsyncIterableIterator<Uint8Array, void>;
-}
 
 const DESCRIPTOR = 0;
 const CHUNK_BYTES = 262_144;
 
-export function systemStdin(): Stdin {
-  return {
-    kind: detectKind,
-    isTerminal: async () => (await import('node:tty')).isatty(DESCRIPTOR),
-    read: readAll,
-  };
-}
+export const processStdin: Stdin = {
+  kind: detectKind,
+  isTerminal: async () => (await import('node:tty')).isatty(DESCRIPTOR),
+  read: readAll,
+};
 
 function detectKind(): StdinKind {
   try {

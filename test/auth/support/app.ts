@@ -1,5 +1,5 @@
 import type { App } from '../../../src/core/app.ts';
-import type { Env, Out } from '../../../src/core/io.ts';
+import { type Env, NO_STDIN, type Out } from '../../../src/core/io.ts';
 import type { Home } from './home.ts';
 import { choiceInput } from './input.ts';
 
@@ -25,6 +25,8 @@ export function testApp(place: Home, env: Env): { readonly app: App; readonly wr
     clock: { ...input.clock, now: () => NOW },
     onExit: () => () => {},
     expireWrites: () => {},
+    stdin: NO_STDIN,
+    claimStdout: () => Promise.reject(new Error('no protocol is spoken here')),
     preconnect: () => {},
     httpTimers: { connectMs: 0, headersMs: 0, idleMs: 0 },
     random: () => 0,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { gate } from '../../support/gate.ts';
 import { call, fakeGemini, reply, type Scripted } from '../../support/gemini.ts';
-import { echo, serve } from './support.ts';
+import { echo, serve, startServing } from './support.ts';
 
 /** Writes its process id, then sleeps. */
 const SLOW = call('run_shell_command', { command: 'echo $$ > pid; exec sleep 600' });
@@ -46,7 +46,7 @@ test('of a thousand async submissions some are accepted and run, the rest refuse
     await echo(response, request);
   };
   const gemini = await fakeGemini(t, Array(104).fill(heldEcho));
-  const server = await serve(t, { gemini });
+  const server = await startServing(t, { gemini });
   const results = await Promise.all(
     Array.from({ length: 1000 }, (_, index) => server.call('delegate', { prompt: `${index}`, mode: 'async' })),
   );

@@ -8,7 +8,7 @@ import { TOOL_GROUPS } from '../../../src/mcp/server/tool.ts';
 import { selectServedTools } from '../../../src/mcp/server/tools/list.ts';
 import { gate } from '../../support/gate.ts';
 import { reply, type Scripted, stream } from '../../support/gemini.ts';
-import { type GmnOptions, gmnCommand, place } from '../../support/gmn.ts';
+import { type GmnOptions, gmnCommand, openGmn, place } from '../../support/gmn.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it as they like
 export type Json = any;
@@ -23,7 +23,6 @@ export interface ServeOptions extends GmnOptions {
 }
 
 export interface RawServer {
-  readonly child: ChildProcessWithoutNullStreams;
   readonly cwd: string;
   readonly home: string;
   /** Everything on stdout is protocol, so every line parses. */
@@ -42,21 +41,54 @@ export interface RawServer {
   stderr(): string;
 }
 
-export function serveRaw(t: TestContext, options: ServeOptions = {}): RawServer {
+/** In a process of its own. */
+export interface StartedServer extends RawServer {
+  readonly child: ChildProcessWithoutNullStreams;
+}
+
+export function startServer(t: TestContext, options: ServeOptions = {}): StartedServer {
   const { cwd, home, env } = options.at ?? place(t, options);
-  const child = spawn(...gmnCommand(['mcp', 'serve', ...(options.flags ?? [])]), { cwd, env });
+  const child = spawn(...gmnCommand(serveLine(options)), { cwd, env });
   t.onTestFinished(() => killed(child));
   child.stdin.on('error', () => {});
-  const lines: Json[] = [];
-  const watchers = new Set<() => void>();
-  createInterface({ input: child.stdout }).on('line', (text) => {
-    lines.push(JSON.parse(text));
-    for (const watch of watchers) watch();
-  });
   let errors = '';
   child.stderr.on('data', (data: Buffer) => {
     errors += data.toString();
   });
+  const closed = once(child, 'close').then(([exitCode]) => exitCode);
+  const { take, ...talk } = createTalk(child.stdin, closed);
+  createInterface({ input: child.stdout }).on('line', take);
+  return { child, cwd, home, stderr: () => errors, ...talk };
+}
+
+/** As `startServer`, but in this process where it can be. */
+export function serveRaw(t: TestContext, options: ServeOptions = {}): RawServer {
+  const at = options.at ?? place(t, options);
+  let [rest, errors] = ['', ''];
+  const { input, ended } = openGmn(t, at, serveLine(options), (name, text) => {
+    if (name === 'err') {
+      errors += text;
+      return;
+    }
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) take(line);
+  });
+  const { take, ...talk } = createTalk(
+    input,
+    ended.then(({ exitCode }) => exitCode),
+  );
+  return { cwd: at.cwd, home: at.home, stderr: () => errors, ...talk };
+}
+
+function serveLine({ flags = [] }: ServeOptions): readonly string[] {
+  return ['mcp', 'serve', ...flags];
+}
+
+/** Both directions of a connection. `take` is passed each line that comes. */
+function createTalk(input: { write(text: string): unknown; end(): unknown }, ended: Promise<number | null>) {
+  const lines: Json[] = [];
+  const watchers = new Set<() => void>();
   const line = (wanted: (line: Json) => boolean): Promise<Json> =>
     new Promise((resolve) => {
       const watch = (): void => {
@@ -69,7 +101,7 @@ export function serveRaw(t: TestContext, options: ServeOptions = {}): RawServer 
       watch();
     });
   let last = 0;
-  const send = (text: string): void => void child.stdin.write(text);
+  const send = (text: string): void => void input.write(text);
   const ask = (method: string, params?: object): Promise<Json> => {
     last += 1;
     const id = last;
@@ -77,26 +109,24 @@ export function serveRaw(t: TestContext, options: ServeOptions = {}): RawServer 
     return line((found) => found.id === id && found.method === undefined);
   };
   return {
-    child,
-    cwd,
-    home,
+    take(text: string): void {
+      lines.push(JSON.parse(text));
+      for (const watch of watchers) watch();
+    },
     lines,
     send,
     ask,
     line,
     nextId: () => last + 1,
-    async call(name, args = {}, meta) {
+    async call(name: string, args: object = {}, meta?: object): Promise<Json> {
       const answer = await ask('tools/call', { name, arguments: args, ...(meta ? { _meta: meta } : {}) });
       return answer.result ?? answer;
     },
-    notify: (method, params) => send(`${JSON.stringify({ jsonrpc: '2.0', method, params })}\n`),
-    async end() {
-      const closed = once(child, 'close');
-      child.stdin.end();
-      const [exitCode] = await closed;
-      return exitCode;
+    notify: (method: string, params?: object) => send(`${JSON.stringify({ jsonrpc: '2.0', method, params })}\n`),
+    end(): Promise<number | null> {
+      input.end();
+      return ended;
     },
-    stderr: () => errors,
   };
 }
 
@@ -111,6 +141,13 @@ async function killed(child: ChildProcessWithoutNullStreams): Promise<void> {
 /** Also sends `initialize`. */
 export async function serve(t: TestContext, options: ServeOptions = {}): Promise<RawServer> {
   const server = serveRaw(t, options);
+  await server.ask('initialize');
+  return server;
+}
+
+/** The same in a process of its own. */
+export async function startServing(t: TestContext, options: ServeOptions = {}): Promise<StartedServer> {
+  const server = startServer(t, options);
   await server.ask('initialize');
   return server;
 }

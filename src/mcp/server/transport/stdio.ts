@@ -1,7 +1,6 @@
-import { settlesWithin } from '../../../core/io.ts';
+import { type ClaimedStdout, settlesWithin } from '../../../core/io.ts';
 import { isObject } from '../../../core/json.ts';
 import { randomId } from '../../../platform/runtime/random-id.ts';
-import type { ClaimedStdout } from '../../../platform/terminal/claimed-stdout.ts';
 import { type Line, splitLines } from '../../wire/lines.ts';
 import { MAX_MESSAGE_BYTES, type ParsedMessage, parseMessage, TOO_LONG_RESPONSE } from '../../wire/message.ts';
 import { trackUnanswered } from '../../wire/unanswered.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { fakeGemini } from '../../../support/gemini.ts';
-import { echo, sdkClient, serve, serveRaw, TOOL_COUNT } from '../support.ts';
+import { echo, sdkClient, serve, serveRaw, startServing, TOOL_COUNT } from '../support.ts';
 
 const CAPABILITIES = { tools: {}, resources: {}, prompts: {} };
 
@@ -194,7 +194,7 @@ test('a line longer than any message is refused, and the next one is read', asyn
 });
 
 test('messages cut anywhere, with carriage returns and empty lines between them, are read', async (t) => {
-  const server = await serve(t);
+  const server = await startServing(t);
   const bytes = Buffer.from('\r\n\n{"jsonrpc":"2.0","id":"é💡","method":"ping"}\r\n');
   for (const byte of bytes) {
     server.child.stdin.write(Buffer.from([byte]));
@@ -238,7 +238,7 @@ test('whatever a dependency prints, stdout is protocol only', async (t) => {
 });
 
 test('a client that does not read its responses is not read from, and memory stays flat', async (t) => {
-  const server = await serve(t);
+  const server = await startServing(t);
   server.child.stdout.pause();
   const line = `${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' })}\n`;
   let taken = 0;

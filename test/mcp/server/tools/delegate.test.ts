@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { failure, fakeGemini, reply } from '../../../support/gemini.ts';
 import { callGmnIn, place } from '../../../support/gmn.ts';
 import { systemMode } from '../../../support/posix.ts';
-import { echo, readModel, sdkClient, serve, silence } from '../support.ts';
+import { echo, readModel, sdkClient, serve, silence, startServing } from '../support.ts';
 
 const UUID = expect.stringMatching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
@@ -239,7 +239,7 @@ test('after kill -9 the ten running jobs are failed with their output so far, an
   const work = Array.from({ length: 10 }, (_, index) => silence(`so far ${index}`));
   const gemini = await fakeGemini(t, [echo, ...work.map(({ scripted }) => scripted)]);
   const at = place(t, { gemini });
-  const killed = await serve(t, { at, flags: ['--max-running', '10'] });
+  const killed = await startServing(t, { at, flags: ['--max-running', '10'] });
   const submit = async (prompt: string): Promise<string> =>
     (await killed.call('delegate', { prompt, mode: 'async' })).structuredContent.job_id;
   const done = (await killed.call('delegate', { prompt: 'quick' })).structuredContent.job_id;
@@ -280,7 +280,7 @@ test('a client that leaves ends its jobs as INTERRUPTED, and closes their connec
   const { scripted, begun, closed } = silence('so far');
   const gemini = await fakeGemini(t, [scripted]);
   const at = place(t, { gemini });
-  const server = await serve(t, { at });
+  const server = await startServing(t, { at });
   const { job_id } = (await server.call('delegate', { prompt: 'long', mode: 'async' })).structuredContent;
   await begun;
   expect(await server.end()).toBe(0);
