@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { CANARIES, type CanaryName, canariesIn, plantedHome, signIn, strayCanaries } from '../support/canaries.ts';
 import { isLong } from '../support/fuzz.ts';
-import { place, startGmn } from '../support/gmn.ts';
+import { callGmnIn, place, startGmn } from '../support/gmn.ts';
 import { type HostileAnswers, type HostileServer, hostileServer } from '../support/hostile-server.ts';
 import { isWindows } from '../support/posix.ts';
 
@@ -34,7 +34,6 @@ function plantedEnv(server: HostileServer): Readonly<Record<string, string>> {
     CODE_ASSIST_ENDPOINT: server.url,
     GOOGLE_GEMINI_BASE_URL: server.url,
     GOOGLE_VERTEX_BASE_URL: server.url,
-    GMN_DEBUG: '1',
   };
 }
 
@@ -48,10 +47,18 @@ async function run(t: TestContext, situation: Situation) {
   const more = Object.entries(situation.env ?? {}).map(([name, value]) => [name, places(value)] as const);
   // An empty value stands for a variable that is not set.
   const set = Object.entries({ ...env, ...Object.fromEntries(more) }).filter(([, value]) => value !== '');
-  const { signal, args, stdin = '' } = situation;
-  const { child, ended } = await startGmn(t, args.map(places), { at: { cwd, env: Object.fromEntries(set) }, stdin });
-  if (signal !== undefined) void server.asked.then(() => child.kill(signal));
-  const { exitCode, stdout, stderr } = await ended;
+  const { signal, stdin = '' } = situation;
+  const args = situation.args.map(places);
+  const at = { cwd, env: Object.fromEntries(set) };
+  // A trace to stderr needs a process; in a file it is searched like any other.
+  const traced = args.includes('--debug-file') ? args : [...args, '--debug-file', 'trace.log'];
+  const run = async () => {
+    const { child, ended } = await startGmn(t, args, { at: { cwd, env: { ...at.env, GMN_DEBUG: '1' } }, stdin });
+    if (signal !== undefined) void server.asked.then(() => child.kill(signal));
+    return ended;
+  };
+  const isStarted = isFirstRun || signal !== undefined;
+  const { exitCode, stdout, stderr } = await (isStarted ? run() : callGmnIn(t, at, traced, stdin));
   return { exitCode, output: `${stdout}${stderr}`, root, sent: canariesIn(server.received()), lines: server.lines() };
 }
 
