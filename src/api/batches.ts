@@ -5,55 +5,35 @@ import type { ModelRequest } from '../core/model.ts';
 import { type Identity, modelPath, toRequestBody } from './backend.ts';
 import { parseChunk } from './chunk.ts';
 import { classifyStreamError } from './failure.ts';
-import { type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.ts';
-import {
-  callJson,
-  type Fields,
-  type JsonCall,
-  NOT_FOUND,
-  type QueryContext,
-  type RetryOptions,
-  readPages,
-  replaceNotFound,
-  withRetries,
-} from './queries.ts';
+import { geminiApiUrl } from './gemini-api.ts';
+import { callJson, createServiceCaller, type Fields, readPages, type ServiceContext } from './queries.ts';
 import { type ReplyReader, replyReader } from './reply.ts';
 import { blockedPromptError } from './reply-failure.ts';
 
-interface BatchesContext extends QueryContext, RetryOptions {
-  readonly place: GeminiApiEndpoint;
-}
-
-const ASKS = 'batches';
 const PAGE_SIZE = 100;
 
 /** https://ai.google.dev/api/batch-api */
-export function createBatchesClient(context: BatchesContext): BatchesClient {
-  const { place } = context;
-  const ask = (call: Omit<JsonCall, 'asks'>, signal: AbortSignal): Promise<Fields> =>
-    withRetries(() => callJson(context, { asks: ASKS, ...call }, signal), context, signal);
-  const change = async (call: Omit<JsonCall, 'asks' | 'instead'>, signal: AbortSignal): Promise<boolean> =>
-    (await ask({ ...call, instead: replaceNotFound }, signal)) !== NOT_FOUND;
+export function createBatchesClient(context: ServiceContext): BatchesClient {
+  const { ask, find } = createServiceCaller(context, { asks: 'batches' });
   return {
     async create({ model, displayName, fileName }, signal) {
-      const url = geminiApiUrl(place, `${modelPath(model)}:batchGenerateContent`);
+      const url = geminiApiUrl(context.place, `${modelPath(model)}:batchGenerateContent`);
       const body = { batch: { displayName, inputConfig: { fileName } } };
       const answer = await callJson(context, { url, body, model, isRepeatable: false }, signal);
       return parseBatchJob(answer);
     },
     async get(name, signal) {
-      const answer = await ask({ url: geminiApiUrl(place, toBatchPath(name)), instead: replaceNotFound }, signal);
-      return answer === NOT_FOUND ? undefined : parseBatchJob(answer);
+      const answer = await find(toBatchPath(name), signal);
+      return answer && parseBatchJob(answer);
     },
     async *list(signal) {
-      const fetchPage = (page: string): Promise<Fields> =>
-        ask({ url: geminiApiUrl(place, `batches?pageSize=${PAGE_SIZE}${page}`) }, signal);
-      for await (const { operations, batches } of readPages(fetchPage)) {
+      const pages = readPages((page) => ask(`batches?pageSize=${PAGE_SIZE}${page}`, signal));
+      for await (const { operations, batches } of pages) {
         yield* filterObjects(operations ?? batches).flatMap(tryParseJob);
       }
     },
-    cancel: (name, signal) => change({ url: geminiApiUrl(place, `${toBatchPath(name)}:cancel`), body: {} }, signal),
-    delete: (name, signal) => change({ method: 'DELETE', url: geminiApiUrl(place, toBatchPath(name)) }, signal),
+    cancel: async (name, signal) => (await find(`${toBatchPath(name)}:cancel`, signal, { body: {} })) !== undefined,
+    delete: async (name, signal) => (await find(toBatchPath(name), signal, { method: 'DELETE' })) !== undefined,
     async parseResult(line, model) {
       const value = typeof line === 'string' ? tryParseJson(line) : line;
       return isObject(value) ? parseResult(value, { model, identity: context.identity }) : undefined;

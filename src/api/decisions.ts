@@ -9,18 +9,14 @@ import type {
 } from '../core/decision.ts';
 import { AppError, serverError } from '../core/error.ts';
 import { isObject, toNonEmptyString } from '../core/json.ts';
-import { API_VERSION, type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.ts';
+import { API_VERSION, geminiApiUrl } from './gemini-api.ts';
 import { toOneLine } from './google-error.ts';
-import { callJson, type Fields, type QueryContext, type RetryOptions, withRetries } from './queries.ts';
+import { callJson, type Fields, type ServiceContext, withRetries } from './queries.ts';
 import { blockedPromptError } from './reply-failure.ts';
 import { parseTotalUsage } from './total-usage.ts';
 
-interface DecisionsContext extends QueryContext, RetryOptions {
-  readonly place: GeminiApiEndpoint;
-}
-
 /** Read in packages and pages, never recorded: docs/compat.md. */
-export function createDecisionsClient(context: DecisionsContext): DecisionsClient {
+export function createDecisionsClient(context: ServiceContext): DecisionsClient {
   // No other version has it, whichever the models are asked with.
   const url = geminiApiUrl({ ...context.place, apiVersion: API_VERSION }, 'decisions');
   return {

@@ -8,14 +8,11 @@ import { API_VERSION, type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.
 import { toOneLine } from './google-error.ts';
 import { readPrefix } from './payload.ts';
 import {
-  callJson,
+  createServiceCaller,
   type Fields,
-  NOT_FOUND,
-  type QueryContext,
-  type RetryOptions,
   readPages,
-  replaceNotFound,
   responseError,
+  type ServiceContext,
   sendAuthorized,
   withRetries,
 } from './queries.ts';
@@ -52,10 +49,6 @@ interface UploadOptions {
   readonly isEnough?: (file: RemoteFile) => boolean;
 }
 
-interface FilesContext extends QueryContext, RetryOptions {
-  readonly place: GeminiApiEndpoint;
-}
-
 /** The service asks for multiples of this, except at the end. https://ai.google.dev/gemini-api/docs/files */
 const CHUNK_BYTES = 8 * 1024 * 1024;
 
@@ -78,23 +71,18 @@ export function toOwnName(sha256: string): string {
   return `files/gmn-${sha256.slice(0, 36)}`;
 }
 
-export function createFilesClient(context: FilesContext): FilesClient {
+export function createFilesClient(context: ServiceContext): FilesClient {
   const { place, clock, retryBaseMs, notify } = context;
-  const retry = <Value>(task: () => Promise<Value>, signal: AbortSignal): Promise<Value> =>
-    withRetries(task, context, signal);
+  const { ask, find } = createServiceCaller(context, { asks: 'files' });
 
   const get = async (name: string, signal: AbortSignal): Promise<RemoteFile | undefined> => {
-    const call = { url: geminiApiUrl(place, toFilePath(name)), asks: 'files', instead: replaceNotFound };
-    const answer = await retry(() => callJson(context, call, signal), signal);
-    return answer === NOT_FOUND ? undefined : parseFile(answer);
+    const answer = await find(toFilePath(name), signal);
+    return answer && parseFile(answer);
   };
 
   const list = async (signal: AbortSignal): Promise<readonly RemoteFile[]> => {
     const found = new Map<string, RemoteFile>();
-    const pages = readPages((page) => {
-      const url = geminiApiUrl(place, `files?pageSize=${PAGE_SIZE}${page}`);
-      return retry(() => callJson(context, { url, asks: 'files' }, signal), signal);
-    });
+    const pages = readPages((page) => ask(`files?pageSize=${PAGE_SIZE}${page}`, signal));
     for await (const { files } of pages) {
       for (const file of filterObjects(files).flatMap(tryParseFile)) found.set(file.name, file);
     }
@@ -123,25 +111,21 @@ export function createFilesClient(context: FilesContext): FilesClient {
       if (current.state === 'FAILED') throw processingError(current);
       return current;
     },
-    async delete(name, signal) {
-      const call = { method: 'DELETE', url: geminiApiUrl(place, toFilePath(name)), asks: 'files' } as const;
-      const answer = await retry(() => callJson(context, { ...call, instead: replaceNotFound }, signal), signal);
-      return answer !== NOT_FOUND;
-    },
+    delete: async (name, signal) => (await find(toFilePath(name), signal, { method: 'DELETE' })) !== undefined,
     async *download(name, signal) {
       const url = siblingUrl(place, 'download', `${toFilePath(name)}:download?alt=media`);
       const request = { method: 'GET', url, headers: {} } as const;
-      const response = await retry(async () => {
+      const send = async (): Promise<HttpResponse> => {
         const answer = await sendAuthorized(context, request, signal);
         if (isSuccess(answer)) return answer;
         throw await toError(answer, context);
-      }, signal);
-      yield* response.body;
+      };
+      yield* (await withRetries(send, context, signal)).body;
     },
   };
 }
 
-interface UploadContext extends FilesContext, Pick<FilesClient, 'get' | 'list'> {}
+interface UploadContext extends ServiceContext, Pick<FilesClient, 'get' | 'list'> {}
 
 async function uploadSource(source: UploadSource, options: UploadOptions, context: UploadContext): Promise<RemoteFile> {
   if (source.bytes > MAX_FILE_BYTES) throw fileTooLargeError(source.name, source.bytes);
@@ -405,7 +389,7 @@ function isSuccess({ status }: HttpResponse): boolean {
   return status >= 200 && status <= 299;
 }
 
-async function toError(response: HttpResponse, { identity }: QueryContext): Promise<AppError> {
+async function toError(response: HttpResponse, { identity }: ServiceContext): Promise<AppError> {
   const text = await readPrefix(response.body, MAX_ANSWER_BYTES);
   return responseError(response, text, { identity, asks: 'uploads' });
 }

@@ -10,27 +10,19 @@ import {
 import { filterObjects, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
 import { redactKnown } from '../core/text/secrets.ts';
 import { toInputItem } from './decisions.ts';
-import { type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.ts';
+import { geminiApiUrl } from './gemini-api.ts';
 import { toOneLine } from './google-error.ts';
 import { readPrefix } from './payload.ts';
 import {
   callJson,
+  createServiceCaller,
   type Fields,
-  type JsonCall,
-  NOT_FOUND,
-  type QueryContext,
-  type RetryOptions,
-  replaceNotFound,
   responseError,
+  type ServiceContext,
   sendAuthorized,
-  withRetries,
 } from './queries.ts';
 import { readSseEvents } from './sse.ts';
 import { parseTotalUsage } from './total-usage.ts';
-
-interface InteractionsContext extends QueryContext, RetryOptions {
-  readonly place: GeminiApiEndpoint;
-}
 
 const ASKS = 'an agent';
 /** The shape of steps and events that is read here. */
@@ -38,20 +30,19 @@ const REVISION = { 'api-revision': '2026-05-20' };
 const MAX_ERROR_BYTES = 100_000;
 
 /** https://ai.google.dev/gemini-api/docs/deep-research. Read in packages and pages, never recorded: docs/compat.md. */
-export function createInteractionsClient(context: InteractionsContext): InteractionsClient {
+export function createInteractionsClient(context: ServiceContext): InteractionsClient {
   const { place, identity } = context;
-  const ask = (call: Omit<JsonCall, 'asks' | 'headers'>, signal: AbortSignal): Promise<Fields> =>
-    callJson(context, { asks: ASKS, headers: REVISION, ...call }, signal);
+  const common = { asks: ASKS, headers: REVISION };
+  const { find } = createServiceCaller(context, common);
   const parse = (fields: Fields): Interaction => parseInteraction(fields, identity.secrets);
   return {
     async create(request, signal) {
-      const url = geminiApiUrl(place, 'interactions');
-      return parse(await ask({ url, body: toCreation(request), isRepeatable: false }, signal));
+      const call = { ...common, url: geminiApiUrl(place, 'interactions'), body: toCreation(request) };
+      return parse(await callJson(context, { ...call, isRepeatable: false }, signal));
     },
     async get(id, signal) {
-      const call = { url: geminiApiUrl(place, toInteractionPath(id)), instead: replaceNotFound };
-      const fields = await withRetries(() => ask(call, signal), context, signal);
-      return fields === NOT_FOUND ? undefined : parse(fields);
+      const fields = await find(toInteractionPath(id), signal);
+      return fields && parse(fields);
     },
     async *follow(id, lastEventId, signal) {
       const since = lastEventId === undefined ? '' : `&last_event_id=${encodeURIComponent(lastEventId)}`;
@@ -67,9 +58,8 @@ export function createInteractionsClient(context: InteractionsContext): Interact
       }
     },
     async cancel(id, signal) {
-      const call = { url: geminiApiUrl(place, `${toInteractionPath(id)}/cancel`), body: {}, instead: replaceNotFound };
-      const fields = await withRetries(() => ask(call, signal), context, signal);
-      return fields === NOT_FOUND ? undefined : parse(fields);
+      const fields = await find(`${toInteractionPath(id)}/cancel`, signal, { body: {} });
+      return fields && parse(fields);
     },
   };
 }

@@ -109,10 +109,39 @@ async function readResponse(response: HttpResponse, identity: Identity, call: Js
   });
 }
 
-export const NOT_FOUND: Fields = {};
+/** A client of one of the Gemini API's services beside the models: files, batches, decisions, interactions. */
+export interface ServiceContext extends QueryContext, RetryOptions {
+  readonly place: GeminiApiEndpoint;
+}
 
-/** For `JsonCall.instead`. Google answers 403 for what does not exist, as for what belongs to another account. */
-export function replaceNotFound(reasons: readonly string[], status: number): Fields | undefined {
+type ServiceCall = Omit<JsonCall, 'url' | 'instead'>;
+
+export interface ServiceCaller {
+  /** With retries, as `find` is. */
+  ask(path: string, signal: AbortSignal, call?: ServiceCall): Promise<Fields>;
+  /** Undefined if what the path names does not exist. */
+  find(path: string, signal: AbortSignal, call?: ServiceCall): Promise<Fields | undefined>;
+}
+
+/** `common` is part of every call. */
+export function createServiceCaller(context: ServiceContext, common: ServiceCall): ServiceCaller {
+  const ask = (path: string, signal: AbortSignal, call?: Omit<JsonCall, 'url'>): Promise<Fields> => {
+    const whole = { ...common, ...call, url: geminiApiUrl(context.place, path) };
+    return withRetries(() => callJson(context, whole, signal), context, signal);
+  };
+  return {
+    ask,
+    async find(path, signal, call) {
+      const fields = await ask(path, signal, { ...call, instead: replaceNotFound });
+      return fields === NOT_FOUND ? undefined : fields;
+    },
+  };
+}
+
+const NOT_FOUND: Fields = {};
+
+/** Google answers 403 for what does not exist, as for what belongs to another account. */
+function replaceNotFound(reasons: readonly string[], status: number): Fields | undefined {
   return status === 404 || (status === 403 && reasons.length === 0) ? NOT_FOUND : undefined;
 }
 
