@@ -73,7 +73,7 @@ export async function takeChatTurn(
 async function openChatFiles({ parts }: Content, app: Chat['app']): Promise<AnswerFiles> {
   const { createAnswerFiles } = await import('../engine/answer-files.ts');
   const prompt = parts.findLast((part) => 'text' in part)?.text ?? '';
-  const files = createAnswerFiles({}, { app, prompt, canPipe: false, isPicture: false });
+  const files = createAnswerFiles({}, { app, prompt });
   return {
     ...files,
     add: (file) =>

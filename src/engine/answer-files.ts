@@ -3,22 +3,21 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { AnswerFile, SavedFile, TurnEvent } from '../core/event.ts';
 import { createOutputFile, openOutputFile } from '../platform/files/write.ts';
-import { writeBinary } from '../platform/terminal/binary-output.ts';
 
 interface AnswerFilesContext {
-  readonly app: Pick<App, 'cwd' | 'signal'>;
+  readonly app: Pick<App, 'cwd'>;
   /** Files without a name of their own are named after it. */
   readonly prompt: string;
-  /** Whether the bytes may go to stdout, which nothing else uses then. */
-  readonly canPipe: boolean;
-  /** Whether the user asked for a picture: then it, and not the text, goes to the named file or to stdout. */
-  readonly isPicture: boolean;
+  /** Takes the bytes of a file without a name, if nothing else is written there. Absent: every file is saved. */
+  readonly pipe?: (bytes: Uint8Array) => Promise<void>;
+  /** Whether the user asked for a picture: then it, and not the text, goes to the named file or to `pipe`. */
+  readonly isPicture?: boolean;
 }
 
 export interface AnswerFiles {
   /** Passes text of the answer on, or holds it back. Returns the events to show. */
   takeText(event: TextEvent): readonly TurnEvent[];
-  /** Saves a file, unless it may still go to stdout. Returns the events to show. Throws AppError `usage`. */
+  /** Saves a file, unless it may still go to `pipe`. Returns the events to show. Throws AppError `usage`. */
   add(file: AnswerFile): Promise<readonly TurnEvent[]>;
   /** Saves what is left, before the end. Throws AppError `usage`, and `api` if a picture was wanted and none came. */
   finish(): Promise<readonly TurnEvent[]>;
@@ -34,8 +33,8 @@ export function createAnswerFiles(
   { outputFile: named }: { readonly outputFile?: string },
   context: AnswerFilesContext,
 ): AnswerFiles {
-  const { app, canPipe, isPicture } = context;
-  const isWaiting = canPipe && named === undefined;
+  const { app, isPicture = false } = context;
+  const pipe = named === undefined ? context.pipe : undefined;
   /** Whether the named file is for pictures and the like, not for the text. */
   const isForFiles = named !== undefined && (isPicture || MEDIA_NAME.test(named));
   const held: AnswerFile[] = [];
@@ -43,7 +42,7 @@ export function createAnswerFiles(
   let hasText = false;
   let hasFiles = false;
   let hasLost = false;
-  /** Text that does not go to stdout, because a picture does. */
+  /** Text that is not shown as the answer, because a picture is piped. */
   let heldText = '';
 
   function takeHeldText(): string {
@@ -86,14 +85,14 @@ export function createAnswerFiles(
   return {
     takeText(event) {
       hasText = true;
-      if (!isPicture || !canPipe) return [event];
+      if (!isPicture || context.pipe === undefined) return [event];
       heldText += event.delta;
       return [];
     },
     async add(file) {
       hasFiles = true;
       // Whether the answer also has text is known only at its end.
-      if (isWaiting || (named !== undefined && !isForFiles && !isNamedUsed)) {
+      if (pipe !== undefined || (named !== undefined && !isForFiles && !isNamedUsed)) {
         held.push(file);
         return [];
       }
@@ -105,8 +104,8 @@ export function createAnswerFiles(
       const [first, ...others] = held.splice(0);
       if (first === undefined) return events;
       const isAlone = isPicture || !hasText;
-      if (isWaiting && isAlone) {
-        await writeBinary(toFileContent(first).bytes, app.signal);
+      if (pipe !== undefined && isAlone) {
+        await pipe(toFileContent(first).bytes);
         events.push(toEvent(first));
       } else events.push(...(await save(first, isAlone)));
       for (const file of others) events.push(...(await save(file, false)));

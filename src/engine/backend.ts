@@ -48,8 +48,8 @@ interface BackendOptions {
   readonly wanted?: BackendName;
   readonly baseUrl?: URL;
   readonly store?: boolean;
-  /** Gets what is said about a long wait; by default it goes to stderr. */
-  readonly notify?: (message: string) => void;
+  /** Gets what is said about a long wait. */
+  readonly notify: (message: string) => void;
 }
 
 /** The backends that accept a credential, its default first. */
@@ -62,7 +62,7 @@ const ACCEPTED_BY: Readonly<Record<Credential['type'], readonly BackendName[]>> 
 
 /** Throws AppError `usage` if credential and backend do not fit, `config` for what the environment sets wrongly. */
 export async function openBackend(chosen: ChosenCredential, options: BackendOptions): Promise<OpenedBackend> {
-  const { app, settings, wanted, baseUrl, store = settings.store } = options;
+  const { app, settings, wanted, baseUrl, store = settings.store, notify } = options;
   const { credential, carrier } = chosen;
   const name = chooseBackend(credential, wanted);
   const context: BackendContext = {
@@ -71,7 +71,7 @@ export async function openBackend(chosen: ChosenCredential, options: BackendOpti
     userAgent: `gmn/${app.version}`,
     retryBaseMs: parseRetryDelay(app),
     store,
-    notify: options.notify ?? ((message) => void app.io.err.write(`gmn: ${message}\n`).catch(() => {})),
+    notify,
   };
   switch (name) {
     case 'gemini-api':

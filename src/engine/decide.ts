@@ -4,15 +4,14 @@ import type { Part } from '../core/content.ts';
 import { DECISION_MODEL, type DecisionAnswers, type DecisionQuestions } from '../core/decision.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
+import type { ModelRequest } from '../core/model.ts';
 import { formatCount } from '../core/text/format.ts';
 import type { BilledCall, Usage } from '../core/usage.ts';
-import { BUILT_IN } from '../models/table.ts';
-import { createDeadline } from '../platform/runtime/clock.ts';
-import { createLazyRedaction } from './agent.ts';
 import type { Budget } from './budget.ts';
-import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelOptions, type OpenedModel, openModel } from './model.ts';
+import type { OpenedModel } from './model.ts';
+import { missingServiceError, openService, type ServiceOptions } from './service.ts';
 
-export interface DeciderOptions extends Pick<ModelOptions, 'auth' | 'backend' | 'demo' | 'retries' | 'timeout'> {
+export interface DeciderOptions extends ServiceOptions {
   /** A model that decides; `DECISION_MODEL` by default. */
   readonly model?: string;
 }
@@ -43,20 +42,18 @@ export interface Decider {
 }
 
 /** Throws AppError `auth` if the backend has no decisions. Sends nothing yet. */
-export async function openDecider(
+export function openDecider(
   options: DeciderOptions,
   app: App,
   { notify, budget }: { readonly notify: Notify; readonly budget?: Budget },
 ): Promise<Decider> {
-  const { auth, backend, demo, retries, timeout: timeoutMs = DEFAULT_TIMEOUT_MS, model = DECISION_MODEL } = options;
-  const opened = await openModel({ auth, backend, demo, retries, builtIn: BUILT_IN }, app, { budget, notify });
-  try {
-    if (opened.decisions === undefined) throw noDecisionsError(opened);
+  const { model = DECISION_MODEL } = options;
+  return openService(options, app, { budget, notify }, async ({ opened, redaction, withDeadline }) => {
+    if (opened.decisions === undefined) throw missingServiceError('decisions', opened);
     // Throws for a model without a price, before the first request.
     budget?.limitSpending({ models: [model], backend: opened.backend, sizes: new Map() });
     const client = await opened.decisions();
     const overrides = readSetting((await app.settings()).document ?? {}, 'prices');
-    const redaction = createLazyRedaction(app);
     const redact = async ({ input, questions }: DecisionTask): Promise<DecisionTask> => {
       checkInputLength(input);
       return redaction.redact({ input, questions });
@@ -64,35 +61,29 @@ export async function openDecider(
     return {
       model,
       opened,
-      async decide(task, signal) {
-        const deadline = createDeadline(signal, timeoutMs, () => deadlineError(timeoutMs));
-        try {
+      decide: (task, outer) =>
+        withDeadline(outer, async (signal) => {
           const { input, questions } = await redact(task);
-          const local = { model, contents: [{ role: 'user', parts: input }], generationConfig: {} } as const;
-          const { contents } = await opened.provideFiles(local, { signal: deadline.signal });
+          const { contents } = await opened.provideFiles(toRequest(model, input), { signal });
           const request = { model, input: contents[0]?.parts ?? [], questions };
-          const { answers, usage } = await client.decide(request, deadline.signal);
+          const { answers, usage } = await client.decide(request, signal);
           const call = { model, usage, at: app.clock.now(), backend: opened.billedTo };
           const { sumCosts } = await import('../models/prices.ts');
           return { model, answers, usage: toPlainUsage(usage), cost: sumCosts([call], overrides), call };
-        } finally {
-          deadline.clear();
-        }
-      },
+        }),
       async preview(task) {
         const { withoutLocalFiles } = await import('./local-files.ts');
         const { input, questions } = await redact(task);
-        const local = { model, contents: [{ role: 'user', parts: input }], generationConfig: {} } as const;
-        const [content] = withoutLocalFiles(local).contents;
+        const [content] = withoutLocalFiles(toRequest(model, input)).contents;
         const { url, body } = client.preview({ model, input: content?.parts ?? [], questions });
         return { url: url.href, body };
       },
-      close: opened.close,
     };
-  } catch (thrown) {
-    await opened.close();
-    throw thrown;
-  }
+  });
+}
+
+function toRequest(model: string, parts: readonly Part[]): ModelRequest {
+  return { model, contents: [{ role: 'user', parts }], generationConfig: {} };
 }
 
 function toPlainUsage({ promptTokensDetails: _, ...usage }: BilledCall['usage']): Usage {
@@ -108,12 +99,5 @@ function checkInputLength(input: readonly Part[]): void {
   if (length <= WINDOW * MOST_CHARACTERS_PER_TOKEN) return;
   throw new AppError('usage', `the input has ${formatCount(length)} characters, too many to decide about at once`, {
     hint: `A decision reads at most ${formatCount(WINDOW)} tokens; send a part of it, or decide row by row: gmn batch --decide`,
-  });
-}
-
-function noDecisionsError({ backend }: OpenedModel): AppError {
-  const name = backend === 'vertex' ? 'Vertex AI' : 'Code Assist, which a Google login uses,';
-  return new AppError('auth', `${name} has no decisions; the Gemini API does`, {
-    hint: 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), then --auth gemini-api-key',
   });
 }

@@ -2,20 +2,16 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import type { Usage } from '../core/usage.ts';
-import { BUILT_IN, EMBEDDING_MODEL } from '../models/table.ts';
-import { createDeadline } from '../platform/runtime/clock.ts';
-import { createLazyRedaction } from './agent.ts';
+import { EMBEDDING_MODEL } from '../models/table.ts';
 import type { Budget } from './budget.ts';
-import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelOptions, openModel } from './model.ts';
 import { createQueries } from './queries.ts';
+import { openService, type ServiceOptions } from './service.ts';
 
-export interface EmbedderOptions extends Pick<ModelOptions, 'auth' | 'backend' | 'demo' | 'retries'> {
+export interface EmbedderOptions extends ServiceOptions {
   /** One that embeds. */
   readonly model?: string;
   readonly taskType?: string;
   readonly dimensions?: number;
-  /** In milliseconds, for each request. */
-  readonly timeout?: number;
 }
 
 export interface Embedder {
@@ -37,33 +33,22 @@ export async function openEmbedder(
   { notify, budget }: { readonly notify: Notify; readonly budget?: Budget },
 ): Promise<Embedder> {
   const wanted = parseEmbedding(options);
-  const { auth, backend, demo, retries, timeout: timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-  const opened = await openModel({ auth, backend, demo, retries, builtIn: BUILT_IN }, app, { budget, notify });
-  try {
+  return openService(options, app, { budget, notify }, async ({ opened, redaction, withDeadline }) => {
     if (opened.backend === 'code-assist') {
       throw new AppError('auth', 'Code Assist, which a Google login uses, has no embeddings', {
         hint: 'Use an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.',
       });
     }
     const queries = await createQueries(opened, app);
-    const redaction = createLazyRedaction(app);
     return {
       model: wanted.model,
-      billedTo: demo ? 'demo' : opened.backend,
-      async embed(given, signal) {
-        const deadline = createDeadline(signal, timeoutMs, () => deadlineError(timeoutMs));
-        try {
-          return await queries.embed({ ...wanted, texts: await redaction.redact(given) }, deadline.signal);
-        } finally {
-          deadline.clear();
-        }
-      },
-      close: opened.close,
+      billedTo: opened.billedTo,
+      embed: (given, outer) =>
+        withDeadline(outer, async (signal) =>
+          queries.embed({ ...wanted, texts: await redaction.redact(given) }, signal),
+        ),
     };
-  } catch (thrown) {
-    await opened.close();
-    throw thrown;
-  }
+  });
 }
 
 /** Texts in one request: as many as the API takes. */

@@ -2,17 +2,16 @@ import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { isRefused } from '../core/batches.ts';
 import type { Part } from '../core/content.ts';
-import { AppError } from '../core/error.ts';
+import type { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import type { InteractionsClient } from '../core/interaction.ts';
 import type { BilledCall, Usage, UsageDetails } from '../core/usage.ts';
 import { computeCost, findPrice, sumCosts } from '../models/prices.ts';
-import { BUILT_IN } from '../models/table.ts';
 import { sha256 } from '../platform/runtime/native.ts';
-import { createLazyRedaction } from './agent.ts';
-import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
+import type { OpenedModel } from './model.ts';
+import { missingServiceError, openService, type ServiceOptions } from './service.ts';
 
-export type ResearcherOptions = Pick<ModelOptions, 'auth' | 'backend' | 'demo'>;
+export type ResearcherOptions = Pick<ServiceOptions, 'auth' | 'backend' | 'demo'>;
 
 export interface Researcher {
   readonly opened: OpenedModel;
@@ -31,17 +30,11 @@ export interface Researcher {
 }
 
 /** Throws AppError `auth` if the backend has no agents. Sends nothing yet. */
-export async function openResearcher(
-  { auth, backend, demo }: ResearcherOptions,
-  app: App,
-  notify: Notify,
-): Promise<Researcher> {
-  const opened = await openModel({ auth, backend, demo, builtIn: BUILT_IN }, app, { notify });
-  try {
-    if (opened.interactions === undefined) throw noAgentsError(opened);
+export function openResearcher(options: ResearcherOptions, app: App, notify: Notify): Promise<Researcher> {
+  return openService(options, app, { notify }, async ({ opened, redaction }) => {
+    if (opened.interactions === undefined) throw missingServiceError('research', opened);
     const client = await opened.interactions();
     const overrides = readSetting((await app.settings()).document ?? {}, 'prices');
-    const redaction = createLazyRedaction(app);
     const context = (agent: string) =>
       ({ model: agent, at: app.clock.now(), backend: 'gemini-api', overrides }) as const;
     const toCall = (agent: string, usage: BilledCall['usage']): BilledCall => ({
@@ -61,22 +54,11 @@ export async function openResearcher(
       toCost: (agent, usage) =>
         opened.billedTo === 'demo' ? sumCosts([toCall(agent, usage)]) : computeCost(usage, context(agent)),
       toCall,
-      close: opened.close,
     };
-  } catch (thrown) {
-    await opened.close();
-    throw thrown;
-  }
+  });
 }
 
 /** Whether the service has certainly not begun: it refused, the request never left, or there was no credential for it. */
 export function isKnownNotBegun(error: AppError): boolean {
   return isRefused(error) || error.fault === 'auth' || (error.fault === 'api' && error.details.isUnsent === true);
-}
-
-function noAgentsError({ backend }: OpenedModel): AppError {
-  const name = backend === 'vertex' ? 'Vertex AI, as gmn asks it,' : 'Code Assist, which a Google login uses,';
-  return new AppError('auth', `${name} has no research; the Gemini API does`, {
-    hint: 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), then --auth gemini-api-key',
-  });
 }

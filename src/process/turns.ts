@@ -183,7 +183,7 @@ function createTurnRunner(options: TurnsOptions, { app, run, conversation }: Tur
       openFiles: async () => {
         const { createAnswerFiles } = await import('../engine/answer-files.ts');
         const prompt = content.parts.findLast((part) => 'text' in part)?.text ?? '';
-        return createAnswerFiles({}, { app, prompt, canPipe: false, isPicture: false });
+        return createAnswerFiles({}, { app, prompt });
       },
     });
   }

@@ -13,7 +13,7 @@ function directory(): string {
 
 function filesIn(cwd: string, prompt = 'A red fox!', options: { readonly outputFile?: string } = {}) {
   const app = { cwd, signal: new AbortController().signal };
-  return createAnswerFiles(options, { app, prompt, canPipe: false, isPicture: false });
+  return createAnswerFiles(options, { app, prompt });
 }
 
 const file = (text: string, mimeType = 'image/png') => ({ mimeType, data: Buffer.from(text).toString('base64') });
@@ -88,8 +88,7 @@ test('a type that only the server knows does not become a name', async () => {
 
 test('what waits for the end of the answer is saved if the run fails', async () => {
   const cwd = directory();
-  const app = { cwd, signal: new AbortController().signal };
-  const files = createAnswerFiles({}, { app, prompt: 'fox', canPipe: true, isPicture: true });
+  const files = createAnswerFiles({}, { app: { cwd }, prompt: 'fox', pipe: async () => {}, isPicture: true });
   expect(files.takeText({ type: 'text', delta: 'Here:\n' })).toEqual([]);
   expect(await files.add(file('one'))).toEqual([]);
   expect(await files.rescue()).toMatchObject([

@@ -8,8 +8,8 @@ import { createLazyRedaction } from '../../engine/agent.ts';
 import type { Budget } from '../../engine/budget.ts';
 import type { Host } from '../../engine/host.ts';
 import { chooseKept } from '../../engine/kept-setup.ts';
-import { type ModelOptions, type OpenedModel, openModel } from '../../engine/model.ts';
-import { countTokens, createQueries } from '../../engine/queries.ts';
+import { type ModelOptions, openModel } from '../../engine/model.ts';
+import { countTokens } from '../../engine/queries.ts';
 import { openRun, type Run } from '../../engine/run.ts';
 import type { SandboxOptions } from '../../engine/sandbox.ts';
 import type { RunSetup } from '../../engine/setup.ts';
@@ -18,7 +18,7 @@ import type { TurnOptions } from '../../engine/turn.ts';
 import type { Engine, TurnRequest } from '../../mcp/server/engine.ts';
 import { outsideRootsError } from '../../mcp/server/roots.ts';
 import { listKnownModels } from '../../models/listing.ts';
-import { EMBEDDING_MODEL, PLAIN_BUILT_IN } from '../../models/table.ts';
+import { PLAIN_BUILT_IN } from '../../models/table.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { createPinnedClient, isPublicAddress } from '../../platform/http/pinned.ts';
 import { fetchBytes } from '../../tools/web-page.ts';
@@ -45,6 +45,7 @@ interface EngineOptions {
 
 export function createEngine(options: EngineOptions): Engine {
   const { app, locks } = options;
+  const { model: _, store: __, ...service } = options.model;
   const sessions = openServeSessions(app, locks);
   const budget = loadOnce(async () => {
     const { maxCost } = options;
@@ -64,23 +65,31 @@ export function createEngine(options: EngineOptions): Engine {
       const events = settle(serveTurn(options, request, conversation, refused, limit));
       return { events, refused };
     },
-    countTokens: (text, signal) =>
-      withModel(options, { builtIn: PLAIN_BUILT_IN }, async (opened) => {
+    async countTokens(text, signal) {
+      checkDepth(app);
+      const opened = await openModel({ ...options.model, builtIn: PLAIN_BUILT_IN }, app, { notify: () => {} });
+      try {
         const contents = [{ role: 'user', parts: [{ text: await createLazyRedaction(app).redact(text) }] }] as const;
-        return countTokens(opened, { model: opened.modelId, contents, generationConfig: {} }, { app, signal });
-      }),
-    embed: async (given, signal) =>
-      withModel(options, { budget: await budget() }, async (opened) => {
-        const queries = await createQueries(opened, app);
-        const text = await createLazyRedaction(app).redact(given);
-        const { vectors } = await queries.embed({ model: EMBEDDING_MODEL, texts: [text] }, signal);
-        return { model: EMBEDDING_MODEL, values: vectors[0] ?? [] };
-      }),
+        return await countTokens(opened, { model: opened.modelId, contents, generationConfig: {} }, { app, signal });
+      } finally {
+        await opened.close();
+      }
+    },
+    async embed(text, signal) {
+      checkDepth(app);
+      const { openEmbedder } = await import('../../engine/embedder.ts');
+      const embedder = await openEmbedder(service, app, { budget: await budget(), notify: () => {} });
+      try {
+        const { vectors } = await embedder.embed([text], signal);
+        return { model: embedder.model, values: vectors[0] ?? [] };
+      } finally {
+        await embedder.close();
+      }
+    },
     async decide({ text, questions }, signal) {
       checkDepth(app);
       const { openDecider } = await import('../../engine/decide.ts');
-      const { auth, backend, demo } = options.model;
-      const decider = await openDecider({ auth, backend, demo }, app, { budget: await budget(), notify: () => {} });
+      const decider = await openDecider(service, app, { budget: await budget(), notify: () => {} });
       try {
         const { call: _, ...decision } = await decider.decide({ input: [{ text }], questions }, signal);
         return decision;
@@ -207,19 +216,4 @@ function checkDepth(app: App): void {
   throw new AppError('limit', `gmn was started by gmn, which was started by gmn: it cannot be nested deeper`, {
     hint: `${DEPTH_VARIABLE} counts the levels.`,
   });
-}
-
-async function withModel<Result>(
-  { app, model }: EngineOptions,
-  own: Pick<RunSetup, 'builtIn' | 'budget'>,
-  work: (opened: OpenedModel) => Promise<Result>,
-): Promise<Result> {
-  checkDepth(app);
-  const { builtIn, budget } = own;
-  const opened = await openModel({ ...model, builtIn }, app, { budget, notify: () => {} });
-  try {
-    return await work(opened);
-  } finally {
-    await opened.close();
-  }
 }

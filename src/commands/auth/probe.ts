@@ -1,3 +1,4 @@
+import { createNoticeCollector } from '../../app/notice-collector.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { type ChosenCredential, openBackend } from '../../engine/backend.ts';
@@ -16,7 +17,8 @@ export async function probeCredential(
   settings: Settings,
 ): Promise<readonly ProbeRow[]> {
   try {
-    const queries = await createQueries(await openBackend(bearer, { app, settings }), app);
+    const { notify } = createNoticeCollector({}, app);
+    const queries = await createQueries(await openBackend(bearer, { app, settings, notify }), app);
     const { lines } = await queries.checkAccount(app.signal);
     return lines.map((text) => ({ ok: true, text }));
   } catch (thrown) {

@@ -37,7 +37,7 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
     surveyCredentials(input, async (choice) => {
       // With `--online` the server checks it instead.
       if (!options.online) await choice.check?.();
-      await openBackend(choice, { app, settings });
+      await openBackend(choice, { app, settings, notify: () => {} });
     });
   const found = await look();
   const { choice, error } = found;

@@ -69,7 +69,7 @@ export async function checkCredential(app: App, settings: Settings): Promise<Cre
   let backend: OpenedBackend['name'] | undefined;
   const survey = await surveyCredentials(input, async (choice) => {
     await choice.check?.();
-    backend = (await openBackend(choice, { app, settings })).name;
+    backend = (await openBackend(choice, { app, settings, notify: () => {} })).name;
   });
   const exposed = (await findExposedFiles(input)).map(({ text, command }): Finding => {
     return { check: 'credential', state: 'warning', text, remedies: [{ words: 'Make it private', command }] };

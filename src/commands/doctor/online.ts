@@ -1,3 +1,4 @@
+import { createNoticeCollector } from '../../app/notice-collector.ts';
 import type { CredentialChoice } from '../../auth/choice.ts';
 import { resolveConfiguredModel } from '../../config/model-configs.ts';
 import type { App, Settings } from '../../core/app.ts';
@@ -20,9 +21,10 @@ export async function checkOnline(choice: CredentialChoice, app: App, settings: 
     return response;
   };
   const recording = { ...app, send };
+  const { notify } = createNoticeCollector({}, app);
   const found: Finding[] = [];
   try {
-    const opened = await openBackend(choice, { app: recording, settings });
+    const opened = await openBackend(choice, { app: recording, settings, notify });
     const queries = await createQueries(opened, recording);
     const { lines } = await queries.checkAccount(app.signal);
     found.push(okFinding('online', lines.join(' ')));

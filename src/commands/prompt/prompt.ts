@@ -154,9 +154,10 @@ async function readVerification(options: PromptOptions, { facts }: Run): Promise
 
 async function openFiles(options: PromptOptions, app: App): Promise<AnswerFiles> {
   const { createAnswerFiles } = await import('../../engine/answer-files.ts');
+  const { writeBinary } = await import('../../platform/terminal/binary-output.ts');
   const canPipe = (options.outputFormat ?? 'text') === 'text' && !app.io.out.isTerminal;
-  const isPicture = options.isPicture ?? false;
-  return createAnswerFiles(options, { app, prompt: joinPrompt(options) ?? '', canPipe, isPicture });
+  const pipe = canPipe ? (bytes: Uint8Array) => writeBinary(bytes, app.signal) : undefined;
+  return createAnswerFiles(options, { app, prompt: joinPrompt(options) ?? '', pipe, isPicture: options.isPicture });
 }
 
 async function checkFlagsIfAny(options: PromptOptions, app: App): Promise<readonly string[]> {
