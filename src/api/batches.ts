@@ -69,7 +69,6 @@ function tryParseJob(fields: Fields): readonly BatchJob[] {
       state: toBatchState(metadata.state, fields),
       createdAt: Number.isNaN(createdAt) ? undefined : createdAt,
       requests: toCount(stats.requestCount),
-      successful: toCount(stats.successfulRequestCount),
       failed: toCount(stats.failedRequestCount),
       results: findResults([fields.response, metadata.output, metadata.dest]),
       problem,

@@ -12,9 +12,8 @@ export interface BatchJob {
   readonly state: BatchState;
   /** In milliseconds since the epoch; absent if the service does not say. */
   readonly createdAt?: number;
-  /** How many requests there are, and how many of them are done; absent if the service does not say. */
+  /** How many requests there are, and how many of them failed; absent if the service does not say. */
   readonly requests?: number;
-  readonly successful?: number;
   readonly failed?: number;
   readonly results?: BatchResults;
   readonly problem?: string;
