@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Homes } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
+import { joinFirst } from '../core/text/format.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
 
 const CERTIFICATES_CHECKED =
@@ -32,7 +33,5 @@ export async function readEnvironment(real: Env, homes: Homes) {
 }
 
 function formatLineNumbers(numbers: readonly number[]): string {
-  const shown = numbers.slice(0, 3).join(', ');
-  const more = numbers.length > 3 ? ` and ${numbers.length - 3} more` : '';
-  return `line${numbers.length > 1 ? 's' : ''} ${shown}${more}`;
+  return `line${numbers.length > 1 ? 's' : ''} ${joinFirst(numbers, 3)}`;
 }

@@ -2,6 +2,7 @@ import { join, relative } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
+import { joinFirst } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { wrapText } from '../core/text/width.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
@@ -105,9 +106,8 @@ function describeSettings(document: JsonObject): readonly string[] {
   const isShown = (key: string | undefined): boolean => key === 'mcpServers' || key === 'hooks';
   const keys = listLeafPaths(document).flatMap((path) => (isShown(path[0]) ? [] : [formatKeyPath(path)]));
   const isRead = (key: string): boolean => listSettingKeys().some((known) => `${key}.`.startsWith(`${known}.`));
-  const shown = [...keys.filter(isRead), ...keys.filter((key) => !isRead(key))].slice(0, MAX_KEYS);
-  const more = keys.length > MAX_KEYS ? ` and ${keys.length - MAX_KEYS} more` : '';
-  if (keys.length > 0) return [`Settings: ${shown.map((key) => sanitize(key.slice(0, MAX_LINE))).join(', ')}${more}`];
+  const sorted = [...keys.filter(isRead), ...keys.filter((key) => !isRead(key))];
+  if (keys.length > 0) return [`Settings: ${joinFirst(sorted, MAX_KEYS, (key) => sanitize(key.slice(0, MAX_LINE)))}`];
   return Object.keys(document).some(isShown) ? [] : ['Settings: .gemini/settings.json'];
 }
 

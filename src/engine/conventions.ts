@@ -5,7 +5,7 @@ import { type FoundSkills, findSkills, listSkillFiles, type Skill } from '../con
 import { readSetting } from '../config/keys.ts';
 import { readLayers } from '../config/layers.ts';
 import type { App, Settings } from '../core/app.ts';
-import { plural } from '../core/text/format.ts';
+import { joinFirst, plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type { ToolSkill } from '../core/tool.ts';
 
@@ -113,7 +113,5 @@ export function formatSkipped(skipped: readonly Skipped[]): readonly string[] {
 }
 
 function nameAll(skipped: readonly Skipped[]): string {
-  const names = skipped.slice(0, MAX_NAMED).map(({ kind, name }) => `${kind} ${sanitize(JSON.stringify(name))}`);
-  const more = skipped.length > MAX_NAMED ? ` and ${skipped.length - MAX_NAMED} more` : '';
-  return `${names.join(', ')}${more}`;
+  return joinFirst(skipped, MAX_NAMED, ({ kind, name }) => `${kind} ${sanitize(JSON.stringify(name))}`);
 }

@@ -1,6 +1,6 @@
 import type { TurnEvent } from '../core/event.ts';
 import { type JsonObject, toNonEmptyString } from '../core/json.ts';
-import { formatDuration, plural } from '../core/text/format.ts';
+import { formatDuration, joinFirst, plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { takeBefore } from '../core/text/trim.ts';
 import type { CommandExit, Todo, ToolCall, ToolResult } from '../core/tool.ts';
@@ -82,9 +82,7 @@ function formatElapsed(elapsedMs: number | undefined, isCommand: boolean): strin
 
 /** What is running: `read_file a.txt`, or `read_file a.txt, glob *.ts and 3 more`. Sanitized for the terminal. */
 export function formatRunningCalls(calls: readonly Pick<ToolCall, 'name' | 'args'>[]): string {
-  const shown = calls.slice(0, MAX_RUNNING).map(({ name, args }) => formatCall(name, args));
-  const more = calls.length - shown.length;
-  return `${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+  return joinFirst(calls, MAX_RUNNING, ({ name, args }) => formatCall(name, args));
 }
 
 const MAX_RUNNING = 2;

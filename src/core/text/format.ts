@@ -91,3 +91,9 @@ export function formatCount(count: number): string {
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
+
+/** `a, b and 3 more`: at most `most` of the items, each as `format` writes it. */
+export function joinFirst<Item>(items: readonly Item[], most: number, format: (item: Item) => string = String): string {
+  const rest = items.length - most;
+  return `${items.slice(0, most).map(format).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}

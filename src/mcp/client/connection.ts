@@ -1,7 +1,7 @@
 import { type AppError, findStatus } from '../../core/error.ts';
 import { settlesWithin } from '../../core/io.ts';
 import { isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
-import { formatDuration } from '../../core/text/format.ts';
+import { formatDuration, joinFirst } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { createDeadline, type Deadline, systemClock } from '../../platform/runtime/clock.ts';
 import { MAX_TIMER_MS, type NamedServer } from './definition.ts';
@@ -351,7 +351,5 @@ function formatItemName(value: unknown): string {
 }
 
 function formatUnreadable(names: readonly string[]): string {
-  const listed = names.slice(0, MAX_NAMES);
-  const more = names.length > listed.length ? ` and ${names.length - listed.length} more` : '';
-  return `${listed.join(', ')}${more} skipped: gmn cannot read how the server describes it`;
+  return `${joinFirst(names, MAX_NAMES)} skipped: gmn cannot read how the server describes it`;
 }

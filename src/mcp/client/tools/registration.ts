@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../core/json.ts';
+import { joinFirst } from '../../../core/text/format.ts';
 import { sanitize } from '../../../core/text/terminal.ts';
 import type { Preview, Tool, ToolResult } from '../../../core/tool.ts';
 import { isWantedTool } from '../definition.ts';
@@ -128,9 +129,7 @@ function formatNotOffered(tools: readonly string[], why: string): string {
 }
 
 function joinFirstNames(tools: readonly string[]): string {
-  const shown = tools.slice(0, 3).map((tool) => sanitize(tool.slice(0, 80)));
-  const more = tools.length > shown.length ? ` and ${tools.length - shown.length} more` : '';
-  return `${shown.join(', ')}${more}`;
+  return joinFirst(tools, 3, (tool) => sanitize(tool.slice(0, 80)));
 }
 
 function toTool(
