@@ -2,6 +2,7 @@ import { isPrompt, isResponse, type Part, type ResponsePart, type StoredContent 
 import type { Compaction, ConversationSummary, History, ShortenedOutput } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import { plural } from '../core/text/format.ts';
+import { READ_TOOL } from '../core/tool.ts';
 import { estimateTokens, MEDIA_TOKENS } from '../core/usage.ts';
 import { CONTEXT_FIELD } from './nested-context.ts';
 
@@ -104,8 +105,6 @@ function shortenContent(
   });
   return { ...content, parts };
 }
-
-export const READ_TOOL = 'read_file';
 
 function shortenResponse({ functionResponse }: ResponsePart, { head, tail, path }: ShortenedOutput): ResponsePart {
   const { text, rest } = splitOutput(functionResponse.response);

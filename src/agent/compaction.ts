@@ -3,6 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Compaction, ConversationSummary, ShortenedOutput } from '../core/history.ts';
 import { plural } from '../core/text/format.ts';
+import { READ_TOOL } from '../core/tool.ts';
 import { estimateTokens, NO_USAGE, type Usage } from '../core/usage.ts';
 import type { Agent, CompactionPolicy, Turn } from './agent.ts';
 import {
@@ -11,7 +12,6 @@ import {
   isToolResult,
   mergeCompactions,
   prepareEstimates,
-  READ_TOOL,
   splitOutput,
 } from './compacted.ts';
 import { writeSummary } from './summary.ts';

@@ -65,8 +65,8 @@ export function formatSubAgentPrompt(text: string, surroundings: Surroundings): 
   return `${text}\n\n${FOR_ANOTHER}\n\n${formatSurroundings(surroundings)}`;
 }
 
-const SKILLS = `Skills
-Instructions that the user has for certain kinds of work. If one fits the task, call activate_skill with its name before you begin, and follow what it says.
+const aboutSkills = (tool: string): string => `Skills
+Instructions that the user has for certain kinds of work. If one fits the task, call ${tool} with its name before you begin, and follow what it says.
 `;
 
 /** Of the whole list, however many skills there are: it is a part of every request. */
@@ -78,11 +78,12 @@ interface ListedSkill {
 }
 
 /** The list of skills; long descriptions are cut so that it is not longer than its limit. Deterministic. */
-export function formatSkillList(skills: readonly ListedSkill[]): {
-  readonly text: string;
-  readonly omitted: readonly string[];
-} {
-  const room = MAX_SKILLS_LENGTH - SKILLS.length;
+export function formatSkillList(
+  skills: readonly ListedSkill[],
+  tool: string,
+): { readonly text: string; readonly omitted: readonly string[] } {
+  const about = aboutSkills(tool);
+  const room = MAX_SKILLS_LENGTH - about.length;
   const measure = (listed: readonly ListedSkill[], limit: number): number =>
     listed.reduce((sum, skill) => sum + formatSkill(skill, limit).length + 1, 0);
   // With the names alone, as many as there is room for.
@@ -92,7 +93,7 @@ export function formatSkillList(skills: readonly ListedSkill[]): {
   let limit = Math.max(0, ...listed.map(({ description }) => description.length));
   while (measure(listed, limit) > room) limit = Math.floor(limit * 0.9);
   const rows = listed.map((skill) => formatSkill(skill, limit));
-  return { text: `${SKILLS}${rows.join('\n')}`, omitted: skills.slice(count).map(({ name }) => name) };
+  return { text: `${about}${rows.join('\n')}`, omitted: skills.slice(count).map(({ name }) => name) };
 }
 
 function formatSkill({ name, description }: ListedSkill, limit: number): string {

@@ -6,7 +6,9 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import type { SessionSetup, SessionStart } from '../core/session.ts';
+import { joinFirst } from '../core/text/format.ts';
 import { mayHoldCredential, splitList } from '../core/text/names.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import type { Tool } from '../core/tool.ts';
 import { findModelFacts, findPromptWindow } from '../models/table.ts';
 import type { OpenedModel } from './model.ts';
@@ -82,13 +84,24 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
       generationConfig: opened.generationConfig,
       ...service,
     },
-    tools: agents.length === 0 ? tools : [...tools, ...agents],
+    tools: limitDeclarations([...tools, ...agents], notify),
     chosen,
     mode,
     maxTurns: options.maxTurns ?? MAX_TURNS,
     setup: { ...(await redaction.redact(given)), model: await redactName(opened, redaction) },
     contextText,
   };
+}
+
+/** Of one request, as the API says: https://github.com/google-gemini/gemini-cli/issues/19083. Servers get fewer: `mcp/client/tools/registration.ts`. */
+const MAX_DECLARATIONS = 512;
+
+/** A request with more would be refused. Sub-agents and a program's own tools can be any number. */
+function limitDeclarations(tools: readonly Tool[], notify: Notify): readonly Tool[] {
+  const beyond = tools.slice(MAX_DECLARATIONS).map(({ name }) => name);
+  if (beyond.length === 0) return tools;
+  notify(`a model takes at most ${MAX_DECLARATIONS} tools; not offered: ${joinFirst(beyond, 3, sanitize)}`);
+  return tools.slice(0, MAX_DECLARATIONS);
 }
 
 /** Sub-agents are for runs with tools, of which they have a part. */
@@ -178,10 +191,12 @@ async function listSkills(
   { tools, notify }: Pick<InstructionContext, 'tools' | 'notify'>,
 ): Promise<string | undefined> {
   const names = (conventions?.toolSkills ?? []).map(({ name }) => name);
-  if (conventions === undefined || names.length === 0 || !tools.some(({ name }) => name === 'activate_skill'))
-    return undefined;
+  if (conventions === undefined || names.length === 0) return undefined;
+  const { activateSkill } = await import('../tools/activate-skill.ts');
+  if (!tools.some(({ name }) => name === activateSkill.name)) return undefined;
   const { formatSkillList } = await import('../agent/prompt.ts');
-  const { text, omitted } = formatSkillList(conventions.skills.filter(({ name }) => names.includes(name)));
+  const listed = conventions.skills.filter(({ name }) => names.includes(name));
+  const { text, omitted } = formatSkillList(listed, activateSkill.name);
   if (omitted.length > 0) notify(`there are too many skills to tell the model of all: ${omitted.join(', ')} left out`);
   return text;
 }

@@ -7,11 +7,11 @@ import type { Notify } from '../core/event.ts';
 import type { ModelRequest } from '../core/model.ts';
 import { formatCount } from '../core/text/format.ts';
 import type { BilledCall, Usage } from '../core/usage.ts';
+import { type BackendServiceOptions, missingServiceError, openBackendService } from './backend-service.ts';
 import type { Budget } from './budget.ts';
 import type { OpenedModel } from './model.ts';
-import { missingServiceError, openService, type ServiceOptions } from './service.ts';
 
-export interface DeciderOptions extends ServiceOptions {
+export interface DeciderOptions extends BackendServiceOptions {
   /** A model that decides; `DECISION_MODEL` by default. */
   readonly model?: string;
 }
@@ -48,7 +48,7 @@ export function openDecider(
   { notify, budget }: { readonly notify: Notify; readonly budget?: Budget },
 ): Promise<Decider> {
   const { model = DECISION_MODEL } = options;
-  return openService(options, app, { budget, notify }, async ({ opened, redaction, withDeadline }) => {
+  return openBackendService(options, app, { budget, notify }, async ({ opened, redaction, withDeadline }) => {
     if (opened.decisions === undefined) throw missingServiceError('decisions', opened);
     // Throws for a model without a price, before the first request.
     budget?.limitSpending({ models: [model], backend: opened.backend, sizes: new Map() });

@@ -3,11 +3,11 @@ import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import type { Usage } from '../core/usage.ts';
 import { EMBEDDING_MODEL } from '../models/table.ts';
+import { type BackendServiceOptions, openBackendService } from './backend-service.ts';
 import type { Budget } from './budget.ts';
 import { createQueries } from './queries.ts';
-import { openService, type ServiceOptions } from './service.ts';
 
-export interface EmbedderOptions extends ServiceOptions {
+export interface EmbedderOptions extends BackendServiceOptions {
   /** One that embeds. */
   readonly model?: string;
   readonly taskType?: string;
@@ -33,7 +33,7 @@ export async function openEmbedder(
   { notify, budget }: { readonly notify: Notify; readonly budget?: Budget },
 ): Promise<Embedder> {
   const wanted = parseEmbedding(options);
-  return openService(options, app, { budget, notify }, async ({ opened, redaction, withDeadline }) => {
+  return openBackendService(options, app, { budget, notify }, async ({ opened, redaction, withDeadline }) => {
     if (opened.backend === 'code-assist') {
       throw new AppError('auth', 'Code Assist, which a Google login uses, has no embeddings', {
         hint: 'Use an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.',

@@ -8,10 +8,10 @@ import type { InteractionsClient } from '../core/interaction.ts';
 import type { BilledCall, Usage, UsageDetails } from '../core/usage.ts';
 import { computeCost, findPrice, sumCosts } from '../models/prices.ts';
 import { sha256 } from '../platform/runtime/native.ts';
+import { type BackendServiceOptions, missingServiceError, openBackendService } from './backend-service.ts';
 import type { OpenedModel } from './model.ts';
-import { missingServiceError, openService, type ServiceOptions } from './service.ts';
 
-export type ResearcherOptions = Pick<ServiceOptions, 'auth' | 'backend' | 'demo'>;
+export type ResearcherOptions = Pick<BackendServiceOptions, 'auth' | 'backend' | 'demo'>;
 
 export interface Researcher {
   readonly opened: OpenedModel;
@@ -31,7 +31,7 @@ export interface Researcher {
 
 /** Throws AppError `auth` if the backend has no agents. Sends nothing yet. */
 export function openResearcher(options: ResearcherOptions, app: App, notify: Notify): Promise<Researcher> {
-  return openService(options, app, { notify }, async ({ opened, redaction }) => {
+  return openBackendService(options, app, { notify }, async ({ opened, redaction }) => {
     if (opened.interactions === undefined) throw missingServiceError('research', opened);
     const client = await opened.interactions();
     const overrides = readSetting((await app.settings()).document ?? {}, 'prices');

@@ -1,6 +1,7 @@
 import type { Confine } from '../core/confine.ts';
 import type { JsonObject } from '../core/json.ts';
 import { plural } from '../core/text/format.ts';
+import { READ_TOOL } from '../core/tool.ts';
 import type { CapturedText, ShellEnding } from '../platform/process/shell.ts';
 
 /** Writes a long output to the output store and returns the path for `read_file`; undefined if it cannot be stored. */
@@ -60,6 +61,6 @@ export async function shortenOutput(captured: string, omitted: number, storeOutp
   const way =
     path === undefined
       ? 'they are lost, and a command that changes things must not be run again for them'
-      : `read_file ${path} shows ${omitted === 0 ? 'them' : `${kept} of them, the others were not kept`}`;
+      : `${READ_TOOL} ${path} shows ${omitted === 0 ? 'them' : `${kept} of them, the others were not kept`}`;
   return `${start}\n[… ${missing} characters are left out here; ${way} …]\n${end}`;
 }

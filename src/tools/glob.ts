@@ -1,5 +1,6 @@
 import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
+import { READ_TOOL } from '../core/tool.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
 import { listWithRipgrep, type NamedFiles, toAnywhereGlob, toSharedGlob } from './ripgrep-search.ts';
 import { findRipgrep } from './search/ripgrep.ts';
@@ -63,7 +64,7 @@ export const glob = defineTool({
 async function storeRemainingFiles(files: readonly string[], total: number, { keep }: Workspace): Promise<string> {
   const kept = await keep(files.join('\n'));
   const which = files.length < total ? `the first ${files.length}` : 'all';
-  const way = kept === undefined ? 'use a narrower pattern' : `read_file ${kept} shows ${which}`;
+  const way = kept === undefined ? 'use a narrower pattern' : `${READ_TOOL} ${kept} shows ${which}`;
   return `the first ${MAX_FILES} of ${total}; ${way}`;
 }
 

@@ -3,6 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { isSecretName } from '../core/text/secrets.ts';
+import { READ_TOOL } from '../core/tool.ts';
 import { type Entry, readEntries, readSize } from '../platform/files/directory-sync.ts';
 import { filterPaced } from '../platform/runtime/pace.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
@@ -53,7 +54,7 @@ export const listDirectory = defineTool({
         const listed = shown.slice(0, MAX_ENTRIES).map((entry) => toEntryFields(entry, directory.at(entry.name)));
         const isLong = shown.length > MAX_ENTRIES;
         const all = isLong ? await workspace.keep(shown.map(markDirectory).join('\n')) : undefined;
-        const rest = all === undefined ? 'use glob with a pattern for the rest' : `read_file ${all} shows all names`;
+        const rest = all === undefined ? 'use glob with a pattern for the rest' : `${READ_TOOL} ${all} shows all names`;
         const hidden = entries.length - shown.length;
         const stopped = pace.findStopReason();
         const notes = [

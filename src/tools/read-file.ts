@@ -4,7 +4,7 @@ import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { formatSize, plural } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
-import { type ToolResult, UNTRUSTED } from '../core/tool.ts';
+import { READ_TOOL, type ToolResult, UNTRUSTED } from '../core/tool.ts';
 import type { OpenedFile } from '../platform/files/regular-file.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
 import { rejectExcluded } from './tree.ts';
@@ -19,7 +19,7 @@ const HEAD_BYTES = 8192;
 const MAX_SHARED_BYTES = 1_000_000;
 
 export const readFile = defineTool({
-  name: 'read_file',
+  name: READ_TOOL,
   classNames: ['ReadFileTool'],
   claudeNames: ['Read'],
   set: 'read',

@@ -4,7 +4,7 @@ import type { ArgumentsOf, InputSchema } from '../core/schema.ts';
 import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { findRequiredLiteral } from '../core/text/pattern-literal.ts';
-import type { ToolResult } from '../core/tool.ts';
+import { READ_TOOL, type ToolResult } from '../core/tool.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
 import { searchWithRipgrep, toAnywhereGlob, toSharedGlob } from './ripgrep-search.ts';
 import { type Findings, type SearchRequest, searchFiles } from './search/engine.ts';
@@ -202,7 +202,7 @@ async function storeRemainingMatches(
   { keep }: ResultOptions,
 ): Promise<string> {
   const kept = await keep(found.map(({ file, lines }) => `${file}\n${lines.join('\n')}\n`).join('\n'));
-  const way = kept === undefined ? 'ask for fewer, or in a smaller directory' : `read_file ${kept} shows all`;
+  const way = kept === undefined ? 'ask for fewer, or in a smaller directory' : `${READ_TOOL} ${kept} shows all`;
   return `the first ${countMatchedLines(shown)} of ${countMatchedLines(found)} lines; ${way}`;
 }
 

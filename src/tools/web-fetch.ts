@@ -2,7 +2,7 @@ import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { plural } from '../core/text/format.ts';
 import { trimTrailing } from '../core/text/trim.ts';
-import { UNTRUSTED } from '../core/tool.ts';
+import { READ_TOOL, UNTRUSTED } from '../core/tool.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { defineTool, type ToolContext } from './define.ts';
 import { checkUrl, fetchPage } from './web-page.ts';
@@ -73,7 +73,7 @@ async function fetchForModel(
       ...(page.title === '' ? {} : { title: page.title }),
       text,
       ...(isCut
-        ? { note: `The page is longer than what is shown here${kept === undefined ? '.' : `: read_file ${kept}`}` }
+        ? { note: `The page is longer than what is shown here${kept === undefined ? '.' : `: ${READ_TOOL} ${kept}`}` }
         : {}),
     };
   } catch (thrown) {

@@ -1,7 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, open, unlink } from 'node:fs/promises';
 import { AppError } from '../../core/error.ts';
-import { errorCode, errorReason } from '../runtime/system.ts';
+import { errorCode } from '../runtime/system.ts';
 import type { DirectoryHandle } from './directory-handle.ts';
 import { movedError } from './directory-sync.ts';
 import { READ_FLAGS_NO_LINK } from './path.ts';
@@ -15,7 +15,6 @@ export interface OpenedFile {
   readonly version: string;
   /** Device and inode: the same for the same file, whatever its contents. */
   readonly identity: string;
-  readonly modifiedMs: number;
   read(position: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
@@ -51,7 +50,6 @@ function toOpenedFile(handle: FileHandle, status: BigIntStats): OpenedFile {
     names: Number(status.nlink),
     version: toVersion(status),
     identity: `${status.dev}.${status.ino}`,
-    modifiedMs: Number(status.mtimeMs),
     read: (position, length) => readFully(handle, position, Buffer.allocUnsafe(length)),
     close: () => handle.close(),
   };
@@ -196,31 +194,4 @@ export async function removeFileIn(
   if (now === undefined || toVersion(now) !== version) return 'changed';
   await unlink(directory.at(name));
   return 'removed';
-}
-
-const FILE_ERRORS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
-  ENOENT: ['there is no such file or directory', 'Look with list_directory or glob.'],
-  ENOTDIR: ['a part of the path is a file, not a directory', 'Look with list_directory.'],
-  EACCES: ['permission denied', 'It cannot be used.'],
-  EPERM: ['permission denied', 'It cannot be used.'],
-  ENAMETOOLONG: ['the name is too long', 'Use a shorter one.'],
-  ELOOP: ['it has too many symbolic links', 'Name the file itself.'],
-  EISDIR: ['it is a directory', 'Name a file in it.'],
-  ENOSPC: ['the disk is full', 'Nothing was changed.'],
-  EDQUOT: ['the disk quota is used up', 'Nothing was changed.'],
-  EMOVED: ['the directories on its path are being changed', 'Nothing was done. Try again.'],
-  EROFS: ['the file system is read-only', 'Nothing was changed.'],
-};
-
-/** An AppError `usage` that begins with the file's name. Anything that is not a system error is returned unchanged. */
-export function toFileError(thrown: unknown, name: string): unknown {
-  if (thrown instanceof AppError) {
-    return new AppError('usage', `${name}: ${thrown.message}`, { cause: thrown, hint: thrown.hint });
-  }
-  if (errorCode(thrown) === '') return thrown;
-  const [what, hint] = FILE_ERRORS[errorCode(thrown)] ?? [
-    `the system says ${errorReason(thrown)}`,
-    'It cannot be used.',
-  ];
-  return new AppError('usage', `${name}: ${what}`, { cause: thrown, hint });
 }

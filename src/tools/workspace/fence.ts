@@ -10,7 +10,7 @@ import {
   splitAtRoot,
 } from '../../core/text/secrets.ts';
 import { locate } from '../../platform/files/directory-handle.ts';
-import { toFileError } from '../../platform/files/regular-file.ts';
+import { toFileError } from './file-error.ts';
 import {
   isBelow,
   isInRepository,

@@ -181,13 +181,13 @@ test('the list for the model is never longer than 8,000 characters, and always t
   });
   fc.assert(
     fc.property(fc.array(listed, { maxLength: 400 }), (skills) => {
-      const { text, omitted } = formatSkillList(skills);
+      const { text, omitted } = formatSkillList(skills, 'activate_skill');
       expect(text.length).toBeLessThanOrEqual(8000);
-      expect(formatSkillList(skills)).toEqual({ text, omitted });
+      expect(formatSkillList(skills, 'activate_skill')).toEqual({ text, omitted });
       for (const { name } of skills) expect(text.includes(`- ${name}`) || omitted.includes(name)).toBe(true);
     }),
     { numRuns: 30 },
   );
-  const { text, omitted } = formatSkillList([{ name: 'pdf', description: 'Reads forms.' }]);
+  const { text, omitted } = formatSkillList([{ name: 'pdf', description: 'Reads forms.' }], 'activate_skill');
   expect({ text, omitted }).toMatchObject({ text: expect.stringMatching(/\n- pdf: Reads forms\.$/), omitted: [] });
 });

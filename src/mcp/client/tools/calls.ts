@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../core/json.ts';
 import { formatSize, plural } from '../../../core/text/format.ts';
 import { sniffMedia } from '../../../core/text/media.ts';
 import { sanitize } from '../../../core/text/terminal.ts';
-import { errorResult, type ToolResult, UNTRUSTED } from '../../../core/tool.ts';
+import { errorResult, READ_TOOL, type ToolResult, UNTRUSTED } from '../../../core/tool.ts';
 import type { ServerPool } from '../pool.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { CallResult, ClientContext, Connection, ContentBlock, Progress, RemoteTool } from '../types.ts';
@@ -177,7 +177,7 @@ async function shortenText(text: string, storeOutput: StoreOutput): Promise<stri
   const start = text.slice(0, MAX_TEXT_CHARS * 0.75).toWellFormed();
   const end = text.slice(-MAX_TEXT_CHARS * 0.25).toWellFormed();
   const path = await storeOutput(text.toWellFormed());
-  const way = path === undefined ? 'they are lost; ask for less' : `read_file ${path} shows them`;
+  const way = path === undefined ? 'they are lost; ask for less' : `${READ_TOOL} ${path} shows them`;
   return `${start}\n[… ${text.length - start.length - end.length} characters are left out here; ${way} …]\n${end}`;
 }
 

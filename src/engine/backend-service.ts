@@ -12,12 +12,12 @@ import {
   openModel,
 } from './model.ts';
 
-export interface ServiceOptions extends Pick<ModelOptions, 'auth' | 'backend' | 'demo' | 'retries'> {
+export interface BackendServiceOptions extends Pick<ModelOptions, 'auth' | 'backend' | 'demo' | 'retries'> {
   /** In milliseconds, for each request. */
   readonly timeout?: number;
 }
 
-interface ServiceParts {
+interface BackendServiceParts {
   readonly opened: OpenedModel;
   readonly redaction: ReturnType<typeof createLazyRedaction>;
   /** With the deadline of `--timeout`. */
@@ -28,14 +28,14 @@ interface ServiceParts {
 }
 
 /** What a backend offers besides models: embeddings, decisions, research. Sends nothing yet. `create` may throw. */
-export async function openService<Service>(
-  { auth, backend, demo, retries, timeout: timeoutMs = DEFAULT_TIMEOUT_MS }: ServiceOptions,
+export async function openBackendService<Service>(
+  { auth, backend, demo, retries, timeout: timeoutMs = DEFAULT_TIMEOUT_MS }: BackendServiceOptions,
   app: App,
   limits: Pick<ModelLimits, 'budget' | 'notify'>,
-  create: (parts: ServiceParts) => Promise<Service>,
+  create: (parts: BackendServiceParts) => Promise<Service>,
 ): Promise<Service & Pick<OpenedModel, 'close'>> {
   const opened = await openModel({ auth, backend, demo, retries, builtIn: BUILT_IN }, app, limits);
-  const withDeadline: ServiceParts['withDeadline'] = async (signal, work) => {
+  const withDeadline: BackendServiceParts['withDeadline'] = async (signal, work) => {
     const deadline = createDeadline(signal, timeoutMs, () => deadlineError(timeoutMs));
     try {
       return await work(deadline.signal);
