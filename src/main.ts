@@ -84,7 +84,6 @@ async function run(invocation: RunInvocation, context: RunContext): Promise<numb
   return exitCode;
 }
 
-/** Loaded only for a run that is recorded or replayed. */
 async function openRecorded(app: App, { env, flags: { replay } }: RunContext): Promise<RecordedRun | undefined> {
   const { GMN_RECORD: record } = env;
   if (!record && replay === undefined) return undefined;

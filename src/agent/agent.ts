@@ -96,7 +96,6 @@ export interface Turn {
   readonly firstCall?: { readonly name: string; readonly args: JsonObject };
 }
 
-/** Yields what happens, `end` last. */
 export type RunTurn = (agent: Agent, turn: Turn) => AsyncGenerator<TurnEvent, void>;
 
 interface MemoryOptions {

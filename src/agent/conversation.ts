@@ -47,7 +47,6 @@ export function trackConversation(agent: Agent, turn: Turn, { earlier, compacted
       makeRoom ??= (await import('./compaction.ts')).createMakeRoom(agent, turn, config);
       return yield* makeRoom({ contents: listAll(), compactions: listCompactions(), counted, refusal });
     },
-    /** Notes what the server counted for `sent`. */
     noteCount({ promptTokens, usage }: Reply, sent: readonly StoredContent[]): void {
       const tokens = promptTokens ?? usage.promptTokenCount;
       if (tokens !== undefined) counted = { tokens, sent };

@@ -128,7 +128,6 @@ async function parseResult(value: Fields, context: ResultContext): Promise<Batch
   const metadata = isObject(value.metadata) ? value.metadata : {};
   const key = toNonEmptyString(value.key) ?? toNonEmptyString(metadata.key);
   if (key === undefined) return undefined;
-  // The same reader as for a streamed reply.
   const reader = replyReader(context.model, { secrets: context.identity.secrets });
   const reply = await parseReply(value, reader, context).catch((thrown: unknown) => {
     if (thrown instanceof AppError) return thrown;

@@ -139,7 +139,6 @@ function deniedError(failed: FailureCase): AppError {
   });
 }
 
-/** The model if the answer names it. */
 function findNamedModel({ model, error: { message, metadata } }: FailureCase): string | undefined {
   const name = model?.slice(model.lastIndexOf('/') + 1);
   return name && [message, metadata.resource, metadata.model].some((text) => text?.includes(name)) ? model : undefined;

@@ -9,7 +9,7 @@ import {
 } from '../core/interaction.ts';
 import { filterObjects, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
 import { redactKnown } from '../core/text/secrets.ts';
-import { toInputItem } from './decisions.ts';
+import { parseTotalUsage, toInputItem } from './decisions.ts';
 import { geminiApiUrl } from './gemini-api.ts';
 import { toOneLine } from './google-error.ts';
 import { readPrefix } from './payload.ts';
@@ -22,7 +22,6 @@ import {
   sendAuthorized,
 } from './queries.ts';
 import { readSseEvents } from './sse.ts';
-import { parseTotalUsage } from './total-usage.ts';
 
 const ASKS = 'an agent';
 /** The shape of steps and events that is read here. */

@@ -123,7 +123,6 @@ export interface ServiceCaller {
   find(path: string, signal: AbortSignal, call?: ServiceCall): Promise<Fields | undefined>;
 }
 
-/** `common` is part of every call. */
 export function createServiceCaller(context: ServiceContext, common: ServiceCall): ServiceCaller {
   const ask = (path: string, signal: AbortSignal, call?: Omit<JsonCall, 'url'>): Promise<Fields> => {
     const whole = { ...common, ...call, url: geminiApiUrl(context.place, path) };

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { FoundTemplate } from '../config/templates.ts';
 import type { App } from '../core/app.ts';
-import type { Candidate } from '../core/candidate.ts';
+import type { Candidate } from '../core/flag.ts';
 import { shortenId } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { isDirectory } from '../platform/files/path.ts';

@@ -139,7 +139,6 @@ function resolveSystemMd(value: string, { cwd, env, homes }: ContextOptions): st
   return isAbsolute(value) ? value : join(cwd, value);
 }
 
-/** Fills in the placeholders of the official CLI. */
 function fillPlaceholders(text: string, { tools, skills = '', agents = '' }: Offered): string {
   const lists: Readonly<Record<string, string>> = {
     AgentSkills: skills,

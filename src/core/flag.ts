@@ -175,3 +175,9 @@ function formatTyped({ long, choices = [], harmless }: Flag): string {
   const [value, ...others] = harmless === undefined ? [] : choices.filter((choice) => !harmless.includes(choice));
   return value === undefined || others.length > 0 ? `--${long}` : `--${long} ${value}`;
 }
+
+/** One completion of a word, and what it is in a few words. */
+export interface Candidate {
+  readonly value: string;
+  readonly about: string;
+}

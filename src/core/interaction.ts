@@ -16,7 +16,6 @@ export interface Interaction {
   readonly error?: string;
 }
 
-/** One event of the stream of an interaction that runs. */
 export interface InteractionEvent {
   /** Where the stream can be resumed. */
   readonly eventId?: string;

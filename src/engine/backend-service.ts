@@ -20,7 +20,6 @@ export interface BackendServiceOptions extends Pick<ModelOptions, 'auth' | 'back
 interface BackendServiceParts {
   readonly opened: OpenedModel;
   readonly redaction: ReturnType<typeof createLazyRedaction>;
-  /** With the deadline of `--timeout`. */
   readonly withDeadline: <Result>(
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<Result>,

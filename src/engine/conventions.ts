@@ -30,9 +30,7 @@ export async function readConventions(app: Pick<App, 'env' | 'cwd' | 'homes' | '
 export interface SurveyRow {
   readonly name: string;
   readonly about: string;
-  /** The file that it is in. */
   readonly file: string;
-  /** Why it is not used. */
   readonly why?: string;
   /** The user has decided so. */
   readonly isChosen?: boolean;
@@ -74,7 +72,6 @@ export async function surveyConventions(app: Pick<App, 'env' | 'cwd' | 'homes' |
   };
 }
 
-/** `hooksConfig` of the settings. */
 export function readHookSwitches({ document = {} }: Pick<Settings, 'document'>) {
   const names = readSetting(document, 'hooksConfig.disabled') ?? [];
   return {

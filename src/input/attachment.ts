@@ -20,7 +20,6 @@ type AttachedContent = (
   /** An address that the backend reads itself. */
   | { readonly mimeType: string; readonly uri: string }
 ) & {
-  /** Where to read it again if it must be uploaded. */
   readonly upload?: Upload;
 };
 

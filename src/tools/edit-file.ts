@@ -7,8 +7,8 @@ import { defineTool, succeed, type ToolContext } from './define.ts';
 import { previewChange } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
 import { type Edit, editText, editTogether } from './edit-text.ts';
-import { encodeText, formatCutLinks } from './text-file.ts';
 import type { Workspace } from './workspace/workspace.ts';
+import { encodeText, formatCutLinks } from './write-file.ts';
 
 /** Each is searched for in the whole file. */
 const MAX_EDITS = 100;

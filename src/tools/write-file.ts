@@ -1,11 +1,12 @@
 import { AppError } from '../core/error.ts';
-import { decodeTextFile, findLineEnding } from '../core/text/text-file.ts';
+import { plural } from '../core/text/format.ts';
+import { decodeTextFile, findLineEnding, NEW_TEXT_FILE, type TextFile } from '../core/text/text-file.ts';
 import type { Draft } from '../core/tool.ts';
 import { defineTool, succeed, type ToolContext } from './define.ts';
 import { previewChange } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
-import { encodeText, formatCutLinks } from './text-file.ts';
-import type { Workspace } from './workspace/workspace.ts';
+import type { Place } from './workspace/fence.ts';
+import { MAX_FILE_BYTES, tooLargeToWriteError, type Workspace } from './workspace/workspace.ts';
 
 export const writeFile = defineTool({
   name: 'write_file',
@@ -60,4 +61,14 @@ async function planWrite(workspace: Workspace, path: string, content: string, dr
 function keepLineEnding(before: string, content: string): string {
   const ending = findLineEnding(before);
   return ending === '\n' || content.includes('\r') ? content : content.replaceAll('\n', () => ending);
+}
+
+export function encodeText(place: Place, before: TextFile | undefined, text: string): Uint8Array {
+  const bytes = (before ?? NEW_TEXT_FILE).encode(text);
+  if (bytes.length > MAX_FILE_BYTES) throw tooLargeToWriteError(place);
+  return bytes;
+}
+
+export function formatCutLinks(count: number): string {
+  return count === 0 ? '' : ` The file had ${plural(count, 'other hard link')}: the old content is still there.`;
 }

@@ -1,4 +1,4 @@
-import type { Candidate } from '../../core/candidate.ts';
+import type { Candidate } from '../../core/flag.ts';
 import { formatBashWords, splitBashLine, unquoteBash } from './bash.ts';
 import type { PlannedCommand } from './plan.ts';
 import { type Completion, resolveCompletion } from './resolve.ts';

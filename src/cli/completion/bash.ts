@@ -1,4 +1,4 @@
-import type { Candidate } from '../../core/candidate.ts';
+import type { Candidate } from '../../core/flag.ts';
 import type { Completion } from './resolve.ts';
 
 /** A word as it is typed: pieces with a backslash, in quotes that may still be open, or plain. */

@@ -1,4 +1,4 @@
-import type { Candidate } from '../../core/candidate.ts';
+import type { Candidate } from '../../core/flag.ts';
 import { readWords } from '../words.ts';
 import type { ListName, PlannedCommand, PlannedFlag, Values } from './plan.ts';
 

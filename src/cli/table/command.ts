@@ -48,7 +48,6 @@ export interface RefusedFlag extends Pick<Flag, 'long' | 'short' | 'aliases' | '
 
 /** Accepted without effect, since gmn does anyway what it asks for; shown in the docs only. */
 export interface IgnoredFlag extends Pick<Flag, 'long'> {
-  /** The programs that have it. */
   readonly of: readonly Program[];
   readonly why: string;
 }

@@ -1,3 +1,4 @@
+import { createNoticeCollector } from '../../app/notice-collector.ts';
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import type { ChoiceInput, CredentialChoice } from '../../auth/choice.ts';
 import {
@@ -8,14 +9,20 @@ import {
   surveyCredentials,
 } from '../../auth/survey.ts';
 import type { App, Settings } from '../../core/app.ts';
-import { FAULTS } from '../../core/error.ts';
+import { AppError, FAULTS } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { openBackend } from '../../engine/backend.ts';
-import type { ProbeRow } from './probe.ts';
+import { createQueries } from '../../engine/queries.ts';
 
 export interface AuthStatusOptions extends PrintOptions {
   readonly auth?: string;
   readonly online?: boolean;
+}
+
+interface ProbeRow {
+  readonly ok: boolean;
+  readonly text: string;
+  readonly hints?: readonly string[];
 }
 
 export type Probe = (choice: CredentialChoice, signal: AbortSignal) => Promise<readonly ProbeRow[]>;
@@ -42,7 +49,7 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
   const found = await look();
   const { choice, error } = found;
   const isAsked = options.online && choice !== undefined && error === undefined;
-  const probed = isAsked ? await (probe ?? createOnlineProbe(app, settings))(choice, app.signal) : [];
+  const probed = isAsked ? await (probe ?? createProbe(app, settings))(choice, app.signal) : [];
   // The check may have refreshed the token.
   const survey = probed.length === 0 ? found : applyProbe(await look(), probed);
   const isUsable = survey.rows[0]?.state === 'used';
@@ -53,8 +60,20 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
   return isUsable ? 0 : FAULTS[error?.fault ?? 'auth'].exitCode;
 }
 
-function createOnlineProbe(app: App, settings: Settings): Probe {
-  return async (choice) => (await import('./probe.ts')).probeCredential(choice, app, settings);
+/** Asks the backend whether it accepts the credential, and for the remaining quota. Throws only the signal's reason. */
+function createProbe(app: App, settings: Settings): Probe {
+  const { notify } = createNoticeCollector({}, app);
+  return async (choice, signal) => {
+    try {
+      const queries = await createQueries(await openBackend(choice, { app, settings, notify }), app);
+      const { lines } = await queries.checkAccount(signal);
+      return lines.map((text) => ({ ok: true, text }));
+    } catch (thrown) {
+      if (signal.aborted) throw signal.reason;
+      const { shortMessage: text, hint } = AppError.from(thrown);
+      return [{ ok: false, text, hints: hint === undefined ? undefined : [hint] }];
+    }
+  };
 }
 
 const MARKS: Readonly<Record<SourceRow['state'], string>> = { used: '✓', unusable: '✗', found: '–', absent: '–' };

@@ -15,7 +15,6 @@ interface LoaderOptions {
   readonly pack: string;
   /** For what is no chunk: Node's own modules. */
   readonly requireBuiltin: RequireFunction;
-  /** Compiles the text that `readChunk` gives. */
   readonly compile: (file: string) => ChunkFunction;
 }
 
