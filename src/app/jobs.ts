@@ -27,11 +27,13 @@ export async function requireJob(word: string, store: JobStore): Promise<JobView
   throw new AppError('usage', what, { hint: 'To see the jobs: gmn jobs list' });
 }
 
+export type JobContext = Pick<ResearchContext, 'app' | 'store' | 'notify'>;
+
 /** Opens the service for a job that began there earlier. */
 export async function withResearcher<Result>(
   job: ResearchJob,
   options: Pick<ResearcherOptions, 'auth'>,
-  { app, store, notify }: Pick<ResearchContext, 'app' | 'store' | 'notify'>,
+  { app, store, notify }: JobContext,
   work: (context: ResearchContext) => Promise<Result>,
 ): Promise<Result> {
   const isDemo = job.is_demo === true;

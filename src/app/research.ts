@@ -159,7 +159,8 @@ async function withLock<Result>(name: string, { app }: ResearchContext, work: ()
 /** Longer than a request to begin may take. */
 const LOCK_MS = 120_000;
 
-function doubtError({ job_id: id }: JobRecord, why: string): AppError {
+/** Whether it was begun is not known, and it is not begun a second time. */
+export function doubtError({ job_id: id }: JobRecord, why: string): AppError {
   return new AppError('api', `it cannot be known whether research ${id} has begun: ${why}`, {
     hint:
       'gmn does not begin it again by itself, because it may run, and cost, already. If you know its id at Google, go on with it: ' +

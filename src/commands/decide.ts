@@ -1,8 +1,8 @@
 import { type DecisionFlags, readDecisionPlan } from '../app/decision.ts';
 import { createNoticeCollector } from '../app/notice-collector.ts';
 import { type PrintOptions, printReport, type Report } from '../app/report.ts';
+import { readServiceInput, type ServiceInputOptions } from '../app/service-input.ts';
 import type { App } from '../core/app.ts';
-import type { Part } from '../core/content.ts';
 import {
   DECISION_EXITS,
   type DecisionPlan,
@@ -11,20 +11,15 @@ import {
   formatAnswers,
 } from '../core/decision-plan.ts';
 import { AppError } from '../core/error.ts';
-import type { Notify } from '../core/event.ts';
 import type { JsonObject } from '../core/json.ts';
 import { type Decider, type DeciderOptions, openDecider } from '../engine/decide.ts';
-import { assembleContent } from '../input/assembly.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { createStderr } from '../render/stderr.ts';
 import { formatUsage } from '../render/text.ts';
 import { appendUsage } from '../session/usage-log.ts';
 
-interface DecideOptions extends DeciderOptions, DecisionFlags, PrintOptions {
+interface DecideOptions extends DeciderOptions, DecisionFlags, PrintOptions, ServiceInputOptions {
   readonly args: readonly string[];
-  readonly file?: readonly string[];
-  readonly stdin?: boolean;
-  readonly noStdin?: boolean;
   readonly exitCode?: boolean;
   readonly outputFormat?: 'text' | 'json';
   readonly usage?: boolean;
@@ -39,7 +34,9 @@ export async function run(given: DecideOptions, app: App): Promise<number> {
   const collector = createNoticeCollector(options, app);
   const decider = await openDecider(options, app, collector);
   try {
-    const input = await readInput(options, { app, decider, notify: collector.notify });
+    const { opened } = decider;
+    const input = await readServiceInput(options, undefined, { app, opened, notify: collector.notify });
+    if (input.length === 0) throw nothingToDecideError();
     const task = { input, questions: plan.questions };
     const notices = collector.take;
     if (options.dryRun) {
@@ -81,25 +78,8 @@ async function previewTask(decider: Decider, task: Parameters<Decider['preview']
   return { text: '', json: { method: 'POST', url, body: body as JsonObject } };
 }
 
-interface InputContext {
-  readonly app: App;
-  readonly decider: Decider;
-  readonly notify: Notify;
-}
-
-/** Stdin and `-f`, as in a prompt. The question is not among them. */
-async function readInput(
-  { file: files = [], stdin, noStdin }: DecideOptions,
-  { app, decider: { opened }, notify }: InputContext,
-): Promise<readonly Part[]> {
-  const { cwd, env, homes, clock, signal } = app;
-  const { parts } = await assembleContent({
-    ...{ prompt: undefined, isAskedElsewhere: true, allowsMentions: false, files },
-    stdinMode: stdin ? 'always' : noStdin ? 'never' : 'auto',
-    ...{ stdin: app.stdin, fileSupport: opened.fileSupport, notify, cwd, env, homes, clock, signal },
-  });
-  if (parts.length > 0) return parts;
-  throw new AppError('usage', 'there is nothing to decide about', {
+function nothingToDecideError(): AppError {
+  return new AppError('usage', 'there is nothing to decide about', {
     hint: 'Pipe it in, or name it: git diff | gmn decide "…", gmn decide -f report.pdf "…"',
   });
 }

@@ -1,24 +1,20 @@
 import { type AnswerOptions, showAnswer } from '../app/answer.ts';
 import { openJobs } from '../app/jobs.ts';
 import { answerResearch, beginResearch, type ResearchContext } from '../app/research.ts';
+import { readServiceInput, type ServiceInputOptions } from '../app/service-input.ts';
 import type { App } from '../core/app.ts';
-import type { Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify, TurnEvent } from '../core/event.ts';
 import { isInteractionId, RESEARCH_AGENTS } from '../core/interaction.ts';
 import { deadlineError } from '../engine/model.ts';
 import { openResearcher, type Researcher, type ResearcherOptions } from '../engine/research.ts';
-import { assembleContent } from '../input/assembly.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { deriveTitle } from '../session/record.ts';
 
-interface ResearchOptions extends ResearcherOptions, AnswerOptions {
+interface ResearchOptions extends ResearcherOptions, AnswerOptions, ServiceInputOptions {
   readonly args: readonly string[];
   readonly max?: boolean;
   readonly interaction?: string;
-  readonly file?: readonly string[];
-  readonly stdin?: boolean;
-  readonly noStdin?: boolean;
   readonly maxCost?: number;
   /** In milliseconds: how long gmn waits, not how long the research takes. */
   readonly timeout?: number;
@@ -36,9 +32,10 @@ async function* research(options: ResearchOptions, app: App, notify: Notify): As
   const researcher = await openResearcher(options, app, notify);
   try {
     checkPrice(agent, options, { researcher, notify });
-    const input = await readQuestion(options, { app, researcher, notify });
-    const words = await researcher.redact(options.args.join(' '));
-    const title = deriveTitle({ role: 'user', parts: [{ text: words.trim() || agent }] });
+    const question = options.args.join(' ').trim();
+    const { opened } = researcher;
+    const input = question === '' ? [] : await readServiceInput(options, question, { app, opened, notify });
+    const title = deriveTitle({ role: 'user', parts: [{ text: (await researcher.redact(question)) || agent }] });
     const store = openJobs(app);
     const context: ResearchContext = { app, store, researcher, notify, isDemo };
     const job = await beginResearch({ agent, input, title, interactionId: interaction }, context);
@@ -83,19 +80,4 @@ function checkPrice(agent: string, { maxCost, demo }: ResearchOptions, { researc
   throw new AppError('usage', `--max-cost: the price of ${agent} is not known`, {
     hint: 'Set it in the settings, as "prices": gmn help config; or leave --max-cost out.',
   });
-}
-
-async function readQuestion(
-  { args, file: files = [], stdin, noStdin }: ResearchOptions,
-  { app, researcher, notify }: ResearchParts & { readonly app: App },
-): Promise<readonly Part[]> {
-  const { cwd, env, homes, clock, signal } = app;
-  const prompt = args.join(' ').trim() || undefined;
-  if (prompt === undefined) return [];
-  const { parts } = await assembleContent({
-    ...{ prompt, allowsMentions: false, files },
-    stdinMode: stdin ? 'always' : noStdin ? 'never' : 'auto',
-    ...{ stdin: app.stdin, fileSupport: researcher.opened.fileSupport, notify, cwd, env, homes, clock, signal },
-  });
-  return parts;
 }

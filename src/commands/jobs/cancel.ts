@@ -1,12 +1,10 @@
-import { openJobs, requireJob, withResearcher } from '../../app/jobs.ts';
+import { type JobContext, openJobs, requireJob, withResearcher } from '../../app/jobs.ts';
 import { createNoticeCollector } from '../../app/notice-collector.ts';
 import { printReport, type WordOptions } from '../../app/report.ts';
 import { cancelResearch, isResearch, type ResearchJob } from '../../app/research.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import type { Notify } from '../../core/event.ts';
 import { hasEnded, type JobRecord, toEndFields } from '../../jobs/record.ts';
-import type { JobStore } from '../../jobs/store.ts';
 
 interface CancelOptions extends WordOptions {
   readonly auth?: string;
@@ -27,17 +25,7 @@ export async function run(options: CancelOptions, app: App): Promise<number> {
   return printReport({ text, json: { ...ended }, notices: take() }, options, app);
 }
 
-interface CancelContext {
-  readonly app: App;
-  readonly store: JobStore;
-  readonly notify: Notify;
-}
-
-async function cancelAtService(
-  record: ResearchJob,
-  options: CancelOptions,
-  context: CancelContext,
-): Promise<JobRecord> {
+async function cancelAtService(record: ResearchJob, options: CancelOptions, context: JobContext): Promise<JobRecord> {
   const { app, store, notify } = context;
   const { interaction_id: id } = record;
   const forget = async (changes: Pick<JobRecord, 'status' | 'error'>): Promise<JobRecord> => {
@@ -63,7 +51,7 @@ const LOOK_MS = 250;
 const PATIENCE_MS = 15_000;
 
 /** The server that runs it looks for the mark every second. */
-async function cancelDelegated({ job_id: id }: JobRecord, { app, store }: CancelContext): Promise<JobRecord> {
+async function cancelDelegated({ job_id: id }: JobRecord, { app, store }: JobContext): Promise<JobRecord> {
   await store.requestCancel(id);
   const giveUpAt = app.clock.now() + PATIENCE_MS;
   for (;;) {

@@ -1,13 +1,11 @@
-import { openJobs, requireJob, withResearcher } from '../../app/jobs.ts';
+import { type JobContext, openJobs, requireJob, withResearcher } from '../../app/jobs.ts';
 import { createNoticeCollector } from '../../app/notice-collector.ts';
 import { formatTable, printReport, type WordOptions } from '../../app/report.ts';
 import { isResearch, markDelivered, saveEnd } from '../../app/research.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import type { Notify } from '../../core/event.ts';
 import { hasInteractionEnded } from '../../core/interaction.ts';
 import { hasEnded, type JobRecord, type JobView } from '../../jobs/record.ts';
-import type { JobStore } from '../../jobs/store.ts';
 
 interface ShowOptions extends WordOptions {
   readonly auth?: string;
@@ -24,13 +22,7 @@ export async function run(options: ShowOptions, app: App): Promise<number> {
   return printReport({ text, json: { ...record, output }, notices: take() }, options, app);
 }
 
-interface ShowContext {
-  readonly app: App;
-  readonly store: JobStore;
-  readonly notify: Notify;
-}
-
-async function refreshResearch(view: JobView, options: ShowOptions, context: ShowContext): Promise<JobView> {
+async function refreshResearch(view: JobView, options: ShowOptions, context: JobContext): Promise<JobView> {
   const { record } = view;
   const { interaction_id: id } = record;
   if (!isResearch(record) || hasEnded(record)) return view;

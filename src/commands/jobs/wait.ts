@@ -1,12 +1,11 @@
 import { type AnswerOptions, showAnswer } from '../../app/answer.ts';
-import { openJobs, requireJob } from '../../app/jobs.ts';
-import { answerResearch, isResearch, type ResearchJob } from '../../app/research.ts';
+import { type JobContext, openJobs, requireJob } from '../../app/jobs.ts';
+import { answerResearch, doubtError, isResearch, type ResearchJob } from '../../app/research.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import type { Notify, TurnEvent } from '../../core/event.ts';
+import type { TurnEvent } from '../../core/event.ts';
 import { openResearcher } from '../../engine/research.ts';
 import { hasEnded, type JobView } from '../../jobs/record.ts';
-import type { JobStore } from '../../jobs/store.ts';
 
 interface WaitOptions extends AnswerOptions {
   readonly args: readonly string[];
@@ -26,21 +25,13 @@ export async function run(options: WaitOptions, app: App): Promise<number> {
   );
 }
 
-interface WaitContext {
-  readonly app: App;
-  readonly store: JobStore;
-  readonly notify: Notify;
-}
-
 async function* waitForResearch(
   record: ResearchJob,
   { auth }: WaitOptions,
-  { app, store, notify }: WaitContext,
+  { app, store, notify }: JobContext,
 ): AsyncGenerator<TurnEvent, void> {
   if (record.interaction_id === undefined && !hasEnded(record)) {
-    throw new AppError('api', `it cannot be known whether research ${record.job_id} has begun`, {
-      hint: `If you know its id at Google: gmn research --interaction <id> "…". To give it up: gmn jobs cancel ${record.job_id}`,
-    });
+    throw doubtError(record, 'the service has not answered the gmn that asked, or not yet');
   }
   const isDemo = record.is_demo === true;
   const researcher = await openResearcher(isDemo ? { demo: true } : { auth }, app, notify);
@@ -53,7 +44,7 @@ async function* waitForResearch(
 
 async function* waitForDelegated(
   id: string,
-  { app, store }: Pick<WaitContext, 'app' | 'store'>,
+  { app, store }: Pick<JobContext, 'app' | 'store'>,
 ): AsyncGenerator<TurnEvent, void> {
   const find = async (): Promise<JobView> => requireJob(id, store);
   let view = await find();
