@@ -54,7 +54,6 @@ export function trackConversation(agent: Agent, turn: Turn, { earlier, compacted
   };
 }
 
-/** How many tokens a character may be. */
 const TOKENS_PER_CHARACTER = { least: 0.25, most: 1.5 } as const;
 
 /** The tokens of a request, rather too many: whether to load what estimates them well. */

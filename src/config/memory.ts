@@ -9,7 +9,6 @@ import { noHomeError } from './home.ts';
 /** `user`: for every run; `project`: for those in the working directory. */
 export type MemoryScope = 'user' | 'project';
 
-/** The context file that a note is added to. */
 export function findMemoryFile(scope: MemoryScope, { homes, cwd }: Pick<App, 'homes' | 'cwd'>): string {
   return join(scope === 'user' ? homes().gmn : cwd, OWN_CONTEXT_NAME);
 }

@@ -3,7 +3,6 @@ import type { Session } from '../core/session.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { createSession, type LocalSession } from './open-session.ts';
 
-/** A session that nothing is saved of. */
 export function createMemorySession(clock: Clock): LocalSession {
   return createSession({
     ...{ clock, by: 'chat', durability: 'written', file: { id: randomId(), name: undefined } },

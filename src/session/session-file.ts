@@ -23,7 +23,6 @@ type Pieces = Iterable<string> | AsyncIterable<string>;
 
 export interface StoreContext {
   readonly directory: string;
-  /** Where deleted sessions are kept for a while. */
   readonly trash: string;
   readonly clock: Clock;
   readonly version: string;

@@ -69,7 +69,6 @@ export async function listTrashFiles(trash: string): Promise<readonly string[]> 
   );
 }
 
-/** What was deleted last comes first. */
 export async function listTrash(trash: string): Promise<readonly TrashedSession[]> {
   return (await listTrashEntries(trash)).flatMap(({ path, deletedAt }) =>
     tryListFileNames(path).flatMap((name) => {

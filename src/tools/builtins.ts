@@ -28,7 +28,6 @@ export function dropLoneCompanions<Kind extends { readonly name: string }>(tools
   return tools.filter(({ name }) => tools.some((tool) => tool.name === toOwner(name)));
 }
 
-/** What other programs call it. */
 export function listOtherNames(name: string): Readonly<Record<'official' | 'claude', readonly string[]>> {
   const { officialNames: official = [], claudeNames: claude = [] } = findBuiltin(name) ?? {};
   return { official, claude };

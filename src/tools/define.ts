@@ -38,7 +38,6 @@ export interface ToolContext {
   /** In place of gmn's own. */
   readonly runShell?: RunShell;
   readonly background: BackgroundCommands;
-  /** Where commands are confined. */
   readonly sandbox?: CommandSandbox;
   /** Must refuse addresses that are not on the public internet, as `sendPinned` does. */
   readonly send: SendHttp;

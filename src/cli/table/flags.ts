@@ -240,7 +240,6 @@ export const APPROVAL_FLAGS = under('Tools', [
   MAX_COST_FLAG,
 ]);
 
-/** How commands of the model are confined. */
 export const SANDBOX_FLAGS = under('Tools', [
   {
     long: 'sandbox',
@@ -317,7 +316,6 @@ export const STORE_FLAG = {
   help: 'Let Google keep the request and its answer in the logs of your project',
 } as const;
 
-/** The service's own tools and tiers. */
 export const SERVICE_FLAGS = under('Answer', [
   { long: 'search', help: 'Let the model search the web with Google; its sources are listed after the answer' },
   { long: 'code', help: 'Let the service run Python that the model writes, on its own machines' },

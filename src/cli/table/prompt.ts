@@ -147,7 +147,6 @@ const [OUTPUT_FORMAT_FLAG, OUTPUT_DIALECT_FLAG, SCHEMA_FLAG, OUTPUT_FILE_FLAG, S
     },
   ]);
 
-/** For commands whose answer is a report. */
 export const REPORT_OUTPUT_FLAGS = [
   {
     ...OUTPUT_FILE_FLAG,
@@ -377,7 +376,6 @@ const [SYSTEM_FLAG, APPEND_SYSTEM_FLAG] = SYSTEM_FLAGS;
 const [THINKING_LEVEL_FLAG] = THINKING_FLAGS;
 const [, , , , SEED_FLAG, , OPTION_FLAG] = SAMPLING_FLAGS;
 
-/** What the answer of a model is like. */
 export const ANSWER_FLAGS = [
   ...SAMPLING_FLAGS,
   THINKING_LEVEL_FLAG,

@@ -58,7 +58,6 @@ export function readChunk(dist: string, file: string): string {
 }
 
 interface Pack {
-  /** The exports of a chunk in this pack. */
   findChunk(file: string): (() => unknown) | undefined;
   /** In the pack of an ordinary run: which chunk is in which other one. */
   packs?(): Readonly<Record<string, string>>;
