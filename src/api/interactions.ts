@@ -125,7 +125,7 @@ function parseSources(annotations: readonly Fields[]): readonly Source[] {
   return [...found.values()];
 }
 
-/** One at most. What is not known says nothing. */
+/** At most one; events of an unknown type are dropped. */
 function parseEvent(value: unknown): readonly InteractionEvent[] {
   if (!isObject(value)) return [];
   const { event_id: eventId, event_type: type, delta } = value;

@@ -28,7 +28,7 @@ export async function showAnswer(
   const notify: Notify = (notice) => void show(toNoticeEvent(notice)).catch(() => {});
   let exitCode = 0;
   for await (const event of settle(output.events(answer(notify)))) {
-    // As text, the answer has its sources in it.
+    // The text has the list of sources already.
     await show(isText && event.type === 'end' ? { ...event, sources: undefined } : event);
     if (event.type === 'failure') exitCode = event.error.exitCode;
   }

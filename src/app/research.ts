@@ -96,7 +96,7 @@ async function askService(record: ResearchJob, input: readonly Part[], context: 
   return saveBegun(record, begun.id, context);
 }
 
-/** It has begun, so that a full disk does not end the wait: the id is said instead. */
+/** The research runs by now, so a full disk must not end the wait: the id is said instead. */
 async function saveBegun(record: ResearchJob, id: string, context: ResearchContext): Promise<ResearchJob> {
   const { app, store, notify } = context;
   const begun: ResearchJob = { ...record, status: 'running', started_at: formatNow(app), interaction_id: id };
@@ -112,7 +112,7 @@ function requireWriteError(thrown: unknown): AppError {
   throw thrown;
 }
 
-/** In the job that has it, in the one whose beginning was in doubt, else in a new one: never in that of another interaction. */
+/** The job that has this interaction already, else the one of this question whose beginning is in doubt, else a new one. */
 async function adoptInteraction(id: string, task: ResearchTask, context: ResearchContext): Promise<ResearchJob> {
   const { app, store, researcher } = context;
   if ((await researcher.client.get(id, app.signal)) === undefined) throw unknownError();
@@ -132,7 +132,7 @@ function formatNow({ clock }: App): string {
   return new Date(clock.now()).toISOString();
 }
 
-/** Of a question, or of the end of a job: two processes must not do it at once. */
+/** Only one process at a time begins a question, or saves the end of a job. */
 async function withLock<Result>(name: string, { app }: ResearchContext, work: () => Promise<Result>): Promise<Result> {
   const directory = join(app.homes().gmn, 'jobs');
   await makePrivateDirectory(directory);
@@ -218,7 +218,7 @@ function toGoOn({ job_id: id }: JobRecord): string {
   return `The research goes on at Google. To wait for it: gmn jobs wait ${id}, or the same command again. To end it: gmn jobs cancel ${id}`;
 }
 
-/** In first delays: how long the wait may become, and how long a new interaction may be missing. */
+/** In multiples of the first delay: the longest pause, and how long the service may not know a new interaction yet. */
 const LONGEST_DELAY = 30;
 const LAG = 60;
 
@@ -267,7 +267,7 @@ function createThoughts({ interaction_id: id = '' }: ResearchJob, { app, researc
       const error = AppError.from(thrown);
       if (error.fault !== 'api' && error.fault !== 'auth') throw error;
       app.trace(`research: ${error.message}`);
-      // It is asked for its state all the same; only what it says on the way is missed.
+      // Its state is still asked for; only its thoughts are missed.
       isPossible = error.retry !== undefined;
     }
     return hadNews;
@@ -408,7 +408,7 @@ function formatSource({ title, uri }: Source): string {
   return `[${words}](${sanitize(link.href).replaceAll('(', '%28').replaceAll(')', '%29')})`;
 }
 
-/** Somebody has got it: the same question is a new one from now on. If it cannot be written, it is answered with the same once more. */
+/** The report was shown: the same question begins new research from now on. If this cannot be written, the same report is shown once more. */
 export async function markDelivered(record: ResearchJob, { store }: Pick<ResearchContext, 'store'>): Promise<void> {
   if (record.is_delivered !== true) await store.saveDurably({ ...record, is_delivered: true }).catch(requireWriteError);
 }

@@ -38,7 +38,7 @@ export async function readSharedServers(file: string): Promise<JsonObject> {
   return text === undefined ? {} : (findServers(await parseSettingsText({ file, text })) ?? {});
 }
 
-/** Under those of the document. */
+/** The document's own servers win over these. */
 export function addServers(document: JsonObject, servers: JsonObject): JsonObject {
   if (Object.keys(servers).length === 0) return document;
   return { ...document, mcpServers: { ...servers, ...readSetting(document, 'mcpServers') } };

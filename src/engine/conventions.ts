@@ -16,7 +16,7 @@ export interface Conventions extends Pick<FoundSkills, 'skills'>, Pick<FoundAgen
   readonly skipped: readonly Skipped[];
 }
 
-/** What is in a file never fails it. */
+/** A faulty file is skipped, and never fails the run. */
 export async function readConventions(app: Pick<App, 'env' | 'cwd' | 'homes' | 'settings'>): Promise<Conventions> {
   const settings = await app.settings();
   const context: PlaceContext = { ...app, settings };

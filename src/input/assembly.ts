@@ -78,7 +78,7 @@ function isEmptyPipe(input: StdinInput | undefined, { stdin }: PromptInput): boo
   return input instanceof Uint8Array && input.length === 0 && ['pipe', 'file'].includes(stdin.kind());
 }
 
-/** The output of a variable that is not set, say. Longer ones are looked at by nobody. */
+/** As `echo "$UNSET"` gives it. Longer input is not checked. */
 function isBlank(bytes: Uint8Array): boolean {
   return bytes.length > 0 && bytes.length < 100 && bytes.every((byte) => byte === 32 || (byte >= 9 && byte <= 13));
 }

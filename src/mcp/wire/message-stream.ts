@@ -23,7 +23,7 @@ interface StreamOptions {
   readonly clock: Clock;
   /** Requests that may take long: they are not waited for when the input has ended. */
   readonly isSlow: (method: string) => boolean;
-  /** Answers the first message before anybody reads it, who is then not heard about it; undefined if that is not possible. */
+  /** Answers the first message at once; what its reader answers later is dropped. Undefined: it cannot. */
   readonly answerFirst: (message: JsonRpcMessage) => object | undefined;
 }
 
