@@ -95,7 +95,7 @@ export function createConnection(initialized: InitializedClient): Connection {
   };
 }
 
-type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'completePrompt' | 'readResource' | 'ping'>;
+type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'completePrompt' | 'readResource'>;
 
 function createRequestMethods(
   { client, sdk, server }: InitializedClient,
@@ -117,7 +117,6 @@ function createRequestMethods(
       return parseSuggestions(await send('completion/complete', params, options));
     },
     readResource: async (uri, options) => parseContents(await send('resources/read', { uri }, options)),
-    ping: async (options) => void (await send('ping', {}, options)),
   };
   if (client.getProtocolEra() !== 'modern') return plain;
   const modern = createModernTools(client, sdk, sendSdk, lists);
@@ -126,7 +125,6 @@ function createRequestMethods(
     listTools: capabilities.tools ? withDeadline(server, 'tools/list', modern.listTools) : lists.listTools,
     callTool: async (tool, args, options = {}) =>
       requireCallResult(await sendSdk('tools/call', options, (settings) => modern.call(tool, args, settings)), server),
-    ping: async (options) => void (await send('server/discover', {}, options)),
   };
 }
 

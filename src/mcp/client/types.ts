@@ -128,7 +128,6 @@ export interface Connection {
   listResources(options?: RequestOptions): Promise<Listing<RemoteResource>>;
   listResourceTemplates(options?: RequestOptions): Promise<Listing<RemoteResourceTemplate>>;
   readResource(uri: string, options?: RequestOptions): Promise<readonly ResourceContent[]>;
-  ping(options?: RequestOptions): Promise<void>;
   /** Calls the listener at most once a second. Returns a function that unsubscribes. */
   onListChanged(listener: (kind: ListKind) => void): () => void;
   /** For server text that is shown as an error: redacts the secrets of the definition and the tokens. */

@@ -124,7 +124,7 @@ test('the JSON of a validator becomes plain text', async (t) => {
 posixTest('a server that ignores every request to end is killed with its children', async (t) => {
   const { open, started } = hostile(t, 'stubborn');
   const connection = await open();
-  await connection.ping();
+  await connection.listTools();
   expect(started().filter(isRunning)).toHaveLength(2);
   await connection.close();
   expect(started().filter(isRunning)).toEqual([]);

@@ -16,7 +16,7 @@ test('a server is greeted, and says who it is', async (t) => {
     capabilities: { tools: true, prompts: true, resources: true },
     isOpen: true,
   });
-  await connection.ping();
+  await connection.listTools();
 });
 
 test('all pages of a list are followed', async (t) => {
