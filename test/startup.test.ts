@@ -360,6 +360,7 @@ test('--tools read with no call made loads the tools, fence and session, and no 
       "src/tools/search/ripgrep.ts",
       "src/tools/search/walk.ts",
       "src/tools/workspace/fence.ts",
+      "src/tools/workspace/file-error.ts",
       "src/tools/workspace/line-window.ts",
       "src/tools/workspace/protected-lists.ts",
       "src/tools/workspace/protection.ts",
