@@ -301,7 +301,7 @@ test('where there are no embeddings, the way out is named', async (t) => {
   });
   const { isError, content } = await server.call('embed_text', { text: 'x' });
   expect(isError).toBe(true);
-  expect(content[0].text).toMatch(/Code Assist has no embeddings.*GEMINI_API_KEY/s);
+  expect(content[0].text).toMatch(/Code Assist, .* has no embeddings.*GEMINI_API_KEY/s);
 });
 
 test('models and help need no request', async (t) => {
