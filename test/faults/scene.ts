@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
 import { CANARIES, plantedHome, signIn } from '../support/canaries.ts';
 import { gmnCommand, place } from '../support/gmn.ts';
+import { listTree } from '../support/temporary.ts';
 import type { Problem, ProblemKind, Variant, Way } from './fault.ts';
 import { type Ended, formatFlags, type Started, start } from './started.ts';
 import { fingerprint, marked } from './traces.ts';
@@ -161,7 +162,7 @@ function envOf({ signIn: kind }: Variant, { url }: WireServer): Readonly<Record<
 function closeModes(directory: string): void {
   if (!existsSync(directory)) return;
   chmodSync(directory, 0o700);
-  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+  for (const entry of listTree(directory)) {
     chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
   }
 }

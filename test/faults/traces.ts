@@ -5,11 +5,12 @@ import { toContents } from '../../src/agent/history.ts';
 import { createBlobStore } from '../../src/platform/files/blobs.ts';
 import { loadSession } from '../../src/session/load.ts';
 import { objection, type WirePart } from '../support/gemini-rules.ts';
+import { listTree } from '../support/temporary.ts';
 
 /** Every path below a directory, directories too, without the code cache. */
 function pathsIn(directory: string): readonly string[] {
   try {
-    return readdirSync(directory, { recursive: true, withFileTypes: true })
+    return listTree(directory)
       .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
       .filter((path) => !/^\.gmn\/cache(?:\/|$)/.test(path))
       .sort();

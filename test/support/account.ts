@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 import { toSlashes } from '../../src/core/text/path.ts';
 import { events, type FakeGemini, json, type Scripted } from './gemini.ts';
 import { callGmnIn, type GmnOptions, type GmnResult, place } from './gmn.ts';
+import { listTree } from './temporary.ts';
 
 /** Secrets that may appear in no output, and in no file but the official CLI's own and gmn's token cache. */
 export const CANARY = {
@@ -62,7 +63,7 @@ export function signedIn(t: TestContext, gemini: Pick<FakeGemini, 'url'>, option
 
 function filesIn(directory: string): Readonly<Record<string, string>> {
   const files: Record<string, string> = {};
-  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+  for (const entry of listTree(directory)) {
     const path = toSlashes(join(entry.parentPath, entry.name).slice(directory.length + 1));
     if (entry.isFile() && !path.startsWith('.gmn/cache/')) files[path] = readFileSync(join(directory, path), 'utf8');
   }

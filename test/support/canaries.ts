@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { toSlashes } from '../../src/core/text/path.ts';
 import { sealedBox } from '../../src/platform/process/keyring.ts';
+import { listTree } from './temporary.ts';
 
 const PRIVATE_KEY = String(
   generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }),
@@ -76,7 +77,7 @@ export function canariesIn(text: string): readonly string[] {
 /** `name in path` for every secret in a file below `root` that is not documented to be there. `home` is below `root`. */
 export function strayCanaries(root: string): readonly string[] {
   const stray: string[] = [];
-  for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
+  for (const entry of listTree(root)) {
     const path = toSlashes(join(entry.parentPath, entry.name).slice(root.length + 1));
     // A file name can reveal a secret, too.
     const content = entry.isFile() ? readFileSync(join(root, path), 'latin1') : '';

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { type Dirent, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -20,4 +20,11 @@ export function put(root: string, files: Files): void {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), content);
   }
+}
+
+/** All that is below a directory. Links are not followed, as the recursive `readdir` does from Node 22 on. */
+export function listTree(directory: string): readonly Dirent[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? [entry, ...listTree(join(directory, entry.name))] : [entry],
+  );
 }

@@ -157,6 +157,7 @@ function createReply(outgoing: ServerResponse, signal: AbortSignal): ServedReply
       });
     },
     end: () => outgoing.end(),
-    cut: () => outgoing.socket?.destroySoon(),
+    // Node collects what is written in one tick, and from version 26 hands it to the socket only then.
+    cut: () => process.nextTick(() => outgoing.socket?.destroySoon()),
   };
 }

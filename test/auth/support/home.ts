@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { TestContext } from 'vitest';
+import { listTree } from '../../support/temporary.ts';
 
 /** The secrets of these tests. None of them may turn up in any output. */
 export const CANARIES = {
@@ -134,7 +135,7 @@ export function bearerDigest(token: string): string {
 /** Every file below a directory, by its path. */
 export function filesIn(directory: string): Readonly<Record<string, string>> {
   const files: Record<string, string> = {};
-  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+  for (const entry of listTree(directory)) {
     const path = join(entry.parentPath, entry.name);
     if (entry.isFile()) files[path.slice(directory.length + 1)] = readFileSync(path, 'utf8');
   }
