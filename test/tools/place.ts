@@ -1,4 +1,5 @@
 import { chmodSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Env } from '../../src/core/io.ts';
@@ -42,11 +43,15 @@ export async function place(files: Files = {}, options: PlaceOptions = {}): Prom
   return placeAt(temporary(files), options);
 }
 
-export async function placeAt(root: string, { env = {}, ...options }: PlaceOptions = {}): Promise<Place> {
+/** Without a ripgrep: an empty PATH would mean the directories of the system. */
+const NO_PROGRAMS = { PATH: join(tmpdir(), 'no-such-directory') };
+
+/** Unless `env` says otherwise, our own engine searches, whatever is installed. */
+export async function placeAt(root: string, { env, ...options }: PlaceOptions = {}): Promise<Place> {
   const workspace = await openWorkspace({ roots: [root], journal: NO_JOURNAL, ...options });
   const context = {
     workspace,
-    env,
+    env: env ?? {},
     shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
     background: createBackgroundCommands(),
     resolveDirectory: async (path: string) => join(root, path),
@@ -55,7 +60,10 @@ export async function placeAt(root: string, { env = {}, ...options }: PlaceOptio
     send: async () => expect.unreachable(),
     ground: async () => expect.unreachable(),
   };
-  const tools = new Map(TOOLS.map((tool) => [tool.name, tool.create(context)]));
+  const searching = { ...context, env: env ?? NO_PROGRAMS };
+  const tools = new Map(
+    TOOLS.map((tool) => [tool.name, tool.create(/search|glob/.test(tool.name) ? searching : context)]),
+  );
   const call = async (name: string, args: JsonObject, signal = CALM): Promise<ToolResult> =>
     tools.get(name)!.invoke(args, signal);
   return {

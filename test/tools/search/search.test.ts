@@ -26,8 +26,8 @@ const FILES = {
 } as const;
 
 /** Both engines, where the other one is installed. */
-const ENGINES: readonly (readonly [name: string, env: Readonly<Record<string, string>>])[] = [
-  ['our own engine', {}],
+const ENGINES: readonly (readonly [name: string, env: Readonly<Record<string, string>> | undefined])[] = [
+  ['our own engine', undefined],
   ...(findRipgrep(process.env, []) === undefined ? [] : [['ripgrep', { PATH: process.env.PATH ?? '' }] as const]),
 ];
 
