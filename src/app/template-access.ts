@@ -5,6 +5,7 @@ import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { plural } from '../core/text/format.ts';
+import { leadsAway } from '../core/text/path.ts';
 import { quoteForShell } from '../core/text/quote.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { takeBefore } from '../core/text/trim.ts';
@@ -51,9 +52,11 @@ function quoteArguments({ path, args }: Shell, words: string): string {
 
 /** A template may come from someone else: only what `@path` in a prompt would attach is read. Throws AppError `usage`. */
 async function readTemplatePath(path: string, { app, host, signal }: AccessContext): Promise<string> {
-  const found = await inspectPath(resolve(app.cwd, path), path);
+  const isAway = leadsAway(path, [app.cwd]);
+  const found = isAway ? undefined : await inspectPath(resolve(app.cwd, path), path);
   if (found === undefined) {
-    throw new AppError('usage', `the template wants ${sanitize(path)}, which does not exist`, {
+    const why = isAway ? 'is outside the working directory' : 'does not exist';
+    throw new AppError('usage', `the template wants ${sanitize(path)}, which ${why}`, {
       hint: 'Check the path.',
     });
   }

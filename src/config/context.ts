@@ -1,7 +1,7 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
-import { contains, toSlashes } from '../core/text/path.ts';
+import { contains, leadsAway, toSlashes } from '../core/text/path.ts';
 import { isSamePath, isSensitivePath, isStatePath } from '../core/text/secrets.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import { locate } from '../platform/files/directory-handle.ts';
@@ -235,6 +235,7 @@ export function createContextReader({ fileBytes, fileSize, totalLength } = LIMIT
     if (imports === MAX_IMPORTS + 1) skipFile(`${file}: @${path}`, `only ${MAX_IMPORTS} imports are looked up`);
     if (imports > MAX_IMPORTS) return undefined;
     const target = isAbsolute(path) ? path : join(dirname(file), path);
+    if (leadsAway(path, [root])) return skipFile(path, 'it is not in a folder of this computer');
     const real = realPath(target);
     addSource(target);
     // Just a word that begins with @.

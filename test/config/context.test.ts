@@ -5,7 +5,7 @@ import { readContext } from '../../src/config/context.ts';
 import { hasContext, joinSystemInstruction } from '../../src/config/context-place.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import { AppError } from '../../src/core/error.ts';
-import { posixTest } from '../support/posix.ts';
+import { isWindows, posixTest } from '../support/posix.ts';
 import { type Place, place } from './place.ts';
 
 const TRUST = { GEMINI_CLI_TRUST_WORKSPACE: 'true' };
@@ -237,6 +237,16 @@ test('nothing is read from outside the root, from files that hold keys, or from 
     expect.stringMatching(/outside-folder\/outside\.md is not used: it leads out of /),
     'work/.aws/config is not used: a file of that name may hold keys',
   ]);
+});
+
+test.runIf(isWindows)('an import that names a server or a device is not even looked up', async (t) => {
+  const here = place(t, { 'work/more.md': 'Two.' });
+  // Looked up, it would be a file of the project.
+  const device = `//?/${join(here.app.cwd, 'more.md').replaceAll('\\', '/')}`;
+  writeFileSync(join(here.app.cwd, 'GEMINI.md'), `@${device} @more.md`);
+  const { memory, notices } = await contextOf(here);
+  expect(memory).toContain(`@${device} <!-- more.md -->`);
+  expect(notices.join()).toContain('it is not in a folder of this computer');
 });
 
 test('a context file that is a link out of the project is not read', async (t) => {

@@ -1,7 +1,7 @@
 import { relative, resolve } from 'node:path';
 import type { HookSource } from '../../core/app.ts';
 import { canonicalJson, filterObjects, isList, isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
-import { contains, toSlashes } from '../../core/text/path.ts';
+import { contains, leadsAway, toSlashes } from '../../core/text/path.ts';
 import { compilePattern } from '../../core/text/pattern.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { tryReadSmallFile } from '../../platform/files/small-file.ts';
@@ -203,7 +203,7 @@ function findScripts(command: string, folder: string): readonly { readonly path:
       .slice(0, MAX_WORDS),
   );
   const found = [...words].flatMap((word) => {
-    const real = realPath(resolve(folder, word));
+    const real = leadsAway(word, [folder]) ? undefined : realPath(resolve(folder, word));
     const text = real === undefined || !contains(folder, real) || real === folder ? undefined : tryReadSmallFile(real);
     return real === undefined || text === undefined
       ? []

@@ -24,5 +24,18 @@ export function isWindowsDevice(name: string): boolean {
 
 /** On Windows, by its spelling: a server on the network, or a device. Even to look it up would reach out. */
 export function isRemotePath(path: string, { sep }: PlatformPath = system): boolean {
-  return sep === '\\' && (/^[\\/]{2}/.test(path) || path.split(/[\\/]/).some(isWindowsDevice));
+  return sep === '\\' && (/^[\\/]{2}/.test(path) || hasDevice(path));
+}
+
+/**
+ * The same for a path that somebody else chose, where the user works in `folders`, which may be on a server. Windows signs in to the
+ * server of any path that is looked up, and so gives it a form of the user's password.
+ */
+export function leadsAway(path: string, folders: readonly string[], paths: PlatformPath = system): boolean {
+  if (!isRemotePath(path, paths)) return false;
+  return hasDevice(path) || !folders.some((folder) => contains(folder, paths.resolve(folder, path), paths));
+}
+
+function hasDevice(path: string): boolean {
+  return path.split(/[\\/]/).some(isWindowsDevice);
 }

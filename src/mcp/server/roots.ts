@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { AppError } from '../../core/error.ts';
-import { contains } from '../../core/text/path.ts';
+import { contains, leadsAway } from '../../core/text/path.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { isSensitivePath, isStatePath, splitAtRoot } from '../../core/text/secrets.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -15,7 +15,7 @@ export function createRoots(list: readonly string[]) {
     const [first] = list;
     if (first === undefined) throw outsideRootsError(name, directory);
     // The system would cut the name at a NUL.
-    const path = name.includes('\0') ? undefined : realPath(resolve(first, name));
+    const path = name.includes('\0') || leadsAway(name, list) ? undefined : realPath(resolve(first, name));
     // Reveal nothing about paths outside, not even whether they exist.
     if (path === undefined && !has(resolve(first, name))) throw outsideRootsError(name, directory);
     if (path === undefined) throw invalidDirectoryError(`there is no ${sanitize(name)}`, 'Check the path.');

@@ -1,6 +1,13 @@
 import { posix, sep, win32 } from 'node:path';
 import { expect, test } from 'vitest';
-import { contains, isRemotePath, isWindowsDevice, shortenPath, toSlashes } from '../../../src/core/text/path.ts';
+import {
+  contains,
+  isRemotePath,
+  isWindowsDevice,
+  leadsAway,
+  shortenPath,
+  toSlashes,
+} from '../../../src/core/text/path.ts';
 
 test('a folder contains itself and everything in it, but not a path that only begins with its name', () => {
   expect(['/a/b', '/a/b/c', '/a/b/..c', '/a/bc', '/a', '/'].map((path) => contains('/a/b', path))).toEqual([
@@ -65,4 +72,21 @@ test.for([
   ['C:\\dir\\a.txt', false],
 ] as const)('looking up %j on Windows reaches out: %j, and nowhere else', ([path, isRemote]) => {
   expect([isRemotePath(path, win32), isRemotePath(path, posix)]).toEqual([isRemote, false]);
+});
+
+test.for([
+  ['//evil/share/x', true],
+  ['\\\\evil\\c$\\work\\x', true],
+  ['//?/C:/work/x', true],
+  ['\\\\.\\pipe\\x', true],
+  ['//nas/home/app/../../x', true],
+  ['//nas/home/application', true],
+  ['//nas/home/app/src/x', false],
+  ['\\\\NAS\\home\\app\\x', false],
+  ['//nas/home/app/nul', true],
+  ['sub/aux.h', true],
+  ['src/x', false],
+  ['C:\\Windows', false],
+] as const)('in a folder of the server nas, somebody’s %j leads away: %j', ([path, isAway]) => {
+  expect([leadsAway(path, ['\\\\nas\\home\\app'], win32), leadsAway(path, ['/work'], posix)]).toEqual([isAway, false]);
 });
