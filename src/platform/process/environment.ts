@@ -27,18 +27,21 @@ const PASSED_TO_HELPERS = [
   ...['VSCODE_IPC_HOOK_CLI', 'EMACS_SOCKET_NAME', 'NVIM', 'WSL_INTEROP', 'WSL_DISTRO_NAME'],
 ];
 
-/** Without these, programs on Windows do not even start. */
+/** Without these, programs on Windows do not even start, or do not find their own files. */
 const PASSED_ON_WINDOWS = [
   ...['SystemRoot', 'SystemDrive', 'windir', 'ComSpec', 'PATHEXT', 'Path', 'TEMP', 'TMP', 'USERNAME', 'USERPROFILE'],
   ...['HOMEDRIVE', 'HOMEPATH', 'APPDATA', 'LOCALAPPDATA', 'ProgramData', 'ProgramFiles', 'ProgramFiles(x86)'],
-  ...['NUMBER_OF_PROCESSORS', 'PROCESSOR_ARCHITECTURE'],
+  ...['ProgramW6432', 'CommonProgramFiles', 'CommonProgramFiles(x86)', 'ALLUSERSPROFILE', 'PUBLIC'],
+  // Makefiles ask for it.
+  ...['OS', 'NUMBER_OF_PROCESSORS', 'PROCESSOR_ARCHITECTURE'],
 ];
 
 function pickVariables(env: Env, names: readonly string[], platform: string): Record<string, string> {
   const locale = Object.keys(env).filter((name) => /^LC_[A-Z]+$/.test(name));
   const picked: Record<string, string> = {};
   for (const name of [...names, ...locale, ...(platform === 'win32' ? PASSED_ON_WINDOWS : [])]) {
-    const value = env[name];
+    // A shell of POSIX on Windows writes some of them in capitals: COMSPEC.
+    const value = platform === 'win32' ? findVariable(env, name) : env[name];
     // Shellshock: old versions of bash run such a value as a function.
     if (value !== undefined && !value.startsWith('()')) picked[name] = value;
   }

@@ -79,16 +79,19 @@ function windowsShell(path: string, env: Env): Shell {
   return { path, args: ['-c'], isVerbatim: false };
 }
 
-/** cmd.exe reads one line only. In a batch file the lines would run one after the other, as after `&`. */
+/**
+ * cmd.exe reads one line only. In a batch file the lines would run one after the other, as after `&`. A remark would reach to the end of
+ * the line, and a space before `&` would become part of a variable.
+ */
 function joinCommandLines(command: string): string {
   return command
     .split(/\r?\n/)
     .map((line) => line.trim())
-    .filter((line) => line !== '')
+    .filter((line) => line !== '' && !/^@?(?:rem(?=\s|$)|::)/i.test(line))
     .reduce((joined, line) => {
       if (joined.endsWith('^')) return joined.slice(0, -1) + line;
       const isOpen = joined === '' || /[(&|]$/.test(joined) || line.startsWith(')');
-      return `${joined}${isOpen ? ' ' : ' & '}${line}`;
+      return `${joined}${isOpen ? ' ' : '& '}${line}`;
     }, '')
     .trim();
 }

@@ -53,8 +53,16 @@ interface CommandStart extends Omit<WindowsContext, 'isFile'> {
 /** What to start for a command without a shell; only on Windows that is something else than the command itself. */
 export function resolveCommand({ command, args, cwd, env }: CommandStart): WindowsCommand {
   if (process.platform !== 'win32') return { command, args, isVerbatim: false };
-  const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
   return windowsCommand(command, args, { env, cwd, isFile });
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  } catch {
+    // A directory that may not be entered hides none of the others.
+    return false;
+  }
 }
 
 /**

@@ -67,9 +67,10 @@ test('on Windows PowerShell is the shell: the newer one if it is installed; cmd.
 
 test.each([
   ['dir', 'dir'],
-  ['cd sub\r\ndir "a b"\n', 'cd sub & dir "a b"'],
-  ['if exist a (\n  echo b\n  echo c\n)', 'if exist a ( echo b & echo c )'],
+  ['cd sub\r\ndir "a b"\n', 'cd sub& dir "a b"'],
+  ['if exist a (\n  echo b\n  echo c\n)', 'if exist a ( echo b& echo c )'],
   ['a ^\n  b &&\nc', 'a b && c'],
+  ['REM first\nset A=1\n:: then\n@rem\nremove x', 'set A=1& remove x'],
 ])('all lines of %j run in cmd.exe, with output in UTF-8', (command, line) => {
   expect(listShellArguments(onWindows({}), command)).toEqual([
     ...['/d', '/s', '/c'],
@@ -92,4 +93,13 @@ test('the environment on Windows has what programs there need, and no more', () 
   expect(Object.values(given)).not.toContain('canary');
   // Else cmd.exe runs what a project calls git.bat.
   expect(given).toMatchObject({ NoDefaultCurrentDirectoryInExePath: '1' });
+});
+
+test('variables of Windows are passed on however their names are written', () => {
+  const given = shellEnvironment(
+    { COMSPEC: 'C:\\x\\cmd.exe', programfiles: 'C:\\P', OS: 'Windows_NT' },
+    onWindows({}),
+    'win32',
+  );
+  expect(given).toMatchObject({ ComSpec: 'C:\\x\\cmd.exe', ProgramFiles: 'C:\\P', OS: 'Windows_NT' });
 });
