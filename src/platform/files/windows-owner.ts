@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
-import { promisify } from 'node:util';
-import { helperEnvironment } from '../process/environment.ts';
-import { windowsProgram } from '../process/windows-command.ts';
+import { queryWindows } from '../process/windows-query.ts';
 
 /**
  * The administrators, the system, and its installer.
@@ -14,8 +11,6 @@ const ADMINISTRATORS = [
   'S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464',
 ] as const;
 
-const MAX_MS = 5000;
-
 /** Node cannot tell who owns a file. Names of accounts depend on the language of the system, their identifiers do not. */
 const SCRIPT = `foreach ($path in @($env:GMN_FILE, [IO.Path]::GetDirectoryName($env:GMN_FILE))) {
   (Get-Acl -LiteralPath $path).GetOwner([Security.Principal.SecurityIdentifier]).Value
@@ -25,7 +20,7 @@ const SCRIPT = `foreach ($path in @($env:GMN_FILE, [IO.Path]::GetDirectoryName($
  * Why a system-wide file must not be trusted: any user of a Windows machine can create folders in `C:\ProgramData`. Takes part of a second,
  * but only where there is such a file. Never throws.
  */
-export async function findWindowsDistrust(path: string, readOwners = askPowerShell): Promise<string | undefined> {
+export async function findWindowsDistrust(path: string, readOwners = queryOwners): Promise<string | undefined> {
   try {
     const owners = (await readOwners(path)).trim().split(/\s+/);
     const place = [path, dirname(path)].find((_, at) => !ADMINISTRATORS.some((owner) => owner === owners[at]));
@@ -35,10 +30,6 @@ export async function findWindowsDistrust(path: string, readOwners = askPowerShe
   }
 }
 
-async function askPowerShell(path: string): Promise<string> {
-  const program = windowsProgram('powershell', process.env);
-  const args = ['-NoLogo', '-NoProfile', '-NonInteractive', '-Command', SCRIPT];
-  const env = { ...helperEnvironment(process.env, []), GMN_FILE: path };
-  const { stdout } = await promisify(execFile)(program, args, { env, timeout: MAX_MS, windowsHide: true });
-  return stdout;
+function queryOwners(path: string): Promise<string> {
+  return queryWindows('powershell', SCRIPT, { GMN_FILE: path });
 }

@@ -66,8 +66,9 @@ export function startProgram({ confine, onExit, ...given }: StartOptions): Progr
     watchdog.release();
     return failedProgram(thrown);
   }
-  const tree =
-    child.pid === undefined ? undefined : { leader: child.pid, marker, hasLeaderEnded: () => hasChildEnded(child) };
+  const { sinceMs } = watchdog;
+  const hasLeaderEnded = (): boolean => hasChildEnded(child);
+  const tree = child.pid === undefined ? undefined : { leader: child.pid, marker, sinceMs, hasLeaderEnded };
   if (tree === undefined) watchdog.release();
   else watchdog.follow(tree.leader);
   const cancelKill = tree && onExit(() => killProcessTree(tree));

@@ -63,7 +63,7 @@ interface Reader {
   readonly decode?: (output: Uint8Array) => Uint8Array;
 }
 
-const POWERSHELL_TEXT = '[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-Clipboard -Raw';
+const POWERSHELL_TEXT = '[Console]::OutputEncoding=New-Object Text.UTF8Encoding $false; Get-Clipboard -Raw';
 const POWERSHELL_PICTURE =
   'Add-Type -AssemblyName System.Windows.Forms,System.Drawing; $p=[Windows.Forms.Clipboard]::GetImage(); ' +
   'if ($p) { $s=New-Object IO.MemoryStream; $p.Save($s,[Drawing.Imaging.ImageFormat]::Png); ' +
@@ -166,7 +166,7 @@ function captureOutput(
   const file = findHelper(program, env, [cwd]);
   if (file === undefined) return Promise.resolve('missing');
   return new Promise((resolve) => {
-    execFile(
+    const child = execFile(
       file,
       args,
       {
@@ -184,5 +184,7 @@ function captureOutput(
         else resolve(new Uint8Array());
       },
     );
+    // Older PowerShells wait for the end of an input that is a pipe.
+    child.stdin?.on('error', () => {}).end();
   });
 }

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { EOL } from 'node:os';
+import { systemClock } from '../runtime/clock.ts';
 import { helperEnvironment } from './environment.ts';
 import type { FoundProcess } from './identity.ts';
 import { windowsProgram } from './windows-command.ts';
@@ -8,6 +10,8 @@ export interface ProcessTree {
   readonly leader: number;
   /** A text found in the environment of every process of the tree (unless one drops it), and of no other. */
   readonly marker: string;
+  /** The system's time just before the leader was started. */
+  readonly sinceMs: number;
   /** Whether its end was noticed. From then on Windows may give its number to another process. */
   readonly hasLeaderEnded: () => boolean;
 }
@@ -28,7 +32,7 @@ export async function stopProcessTree(
 ): Promise<{ readonly found: readonly FoundProcess[]; readonly survivors: readonly FoundProcess[] }> {
   if (process.platform === 'win32') {
     killProcessTree(tree);
-    const found = mayHaveStrays ? await (await import('./windows-tree.ts')).stopStrays(tree.leader) : [];
+    const found = mayHaveStrays ? await (await import('./windows-tree.ts')).stopStrays(tree) : [];
     return { found, survivors: [] };
   }
   // The last process of a pipeline may be about to exit by itself.
@@ -64,7 +68,7 @@ export function killProcessTree(tree: ProcessTree): void {
   } else for (const target of [-leader, ...findRunning(tree).map(({ pid }) => pid)]) sendSignal(target, 'SIGKILL');
 }
 
-export interface Watchdog {
+export interface Watchdog extends Pick<ProcessTree, 'sinceMs'> {
   follow(leader: number): void;
   release(): void;
 }
@@ -86,9 +90,13 @@ done`;
  * tree, because this process may be killed at any moment.
  */
 export function startWatchdog(marker: ProcessTree['marker']): Watchdog {
+  const sinceMs = systemClock.now();
   if (process.platform === 'win32') {
-    const loading = import('./windows-tree.ts').then(({ startWindowsWatchdog }) => guard(startWindowsWatchdog()));
+    const loading = import('./windows-tree.ts').then(({ startWindowsWatchdog }) =>
+      guard(startWindowsWatchdog(sinceMs), sinceMs),
+    );
     return {
+      sinceMs,
       follow: (leader) => void loading.then(({ follow }) => follow(leader)),
       release: () => void loading.then(({ release }) => release()),
     };
@@ -97,17 +105,20 @@ export function startWatchdog(marker: ProcessTree['marker']): Watchdog {
     spawn('/bin/sh', ['-c', WATCH, marker], {
       ...{ cwd: '/', env: { PATH: '/usr/bin:/bin' }, stdio: ['pipe', 'ignore', 'ignore'], detached: true },
     }),
+    sinceMs,
   );
 }
 
-function guard(watchdog: ChildProcess): Watchdog {
+function guard(watchdog: ChildProcess, sinceMs: number): Watchdog {
   // Without a watchdog the command still ends with this process, unless this process is killed.
   watchdog.on('error', () => {});
   watchdog.stdin?.on('error', () => {});
   // A command that has ended but is not released, as after an error, must not keep this process alive.
   watchdog.unref();
   return {
-    follow: (leader) => void watchdog.stdin?.write(`${leader}\n`),
+    sinceMs,
+    // cmd.exe reads lines that end as those of Windows do.
+    follow: (leader) => void watchdog.stdin?.write(`${leader}${EOL}`),
     release: () => void watchdog.kill('SIGKILL'),
   };
 }

@@ -148,7 +148,7 @@ export async function startShell(wanted: ShellCommand): Promise<StartedShell> {
       const leader = child.pid;
       if (leader === undefined) return;
       watchdog.follow(leader);
-      const tree = { leader, marker, hasLeaderEnded: () => hasChildEnded(child) };
+      const tree = { leader, marker, sinceMs: watchdog.sinceMs, hasLeaderEnded: () => hasChildEnded(child) };
       child.once('spawn', () => resolve({ child, tree, watchdog }));
     } catch (thrown) {
       // For instance a command that contains a NUL.

@@ -11,7 +11,7 @@ linuxTest('a process tree is killed at once, with those that left its group', as
   const other = spawn('sleep', ['100'], { detached: true, env, stdio: 'ignore' });
   const ends = [leader, other].map((child) => once(child, 'exit'));
   await Promise.all([leader, other].map((child) => once(child, 'spawn')));
-  killProcessTree({ leader: leader.pid!, marker, hasLeaderEnded: () => false });
+  killProcessTree({ leader: leader.pid!, marker, sinceMs: 0, hasLeaderEnded: () => false });
   expect(await Promise.all(ends)).toEqual([
     [null, 'SIGKILL'],
     [null, 'SIGKILL'],
