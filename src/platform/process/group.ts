@@ -73,16 +73,24 @@ export interface Watchdog extends Pick<ProcessTree, 'sinceMs'> {
   release(): void;
 }
 
-/** `$0` is the marker. Three rounds, because a process may have forked meanwhile. */
+/**
+ * `$0` is the marker. A process may have forked meanwhile, and one that is being replaced by another program (`exec`) has no environment
+ * for as long as that takes: it looks until nothing was found five times, a tenth of a second apart.
+ */
 const WATCH = `if read -r group; then
   read -r _
   kill -KILL "-$group"
 fi
-for round in 1 2 3; do
+quiet=0
+round=0
+while [ $quiet -lt 5 ] && [ $round -lt 50 ]; do
+  quiet=$((quiet + 1))
+  round=$((round + 1))
   for file in $(grep -lsF "$0" /proc/[0-9]*/environ); do
     file=\${file#/proc/}
-    kill -KILL "\${file%/environ}"
+    kill -KILL "\${file%/environ}" && quiet=0
   done
+  sleep 0.1
 done`;
 
 /**
