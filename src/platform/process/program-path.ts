@@ -3,7 +3,7 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Env } from '../../core/io.ts';
 import { contains } from '../../core/text/path.ts';
 import { findUserHome } from '../runtime/system.ts';
-import { findVariable, listWindowsFiles } from './windows-command.ts';
+import { findVariable, hasDrive, listWindowsFiles } from './windows-command.ts';
 
 /** Where the system has its programs; used if PATH names no directory that may be searched. */
 export const SYSTEM_DIRECTORIES: readonly string[] =
@@ -32,8 +32,8 @@ export function listHelperDirectories(env: Env, roots: readonly string[]): reado
 
 /** Without entries that mean another directory wherever gmn is started: empty and relative ones. */
 export function listAbsoluteDirectories(env: Env): readonly string[] {
-  const path = process.platform === 'win32' ? findVariable(env, 'PATH') : env.PATH;
-  return (path ?? '').split(delimiter).filter((directory) => isAbsolute(directory));
+  if (process.platform === 'win32') return (findVariable(env, 'PATH') ?? '').split(';').filter(hasDrive);
+  return (env.PATH ?? '').split(delimiter).filter((directory) => isAbsolute(directory));
 }
 
 /** A folder that holds the user's home is no project: what is on PATH in there is the user's own. */

@@ -16,12 +16,17 @@ const PROGRAMS = {
 /** A bare name would be looked up in the current directory first, where a project could have put another program. */
 export function windowsProgram(name: keyof typeof PROGRAMS, env: Env): string {
   const root = findVariable(env, 'SystemRoot') ?? findVariable(env, 'windir');
-  return win32.join(root !== undefined && win32.isAbsolute(root) ? root : 'C:\\Windows', PROGRAMS[name]);
+  return win32.join(root !== undefined && hasDrive(root) ? root : 'C:\\Windows', PROGRAMS[name]);
 }
 
 export function findCommandInterpreter(env: Env): string {
   const named = findVariable(env, 'ComSpec') ?? '';
-  return win32.isAbsolute(named) ? named : windowsProgram('cmd', env);
+  return hasDrive(named) ? named : windowsProgram('cmd', env);
+}
+
+/** The same place wherever gmn is started; for Node `\\tools`, on the current drive, is absolute as well. */
+export function hasDrive(path: string): boolean {
+  return /^(?:[a-z]:[\\/]|[\\/]{2})/i.test(path);
 }
 
 /**
@@ -85,9 +90,7 @@ export function windowsCommand(command: string, args: readonly string[], context
 
 function findProgramFile(command: string, { env, cwd, isFile }: WindowsContext): string | undefined {
   const isPath = /[\\/:]/.test(command);
-  const directories = isPath
-    ? [cwd]
-    : (findVariable(env, 'PATH') ?? '').split(';').filter((directory) => win32.isAbsolute(directory));
+  const directories = isPath ? [cwd] : (findVariable(env, 'PATH') ?? '').split(';').filter(hasDrive);
   return directories
     .map((directory) => win32.resolve(cwd, directory, command))
     .flatMap((path) => listWindowsFiles(path, env))

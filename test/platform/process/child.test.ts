@@ -39,8 +39,23 @@ test('a path is looked for from the directory of the program, not on the path', 
 });
 
 test('a directory of the path that depends on where gmn is started is not searched', () => {
-  expect(() => windowsCommand('serve', [], around({ Path: ';.;bin;D:bin;C:\\node' }))).toThrow('no program serve');
+  expect(() => windowsCommand('serve', [], around({ Path: ';.;bin;D:bin;\\work\\bin;C:\\node' }))).toThrow(
+    'no program serve',
+  );
 });
+
+test.for(['git', 'git.exe', 'node', 'uvx', 'GIT.BAT', 'npx'])(
+  '%s is never the one that a project has planted',
+  (name) => {
+    // A file of every name is in the working directory, on its drive, and in the directories that PATH names from there.
+    const isFile = (path: string): boolean => /^D:/i.test(path) || FILES.includes(path);
+    const paths = ['', '.', '.\\', 'bin', '..', 'D:', 'D:bin', '\\bin', '/bin', '%CD%', '"D:\\work"', '~\\bin'];
+    const env = { Path: [...paths, 'C:\\node', ...paths].join(';'), ComSpec: 'cmd.exe', SystemRoot: '\\work' };
+    const resolve = () => windowsCommand(name, [], { env, cwd: 'D:\\work', isFile });
+    if (name === 'node' || name === 'npx') expect(JSON.stringify(resolve())).not.toMatch(/"D:|work/i);
+    else expect(resolve).toThrow(expect.objectContaining({ code: 'ENOENT' }));
+  },
+);
 
 test('what is not there is not left to Windows, which would look in the current directory', () => {
   for (const command of ['nothing', '.\\npx']) {

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startProgram } from '../../../src/platform/process/child.ts';
-import { programEnvironment } from '../../../src/platform/process/environment.ts';
+import { helperEnvironment, programEnvironment } from '../../../src/platform/process/environment.ts';
 import { runShell } from '../../../src/platform/process/shell.ts';
 import { chooseShell } from '../../../src/platform/process/shell-choice.ts';
 import { isWindows } from '../../support/posix.ts';
@@ -29,6 +29,16 @@ windowsTest('a command does not run the programs of its directory by their bare 
       expect([command, hasRun()]).toEqual([command, false]);
     }
   }
+});
+
+// Wine's cmd does not heed the variable, so this is what can be shown there.
+windowsTest('every command and every program is told to look into PATH only', async () => {
+  const told = 'NoDefaultCurrentDirectoryInExePath';
+  const shell = chooseShell('cmd', process.env);
+  const run = { shell, command: `set ${told}`, cwd: temporary(), env: process.env, timeoutMs: 20_000, maxChars: 1000 };
+  expect((await runShell(run, signal)).head.trim()).toBe(`${told}=1`);
+  expect(programEnvironment(process.env, { PATH: 'C:\\x' })).toMatchObject({ [told]: '1', PATH: 'C:\\x' });
+  expect(helperEnvironment(process.env, [])).toMatchObject({ [told]: '1' });
 });
 
 const startIn = (cwd: string, command: string) => {
