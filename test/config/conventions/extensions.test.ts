@@ -1,8 +1,10 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findAgents } from '../../../src/config/conventions/agents.ts';
 import { findSkills } from '../../../src/config/conventions/skills.ts';
 import { findTemplates, listTemplateDirectories } from '../../../src/config/templates.ts';
+import { toSlashes } from '../../../src/core/text/path.ts';
 import { posixTest } from '../../support/posix.ts';
 import { type Place, place } from '../place.ts';
 
@@ -54,22 +56,28 @@ test('an extension brings servers, hooks, context files, commands, skills and ag
   const at = here.path(`${HOME}/one`);
   expect(settings.notices).toEqual([]);
   expect(settings.extensions).toEqual([
-    { name: 'one', version: '1.2.3', path: at, file: `${at}/gemini-extension.json`, contextFiles: [`${at}/GEMINI.md`] },
+    {
+      name: 'one',
+      version: '1.2.3',
+      path: at,
+      file: join(at, 'gemini-extension.json'),
+      contextFiles: [join(at, 'GEMINI.md')],
+    },
   ]);
   expect(settings.servers).toEqual([
     {
       name: 'one-server',
       scope: 'extension',
-      file: `${at}/gemini-extension.json`,
+      file: join(at, 'gemini-extension.json'),
       definition: {
         command: 'node',
-        args: [`${at}/server.js`, here.path('work')],
+        args: [join(at, 'server.js'), here.path('work')],
         env: { EXT_TOKEN: 't', TOKEN: 't', OTHER: `\${UNKNOWN}` },
       },
     },
   ]);
   expect(settings.hooks).toMatchObject([{ scope: 'extension' }]);
-  expect(json(settings.hooks)).toContain(`${at}/check \\"$HOME\\" ${at}`);
+  expect(json(settings.hooks)).toContain(json(`${at}/check "$HOME" ${at}`).slice(1, -1));
   expect(settings.document).toEqual({
     mcpServers: expect.any(Object),
     tools: { exclude: ['web_fetch'] },
@@ -99,15 +107,17 @@ test('extension-enablement.json and extensions.disabled turn extensions off, a f
   const here = place(t, { ...install('one'), ...install('two') });
   const set = (overrides: readonly string[]): void =>
     here.write({ [`${HOME}/extension-enablement.json`]: json({ one: { overrides } }) });
-  const work = here.path('work');
+  // As the official CLI writes it, on Windows too: /C:/code/
+  const write = (path: string): string => `/${toSlashes(path).replace(/^\//, '')}`;
+  const [root, work, home] = [here.root, here.path('work'), here.path('home')].map(write);
   const cases: readonly (readonly [readonly string[], boolean])[] = [
     [[], true],
-    [[`!${here.root}/*`], false],
+    [[`!${root}/*`], false],
     [[`!${work}/`], false],
     [[`!${work}`], true],
-    [[`!${here.path('home')}/*`], true],
-    [[`!${here.root}/*`, `${work}/*`], true],
-    [[`${work}/*`, `!${here.root}/*`], false],
+    [[`!${home}/*`], true],
+    [[`!${root}/*`, `${work}/*`], true],
+    [[`${work}/*`, `!${root}/*`], false],
   ];
   for (const [overrides, isOn] of cases) {
     set(overrides);

@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcp } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test as base, expect } from 'vitest';
 import { openHostProxy } from '../../../src/platform/sandbox/host-proxy.ts';
 import { parseHostRules } from '../../../src/platform/sandbox/host-rules.ts';
+import { isWindows } from '../../support/posix.ts';
 
 /** A web server on the loopback, and a proxy for which that counts as an address of the internet. */
 const test = base.extend<{ scene: Awaited<ReturnType<typeof openScene>> }>({
@@ -22,7 +23,7 @@ async function openScene() {
   const web = createServer((asked, answer) => answer.end(`${asked.method} ${asked.headers.host}${asked.url}`));
   await new Promise<void>((resolve) => void web.listen(0, '127.0.0.1', resolve));
   const { port } = web.address() as AddressInfo;
-  const socket = join(place, 'p');
+  const socket = isWindows ? `\\\\.\\pipe\\${basename(place)}` : join(place, 'p');
   const resolved: string[] = [];
   const proxy = await openHostProxy({
     listensOn: socket,
