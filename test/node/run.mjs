@@ -1,16 +1,16 @@
-// `npm run test:node [-- [--node 24] paths…]`: the tests of the program on the other versions of Node that gmn supports, from npm's own
-// packages, which are kept in a cache outside the tree. `npm test` runs them on the Node that is installed.
+// `npm run test:node [-- [--node 24] [--workers 2] paths…]`: the tests of `npm test` on the oldest Node that gmn supports and on the newer
+// ones, from npm's own packages, which are kept in a cache outside the tree. `npm test` runs them on the Node that is installed.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root, run } from '../../scripts/project.mjs';
 import { cacheDirectory, fetchPackage } from '../peers/fetch.mjs';
 
-const VERSIONS = ['22.23.3', '24.21.0', '26.10.0'];
+const VERSIONS = ['20.18.1', '22.23.3', '24.21.0', '26.10.0'];
 
 const { values: flags, positionals: paths } = parseArgs({
   allowPositionals: true,
-  options: { node: { type: 'string' } },
+  options: { node: { type: 'string' }, workers: { type: 'string' } },
 });
 const wanted = VERSIONS.filter((version) => flags.node === undefined || version.split('.')[0] === flags.node);
 if (process.platform !== 'linux') {
@@ -20,7 +20,9 @@ if (process.platform !== 'linux') {
 delete process.env.NODE_EXTRA_CA_CERTS;
 run(process.execPath, [join(root, 'scripts', 'build.mjs')]);
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-const tests = paths.length > 0 ? paths : ['--project', 'programs', '--project', 'units'];
+const tests = paths.length > 0 ? paths : ['programs', 'units', 'guards'].flatMap((name) => ['--project', name]);
+// Each project has a number of its own, which the flag of Vitest does not change.
+if (flags.workers !== undefined) process.env.VITEST_MAX_WORKERS = flags.workers;
 const failed = wanted.filter((version) => {
   const node = fetchPackage(cacheDirectory('gmn-node'), `node-linux-${process.arch}@${version}`, join('bin', 'node'));
   console.log(`\nNode ${version}`);
