@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { queryWindows } from '../process/windows-query.ts';
+import { runPowerShell } from '../process/windows-query.ts';
 
 /**
  * The administrators, the system, and its installer.
@@ -31,5 +31,5 @@ export async function findWindowsDistrust(path: string, readOwners = queryOwners
 }
 
 function queryOwners(path: string): Promise<string> {
-  return queryWindows('powershell', SCRIPT, { GMN_FILE: path });
+  return runPowerShell(SCRIPT, { GMN_FILE: path });
 }

@@ -65,7 +65,7 @@ interface Reader {
 
 const POWERSHELL_TEXT = '[Console]::OutputEncoding=New-Object Text.UTF8Encoding $false; Get-Clipboard -Raw';
 const POWERSHELL_PICTURE =
-  'Add-Type -AssemblyName System.Windows.Forms,System.Drawing; $p=[Windows.Forms.Clipboard]::GetImage(); ' +
+  "Add-Type -AssemblyName 'System.Windows.Forms','System.Drawing'; $p=[Windows.Forms.Clipboard]::GetImage(); " +
   'if ($p) { $s=New-Object IO.MemoryStream; $p.Save($s,[Drawing.Imaging.ImageFormat]::Png); ' +
   '$o=[Console]::OpenStandardOutput(); $s.WriteTo($o); $o.Flush() }';
 

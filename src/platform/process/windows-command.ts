@@ -58,10 +58,10 @@ interface CommandStart extends Omit<WindowsContext, 'isFile'> {
 /** What to start for a command without a shell; only on Windows that is something else than the command itself. */
 export function resolveCommand({ command, args, cwd, env }: CommandStart): WindowsCommand {
   if (process.platform !== 'win32') return { command, args, isVerbatim: false };
-  return windowsCommand(command, args, { env, cwd, isFile });
+  return windowsCommand(command, args, { env, cwd, isFile: isExistingFile });
 }
 
-function isFile(path: string): boolean {
+function isExistingFile(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
   } catch {

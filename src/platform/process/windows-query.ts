@@ -1,25 +1,26 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import type { Env } from '../../core/io.ts';
 import { helperEnvironment } from './environment.ts';
 import { windowsProgram } from './windows-command.ts';
 
 const MAX_MS = 5000;
 
-const FIRST_ARGUMENTS = {
-  powershell: ['-NoLogo', '-NoProfile', '-NonInteractive', '-Command'],
-  wmic: ['process', 'get'],
-} as const;
+/** What a script prints. Throws if PowerShell fails or takes too long. */
+export function runPowerShell(script: string, variables: Env = {}): Promise<string> {
+  const args = ['-NoLogo', '-NoProfile', '-NonInteractive', '-Command', script];
+  return readProgram(windowsProgram('powershell', process.env), args, variables);
+}
 
-/** What a program of Windows prints. Throws if it fails or takes too long. */
-export async function queryWindows(
-  program: keyof typeof FIRST_ARGUMENTS,
-  question: string,
-  variables: Readonly<Record<string, string>> = {},
-): Promise<string> {
+/** A table of all processes with these fields. Throws as above; newer systems have no wmic. */
+export function listWithWmic(fields: string): Promise<string> {
+  return readProgram(windowsProgram('wmic', process.env), ['process', 'get', fields], {});
+}
+
+async function readProgram(program: string, args: readonly string[], variables: Env): Promise<string> {
   const env = { ...helperEnvironment(process.env, []), ...variables };
-  const args = [...FIRST_ARGUMENTS[program], question];
   const options = { env, timeout: MAX_MS, windowsHide: true, encoding: 'latin1' } as const;
-  const asked = promisify(execFile)(windowsProgram(program, process.env), args, options);
+  const asked = promisify(execFile)(program, args, options);
   // wmic, and older PowerShells, wait for the end of an input that is a pipe.
   asked.child.stdin?.on('error', () => {}).end();
   return (await asked).stdout;

@@ -1,9 +1,14 @@
 import { spawn } from 'node:child_process';
 import { helperEnvironment } from './environment.ts';
-import type { ProcessTree } from './group.ts';
 import type { FoundProcess } from './identity.ts';
 import { findCommandInterpreter, windowsProgram } from './windows-command.ts';
-import { queryWindows } from './windows-query.ts';
+import { listWithWmic, runPowerShell } from './windows-query.ts';
+
+interface StartedProcess {
+  readonly leader: number;
+  /** The system's time just before it was started. */
+  readonly sinceMs: number;
+}
 
 interface WindowsProcess extends FoundProcess {
   readonly parent: number;
@@ -15,10 +20,10 @@ const LIST = `Get-CimInstance Win32_Process | Where-Object { $_.CreationDate } |
   "$($_.CreationDate.ToUniversalTime().ToString('yyyyMMddHHmmss.ffffff'))+000 $($_.Name) $($_.ParentProcessId) $($_.ProcessId)"
 }`;
 
-/** Newer systems have no wmic, but PowerShell takes half a second to start. Empty if neither answers. Never throws. */
+/** PowerShell takes half a second to start, so it is asked last. Empty if neither answers. Never throws. */
 async function listWindowsProcesses(): Promise<readonly WindowsProcess[]> {
-  const listed = queryWindows('wmic', 'CreationDate,Name,ParentProcessId,ProcessId');
-  return parseProcesses(await listed.catch(() => queryWindows('powershell', LIST)).catch(() => ''));
+  const listed = listWithWmic('CreationDate,Name,ParentProcessId,ProcessId');
+  return parseProcesses(await listed.catch(() => runPowerShell(LIST)).catch(() => ''));
 }
 
 const ROW = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)\.(\d{3})\d{3}([+-]\d{3}) (.*) (\d+) +(\d+)$/;
@@ -48,7 +53,7 @@ const TICK_MS = 50;
  */
 export function findDescendants(
   processes: readonly WindowsProcess[],
-  { leader, sinceMs }: Pick<ProcessTree, 'leader' | 'sinceMs'>,
+  { leader, sinceMs }: StartedProcess,
 ): readonly FoundProcess[] {
   if (processes.some(({ pid }) => pid === leader)) return [];
   const recent = processes.filter(({ startMs }) => startMs >= sinceMs - TICK_MS);
@@ -70,7 +75,7 @@ export function findDescendants(
  * Ends what a command has left running, as `start /b` does. A process whose parent has ended is found only as long as the process between
  * them runs: without a job object, for which Node has no call, Windows keeps no group.
  */
-export async function stopStrays(tree: ProcessTree): Promise<readonly FoundProcess[]> {
+export async function stopStrays(tree: StartedProcess): Promise<readonly FoundProcess[]> {
   const found = findDescendants(await listWindowsProcesses(), tree);
   for (const { pid } of found) {
     try {
