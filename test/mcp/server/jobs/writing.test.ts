@@ -76,7 +76,14 @@ test.each<[string, (jobs: Jobs, id: string) => Promise<unknown>]>([
     release = resolve;
   });
   const { jobs, heard } = heardJobs(disk);
-  const job = jobs.submit(work(async () => ({})));
+  let isOver = false;
+  const job = jobs.submit(
+    work(async () => {
+      isOver = true;
+      return {};
+    }),
+  );
+  while (!isOver) await setImmediate();
   // The job has ended by now; its writes come later.
   await setImmediate();
   const asked = ask(jobs, job.id);
