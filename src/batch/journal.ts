@@ -68,11 +68,12 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** Three bits: the others are for `table-file.ts`. */
 const OK = 1;
 const FAILED = 2;
 /** Added to the mark of an id that a row of this input has. */
 const SEEN = 4;
+/** Added to the mark of an id that has several lines in the output: a row that failed was asked again. */
+const REPEATED = 8;
 
 const SYNC_MS = 1000;
 const LOCK_WAIT_MS = 300;
@@ -96,7 +97,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   if (!lock?.isHeld) throw outputWriteError(paths.output, new Error(`cannot create ${paths.lock}`));
   try {
     const run = await prepareRunFile(options);
-    const marks = createIdTable(run.table === undefined ? Uint8Array : Uint32Array);
+    const marks = createIdTable();
     const { counts, end } = await scanOutput(paths, marks);
     const file = await openAppendFile(paths.output, { now: clock.now(), torn: 'drop', createMode: 0o666, end }).catch(
       (thrown: unknown) => {
@@ -177,11 +178,16 @@ async function scanOutput({ output }: RunPaths, marks: IdTable): Promise<Scan> {
           hint: 'Remove the line if you added it; else use another --output-file.',
         });
       }
-      countMark(counts, marks.get(mark.id), mark.ok);
-      marks.set(mark.id, mark.ok ? OK : FAILED);
+      const before = marks.get(mark.id);
+      countMark(counts, before, mark.ok);
+      marks.set(mark.id, toMark(before, mark.ok));
     }
   }
   return { counts, end };
+}
+
+function toMark(before: number, ok: boolean): number {
+  return (before & SEEN) | (before & (OK | FAILED) ? REPEATED : 0) | (ok ? OK : FAILED);
 }
 
 function countMark(counts: { ok: number; failed: number }, before: number, ok: boolean): void {
@@ -255,7 +261,7 @@ function createJournal(parts: JournalParts): Journal {
       if (before & OK) return;
       const ok = !isFailed(row.result);
       countMark(counts, before, ok);
-      marks.set(row.id, (before & SEEN) | (ok ? OK : FAILED));
+      marks.set(row.id, toMark(before, ok));
       waiting.push(line);
       // All rows that finish in one turn of the event loop are one write.
       flushed ??= nextTurn().then(() => {
@@ -314,7 +320,11 @@ async function updateTable({ paths, run, marks, notify }: JournalParts, forgetsO
   const isStale = (readModifiedTime(paths.table) ?? 0) <= (readModifiedTime(paths.output) ?? 0);
   const hasOthers = forgetsOthers && marks.count(SEEN) < marks.size;
   if (!isStale && !hasOthers) return;
-  const notices = await writeTable(paths, { format: run.table, marks, kept: forgetsOthers ? SEEN : 0 });
+  const notices = await writeTable(paths, {
+    ...{ format: run.table, marks },
+    kept: forgetsOthers ? SEEN : 0,
+    repeated: REPEATED,
+  });
   notices.forEach(notify);
 }
 

@@ -6,7 +6,7 @@ import { type LineReader, openLineReader } from '../platform/files/lines.ts';
 import { readPathStatus } from '../platform/files/read.ts';
 import { createExclusive, moveFile, removeFile } from '../platform/files/write.ts';
 import { errorReason } from '../platform/runtime/system.ts';
-import type { IdTable } from './id-table.ts';
+import { createIdTable, type IdTable } from './id-table.ts';
 import { type CsvFormat, isRowId } from './row.ts';
 import type { RunPaths } from './run-file.ts';
 import { readRunLines } from './run-lines.ts';
@@ -20,14 +20,12 @@ export function toTableFormat(table: string, input: CsvFormat | undefined): CsvF
 
 interface TableOptions {
   readonly format: CsvFormat;
-  /** A mark of four bytes for each row; those above `FLAG_BITS` are free, and used here. */
   readonly marks: IdTable;
   /** The flags of the rows that are in the table. */
   readonly kept: number;
+  /** The flag of the rows that have several lines. */
+  readonly repeated: number;
 }
-
-/** The bits of a mark that are the journal's; the others are the place of a row here. */
-const FLAG_BITS = 3;
 
 /**
  * Writes the output once more as a table: a record for each row, in the order of the input, its columns first, then those of the
@@ -69,15 +67,18 @@ interface Scan {
   readonly isCut: boolean;
 }
 
-async function scanLines(output: string, { format, marks, kept }: TableOptions): Promise<Scan> {
+async function scanLines(output: string, { format, marks, kept, repeated }: TableOptions): Promise<Scan> {
   const places = createPlaces(marks.size);
+  /** One more than the place of each row that has several lines. */
+  const known = createIdTable(Uint32Array);
   const findPlace = (id: string, index: number): number | undefined => {
     const mark = marks.get(id);
     if (mark === 0 || (mark & kept) !== kept) return undefined;
-    const known = mark >>> FLAG_BITS;
-    const place = known > 0 ? known - 1 : places.add(index);
-    marks.set(id, (mark & (2 ** FLAG_BITS - 1)) | ((place + 1) << FLAG_BITS));
-    return place;
+    if ((mark & repeated) === 0) return places.add(index);
+    const place = known.get(id) - 1;
+    if (place >= 0) return place;
+    known.set(id, places.add(index) + 1);
+    return known.get(id) - 1;
   };
   const rowColumns = createColumns(format.columns);
   const answerColumns = createColumns([]);

@@ -23,17 +23,18 @@ function openTable(name = 'out.csv') {
     ) {
       writeFileSync(paths.output, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
       const format = toTableFormat(paths.named, { delimiter: ',', hasMark: false, columns: [], ...input });
-      const notices = await writeTable(paths, { format, marks: markIds(lines, isKept), kept: KEPT });
+      const notices = await writeTable(paths, { format, marks: markIds(lines, isKept), kept: KEPT, repeated: REPEATED });
       return { notices, text: readFileSync(paths.named, 'utf8') };
     },
   };
 }
 
 const KEPT = 4;
+const REPEATED = 8;
 
 function markIds(lines: readonly { readonly id: string }[], isKept: (id: string) => boolean) {
-  const marks = createIdTable(Uint32Array);
-  for (const { id } of lines) marks.set(id, isKept(id) ? KEPT | 1 : 1);
+  const marks = createIdTable();
+  for (const { id } of lines) marks.set(id, (isKept(id) ? KEPT : 0) | (marks.get(id) === 0 ? 0 : REPEATED) | 1);
   return marks;
 }
 
@@ -166,7 +167,7 @@ test('a line of JSON that is a list is in no column, and one that is not UTF-8 e
   const bytes = Buffer.from(`${JSON.stringify(good)}\n`);
   bytes[bytes.indexOf('"r"') + 1] = 0xff;
   writeFileSync(paths.output, bytes);
-  const options = { format: toTableFormat(paths.named, undefined), marks: markIds([good], () => true), kept: KEPT };
+  const options = { format: toTableFormat(paths.named, undefined), marks: markIds([good], () => true), kept: KEPT, repeated: REPEATED };
   await expect(writeTable(paths, options)).rejects.toThrow('is not UTF-8');
   expect(readFileSync(paths.named, 'utf8')).toBe(text);
 });
@@ -226,6 +227,6 @@ test('what anybody wrote into the output is no crash', async () => {
     '{"id":"a","index":-1,"ok":true,"row":{"__proto__":"x","constructor":1}}\nnull\n[]\n{"id":{}}\n',
   );
   const marks = markIds([{ id: 'a' }, { id: 'undefined' }], () => true);
-  await writeTable(paths, { format: toTableFormat(paths.named, undefined), marks, kept: 0 });
+  await writeTable(paths, { format: toTableFormat(paths.named, undefined), marks, kept: 0, repeated: REPEATED });
   expect(readFileSync(paths.named, 'utf8').split('\n')[0]).toContain('constructor');
 });

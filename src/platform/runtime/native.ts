@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 
 /** SHA-256 in hex. Loads the crypto module on the first call, which a run may never make. */
 export function sha256(data: string | Uint8Array): string {
-  return process.getBuiltinModule('node:crypto').createHash('sha256').update(data).digest('hex');
+  return process.getBuiltinModule('node:crypto').hash('sha256', data);
 }
 
 /** The newest Node known to accept the flags; another might print a warning on stderr. */
