@@ -92,11 +92,13 @@ function formatNames({ long, short, aliases = [] }) {
 
 function describeOtherName({ long }, { fixedValue, values = {}, prefix, alsoSets = {} }) {
   const changed = Object.entries(values).filter(([from, to]) => from !== to);
-  const more = Object.entries(alsoSets).map(([key, value]) => `\`--${key} ${value}\``);
+  const { thinkingMatch, ...flags } = alsoSets;
+  const more = Object.entries(flags).map(([key, value]) => `\`--${key} ${value}\``);
   return [
     `\`--${long}${fixedValue === undefined ? '' : ` ${fixedValue}`}${prefix === undefined ? '' : ` ${prefix}<file>`}\``,
     ...changed.map(([from, to]) => `\`${from}\` is \`${to}\``),
     ...more.map((flag) => `with ${flag} if no tools are named`),
+    ...(thinkingMatch === undefined ? [] : ['or the nearest that the model takes, in tokens where it takes those']),
   ].join(', ');
 }
 

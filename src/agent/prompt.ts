@@ -9,6 +9,8 @@ export interface Surroundings {
   readonly date: string;
   readonly branch?: string;
   readonly isChat: boolean;
+  /** Tools that change something are withheld until the user agrees to a plan. */
+  readonly isPlanning?: boolean;
 }
 
 const RULES = `You are gmn, an agent that works with tools in a directory on the user's computer.
@@ -38,12 +40,17 @@ const IN_CHAT =
 const ALONE =
   '- Nobody can reply during this run: where something is unclear, take the likeliest meaning and say which you took.';
 
+const PLANNING =
+  '- Until the user agrees to a plan, tools can only read. Once you know what is to be done, give the plan as numbered steps; number nothing else.';
+
 /**
  * The system prompt of a run with tools. What differs between runs is at its end, so that its beginning can be cached.
  * Deterministic.
  */
 export function formatAgentPrompt(surroundings: Surroundings): string {
-  return `${RULES}${surroundings.isChat ? IN_CHAT : ALONE}\n\n${formatSurroundings(surroundings)}`;
+  const { isChat, isPlanning = false } = surroundings;
+  const rules = [isChat ? IN_CHAT : ALONE, ...(isPlanning ? [PLANNING] : [])];
+  return `${RULES}${rules.join('\n')}\n\n${formatSurroundings(surroundings)}`;
 }
 
 function formatSurroundings({ directory, directories = [], system, date, branch }: Surroundings): string {

@@ -153,6 +153,16 @@ interface KeyRow {
   readonly about: string;
 }
 
+function keptRow(capitals: readonly string[]): KeyRow {
+  const small = capitals.map((key) => key.toLowerCase());
+  const like = small.length === 1 ? small[0] : `${small.slice(0, -1).join(', ')} and ${small.at(-1)}`;
+  return {
+    keys: capitals.join(', '),
+    key: 'A',
+    about: `like ${like}, and kept for this project: gmn permissions list`,
+  };
+}
+
 /** What `?` explains; the table in docs/tools.md is made of these rows. */
 export const KEY_ROWS: readonly KeyRow[] = [
   { keys: 'y', key: 'y', about: 'yes: does exactly what is shown, byte for byte' },
@@ -164,7 +174,7 @@ export const KEY_ROWS: readonly KeyRow[] = [
   { keys: 'p', key: 'p', about: 'yes, and from now on every command that begins with these words' },
   { keys: 's', key: 's', about: 'yes, and from now on every tool of this MCP server' },
   { keys: 'f', key: 'f', about: 'yes, and from now on changes to this file, under any of its names and with any tool' },
-  { keys: 'A, P, S', key: 'A', about: 'like a, p and s, and kept for this project: gmn permissions list' },
+  keptRow(['A', 'P', 'S']),
   { keys: 'e', key: 'e', about: 'opens the command, the new text or the arguments in your editor, and asks again' },
   { keys: 'r', key: 'r', about: 'no, with a line of yours that goes to the model' },
   { keys: 'd', key: 'd', about: 'shows all of it' },
@@ -177,7 +187,7 @@ export function explainKeys(question: Question): readonly string[] {
   const offered = listAnswerKeys(question);
   const rows = KEY_ROWS.filter(
     ({ key, scope = question.offer?.scope }) => offered.has(key) && scope === question.offer?.scope,
-  );
+  ).map((row) => (row.key === 'A' ? keptRow(row.keys.split(', ').filter((key) => offered.has(key))) : row));
   const width = Math.max(...rows.map(({ keys }) => keys.length));
   return rows.map(({ keys, about }) => `${keys.padEnd(width)}  ${about}`);
 }

@@ -13,14 +13,17 @@ export function createAgentPrompt(
     start = { date: new Date(clock.now()).toDateString(), branch: readBranch(cwd) },
     directories = [],
     isChat,
+    isPlanning,
   }: {
     readonly start?: SessionStart;
     readonly directories?: readonly string[];
     readonly isChat: boolean;
+    readonly isPlanning?: boolean;
   },
 ): { readonly text: string; readonly start: SessionStart } {
   const others = directories.map((directory) => resolve(cwd, directory));
-  const text = formatAgentPrompt({ directory: cwd, directories: others, system: systemPlatform(), ...start, isChat });
+  const surroundings = { directory: cwd, directories: others, system: systemPlatform(), ...start };
+  const text = formatAgentPrompt({ ...surroundings, isChat, isPlanning });
   return { text, start };
 }
 

@@ -55,7 +55,10 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
   const { tools, withheld, chosen, approve, mode, outputs } = toolbox;
   const service = await openServiceIfWanted(options, opened, tools.length > 0);
   const skills = await listSkills(context.conventions, { tools, notify });
-  const { text, given, prompt, contextText } = await readSystemInstruction(options, { app, notify, tools, skills });
+  const { text, given, prompt, contextText } = await readSystemInstruction(options, {
+    ...{ app, notify, tools, skills },
+    isPlanning: mode === 'plan' && withheld.length > 0,
+  });
   toolbox.protect(await listFlagFiles(options, app));
   const redaction = createLazyRedaction(app, prompt);
   const instruction = addServerInstructions(text, context.remote);
@@ -250,12 +253,13 @@ interface InstructionContext {
   readonly tools: readonly Tool[];
   /** The list of them, ready to be read. */
   readonly skills?: string;
+  readonly isPlanning: boolean;
 }
 
 /** The agent prompt or what replaces it, the context files, the list of skills, and the text of the flags. */
 async function readSystemInstruction(
   options: AgentOptions,
-  { app, notify, tools, skills }: InstructionContext,
+  { app, notify, tools, skills, isPlanning }: InstructionContext,
 ): Promise<SystemInstruction> {
   const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
   const flags = [options.system, options.systemText, options.appendSystemPrompt, options.appendText];
@@ -270,7 +274,7 @@ async function readSystemInstruction(
   const directories = splitList(includeDirectories);
   const prompt =
     isAgent && system === undefined && context.system === undefined
-      ? (await import('./agent-prompt.ts')).createAgentPrompt(app, { start, directories, isChat })
+      ? (await import('./agent-prompt.ts')).createAgentPrompt(app, { start, directories, isChat, isPlanning })
       : undefined;
   return {
     text: joinSystemInstruction(

@@ -12,6 +12,8 @@ export interface Sampling {
   readonly option?: readonly string[];
   readonly thinkingLevel?: ThinkingLevel;
   readonly thinkingBudget?: number;
+  /** The level was chosen in the words of another program: the nearest that the model takes will do, in tokens if it takes those. */
+  readonly thinkingMatch?: 'nearest';
   readonly showThoughts?: boolean;
   /** Somebody watches: asks for the thoughts of a model that thinks anyway, to say what it is thinking about. */
   readonly followThoughts?: boolean;
@@ -141,7 +143,32 @@ function findOutputLimit(model: string): number {
   return Math.min(THINKING_OUTPUT_LIMIT, findModelFacts(model)?.outputLimit ?? THINKING_OUTPUT_LIMIT);
 }
 
-function toThinkingConfig(model: string, { thinkingLevel, thinkingBudget, showThoughts }: Sampling): JsonObject {
+/** Tokens for models that take a budget in place of a level. */
+export const LEVEL_BUDGETS: Readonly<Record<ThinkingLevel, number>> = {
+  minimal: 512,
+  low: 1024,
+  medium: 8192,
+  high: 24_576,
+};
+
+const LEVELS = Object.keys(LEVEL_BUDGETS) as readonly ThinkingLevel[];
+
+function chooseNearest(model: string, sampling: Sampling): Sampling {
+  const { thinkingLevel: wanted, thinkingBudget, thinkingMatch } = sampling;
+  if (thinkingMatch === undefined || wanted === undefined || thinkingBudget !== undefined) return sampling;
+  const { levels, budget } = findModelFacts(model) ?? {};
+  if (levels !== undefined) {
+    const distance = (level: ThinkingLevel): number => Math.abs(LEVELS.indexOf(level) - LEVELS.indexOf(wanted));
+    const [nearest] = levels.toSorted((left, right) => distance(left) - distance(right));
+    return { ...sampling, thinkingLevel: nearest };
+  }
+  if (budget === undefined) return sampling;
+  const tokens = Math.min(budget.max, Math.max(budget.min, LEVEL_BUDGETS[wanted]));
+  return { ...sampling, thinkingLevel: undefined, thinkingBudget: tokens };
+}
+
+function toThinkingConfig(model: string, sampling: Sampling): JsonObject {
+  const { thinkingLevel, thinkingBudget, showThoughts } = chooseNearest(model, sampling);
   if (thinkingLevel !== undefined && thinkingBudget !== undefined) {
     throw new AppError('usage', '--thinking-level and --thinking-budget cannot be used together', {
       hint: 'Use one of them. To see which the model takes: gmn models',

@@ -1,3 +1,4 @@
+import { LEVEL_BUDGETS } from './generation.ts';
 import { findModelFacts, type ThinkingLevel } from './table.ts';
 
 /** How much a model thinks: by level or by budget, as it takes it; neither: as it decides itself. */
@@ -15,8 +16,8 @@ export interface ThinkingChoice {
 
 const AS_USUAL: ThinkingChoice = toChoice('default', {});
 
-/** For models that take a budget in place of a level. */
-const BUDGETS = { off: 0, low: 1024, medium: 8192, high: 24_576 } as const;
+const { minimal: _, ...PROPER } = LEVEL_BUDGETS;
+const BUDGETS = { off: 0, ...PROPER } as const;
 
 /** What a person can choose for this model; `inForce` is always among them. The first leaves it to the model. */
 export function listThinkingChoices(model: string, inForce: ThinkingSetup): readonly ThinkingChoice[] {

@@ -113,27 +113,24 @@ test('an edited command is offered by its own words', async () => {
   expect(other.screen()).toMatch(/│ rm x\n╰ \[y\]es \[N\]o \[a\]lways this command \[e\]dit/);
 });
 
-test('? explains exactly the keys that are offered, and asks again', async () => {
+test.each([
+  ['npm test', SHELL, { command: 'npm test' }, ['a', 'p', 'A, P'], 'like a and p, and kept'],
+  ['a line that p cannot cover', SHELL, { command: 'a | b' }, ['a', 'A'], 'like a, and kept'],
+  ['a tool of a server', REMOTE, { path: 'a' }, ['a', 's', 'A, S'], 'like a and s, and kept'],
+])('? explains exactly the keys that are offered, and asks again: %s', async (_, asked, args, keys, kept) => {
   const { decide, screen } = keeping(['?', 'n']);
-  await decide(SHELL, { command: 'npm test' });
+  await decide(asked, args);
   const explained = screen()
     .split('\n')
     .filter((row) => /^│ \S.* {2}\S/.test(row));
   expect(explained.map((row) => row.slice(2).split('  ')[0])).toEqual([
-    'y',
-    'n, Enter',
-    'a',
-    'p',
-    'A, P, S',
-    'e',
-    'r',
-    'd',
-    'q, Esc, Ctrl+C',
-    '?',
+    ...['y', 'n, Enter', ...keys, 'e', 'r', 'd', 'q, Esc, Ctrl+C', '?'],
   ]);
-  expect(screen()).toContain('yes, and from now on this very command in this directory\n');
+  expect(screen()).toContain(`${kept} for this project`);
   expect(screen().match(/╰/g)).toHaveLength(2);
-  // In a narrow window every row stays in the frame.
+});
+
+test('what ? explains stays in the frame of a narrow window', async () => {
   const narrow = fakePerson({ keys: ['?', 'n'], columns: 40 });
   await narrow.decide(WRITE, { content: '1' });
   const rows = narrow

@@ -184,13 +184,15 @@ posixTest('a line that begins with # asks where it goes, and nothing of the list
 });
 
 posixTest(
-  'a plan ends with a question: Esc and typing keep planning, going on changes the mode, and who types already is not asked',
+  'a plan ends with a question, an answer does not: Esc and typing keep planning, going on changes the mode, and who types already is not asked',
   async (t) => {
     const write = call('write_file', { file_path: 'a.txt', content: 'x\n' });
     const { open: answer, opened: mayAnswer } = gate();
     const gemini = await fakeGemini(t, [
       reply('1. Write a.txt.'),
-      reply('Still: write a.txt.'),
+      reply('Yes, and before that:\n\n1. Which text?\n2. With a line break?'),
+      reply('It is a plain file.'),
+      reply('１．a.txt を書く。'),
       reply(write),
       reply('done'),
       async (...exchange) => {
@@ -209,7 +211,12 @@ posixTest(
     chat.type(ESC);
     await chat.shows(/1\. Write a\.txt\.\n\n❯\n[^\n]*tools only read/);
     chat.enter('sure?');
-    await chat.shows(/Still: write a\.txt\.\n\nthe plan ›/);
+    // Questions and answers are no plan.
+    await chat.shows(/Which text\?[\s\S]*line break\?\n\n❯\n/);
+    chat.enter('x, yes. What is it?');
+    await chat.shows(/It is a plain file\.\n\n❯\n/);
+    chat.enter('once more');
+    await chat.shows(/a\.txt を書く。\n\nthe plan ›/);
     chat.type(`${DOWN}\r`);
     await chat.shows(
       /\nauto_edit: edits run without asking\nGo ahead with the plan\.\n✓ write_file a\.txt[\s\S]*done\n\n❯/,
@@ -232,7 +239,12 @@ posixTest(
     const prompts = gemini.requests.map(
       ({ body }) => body.contents.findLast(({ role }: { role: string }) => role === 'user').parts[0].text,
     );
-    expect(prompts.slice(0, 3)).toEqual(['plan it', 'sure?', 'Go ahead with the plan.']);
+    expect(prompts.slice(0, 5)).toEqual([
+      ...['plan it', 'sure?', 'x, yes. What is it?', 'once more'],
+      'Go ahead with the plan.',
+    ]);
+    const told = gemini.requests.slice(0, 5).map((request) => systemText(request).includes('give the plan as numbered'));
+    expect(told).toEqual([true, true, true, true, false]);
     chat.type(`\u0003${CTRL_D}`);
     const { exitCode, output } = await chat.ended;
     expect(exitCode).toBe(0);

@@ -94,6 +94,24 @@ test('a prompt in a variable is no flag', async (t) => {
   expect(await callGmnIn(t, at, ['--demo', '-p'], 'hi')).toMatchObject({ stdout: hello.stdout, exitCode: 0 });
 });
 
+test.for<readonly [line: string, thinkingConfig: object]>([
+  // The default takes a budget, other models levels; each gets what is nearest.
+  ['--thinking high', { thinkingBudget: 24_576 }],
+  ['--effort low', { thinkingBudget: 1024 }],
+  ['--thinking minimal -m gemini-2.5-pro', { thinkingBudget: 512 }],
+  ['--effort max -m gemini-3-pro-preview', { thinkingLevel: 'HIGH' }],
+  ['--thinking minimal -m gemini-3-pro-preview', { thinkingLevel: 'LOW' }],
+  ['--thinking medium -m my-own-model', { thinkingLevel: 'MEDIUM' }],
+])('%s asks for what the model takes', async ([line, thinkingConfig], t) => {
+  const { stdout, exitCode } = await callGmn(t, [...line.split(' '), '--demo', '--dry-run', 'why']);
+  expect([exitCode, JSON.parse(stdout).body.generationConfig.thinkingConfig]).toEqual([0, thinkingConfig]);
+});
+
+test('a level in words of gmn itself is still checked against the model', async (t) => {
+  const { stderr, exitCode } = await callGmn(t, ['--demo', '--dry-run', '--thinking-level', 'high', 'why']);
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('has no thinking levels')]);
+});
+
 test.for([[], ['chat']])('%j -p before other flags says where it goes', async (command, t) => {
   expect(await callGmn(t, [...command, '--demo', '-p', '--model', 'x', 'q'])).toMatchObject({
     stdout: '',

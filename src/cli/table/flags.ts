@@ -146,11 +146,13 @@ export const THINKING_FLAGS = under('Answer', [
         long: 'effort',
         of: ['claude'],
         values: { low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' },
+        alsoSets: { thinkingMatch: 'nearest' },
       },
       {
         long: 'thinking',
         of: ['pi'],
         values: { minimal: 'minimal', low: 'low', medium: 'medium', high: 'high', xhigh: 'high' },
+        alsoSets: { thinkingMatch: 'nearest' },
       },
     ],
     value: 'level',
