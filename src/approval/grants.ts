@@ -1,7 +1,15 @@
 import { isAbsolute } from 'node:path';
 import type { JsonObject } from '../core/json.ts';
 import type { Permission } from '../core/permission.ts';
-import { beginsWith, findAllowableWords, isWrapper, parseShellLine, takeName } from '../core/text/command-line.ts';
+import {
+  beginsWith,
+  findAllowableWords,
+  handsOver,
+  isRelativeProgram,
+  isWrapper,
+  listNames,
+  parseShellLine,
+} from '../core/text/command-line.ts';
 import { contains } from '../core/text/path.ts';
 import { isSensitivePath } from '../core/text/secrets.ts';
 import type { CommandCall, Tool } from '../core/tool.ts';
@@ -64,7 +72,9 @@ export function createGrant(call: ResolvedCall, reach: Reach): Grant | undefined
   if (reach === 'file') return target === undefined ? undefined : { kind: 'file', path: target };
   if (reach === 'prefix') {
     const words = findPrefix(call);
-    return words && { kind: 'prefix', words };
+    // Elsewhere it would be another program.
+    const directory = isRelativeProgram(words?.[0] ?? '') ? findRunDirectory(call) : undefined;
+    return words && { kind: 'prefix', words, ...(directory === undefined ? {} : { directory }) };
   }
   if (reach === 'server') {
     if (tool.remote === undefined) return undefined;
@@ -92,7 +102,9 @@ function findRunDirectory({ tool, args, directory }: ResolvedCall): string {
 /** One matcher for all that was ever allowed. The parts of a command may each be covered by other words. */
 export function isGranted(grants: readonly Grant[], call: ResolvedCall): boolean {
   if (call.isGuarded) return false;
-  const prefixes = grants.flatMap((grant) => (grant.kind === 'prefix' ? [grant.words] : []));
+  const isHere = (directory: string | undefined): boolean =>
+    (directory ?? findRunDirectory(call)) === findRunDirectory(call);
+  const prefixes = grants.flatMap((grant) => (grant.kind === 'prefix' && isHere(grant.directory) ? [grant.words] : []));
   return grants.some((grant) => coversCall(grant, call)) || coversByWords(prefixes, call);
 }
 
@@ -134,10 +146,12 @@ function coversByWords(prefixes: readonly (readonly string[])[], call: ResolvedC
   const parts = line === undefined ? undefined : parseShellLine(line);
   if (parts === undefined) return false;
   const directory = findRunDirectory(call);
-  return parts.every((part) =>
-    prefixes.some(
-      (words) => beginsWith(part, words) && !part.slice(words.length).some((word) => namesReserved(word, directory)),
-    ),
+  return parts.every(
+    (part) =>
+      !handsOver(part) &&
+      prefixes.some(
+        (words) => beginsWith(part, words) && !part.slice(words.length).some((word) => namesReserved(word, directory)),
+      ),
   );
 }
 
@@ -151,8 +165,9 @@ function findForegroundLine({ tool, args }: ResolvedCall): string | undefined {
  * outside of the directory. No fence: what a program opens by itself is not seen.
  */
 function namesReserved(word: string, directory: string): boolean {
-  const value = word.slice(word.indexOf('=') + 1);
-  return [word, value].some(
+  // `--out=/x`, `-f/x`, `a:/x`, `@/x`.
+  const values = [word, word.replace(/^-\w/, ''), ...word.split(/[=:,@]/)];
+  return values.some(
     (path) =>
       isSensitivePath(path) ||
       isProtected(path) ||
@@ -179,7 +194,7 @@ export function checkLimits(
   if (found === undefined || (core === undefined && exclude.length === 0)) return undefined;
   const parts = found.isPosix ? parseShellLine(found.command) : undefined;
   const isExcluded = parts?.some(([program, ...rest]) =>
-    exclude.some((words) => [program, takeName(program)].some((name) => beginsWith([name, ...rest], words))),
+    exclude.some((words) => listNames(program).some((name) => beginsWith([name, ...rest], words))),
   );
   if (isExcluded) return 'exclude';
   if (core !== undefined && !parts?.every((part) => core.some((words) => beginsWith(part, words)))) return 'core';

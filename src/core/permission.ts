@@ -10,8 +10,8 @@ export type Permission =
   | { readonly kind: 'tool'; readonly tool: string }
   /** Exactly this command in this directory. */
   | { readonly kind: 'command'; readonly command: string; readonly directory: string; readonly isBackground?: true }
-  /** Commands that begin with these words. */
-  | { readonly kind: 'prefix'; readonly words: readonly string[] }
+  /** Commands that begin with these words; with a directory, in that one alone: the program is named by a path from there. */
+  | { readonly kind: 'prefix'; readonly words: readonly string[]; readonly directory?: string }
   /** All tools of an MCP server, as it is defined now. */
   | ({ readonly kind: 'server' } & ServerOrigin)
   | ({ readonly kind: 'server-tool'; readonly tool: string } & ServerOrigin);
@@ -36,7 +36,7 @@ export function formatPermission(permission: Permission): string {
     case 'command':
       return `${sanitize(permission.command)} (exactly, in ${sanitize(permission.directory)}${permission.isBackground ? ', in the background' : ''})`;
     case 'prefix':
-      return `${formatCommandWords(permission.words)} …`;
+      return `${formatCommandWords(permission.words)} …${permission.directory === undefined ? '' : ` (in ${sanitize(permission.directory)})`}`;
     case 'server':
       return `${sanitize(permission.server)}: all its tools`;
     case 'server-tool':
@@ -67,7 +67,8 @@ export function tryParsePermission(value: JsonValue | undefined): Permission | u
       const { words, ...others } = fields;
       const isValid =
         isList(words) && words.length > 0 && words.every((word) => typeof word === 'string' && word !== '');
-      return isValid && hasOnly(others, []) ? { kind, words: words as readonly string[] } : undefined;
+      if (!isValid || !hasOnly(others, 'directory' in others ? ['directory'] : [])) return undefined;
+      return { kind, words: words as readonly string[], ...others };
     }
     case 'server':
       return hasOnly(fields, ['server', 'fingerprint']) ? { kind, ...fields } : undefined;

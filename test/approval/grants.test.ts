@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { checkLimits, findPrefix, type Grant, isGranted, type ResolvedCall } from '../../src/approval/grants.ts';
 import { approvalPolicy } from '../../src/approval/policy.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import { formatPermission, type Permission, tryParsePermission } from '../../src/core/permission.ts';
 import { createBackgroundCommands } from '../../src/platform/process/background.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
@@ -69,6 +71,12 @@ test.each([
   ],
   ...[
     'cat /w/app2/a',
+    'cat -f/etc/passwd',
+    'cat a:/etc/passwd',
+    'cat -f.env',
+    'cat @.env',
+    "npm test 'X=$(evil)'",
+    'git status --output=a',
     'cat /proc/self/environ',
     'npm test --env=.env',
     'npm test --out=/etc/x',
@@ -106,6 +114,19 @@ test('words never cover the background, another tool, or a shell that is not kno
   expect(isGranted(WORDS, callOf('npm test', {}, createShellTool('C:\\Git\\bin\\bash.exe')))).toBe(true);
 });
 
+test('a program that is named by a path from a directory is allowed in that directory alone', () => {
+  const policy = approvalPolicy({ mode: 'default', allowed: [], isTrusted: () => false });
+  const kept = policy.remember(callOf('./run all'), 'prefix');
+  expect(kept).toEqual({ kind: 'prefix', words: ['./run', 'all'], directory: '/w/app' });
+  expect(formatPermission(kept as Permission)).toBe('./run all … (in /w/app)');
+  expect(tryParsePermission(kept as unknown as JsonObject)).toEqual(kept);
+  expect(tryParsePermission({ kind: 'prefix', words: ['./run'], directory: '' })).toBeUndefined();
+  expect(policy.rule(callOf('./run all -x')).kind).toBe('run');
+  expect(policy.rule({ ...callOf('./run all -x'), directory: '/w/app/sub' }).kind).toBe('ask');
+  // One of the settings has no directory.
+  expect(isGranted([{ kind: 'prefix', words: ['./run'] }], callOf('./run'))).toBe(true);
+});
+
 test('words are offered only if they would cover the command itself', () => {
   expect(findPrefix(callOf('cat a.txt'))).toEqual(['cat']);
   expect(findPrefix(callOf('cat .env'))).toBeUndefined();
@@ -132,6 +153,8 @@ const EXCLUDE = { exclude: [['rm'], ['git', 'push']] };
 test.each([
   ['rm -rf x', 'exclude'],
   ['/bin/rm x', 'exclude'],
+  ['RM x', 'exclude'],
+  ['rm.exe x', 'exclude'],
   ['ls && rm x', 'exclude'],
   ['git push', 'exclude'],
   ['git status', undefined],

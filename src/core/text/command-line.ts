@@ -71,50 +71,115 @@ export function beginsWith(part: readonly string[], words: readonly string[]): b
 
 /** Shells, and what runs the words after it: who allows one of these allows everything. */
 const WRAPPERS: ReadonlySet<string> = new Set(
-  `ash bash bunx busybox chroot chrt csh dash dbus-run-session doas docker entr env expect fakeroot find firejail fish flatpak flock gdb ionice
-  ksh kubectl ltrace mksh nerdctl nice nohup npx nsenter numactl parallel perf pipx pkexec pnpx podman proot pwsh rlwrap run-parts runuser
-  screen script setpriv setsid sh ssh start-stop-daemon stdbuf strace su sudo systemd-run taskset tcsh timeout tmux toybox uvx
-  unbuffer unshare valgrind watch wsl xargs xvfb-run zsh`.split(/\s+/),
+  `aa-exec abduco ansible arch ash asdf at authbind aws-vault bash batch bunx busybox capsh catchsegv cgexec chamber chpst
+  chronic chroot chrt cmd concurrently conda cpulimit cross-env cscript csh daemonize dash dbus-run-session direnv distrobox
+  doas docker doppler dotenv dotenvx dtach dumb-init eatmydata entr env envchain envdir expect fakechroot fakeroot faketime
+  find firejail fish flatpak flock fnm forfiles gdb gosu guix hatch hyperfine i386 ifne ionice ksh kubectl launchctl linux32
+  linux64 lldb ltrace mamba micromamba mise mksh mosh mshta nc ncat nerdctl nice nix nix-shell nodemon nohup npm-run-all npx
+  nsenter numactl op parallel pdm perf pipenv pipx pixi pkexec pm2 pnpx podman powershell prlimit proot proxychains pwsh
+  pyenv rbenv reflex rlwrap run-p run-parts run-s runcon rundll32 runuser rye schroot screen script sem setarch setlock
+  setpriv setsid setuidgid sg sh socat softlimit ssh sshpass start start-stop-daemon stdbuf strace su su-exec sudo
+  systemd-inhibit systemd-nspawn systemd-run taskset tcsh time timeout tini tmux toolbox torify torsocks toybox trickle tsocks
+  uftrace unbuffer unshare uvx vagrant valgrind volta watch watchexec wine winpty wscript wsl x86_64 xargs xterm xvfb-run
+  yash zsh`.split(/\s+/),
 );
 
-/** Their options name other programs, or files to write: no word before these limits them. */
+/** Their options or scripts name other programs, or files to write: no word before these limits them. */
 const UNLIMITED: ReadonlySet<string> = new Set(
-  `awk curl dd ed emacs ex gawk less man mawk mysql nano nawk nvim psql rg rsync scp sed sftp sort sqlite tar tee vi view vim
-  wget zip`.split(/\s+/),
+  `ant awk crontab curl dc dd ed emacs emacsclient ex ftp gawk gnuplot hg less man mawk more msbuild mvn mysql nano nawk node nodejs nvim octave openssl
+  psql rg rsync scp sed sftp socket sort split sqlite svn tar tcpdump tee vi view vim vimdiff wget zip`.split(/\s+/),
 );
 
-/** What they run is in their first argument: only with one that is a plain name they are limited. */
+/** What they run is in their first argument: only with one that is a plain name, as of a script, they are limited. */
 const INTERPRETERS: ReadonlySet<string> = new Set(
-  `ansible bun cargo deno git go gradle java lua make ninja node nodejs npm osascript perl php pip pnpm poetry python R ruby
-  tclsh uv yarn`.split(/\s+/),
+  `clisp clojure dart elixir erl escript gjs gradle groovy guile irb java jruby julia lua luajit make gmake mono nim ninja osascript perl php
+  python qjs racket raku rscript ruby runghc sbcl scala swift tclsh ts-node tsx wish xonsh zx`.split(/\s+/),
 );
 
-/** Their second word says that what follows is a program, or brings one along. */
-const RUNNING: ReadonlySet<string> = new Set(
-  [
-    'git archive bisect clone config difftool fetch filter-branch grep ls-remote mergetool pull push rebase submodule',
-    ...['npm create exec explore init x', 'pnpm create dlx exec init node', 'yarn create dlx exec init node'],
-    ...['bun create exec init x', 'deno eval install repl run', 'cargo install', 'go generate get install run tool'],
-    ...['pip install', 'pip3 install', 'poetry run', 'uv run tool'],
-  ].flatMap((line) => {
-    const [program, ...seconds] = line.split(' ');
-    return seconds.map((second) => `${program} ${second}`);
+const SCRIPTS = `audit build check clean compile coverage dev e2e fmt format lint list ls outdated preview run run-script start stop t test tests tst typecheck
+  type-check unit version view why`;
+
+/** Of these only some commands: others run what follows, bring a program along, or may be abbreviated to such a one. */
+const LIMITED: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries({
+    git: `add blame branch cat-file check-ignore checkout cherry cherry-pick commit count-objects describe diff for-each-ref
+      fsck log ls-files ls-tree merge merge-base mv name-rev reflog reset restore rev-list rev-parse revert rm shortlog show stash status switch
+      tag whatchanged`,
+    ...{ npm: SCRIPTS, pnpm: SCRIPTS, yarn: SCRIPTS, bun: 'build pm run test' },
+    ...{
+      deno: 'check fmt lint task',
+      cargo: 'b bench build c check clean clippy d doc fmt metadata r run t test tree',
+    },
+    ...{
+      go: 'build doc fmt list mod test version vet',
+      dotnet: 'build clean format list test',
+      mix: 'compile format test',
+    },
+    ...{ pip: 'check freeze list show', uv: 'lock tree', poetry: 'check show', bundle: 'check list outdated show' },
+    ...{
+      composer: 'outdated show validate',
+      gem: 'list outdated',
+      r: '',
+      gh: 'issue pr release repo run status workflow',
+    },
+  }).map(([program, seconds]) => [program, new Set(seconds.split(/\s+/))]),
+);
+
+/** Arguments by which these run another program, or write a file: whoever allows their first words does not mean that. */
+const HANDING: ReadonlyMap<string, RegExp> = new Map(
+  Object.entries({
+    git: /^--(?:ou|ext-d)/,
+    // npm takes options with one dash, and cut short.
+    ...{ npm: /^-+(?:scr|node-|shell)/i, pnpm: /^-+(?:scr|node-|shell)/i, yarn: /^-+(?:scr|node-|shell)/i },
+    ...{ go: /^-+(?:exec|toolexec|vettool|overlay|ldflags|gc\w*flags|asmflags|modfile)/, cargo: /^(?:--config|-Z)/ },
+    // A variable of the command line replaces what the file says, its shell as well.
+    ...{ make: /^-+(?!(?:[kBsn]|j\d*)$)|=/, gmake: /^-+(?!(?:[kBsn]|j\d*)$)|=/, ninja: /^-+[Cft]/ },
   }),
 );
 
+/** Of git: what stands before its command may be a setting, and a setting may be a program. */
+const HARMLESS_FIRST = /^(?:[^-]|--no-pager$|-P$|--version$|--help$)/;
+
+/** Whether words that are allowed by their beginning tell the program to run another one, as far as that is known. */
+export function handsOver([program, ...words]: CommandPart): boolean {
+  const name = normalizeName(program);
+  if (words.some((word) => /\$[({]|`/.test(word) || HANDING.get(name)?.test(word))) return true;
+  return name === 'git' && !HARMLESS_FIRST.test(words[0] ?? 'a');
+}
+
 /** `/bin/rm` is `rm`. */
-export function takeName(program: string): string {
+function takeName(program: string): string {
   return program.slice(program.lastIndexOf('/') + 1);
+}
+
+/** All that a rule may call it. */
+export function listNames(program: string): readonly string[] {
+  return [...new Set([program, takeName(program), normalizeName(program)])];
+}
+
+/** Which program it is depends on the directory. */
+export function isRelativeProgram(program: string): boolean {
+  return program.includes('/') && !program.startsWith('/');
 }
 
 export function isWrapper(program: string): boolean {
   return isProgramIn(program, WRAPPERS);
 }
 
+/** Windows and macOS find a program in any case, Windows also without its ending. */
+function normalizeName(program: string): string {
+  return takeName(program)
+    .toLowerCase()
+    .replace(/\.(?:exe|cmd|bat|com|ps1)$/, '');
+}
+
 /** Also by its version: `python3.12` is `python`. */
-function isProgramIn(program: string, list: ReadonlySet<string>): boolean {
-  const name = takeName(program);
-  return list.has(name) || list.has(trimTrailing(name, '0123456789.-'));
+function isProgramIn(program: string, list: Pick<ReadonlySet<string>, 'has'>): boolean {
+  return list.has(normalizeName(program)) || list.has(trimVersion(program));
+}
+
+function trimVersion(program: string): string {
+  return trimTrailing(normalizeName(program), '0123456789.-');
 }
 
 const PLAIN_PROGRAM = /^[\w./+-]+$/;
@@ -138,7 +203,8 @@ export function findAllowableWords(line: string): readonly string[] | undefined 
   )
     return undefined;
   const isPlain = PLAIN_WORD.test(second) && second.length <= MAX_WORD;
-  const isRunning = isProgramIn(program, INTERPRETERS) && (!isPlain || RUNNING.has(`${takeName(program)} ${second}`));
-  if (isRunning) return undefined;
+  if (!isPlain && (isProgramIn(program, INTERPRETERS) || isProgramIn(program, LIMITED))) return undefined;
+  const seconds = LIMITED.get(normalizeName(program)) ?? LIMITED.get(trimVersion(program));
+  if (seconds !== undefined && !seconds.has(second)) return undefined;
   return isPlain ? [program, second] : [program];
 }

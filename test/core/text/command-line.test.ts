@@ -8,13 +8,21 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { beginsWith, findAllowableWords, parseShellLine } from '../../../src/core/text/command-line.ts';
+import {
+  beginsWith,
+  findAllowableWords,
+  handsOver,
+  isRelativeProgram,
+  listNames,
+  parseShellLine,
+} from '../../../src/core/text/command-line.ts';
 import { posixTest } from '../../support/posix.ts';
 
 test.each([
@@ -163,6 +171,36 @@ test.each([
     'ssh host',
   ],
   ...['docker run x', 'npm exec x', 'npm x y', 'yarn dlx a', '/bin/bash', 'nice -n 5 ls', 'go run x', 'watch ls'],
+  // Commands that bring a program along, that npm also knows cut short, and wrappers by any of their names.
+  ...[
+    'npm install x',
+    'npm i x',
+    'npm exe x',
+    'yarn add x',
+    'pnpm add x',
+    'cargo install x',
+    'go env -w',
+    'R CMD',
+    'gh alias',
+  ],
+  ...[
+    'git send-email x',
+    'git remote-ext',
+    'git merge-index x',
+    'node inspect',
+    'bundle exec x',
+    'mvn test',
+    'dc -e x',
+  ],
+  ...[
+    'BASH build',
+    'bash.exe build',
+    'cmd.exe dir',
+    'PowerShell x',
+    '/usr/bin/time -f x y',
+    'Git.exe -c a=b x',
+    'setarch x y',
+  ],
   ...['npm test && ls', 'ls | cat', 'ls > a', 'cd sub', `${'a'.repeat(41)} b`, "'a b' c"],
 ])('no words are offered for %j', (line) => {
   expect(findAllowableWords(line)).toBeUndefined();
@@ -299,6 +337,21 @@ const PIECES = [
     'command',
     'env',
     'alias ok=evil',
+    'coproc',
+    'xargs evil',
+    'sh -c evil',
+    'find . -exec evil',
+    'git -c alias.ok=!evil',
+    '>(evil)',
+    '[[',
+    ']]',
+    'function ok',
+    '~+',
+    '$((',
+    '\u0085',
+    '\u2029',
+    '\u001b',
+    '\u007f',
     'printf -v PATH .',
     'export',
     'time',
@@ -364,4 +417,91 @@ posixTest('the oracle sees what a line runs: chained, substituted, moved, redire
     rows.map(([text]) => text),
   );
   expect(seen.map(({ calls, made }) => [calls.toSorted(), made])).toEqual(rows.map(([, calls, made]) => [calls, made]));
+});
+
+/**
+ * What is allowed by its first words, and the same with arguments that make the program run another one or write a file. A real shell
+ * and the real programs show that each of these attacks is one.
+ */
+const ATTACKS: readonly (readonly [allowed: string, attack: string])[] = [
+  ['make test', "make test 'X=$(shell evil)'"],
+  ['make test', "make test '--eval=$(shell evil)'"],
+  ['make test', 'make test SHELL=evil'],
+  ['make test', 'make test -f other.mk'],
+  ['git diff', 'git diff --no-index --output=made a.txt b.txt'],
+  ['git diff', 'git diff --no-index --outp made a.txt b.txt'],
+  ['git status', 'git -c alias.x=!evil x'],
+  ['git status', 'git -c core.fsmonitor=evil status'],
+  ['git status', 'git --config-env=alias.x=EVIL x'],
+  ['npm test', 'npm test --script-shell=evil'],
+  ['npm test', 'npm test -script-shell evil'],
+  ['ok a', 'env ok a; evil'],
+  ['ok a', 'xargs evil'],
+  ['ok a', 'nice evil'],
+  ['ok a', 'find . -maxdepth 0 -exec evil {} +'],
+  ['ok a', "sh -c 'evil'"],
+  ['ok a', 'ok a <(evil)'],
+  ['ok a', 'ok a $(evil)'],
+  ['ok a', '{ evil; }'],
+  ['ok a', '! evil'],
+];
+
+posixTest('arguments that make an allowed program run another one are not allowed with it', { timeout: 60_000 }, () => {
+  const tools = ['make', 'git', 'npm', 'node', 'env', 'xargs', 'nice', 'find', 'sh'];
+  for (const tool of tools) {
+    const real = ['/usr/bin', '/bin', dirname(process.execPath)].map((place) => join(place, tool)).find(existsSync);
+    const link = join(directory, 'bin', tool);
+    rmSync(link, { force: true });
+    if (real !== undefined) symlinkSync(real, link);
+  }
+  const work = join(directory, 'work');
+  for (const [name, text] of [
+    ['Makefile', 'test:\n\t@ok\n'],
+    ['other.mk', 'test:\n\t@evil\n'],
+    ['package.json', '{"scripts":{"test":"ok"}}'],
+    ['a.txt', 'a\n'],
+    ['b.txt', 'b\n'],
+  ] as const)
+    writeFileSync(join(work, 'sub', name), text);
+  const bash = SHELLS.find((path) => path.endsWith('bash')) ?? SHELLS[0] ?? '';
+  const isHere = ([, attack]: (typeof ATTACKS)[number]): boolean =>
+    existsSync(join(directory, 'bin', attack.split(' ')[0] ?? '')) || /^\W/.test(attack);
+  const attacks = ATTACKS.filter(isHere);
+  const seen = observe(
+    bash,
+    attacks.map(([, attack]) => `cd sub && export EVIL=!evil && ${attack}; cd .. && test ! -e sub/made || ./sub/run`),
+  );
+  for (const [number, [allowed, attack]] of attacks.entries()) {
+    const isAttack = seen[number]?.calls.some(([program]) => program === 'evil');
+    const words = findAllowableWords(allowed) ?? [];
+    const isAllowed = parseShellLine(attack)?.every((part) => beginsWith(part, words) && !handsOver(part)) ?? false;
+    expect([attack, isAttack, isAllowed]).toEqual([attack, true, false]);
+  }
+});
+
+test.each([
+  ...[
+    'git diff HEAD~1',
+    'git --no-pager log',
+    'git',
+    'git log --oneline',
+    'git switch -c name',
+    'make test',
+    'make -j4 test lint',
+  ],
+  ...['npm test -- --run', 'cargo test --all', 'go test ./...', 'ninja -j2 all', 'grep -c x a', 'ls'],
+])('%j hands nothing over', (line) => {
+  expect(parseShellLine(line)?.map(handsOver)).toEqual([false]);
+});
+
+test.each([
+  ...['go test -exec=evil', 'cargo test --config x', 'ninja -f x', 'GIT.EXE -c a=b x', '/usr/bin/git --exec-path=. x'],
+  ...["any 'a`b`'", "any '$(b)'", 'yarn test --node-options=--import=data:x', 'pnpm test --shell-emulator'],
+])('%j hands over', (line) => {
+  expect(parseShellLine(line)?.map(handsOver)).toEqual([true]);
+});
+
+test('a rule knows a program by its path, its case and its ending', () => {
+  expect(listNames('/bin/RM.exe')).toEqual(['/bin/RM.exe', 'RM.exe', 'rm']);
+  expect(['./run', 'sub/run', '/bin/run', 'run'].map(isRelativeProgram)).toEqual([true, true, false, false]);
 });
