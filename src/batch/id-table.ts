@@ -44,6 +44,12 @@ export function createIdTable(marks: Marks = Uint8Array) {
     get size(): number {
       return levels.reduce((sum, { size }) => sum + size, 0);
     },
+    /** Forgets all ids, and lets go of their memory. */
+    clear(): void {
+      newest = createLevel(FIRST_SLOTS, marks);
+      slots = FIRST_SLOTS;
+      levels.splice(0, levels.length, newest);
+    },
   };
 }
 

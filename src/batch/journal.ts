@@ -213,7 +213,12 @@ function createJournal(parts: JournalParts): Journal {
   let syncing: Promise<void> | undefined;
   let failure: AppError | undefined;
   let forgetsOthers = false;
+  let claimed: { readonly ok: number; readonly failed: number } | undefined;
 
+  const syncFile = (): Promise<void> =>
+    file.sync().catch((thrown: unknown) => {
+      throw outputWriteError(paths.output, thrown);
+    });
   const append = async (): Promise<void> => {
     const lines = waiting;
     waiting = [];
@@ -229,10 +234,9 @@ function createJournal(parts: JournalParts): Journal {
     if (clock.now() - syncedAt < SYNC_MS || syncing !== undefined) return;
     syncedAt = clock.now();
     // Not awaited: the next rows need not wait for the disk. A failure shows in the next write or in close.
-    syncing = file
-      .sync()
-      .catch((thrown: unknown) => {
-        failure = outputWriteError(paths.output, thrown);
+    syncing = syncFile()
+      .catch((thrown: AppError) => {
+        failure = thrown;
       })
       .finally(() => {
         syncing = undefined;
@@ -274,16 +278,14 @@ function createJournal(parts: JournalParts): Journal {
     keepFailed({ line }) {
       if (line !== undefined) failed.add(line);
     },
-    countClaimed: () => ({ ok: marks.count(SEEN | OK), failed: marks.count(SEEN | FAILED) }),
+    countClaimed: () => claimed ?? countSeen(marks),
     forgetOthers() {
       forgetsOthers = true;
     },
     async sync() {
       await flushed;
       await syncing;
-      await file.sync().catch((thrown: unknown) => {
-        throw outputWriteError(paths.output, thrown);
-      });
+      await syncFile();
     },
     flushNow() {
       void append().catch(() => {});
@@ -294,16 +296,19 @@ function createJournal(parts: JournalParts): Journal {
         await append();
         await syncing;
         if (failure !== undefined) throw failure;
-        await file.sync().catch((thrown: unknown) => {
-          throw outputWriteError(paths.output, thrown);
-        });
+        await syncFile();
       } finally {
         await file.close();
         await failed.close((id) => (marks.get(id) & OK) !== 0, forgetsOthers);
       }
+      claimed = countSeen(marks);
       await updateTable(parts, forgetsOthers);
     },
   };
+}
+
+function countSeen(marks: IdTable): { readonly ok: number; readonly failed: number } {
+  return { ok: marks.count(SEEN | OK), failed: marks.count(SEEN | FAILED) };
 }
 
 /** A table has the columns of the rows, and takes them from here. */

@@ -20,6 +20,7 @@ export function toTableFormat(table: string, input: CsvFormat | undefined): CsvF
 
 interface TableOptions {
   readonly format: CsvFormat;
+  /** Cleared as soon as it is known where each row is: of a million, they are 13 MB. */
   readonly marks: IdTable;
   /** The flags of the rows that are in the table. */
   readonly kept: number;
@@ -36,6 +37,7 @@ export async function writeTable(
   options: TableOptions,
 ): Promise<readonly string[]> {
   const scan = await scanLines(output, options);
+  options.marks.clear();
   const reader = openLineReader(output);
   const notices: string[] = [];
   try {

@@ -23,7 +23,12 @@ function openTable(name = 'out.csv') {
     ) {
       writeFileSync(paths.output, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
       const format = toTableFormat(paths.named, { delimiter: ',', hasMark: false, columns: [], ...input });
-      const notices = await writeTable(paths, { format, marks: markIds(lines, isKept), kept: KEPT, repeated: REPEATED });
+      const notices = await writeTable(paths, {
+        format,
+        marks: markIds(lines, isKept),
+        kept: KEPT,
+        repeated: REPEATED,
+      });
       return { notices, text: readFileSync(paths.named, 'utf8') };
     },
   };
@@ -167,7 +172,12 @@ test('a line of JSON that is a list is in no column, and one that is not UTF-8 e
   const bytes = Buffer.from(`${JSON.stringify(good)}\n`);
   bytes[bytes.indexOf('"r"') + 1] = 0xff;
   writeFileSync(paths.output, bytes);
-  const options = { format: toTableFormat(paths.named, undefined), marks: markIds([good], () => true), kept: KEPT, repeated: REPEATED };
+  const options = {
+    format: toTableFormat(paths.named, undefined),
+    marks: markIds([good], () => true),
+    kept: KEPT,
+    repeated: REPEATED,
+  };
   await expect(writeTable(paths, options)).rejects.toThrow('is not UTF-8');
   expect(readFileSync(paths.named, 'utf8')).toBe(text);
 });

@@ -243,7 +243,9 @@ posixTest(
       ...['plan it', 'sure?', 'x, yes. What is it?', 'once more'],
       'Go ahead with the plan.',
     ]);
-    const told = gemini.requests.slice(0, 5).map((request) => systemText(request).includes('give the plan as numbered'));
+    const told = gemini.requests
+      .slice(0, 5)
+      .map((request) => systemText(request).includes('give the plan as numbered'));
     expect(told).toEqual([true, true, true, true, false]);
     chat.type(`\u0003${CTRL_D}`);
     const { exitCode, output } = await chat.ended;

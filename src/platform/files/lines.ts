@@ -4,6 +4,8 @@ import { READ_FLAGS_NO_LINK } from './path.ts';
 
 const LINE_FEED = 10;
 const CHUNK = 1 << 20;
+/** A batch is held as bytes, as text and as lines. */
+const BATCH = 1 << 18;
 const HEAD = 4096;
 const TAIL = 65_536;
 /** No text can be longer, so that reading on would only fill the memory. */
@@ -20,13 +22,13 @@ interface LineBatch {
 export async function* readLineBatches(path: string, end = Number.POSITIVE_INFINITY): AsyncGenerator<LineBatch> {
   const descriptor = openSync(path, READ_FLAGS_NO_LINK);
   try {
-    const buffer = Buffer.allocUnsafe(CHUNK);
+    const buffer = Buffer.allocUnsafe(BATCH);
     let rest: Buffer[] = [];
     let lineStart = 0;
     let at = 0;
     while (at < end) {
       if (at > 0) await nextTurn();
-      const length = Math.min(CHUNK, end - at);
+      const length = Math.min(BATCH, end - at);
       const bytesRead = readSync(descriptor, buffer, 0, length, at);
       if (bytesRead === 0) break;
       at += bytesRead;
