@@ -20,7 +20,7 @@ export interface ViewOptions {
   readonly pause: () => Promise<void>;
 }
 
-type Style = 'green' | 'red' | 'yellow' | 'dim' | 'bold' | 'plain';
+type Style = 'green' | 'red' | 'dim' | 'bold' | 'plain';
 
 /** Longer texts are not measured by grapheme: every non-ASCII character counts as two columns. */
 const MAX_MEASURED = 65_536;
@@ -57,12 +57,12 @@ export async function questionView(name: string, preview: Preview, options: View
   }
   const hidden = await countUnseen(preview, pause);
   const warning =
-    hidden === 0 ? [] : layOutRows(`${plural(hidden, 'character')} that cannot be seen: shown as escapes`, 'yellow');
+    hidden === 0 ? [] : layOutRows(`${plural(hidden, 'character')} that cannot be seen: shown as escapes`, 'bold');
   const [first = '', ...others] = layOutRows(formatQuestionTitle(name, preview), 'bold');
   const claim = formatClaim(preview);
   const about = claim === undefined ? [] : layOutRows(claim, 'dim');
   const loss = formatLoss(preview);
-  const lost = loss === undefined ? [] : layOutRows(loss, 'yellow');
+  const lost = loss === undefined ? [] : layOutRows(loss, 'bold');
   return { title: [first.replace('│', '╭'), ...others, ...about, ...lost, ...warning], body };
 }
 

@@ -222,6 +222,7 @@ function createJournal(parts: JournalParts): Journal {
   const append = async (): Promise<void> => {
     const lines = waiting;
     waiting = [];
+    flushed = undefined;
     if (lines.length === 0) return;
     if (failure !== undefined) throw failure;
     try {
@@ -268,10 +269,7 @@ function createJournal(parts: JournalParts): Journal {
       marks.set(row.id, toMark(before, ok));
       waiting.push(line);
       // All rows that finish in one turn of the event loop are one write.
-      flushed ??= nextTurn().then(() => {
-        flushed = undefined;
-        return append();
-      });
+      flushed ??= nextTurn().then(append);
       await flushed;
       if (!ok && row.line !== undefined) failed.add(row.line);
     },

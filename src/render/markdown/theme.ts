@@ -20,7 +20,7 @@ export interface Theme {
   readonly scopes: ReadonlyMap<string, Paint>;
 }
 
-/** Uses the sixteen colours of the terminal's own palette, so that light and dark backgrounds both work. */
+/** Uses the sixteen colours of the terminal's own palette, so that light and dark backgrounds both work; yellow cannot be read on white in most. */
 export function createTheme(isStyled: boolean, hasLinks: boolean): Theme {
   const chalk = new Chalk({ level: isStyled ? 1 : 0 });
   const scopes: readonly (readonly [string, Paint])[] = [
@@ -39,9 +39,6 @@ export function createTheme(isStyled: boolean, hasLinks: boolean): Theme {
     ['regexp', chalk.green],
     ['addition', chalk.green],
     ['deletion', chalk.red],
-    ['number', chalk.yellow],
-    ['literal', chalk.yellow],
-    ['symbol', chalk.yellow],
     ['attr', chalk.cyan],
     ['attribute', chalk.cyan],
     ['variable', chalk.cyan],
