@@ -70,7 +70,7 @@ export async function reviewFolder(path: string, app: Pick<App, 'homes' | 'env' 
 
 function describeThing({ item, ...description }: FolderThing, record: TrustRecord | undefined): FolderItem {
   const isKnown = Object.hasOwn(record?.approved[item.kind] ?? {}, item.name);
-  const status = isKnown ? (isApprovedItem(record, item) ? 'unchanged' : 'changed') : 'new';
+  const status = isApprovedItem(record, item) ? 'unchanged' : isKnown ? 'changed' : 'new';
   return { ...description, item, status };
 }
 

@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { pathExists, realPath } from '../platform/files/path.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
-import { listFolderHooks, restrictHooks } from './conventions/hooks.ts';
+import { isApprovedHook, listFolderHooks, restrictHooks } from './conventions/folder-hooks.ts';
 import { expandDocument, findServerNotices, parseSettingsText } from './document.ts';
 import { findFolderRefusal, findValue, listSettingKeys } from './keys.ts';
 import { absentLayer, ignoredLayer, type Layer, mergeDocuments, nestValue } from './layer.ts';
@@ -74,13 +74,16 @@ async function readTrustedSettings(input: WorkspaceInput, folder: string): Promi
   const written = await parseSettingsText({ file, text });
   const { permitted, refused, refusedKeys } = divideDocument(written);
   const servers = divideItems(toServerItems(permitted), { homes, folder });
-  const hooks = divideItems(listFolderHooks(permitted, folder), { homes, folder });
-  const restricted = restrictHooks(restrictServers(permitted, servers.approved), hooks.approved);
+  const hooks = await listFolderHooks(permitted, folder);
+  const record = hooks.length === 0 ? undefined : readTrustRecords(homes).get(folder);
+  const approved = hooks.filter((hook) => isApprovedHook(record, hook));
+  const pending = hooks.filter((hook) => !approved.includes(hook)).map(({ name }) => name);
+  const restricted = restrictHooks(restrictServers(permitted, servers.approved), approved);
   const document = await expandDocument(restricted, text, env);
   const notices = [
     ...(refusedKeys.length === 0 ? [] : [`${file}: not taken from a folder's settings: ${refusedKeys.join(', ')}`]),
     ...(await findServerNotices({ file, text })),
-    ...formatPending(file, { 'MCP server': servers.pending, hook: hooks.pending }),
+    ...formatPending(file, { 'MCP server': servers.pending, hook: pending }),
   ];
   const layer: Layer = { name: 'workspace', source: file, state: 'used', document, refused };
   return { layers: [layer], notices, serverNames: [...servers.approved, ...servers.pending] };

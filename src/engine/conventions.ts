@@ -1,4 +1,6 @@
+import { createTrustCheck } from '../config/context.ts';
 import { type FoundAgents, findAgents } from '../config/conventions/agents.ts';
+import { findPendingHooks } from '../config/conventions/folder-hooks.ts';
 import { type Hook, parseHooks } from '../config/conventions/hooks.ts';
 import type { PlaceContext, Skipped } from '../config/conventions/places.ts';
 import { type FoundSkills, findSkills, listSkillFiles, type Skill } from '../config/conventions/skills.ts';
@@ -44,9 +46,10 @@ export async function surveyConventions(app: Pick<App, 'env' | 'cwd' | 'homes' |
   const { skipped: unused } = await readLayers(app);
   const found = await readConventions(app);
   const { hooks, faults } = parseHooks(settings.hooks ?? []);
+  const pending = await findPendingHooks(app, createTrustCheck({ ...app, homes: app.homes(), settings }));
   const { isOn, isOff } = readHookSwitches(settings);
   const toRows = (wanted: Skipped['kind']): readonly SurveyRow[] =>
-    found.skipped
+    [...found.skipped, ...pending, ...unused]
       .filter(({ kind }) => kind === wanted)
       .map(({ name, file, why, isQuiet }) => ({ name, file, why, about: '', isChosen: isQuiet }));
   return {
@@ -64,10 +67,11 @@ export async function surveyConventions(app: Pick<App, 'env' | 'cwd' | 'homes' |
           : 'hooksConfig.enabled in the settings is false',
       })),
       ...faults.map((fault) => ({ ...fault, about: '' })),
+      ...toRows('hook'),
     ],
     extensions: [
       ...(settings.extensions ?? []).map(({ name, version = '', file }) => ({ name, about: version, file })),
-      ...unused.map(({ name, file, why, isQuiet }) => ({ name, file, why, about: '', isChosen: isQuiet })),
+      ...toRows('extension'),
     ],
   };
 }

@@ -32,8 +32,8 @@ const DENIAL_CODE = 2;
 const MAX_REASON = 4000;
 const MAX_CONTEXT = 20_000;
 
-const DECISIONS = ['allow', 'approve', 'deny', 'block', 'ask', 'undefined'];
-const PERMISSIONS = ['allow', 'deny', 'ask', 'undefined'];
+const DECISIONS: readonly unknown[] = ['allow', 'approve', 'deny', 'block', 'ask', undefined];
+const PERMISSIONS: readonly unknown[] = ['allow', 'deny', 'ask', undefined];
 
 /** At these events plain text is for the model, as in Claude Code. */
 const TEXT_EVENTS: readonly Hook['event'][] = ['BeforeAgent', 'SessionStart'];
@@ -59,10 +59,10 @@ export function readHookAnswer({ event }: Pick<Hook, 'event'>, result: FilterRes
 /** Undefined if a field that decides something has a value that means nothing. */
 function parseHookFields(value: JsonObject): HookAnswer | undefined {
   const { decision, reason, continue: goesOn = true, stopReason, systemMessage, hookSpecificOutput: more = {} } = value;
-  if (!isObject(more) || typeof goesOn !== 'boolean' || !DECISIONS.includes(String(decision))) return undefined;
+  if (!isObject(more) || typeof goesOn !== 'boolean' || !DECISIONS.includes(decision)) return undefined;
   const { permissionDecision, permissionDecisionReason, additionalContext, updatedInput, tool_input } =
     more as JsonObject;
-  if (!PERMISSIONS.includes(String(permissionDecision))) return undefined;
+  if (!PERMISSIONS.includes(permissionDecision)) return undefined;
   const args = updatedInput ?? tool_input;
   if (args !== undefined && !isObject(args)) return undefined;
   const words = [decision, permissionDecision];

@@ -1,3 +1,4 @@
+import { isStillApproved } from '../config/conventions/folder-hooks.ts';
 import { type Hook, type HookEvent, matchesHook } from '../config/conventions/hooks.ts';
 import type { App } from '../core/app.ts';
 import type { Confine } from '../core/confine.ts';
@@ -55,6 +56,13 @@ export function createHookRunner(hooks: readonly Hook[], context: HookContext): 
   const redaction = createLazyRedaction(app);
   let sessionId = '';
 
+  /** What it says may go to the model, and into a session; the arguments that it gives are for the tool. */
+  async function redactAnswer(answer: Fired['answer']): Promise<Fired['answer']> {
+    if ('failure' in answer) return redaction.redact(answer);
+    const { input, ...said } = answer;
+    return { ...(await redaction.redact(said)), input };
+  }
+
   async function* fire({ event, names, fields }: Occasion, signal: AbortSignal): AsyncGenerator<Fired, void> {
     for (const hook of hooks.filter(
       (each) => each.event === event && (names === undefined || matchesHook(each, names)),
@@ -68,8 +76,8 @@ export function createHookRunner(hooks: readonly Hook[], context: HookContext): 
         timestamp: new Date(app.clock.now()).toISOString(),
         ...(typeof fields === 'function' ? fields(hook) : fields),
       });
-      const answer = await runHook(hook, payload, { ...context, sessionId }, signal);
-      if (!('failure' in answer) && answer.message) notify(await redaction.redact(sanitize(answer.message)));
+      const answer = await redactAnswer(await runHook(hook, payload, { ...context, sessionId }, signal));
+      if (!('failure' in answer) && answer.message) notify(sanitize(answer.message));
       yield { hook, answer };
     }
   }
@@ -108,7 +116,10 @@ async function runHook(
   signal: AbortSignal,
 ): Promise<Fired['answer']> {
   try {
-    const { timeoutMs } = hook;
+    const { timeoutMs, scope } = hook;
+    // Its files may have changed since the settings were read, by the model's own tools, for instance.
+    if (scope === 'folder' && !(await isStillApproved(hook, context.app)))
+      return { failure: 'it is not, or no longer, what gmn trust has shown' };
     const run = {
       ...(await toShellCommand(hook, context)),
       input: `${JSON.stringify(payload)}\n`,

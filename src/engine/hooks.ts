@@ -167,7 +167,11 @@ function applyAnswer(
   { isClaude, name }: Hook,
 ): ToolResult {
   const why = reason || `the hook ${name} says no`;
-  const judged = !isDenial ? result : isClaude ? addHookText(result, why) : { ...result, ...errorResult(why) };
+  const judged = !isDenial
+    ? result
+    : isClaude
+      ? addHookText(result, why)
+      : { ...result, ...errorResult(why), media: undefined };
   return addHookText(judged, context);
 }
 

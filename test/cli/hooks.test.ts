@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
@@ -12,6 +12,11 @@ const json = JSON.stringify;
 const hook = (event: string, command: string, { matcher, ...more }: { matcher?: string; timeout?: number } = {}) => ({
   hooks: { [event]: [{ matcher, hooks: [{ type: 'command', command, ...more }] }] },
 });
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 
 const READ = reply(call('read_file', { file_path: 'a.txt' }));
 
@@ -44,20 +49,10 @@ posixTest.for([
     /failed: it took too long$/,
   ],
   ['nonsense', 'BeforeTool', 'echo fine', {}, /failed: what it printed is no answer/],
-  ['broken JSON', 'PreToolUse', `echo '{"decision": "allow"'`, {}, /failed: what it printed is no answer/],
-  ['an unknown word', 'BeforeTool', `echo '{"decision":"maybe"}'`, {}, /failed: what it printed is no answer/],
-  [
-    'an unknown permission',
-    'PreToolUse',
-    `echo '{"hookSpecificOutput":{"permissionDecision":"yes"}}'`,
-    {},
-    /no answer/,
-  ],
-  ['a list', 'BeforeTool', 'echo "[]"', {}, /no answer/],
   [
     '100 MB',
     'BeforeTool',
-    'head -c 100000000 /dev/zero; head -c 100000000 /dev/zero >&2',
+    'head -c 1000000 /dev/zero >&2; head -c 100000000 /dev/zero',
     {},
     /failed: it printed too much$/,
   ],
@@ -233,6 +228,60 @@ posixTest('hooks around a turn add to the prompt, refuse it, and send the answer
   });
   expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
   expect(refused.stderr).toBe('Error: the prompt was not sent: no such words\nTo see the hooks: gmn doctor\n');
+});
+
+posixTest.for([
+  ['a reason', 'BeforeTool', `echo 'KEY' >&2; exit 2`],
+  ['a failure', 'BeforeTool', `echo 'KEY' >&2; exit 1`],
+  ['a note', 'BeforeTool', `echo '{"systemMessage":"KEY","hookSpecificOutput":{"additionalContext":"KEY"}}'`],
+  ['a result', 'AfterTool', `echo 'KEY' >&2; exit 2`],
+  ['a context', 'BeforeAgent', `echo 'KEY'`],
+  ['an objection', 'AfterAgent', `grep -q '"stop_hook_active":true' || { echo 'KEY' >&2; exit 2; }`],
+] as const)('a credential of gmn in %s of a hook goes nowhere', async ([, event, command], t) => {
+  const key = 'test-key-0123456789';
+  const gemini = await fakeGemini(t, [READ, reply('one'), ...(event === 'AfterAgent' ? [reply('two')] : [])]);
+  const at = place(t, { gemini, files: { 'a.txt': 'A' }, settings: hook(event, command.replaceAll('KEY', key)) });
+  const { stdout, stderr } = await callGmnIn(t, at, ['--tools', 'read', '-o', 'stream-json', 'x']);
+  const kept = readdirSync(join(at.home, '.gmn/sessions')).map((name) =>
+    readFileSync(join(at.home, '.gmn/sessions', name), 'utf8'),
+  );
+  expect(kept.join('')).toContain('"x"');
+  for (const text of [stdout, stderr, ...kept, ...gemini.requests.map((request) => request.text)])
+    expect(text).not.toContain(key);
+  expect([...kept, stdout, ...gemini.requests.map((request) => request.text)].join('')).toContain('‹redacted›');
+});
+
+posixTest('a no after a tool takes its pictures along', async (t) => {
+  const gmn = await callGmn(t, ['--tools', 'read', 'x'], {
+    files: { 'a.png': PNG },
+    settings: hook('AfterTool', 'exit 2'),
+    script: [reply(call('read_file', { file_path: 'a.png' })), reply('ok')],
+  });
+  expect(gmn.requests[1]?.results).toEqual([{ error: 'the hook AfterTool 1 says no' }]);
+  expect(gmn.requests[1]?.text).not.toContain('inlineData');
+});
+
+posixTest("a folder's hook whose script the model has changed denies, and does not run", async (t) => {
+  const at = place(t, {
+    files: {
+      'a.txt': 'A',
+      'check.sh': 'exit 0',
+      '.gemini/settings.json': json(hook('BeforeTool', 'sh ./check.sh')),
+    },
+  });
+  await callGmnIn(t, at, ['trust']);
+  const gemini = await fakeGemini(t, [
+    reply(call('read_file', { file_path: 'check.sh' })),
+    reply(call('write_file', { file_path: 'check.sh', content: 'touch ran' })),
+    READ,
+    reply('ok'),
+  ]);
+  const env = { ...at.env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url };
+  const gmn = await callGmnIn(t, { ...at, env }, ['--tools', 'edit', '--approval-mode', 'auto_edit', 'x']);
+  expect(gmn.stdout).toBe('ok\n');
+  expect(gemini.requests[2]?.results[0]).not.toHaveProperty('error');
+  expect(gemini.requests[3]?.results[0].error).toContain('it is not, or no longer, what gmn trust has shown');
+  expect(existsSync(join(at.cwd, 'ran'))).toBe(false);
 });
 
 posixTest('a hook that keeps saying no ends the rounds by itself', async (t) => {

@@ -17,7 +17,7 @@ import {
 import { type FolderCommand, listFolderCommands, listTemplateDirectories } from '../templates.ts';
 import type { TrustItem } from '../trust.ts';
 import { listAgentFiles, readFolderAgent } from './agents.ts';
-import { type FolderHook, listFolderHooks } from './hooks.ts';
+import { type FolderHook, listFolderHooks } from './folder-hooks.ts';
 import { listFolderDirectories } from './places.ts';
 import { listSkillDirectories, readFolderSkill } from './skills.ts';
 
@@ -56,8 +56,11 @@ export async function listFolderThings({ path, folder, document, app }: ThingCon
       ...describeServer(server),
       item: { kind: 'servers' as const, name: server.name, hash: server.hash },
     })),
-    ...listFolderHooks(document, folder).map((hook) => ({ ...describeHook(hook), item: takeItem(hook) })),
   ];
+  for (const hook of await listFolderHooks(document, folder)) {
+    if (hook.fault === undefined) things.push({ ...describeHook(hook), item: takeItem(hook) });
+    else faults.push(sanitize(`hook ${hook.name} is not used: ${hook.fault}`));
+  }
   for (const place of listFolderDirectories('skills', path).filter((directory) => !isOwn(directory))) {
     for (const directory of await listSkillDirectories(place))
       for (const skill of await readOrName(directory, () => readFolderSkill(directory, folder)))

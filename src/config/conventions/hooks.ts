@@ -1,11 +1,6 @@
-import { relative, resolve } from 'node:path';
 import type { HookSource } from '../../core/app.ts';
-import { canonicalJson, filterObjects, isList, isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
-import { contains, leadsAway, toSlashes } from '../../core/text/path.ts';
+import { filterObjects, isList, isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
 import { compilePattern } from '../../core/text/pattern.ts';
-import { realPath } from '../../platform/files/path.ts';
-import { tryReadSmallFile } from '../../platform/files/small-file.ts';
-import { sha256 } from '../../platform/runtime/native.ts';
 
 /** By the official CLI's names, each with what Claude Code calls it. */
 const EVENTS = {
@@ -35,6 +30,8 @@ export interface Hook {
   readonly timeoutMs: number;
   readonly scope: HookSource['scope'];
   readonly file: string;
+  /** What `gmn trust` has approved, if a folder brings it. */
+  readonly entry: HookEntry;
 }
 
 export interface HookFault {
@@ -68,35 +65,38 @@ export function parseHooks(sources: readonly HookSource[]): {
 }
 
 /** One command, with what stands around it. */
-interface HookEntry {
+export interface HookEntry {
   readonly writtenEvent: string;
-  readonly group: number;
-  readonly index: number;
   readonly matcher: JsonObject[string];
   readonly definition: JsonObject;
   /** `BeforeTool check`, or `BeforeTool 2` without a name. Unique among the hooks of one file. */
   readonly name: string;
 }
 
-function listHookEntries(hooks: JsonObject): readonly HookEntry[] {
+export function listHookEntries(hooks: JsonObject): readonly HookEntry[] {
+  const names = new Set<string>();
+  const choose = (wanted: string): string => {
+    let name = wanted;
+    for (let count = 2; names.has(name); count += 1) name = `${wanted} (${count})`;
+    names.add(name);
+    return name;
+  };
   return Object.entries(hooks).flatMap(([writtenEvent, groups]) => {
     if (toHookEvent(writtenEvent) === undefined || !isList(groups)) return [];
-    const found = groups.flatMap((group, groupIndex) =>
-      isObject(group)
-        ? filterObjects(group.hooks).map((definition, index) => ({
-            writtenEvent,
-            group: groupIndex,
-            index,
-            matcher: group.matcher as HookEntry['matcher'],
-            definition: definition as JsonObject,
-          }))
-        : [],
-    );
-    const names = found.map(({ definition }, index) => toNonEmptyString(definition.name) ?? String(index + 1));
-    return found.map((entry, index) => {
-      const isTwice = names.indexOf(names[index] ?? '') !== index;
-      return { ...entry, name: `${writtenEvent} ${names[index]}${isTwice ? ` (${index + 1})` : ''}` };
-    });
+    return groups
+      .flatMap((group) =>
+        isObject(group)
+          ? filterObjects(group.hooks).map((definition) => ({
+              writtenEvent,
+              matcher: group.matcher as HookEntry['matcher'],
+              definition: definition as JsonObject,
+            }))
+          : [],
+      )
+      .map((entry, index) => ({
+        ...entry,
+        name: choose(`${writtenEvent} ${toNonEmptyString(entry.definition.name) ?? index + 1}`),
+      }));
   });
 }
 
@@ -124,7 +124,8 @@ function isPattern(matcher: string): boolean {
   }
 }
 
-function toHook({ writtenEvent, matcher, definition, name }: HookEntry): Omit<Hook, 'scope' | 'file'> {
+function toHook(entry: HookEntry): Omit<Hook, 'scope' | 'file'> {
+  const { writtenEvent, matcher, definition, name } = entry;
   const event = toHookEvent(writtenEvent) ?? 'Notification';
   const isClaude = !Object.hasOwn(EVENTS, writtenEvent);
   const { timeout, command = '' } = definition;
@@ -133,7 +134,7 @@ function toHook({ writtenEvent, matcher, definition, name }: HookEntry): Omit<Ho
   const given = typeof timeout === 'number' && timeout > 0 ? timeout * (isSeconds ? 1000 : 1) : MAX_MS;
   const isForAll = typeof matcher !== 'string' || matcher === '' || matcher === '*';
   return {
-    ...{ event, writtenEvent, isClaude, name, command: String(command) },
+    ...{ event, writtenEvent, isClaude, name, command: String(command), entry },
     matcher: isForAll ? undefined : matcher,
     timeoutMs: Math.min(given, MAX_MS),
   };
@@ -151,79 +152,11 @@ export function matchesHook(
   names: readonly string[],
 ): boolean {
   if (matcher === undefined) return true;
-  const pattern = compilePattern(isClaude ? `^(?:${matcher})$` : matcher, '');
-  return names.some((name) => pattern.test(name, { left: MAX_STEPS }));
-}
-
-/** A hook that a folder's settings bring. */
-export interface FolderHook {
-  readonly kind: 'hooks';
-  readonly name: string;
-  readonly hash: string;
-  readonly command: string;
-  readonly matcher?: string;
-  /** The files of the folder that its command names, relative to it: a change of these is a change of the hook. */
-  readonly scripts: readonly string[];
-}
-
-/** `folder` without links. */
-export function listFolderHooks(document: JsonObject, folder: string): readonly FolderHook[] {
-  const { hooks } = document;
-  return (isObject(hooks) ? listHookEntries(hooks as JsonObject) : []).map((entry) => toFolderHook(entry, folder));
-}
-
-function toFolderHook({ writtenEvent, name, matcher, definition }: HookEntry, folder: string): FolderHook {
-  const command = typeof definition.command === 'string' ? definition.command : '';
-  const scripts = findScripts(command, folder);
-  const hash = sha256(
-    [
-      canonicalJson({ event: writtenEvent, matcher: matcher ?? null, definition }),
-      ...scripts.map(({ path, hash: each }) => `${path} ${each}`),
-    ].join('\n'),
-  );
-  return {
-    kind: 'hooks',
-    name,
-    hash,
-    command,
-    matcher: toNonEmptyString(matcher),
-    scripts: scripts.map(({ path }) => path),
-  };
-}
-
-const MAX_WORDS = 200;
-
-/** Each word that is the path of a file in the folder. Not every script is found: a command can build its path. */
-function findScripts(command: string, folder: string): readonly { readonly path: string; readonly hash: string }[] {
-  const plain = command.replace(/["']/g, '').replace(/\$\{?(?:GEMINI|CLAUDE)_PROJECT_DIR\}?/g, () => folder);
-  const words = new Set(
-    plain
-      .split(/[\s;|&()<>=]+/)
-      .filter((word) => word !== '')
-      .slice(0, MAX_WORDS),
-  );
-  const found = [...words].flatMap((word) => {
-    const real = leadsAway(word, [folder]) ? undefined : realPath(resolve(folder, word));
-    const text = real === undefined || !contains(folder, real) || real === folder ? undefined : tryReadSmallFile(real);
-    return real === undefined || text === undefined
-      ? []
-      : [{ path: toSlashes(relative(folder, real)), hash: sha256(text) }];
-  });
-  return found;
-}
-
-/** Leaves out what is not approved. */
-export function restrictHooks(document: JsonObject, approved: readonly string[]): JsonObject {
-  const { hooks, ...rest } = document;
-  if (!isObject(hooks)) return document;
-  const entries = listHookEntries(hooks as JsonObject).filter(({ name }) => approved.includes(name));
-  const events = [...new Set(entries.map(({ writtenEvent }) => writtenEvent))];
-  const kept = events.map((event) => {
-    const own = entries.filter(({ writtenEvent }) => writtenEvent === event);
-    return [
-      event,
-      own.map(({ matcher, definition }) => ({ ...(matcher === undefined ? {} : { matcher }), hooks: [definition] })),
-    ] as const;
-  });
-  return { ...rest, hooks: Object.fromEntries(kept) };
+  try {
+    const pattern = compilePattern(isClaude ? `^(?:${matcher})$` : matcher, '');
+    return names.some((name) => pattern.test(name, { left: MAX_STEPS }));
+  } catch {
+    // Too many steps: the hook may be meant, and then it must not be left out.
+    return true;
+  }
 }
