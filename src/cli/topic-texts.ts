@@ -246,7 +246,7 @@ and every command, flag, variable, setting and exit code, in one document.
 With --input-format stream-json, too, one run has many turns. It reads objects,
 one a line, split on LF only, until its input ends:
   {"type":"prompt","id","text"}    or "parts"; "model", "system", "tools",
-                                   "schema" for this turn only
+                                   "schema", "skills" for this turn only
   {"type":"cancel","id"}
   {"type":"approve","call","decision"}  yes, no or always; "args", "reason"
   {"type":"set","model","mode"}    for the turns after it

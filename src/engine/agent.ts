@@ -23,7 +23,7 @@ export interface AgentOptions extends ToolOptions, ServiceOptions {
   readonly systemText?: string;
   readonly appendText?: string;
   readonly noAgentPrompt?: boolean;
-  /** Neither context files nor GEMINI_SYSTEM_MD are read. */
+  /** Neither context files nor GEMINI_SYSTEM_MD are read, and there are no skills and sub-agents. */
   readonly noContext?: boolean;
   readonly start?: SessionStart;
   readonly isChat?: boolean;
@@ -75,6 +75,7 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
     pause: async () => (await import('../platform/runtime/clock.ts')).nextTurn(),
     findNestedContext: tools.length === 0 || options.noContext ? undefined : findNestedContext(options, app),
     outputs,
+    maxTurns: options.maxTurns ?? MAX_TURNS,
     ...(tools.length === 0 && !options.isChat ? {} : await readCompactionPolicy(opened, app)),
   };
   const agents = await openAgentsIfAny(context, shared, contextText);
@@ -90,7 +91,6 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
     tools: limitDeclarations([...tools, ...agents], notify),
     chosen,
     mode,
-    maxTurns: options.maxTurns ?? MAX_TURNS,
     setup: { ...(await redaction.redact(given)), model: await redactName(opened, redaction) },
     contextText,
   };

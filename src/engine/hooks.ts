@@ -110,7 +110,7 @@ function createToolHooks(runner: HookRunner, notify: Notify): Pick<AgentHooks, '
         });
         return { denial: `${tool.name} was not run: ${why}` };
       };
-      const fields = (hook: Hook): JsonObject => ({ tool_name: nameTool(tool, hook), tool_input: current });
+      const fields = (hook: Hook): JsonObject => toCallFields(tool, current, hook);
       for await (const { hook, answer } of runner.fire(
         { event: 'BeforeTool', names: listMatchedNames(tool), fields },
         signal,
@@ -130,8 +130,7 @@ function createToolHooks(runner: HookRunner, notify: Notify): Pick<AgentHooks, '
     async afterTool(tool, args, given, signal) {
       let result = given;
       const fields = (hook: Hook): JsonObject => ({
-        tool_name: nameTool(tool, hook),
-        tool_input: args,
+        ...toCallFields(tool, args, hook),
         tool_response: toResponseFields(result, hook),
       });
       for await (const fired of runner.fire({ event: 'AfterTool', names: listMatchedNames(tool), fields }, signal)) {
@@ -145,15 +144,25 @@ function createToolHooks(runner: HookRunner, notify: Notify): Pick<AgentHooks, '
   };
 }
 
+/** What others call the one tool by which they ask any sub-agent. */
+const AGENT_TOOLS = { official: 'invoke_agent', claude: 'Task' } as const;
+
 /** Every name that a matcher may have meant. */
-function listMatchedNames({ name, remote }: Tool): readonly string[] {
+function listMatchedNames({ name, remote, isAgent }: Tool): readonly string[] {
   const { official, claude } = listOtherNames(name);
+  if (isAgent) return [name, AGENT_TOOLS.official, AGENT_TOOLS.claude];
   if (remote === undefined) return [name, ...official, ...claude];
   return [name, `mcp_${remote.server}_${remote.tool}`, `mcp__${remote.server}__${remote.tool}`];
 }
 
+function toCallFields(tool: Tool, args: JsonObject, hook: Hook): JsonObject {
+  const isTask = tool.isAgent && hook.isClaude;
+  return { tool_name: nameTool(tool, hook), tool_input: isTask ? { subagent_type: tool.name, ...args } : args };
+}
+
 /** As the program that the hook was written for calls it. */
-function nameTool({ name, remote }: Tool, { isClaude }: Hook): string {
+function nameTool({ name, remote, isAgent }: Tool, { isClaude }: Hook): string {
+  if (isAgent) return isClaude ? AGENT_TOOLS.claude : name;
   if (remote !== undefined)
     return isClaude ? `mcp__${remote.server}__${remote.tool}` : `mcp_${remote.server}_${remote.tool}`;
   const { official, claude } = listOtherNames(name);

@@ -91,10 +91,10 @@ export interface Run {
   /** Starts the MCP servers again, as the settings are now. Throws AppError `config`; then nothing changes. */
   reloadServers(): Promise<void>;
   /**
-   * What a prompt begins with that is to follow a skill; from then on tools may read its folder. Throws AppError `usage` if there is
-   * no such skill.
+   * What a prompt begins with that is to follow these skills; from then on tools may read their folders. Throws AppError `usage` if
+   * there is no such skill.
    */
-  activateSkill(name: string): Promise<string>;
+  activateSkills(names: readonly string[]): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -220,8 +220,10 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
         }
       }
     },
-    activateSkill: async (name) =>
-      (await import('./skills.ts')).activateSkill(name, parts.app, requireState().setup.workspace),
+    async activateSkills(names) {
+      if (names.length === 0) return [];
+      return (await import('./skills.ts')).activateSkills(names, parts.app, requireState().setup);
+    },
     async close() {
       deadline.clear();
       await held.hooks?.close();
@@ -270,11 +272,11 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
     // Models that make pictures take no functions; those that the user named are up to the service.
     const tools = isPicture && setup.namedTools !== undefined ? 'none' : setup.tools;
     const remote = isPicture && setup.servers === 'all' ? undefined : held.servers?.current?.tools;
-    const conventions = await readConventionsIfAny(workspace, app, host.notify);
+    const conventions = setup.noContext ? undefined : await readConventionsIfAny(workspace, app, host.notify);
     const onCall = (call: CountedCall): void =>
       void held.toolCalls.push(toBilledCall(call, model.billedTo, app.clock.now()));
     const forAgents = {
-      openModel: (name: string) => openOtherModel({ ...setup, model: name }, parts, host.notify),
+      openModel: (name: string) => openOtherModel({ ...setup, model: name }, parts, skipKnown(host.notify, said)),
       openSession: async (report: (message: string) => void) =>
         held.conversation?.sessionId === undefined
           ? undefined

@@ -7,15 +7,18 @@ import type { Workspace } from '../tools/workspace/workspace.ts';
 
 type PlaceApp = Pick<App, 'env' | 'cwd' | 'homes' | 'settings'>;
 
-/** The text of a skill for the beginning of a prompt. Throws AppError `usage` if there is none of that name. */
-export async function activateSkill(
-  name: string,
+/** Their texts for the beginning of a prompt, each once. Throws AppError `usage` if there is none of that name. */
+export async function activateSkills(
+  names: readonly string[],
   app: PlaceApp,
-  workspace?: Pick<Workspace, 'allowReading'>,
-): Promise<string> {
-  const { directory, body } = await requireSkill(name, app);
-  workspace?.allowReading(directory);
-  return `Follow the instructions of the skill ${name} for this. Its files are in ${directory}\n\n${body}`;
+  { workspace }: { readonly workspace?: Pick<Workspace, 'allowReading'> },
+): Promise<readonly string[]> {
+  const skills: Skill[] = [];
+  for (const name of new Set(names)) skills.push(await requireSkill(name, app));
+  return skills.map(({ name, directory, body }) => {
+    workspace?.allowReading(directory);
+    return `Follow the instructions of the skill ${name} for this. Its files are in ${directory}\n\n${body}`;
+  });
 }
 
 /** Throws AppError `usage`, which names similar ones. */

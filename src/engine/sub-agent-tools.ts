@@ -1,3 +1,4 @@
+import type { AgentDefinition } from '../config/conventions/agents.ts';
 import { takeBefore } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
 import { dropLoneCompanions, findToolName } from '../tools/builtins.ts';
@@ -6,13 +7,19 @@ import { dropLoneCompanions, findToolName } from '../tools/builtins.ts';
 const WITHOUT = ['write_todos'];
 
 /**
- * Those of its parent's tools that a sub-agent names; all of them if it names none, or `*`. Never one that the parent has not.
+ * Those of its parent's tools that a sub-agent names; all of them if it names none, or `*`. Never one that the parent has not, or
+ * that it is to do without.
  * Names may be gmn's, the official CLI's or Claude Code's; `mcp_*`, `mcp_server_*`, `mcp__server__tool` are those of servers.
  */
-export function selectAgentTools(tools: readonly Tool[], wanted: readonly string[] | undefined): readonly Tool[] {
-  const own = tools.filter(({ name }) => !WITHOUT.includes(name));
-  if (wanted === undefined || wanted.includes('*')) return own;
-  return dropLoneCompanions(own.filter((tool) => wanted.some((name) => isMeant(tool, name))));
+export function selectAgentTools(
+  tools: readonly Tool[],
+  { tools: wanted = ['*'], withoutTools }: Pick<AgentDefinition, 'tools' | 'withoutTools'>,
+): readonly Tool[] {
+  const isOneOf = (names: readonly string[], tool: Tool): boolean =>
+    names.some((name) => name === '*' || isMeant(tool, name));
+  return dropLoneCompanions(
+    tools.filter((tool) => !WITHOUT.includes(tool.name) && isOneOf(wanted, tool) && !isOneOf(withoutTools, tool)),
+  );
 }
 
 function isMeant({ name, remote }: Tool, written: string): boolean {

@@ -16,6 +16,8 @@ import { ALIASES } from '../models/table.ts';
 import { createDeadline, type Deadline } from '../platform/runtime/clock.ts';
 import { formatCall } from '../render/tool-line.ts';
 import type { LocalSession } from '../session/open-session.ts';
+import { findToolName } from '../tools/builtins.ts';
+import { isAllowedBySettings } from '../tools/rules.ts';
 import { createSubAgentPrompt } from './agent-prompt.ts';
 import { createUnsavedConversation } from './conversation.ts';
 import type { Host } from './host.ts';
@@ -33,23 +35,31 @@ export interface ParentRun {
   /** Undefined if the turn that is under way is not saved. */
   readonly openSession: (report: (message: string) => void) => Promise<LocalSession | undefined>;
   /** All but what depends on the sub-agent. */
-  readonly agent: Omit<Agent, 'model' | 'request' | 'maxTurns' | 'onReply'>;
+  readonly agent: Omit<Agent, 'model' | 'request' | 'onReply'>;
   /** The context files of the project. */
   readonly contextText?: string;
 }
 
-/** Each is a tool of its own name. Those whose name another tool has are left out. */
-export function createAgentTools(agents: readonly AgentDefinition[], parent: ParentRun): readonly Tool[] {
-  const taken = [...parent.agent.tools, ...(parent.agent.withheld ?? [])].map(({ name }) => name);
-  for (const { name, file } of agents.filter((agent) => taken.includes(agent.name)))
+/** Each is a tool of its own name. Those whose name a tool has, of this run or of gmn, and that the settings exclude, are left out. */
+export async function createAgentTools(
+  agents: readonly AgentDefinition[],
+  parent: ParentRun,
+): Promise<readonly Tool[]> {
+  const { tools, withheld = [] } = parent.agent;
+  const exclude = readSetting((await parent.app.settings()).document ?? {}, 'tools.exclude');
+  const isTaken = ({ name }: AgentDefinition): boolean =>
+    findToolName(name) !== undefined || [...tools, ...withheld].some((tool) => tool.name === name);
+  for (const { name, file } of agents.filter(isTaken))
     parent.host.notify(`${sanitize(file)} is not used: there is a tool ${name} already`);
-  return agents.filter(({ name }) => !taken.includes(name)).map((agent) => createAgentTool(agent, parent));
+  return agents
+    .filter((agent) => !isTaken(agent) && isAllowedBySettings(agent.name, { exclude }))
+    .map((agent) => createAgentTool(agent, parent));
 }
 
 const ABOUT_PROMPT = 'What it is to do, with all it has to know: it sees nothing of this conversation.';
 
 function createAgentTool(agent: AgentDefinition, parent: ParentRun): Tool {
-  const tools = selectAgentTools(parent.agent.tools, agent.tools);
+  const tools = selectAgentTools(parent.agent.tools, agent);
   return {
     name: agent.name,
     description: `A sub-agent. ${agent.description}`,
@@ -78,13 +88,23 @@ interface AgentTask {
 }
 
 /** A turn of its own: own history, session, instruction and tools; approval, hooks, workspace, cost and budget are the run's. */
-async function runAgent({ agent, prompt, tools, parent }: AgentTask, signal: AbortSignal): Promise<ToolResult> {
-  const { app, host } = parent;
+async function runAgent(task: AgentTask, signal: AbortSignal): Promise<ToolResult> {
+  const { agent, parent } = task;
   const deadline = createDeadline(signal, agent.timeoutMs, () => agentTimeoutError(agent));
   const model = await openAgentModel(agent, parent);
-  const calls: BilledCall[] = [];
-  const parts: AgentParts = { model, deadline, calls };
-  const own = await toAgent({ agent, tools, parent, prompt }, parts);
+  try {
+    return await takeAgentTurn(task, { model, deadline, calls: [] }, signal);
+  } finally {
+    deadline.clear();
+    if (model !== parent.opened) await model.close();
+  }
+}
+
+async function takeAgentTurn(task: AgentTask, parts: AgentParts, signal: AbortSignal): Promise<ToolResult> {
+  const { agent, prompt, parent } = task;
+  const { model, deadline, calls } = parts;
+  const { app, host } = parent;
+  const own = await toAgent(task, parts);
   const { conversation, sessionId } = await openAgentConversation(agent, model, own, parent);
   const content: StoredContent = { role: 'user', parts: [{ text: prompt }], question: `${agent.name}: ${prompt}` };
   let text = '';
@@ -108,9 +128,7 @@ async function runAgent({ agent, prompt, tools, parent }: AgentTask, signal: Abo
     signal.throwIfAborted();
     failure = AppError.from(thrown);
   } finally {
-    deadline.clear();
     await conversation.close();
-    if (model !== parent.opened) await model.close();
   }
   const session = sessionId();
   const summary = await summarizeWork({ count, calls, session }, app);
@@ -183,7 +201,7 @@ async function toAgent({ agent, tools, parent }: AgentTask, parts: AgentParts): 
     tools,
     withheld: [],
     approve: pauseWhileDecided(approve, deadline),
-    maxTurns: agent.maxTurns,
+    maxTurns: Math.min(agent.maxTurns, parent.agent.maxTurns),
     compaction: compaction && { ...compaction },
     hooks: hooks && {
       ...hooks,

@@ -135,15 +135,15 @@ export async function* takeTurn(
 
 /** `@name words`: the sub-agent of that name is asked at once. */
 async function findFirstCall(
-  { parts, question }: StoredContent,
+  prompt: StoredContent,
   { hasTools = true }: TurnOptions,
-  { agent, app, host }: TurnParts,
+  { agent, app, host, setup }: TurnParts,
 ): Promise<Turn['firstCall']> {
-  const [part] = parts;
-  const text = question ?? (part !== undefined && 'text' in part ? part.text : undefined);
-  if (!hasTools || !text?.startsWith('@')) return undefined;
+  const [part] = prompt.parts;
+  const opening = prompt.question ?? (part !== undefined && 'text' in part ? part.text : undefined);
+  if (!hasTools || setup.noContext || !opening?.startsWith('@')) return undefined;
   const { findAskedAgent } = await import('./asked-agent.ts');
-  return findAskedAgent(text, agent.tools, { app, notify: host.notify });
+  return findAskedAgent(prompt, agent.tools, { app, notify: host.notify });
 }
 
 async function applyFormat({ outputSchema }: TurnOptions, parts: TurnParts): Promise<TurnParts> {

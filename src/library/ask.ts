@@ -5,7 +5,7 @@ import type { Guest } from '../platform/app.ts';
 import { createRunApp } from './app.ts';
 import type * as Public from './gmn.d.ts';
 import { askCallback, createHost } from './host.ts';
-import { buildAskedContent } from './prompt.ts';
+import { addSkills, buildAskedContent } from './prompt.ts';
 import { keepsFiles, openChosenConversation, toRunSetup } from './setup.ts';
 import { createTurn, type TurnContext } from './turn.ts';
 
@@ -37,7 +37,8 @@ async function askOnce(
     conversation = session ? await openChosenConversation(session, app, notify) : createUnsavedConversation();
     run = await openRun({ ...setup, kept: conversation.setup, outputSchema: schema }, app, host);
     const { fileSupport } = run.facts.model;
-    const content = await buildAskedContent(prompt, options.files, { app, fileSupport, signal: run.signal, notify });
+    const asked = await buildAskedContent(prompt, options.files, { app, fileSupport, signal: run.signal, notify });
+    const content = await addSkills(asked, options.skills, { run, settings: options.settings });
     for await (const event of run.turn(content, { conversation })) await show(event);
   } finally {
     await run?.close();

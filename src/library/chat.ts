@@ -14,7 +14,7 @@ import { createRunApp } from './app.ts';
 import { toGmnError, turnCancelledError } from './error.ts';
 import type * as Public from './gmn.d.ts';
 import { askCallback, createHost, toCallAnswer, toPublicQuestion } from './host.ts';
-import { buildAskedContent } from './prompt.ts';
+import { addSkills, buildAskedContent } from './prompt.ts';
 import { keepsFiles, listBuiltins, openChosenConversation, toRunSetup } from './setup.ts';
 import { createTurn, type TurnContext } from './turn.ts';
 
@@ -70,7 +70,7 @@ async function openLibraryChat(options: Public.ChatOptions, guest: Guest): Promi
     }
   }
 
-  async function takeTurn(prompt: string, files: SendOptions['files'], context: TurnContext): Promise<void> {
+  async function takeTurn(prompt: string, { files, skills }: SendOptions, context: TurnContext): Promise<void> {
     const { signal, schema, show } = context;
     signal.throwIfAborted();
     changes?.begin(owner);
@@ -78,7 +78,8 @@ async function openLibraryChat(options: Public.ChatOptions, guest: Guest): Promi
     try {
       await notices.showWith(show, async () => {
         const { fileSupport } = run.facts.model;
-        const content = await buildAskedContent(prompt, files, { app, fileSupport, signal, notify: notices.notify });
+        const asked = await buildAskedContent(prompt, files, { app, fileSupport, signal, notify: notices.notify });
+        const content = await addSkills(asked, skills, { run, settings: options.settings });
         for await (const event of run.turn(content, { conversation, signal, outputSchema: schema })) await show(event);
       });
     } finally {
@@ -97,13 +98,13 @@ async function openLibraryChat(options: Public.ChatOptions, guest: Guest): Promi
   }
   const closeAll = (): Promise<void> => close(new AppError('interrupted', 'the session is closed'));
 
-  const send = (prompt: string, { files, schema, signal }: SendOptions = {}): Public.Turn<unknown> =>
+  const send = (prompt: string, sent: SendOptions = {}): Public.Turn<unknown> =>
     createTurn({
-      ...{ signal, thoughts, schema },
+      ...{ signal: sent.signal, thoughts, schema: sent.schema },
       async run(context) {
         life.signal.throwIfAborted();
         const unlink = onAbort(life.signal, () => context.fail(AppError.from(life.signal.reason)));
-        await runSerially(() => takeTurn(prompt, files, context)).finally(unlink);
+        await runSerially(() => takeTurn(prompt, sent, context)).finally(unlink);
       },
     });
 

@@ -299,6 +299,8 @@ export interface RunOptions extends ModelOptions {
 
 export interface AskOptions extends RunOptions {
   readonly files?: readonly InputFile[] | undefined;
+  /** Names of skills that the model is to follow; needs `settings: true`. */
+  readonly skills?: readonly string[] | undefined;
   /** Absent: a call that needs an approval is denied. */
   readonly approve?: Approve | undefined;
 }
@@ -317,6 +319,8 @@ export interface ChatOptions extends RunOptions {
 
 export interface SendOptions {
   readonly files?: readonly InputFile[] | undefined;
+  /** Names of skills that the model is to follow; needs `settings: true`. */
+  readonly skills?: readonly string[] | undefined;
   /** Cancels this turn; the conversation goes on. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -1,8 +1,9 @@
 import type { App } from '../core/app.ts';
-import type { Content } from '../core/content.ts';
+import { type Content, prependParts } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import type { FileSupport } from '../core/files.ts';
+import type { Run } from '../engine/run.ts';
 import type { Attachments } from '../input/attachment.ts';
 import { fromFileUrl } from '../platform/files/path.ts';
 import type { InputFile } from './gmn.d.ts';
@@ -32,6 +33,22 @@ export async function buildAskedContent(
   const attachments = createAttachments(context.fileSupport);
   for (const file of files) await attachInput(file, attachments, context);
   return { role: 'user', parts: await buildParts(attachments, text.trim() === '' ? [] : [text], context.signal) };
+}
+
+/** The prompt with what these skills say before it. Throws AppError `usage`. */
+export async function addSkills(
+  content: Content,
+  names: readonly string[] = [],
+  { run, settings }: { readonly run: Run; readonly settings: boolean | undefined },
+): Promise<Content> {
+  if (names.length > 0 && !settings) {
+    throw new AppError('usage', 'skills are those of the settings', { hint: 'Add settings: true.' });
+  }
+  const texts = await run.activateSkills(names);
+  return prependParts(
+    content,
+    texts.map((text) => ({ text })),
+  );
 }
 
 async function attachInput(file: InputFile, attachments: Attachments, context: PromptContext): Promise<void> {

@@ -12,6 +12,8 @@ export interface TurnChoice {
   readonly tools?: string;
   /** A JSON Schema, as text. */
   readonly schema?: string;
+  /** Names of those that the model is to follow. */
+  readonly skills?: readonly string[];
 }
 
 export interface PromptRequest {
@@ -50,7 +52,7 @@ export function parseProcessLine(text: string): Request {
   if (isTooDeep(value)) throw requestError(`the line is nested deeper than ${MAX_DEPTH} levels`);
   switch (value.type) {
     case 'prompt':
-      return parsePrompt(takeFields(value, ['id', 'text', 'parts', 'model', 'system', 'tools', 'schema']));
+      return parsePrompt(takeFields(value, ['id', 'text', 'parts', 'model', 'system', 'tools', 'schema', 'skills']));
     case 'cancel':
       return { type: 'cancel', id: requireId(takeFields(value, ['id']), 'id') };
     case 'approve':
@@ -81,7 +83,7 @@ function takeFields(value: Fields, names: readonly string[]): Fields {
 }
 
 function parsePrompt(fields: Fields): PromptRequest {
-  const { text, parts, tools, schema } = fields;
+  const { text, parts, tools, schema, skills } = fields;
   if ((text === undefined) === (parts === undefined)) throw requestError('a prompt has either "text" or "parts"');
   if (schema !== undefined && !isObject(schema)) throw requestError('"schema" must be a JSON Schema, an object');
   return {
@@ -94,15 +96,16 @@ function parsePrompt(fields: Fields): PromptRequest {
     choice: {
       model: findText(fields, 'model'),
       system: findText(fields, 'system'),
-      tools: Array.isArray(tools) ? parseNames(tools) : findText(fields, 'tools'),
+      tools: Array.isArray(tools) ? requireNames(tools, 'tools').join(',') || 'none' : findText(fields, 'tools'),
       schema: schema === undefined ? undefined : JSON.stringify(schema),
+      skills: skills === undefined ? undefined : requireNames(skills, 'skills'),
     },
   };
 }
 
-function parseNames(names: readonly unknown[]): string {
-  if (!names.every((name) => typeof name === 'string')) throw requestError('"tools" must be a text or a list of names');
-  return names.length === 0 ? 'none' : names.join(',');
+function requireNames(names: unknown, field: string): readonly string[] {
+  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
+  throw requestError(`"${field}" must be ${field === 'tools' ? 'a text or ' : ''}a list of names`);
 }
 
 function parsePromptParts(value: unknown): readonly Part[] {

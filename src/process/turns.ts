@@ -1,5 +1,6 @@
 import type { App } from '../core/app.ts';
 import { createSerial } from '../core/async.ts';
+import { prependParts } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent, toFailure } from '../core/event.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -174,8 +175,10 @@ function createTurnRunner(options: TurnsOptions, { app, run, conversation }: Tur
   async function* answer({ content, choice }: PromptRequest, turnSignal: AbortSignal): AsyncGenerator<TurnEvent, void> {
     turnSignal.throwIfAborted();
     await setup.apply(choice);
+    const skills = choice.skills === undefined ? [] : await run.activateSkills(choice.skills);
     turnSignal.throwIfAborted();
-    yield* run.turn(content, {
+    const opening = skills.map((text) => ({ text }));
+    yield* run.turn(prependParts(content, opening), {
       conversation: chooseConversation(conversation, choice),
       signal: turnSignal,
       outputSchema: choice.schema,

@@ -3,8 +3,14 @@ import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { call, type FakeGemini, fakeGemini, reply } from '../support/gemini.ts';
 import { callGmn, callGmnIn, type GmnOptions, parseLines, place } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
 
 const KEY = 'test-key-0123456789';
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 
 const agent = (fields: string, body = 'You test things.'): string =>
   `---\nname: tester\ndescription: Tests what was changed.\n${fields}\n---\n${body}\n`;
@@ -192,4 +198,90 @@ test('an answer that is sent back does not ask the sub-agent again', async (t) =
   const gmn = await callGmnIn(t, at, ['--tools', 'read', '@tester check it']);
   expect(gmn.stdout).toBe('one\ntwo\n');
   expect(gemini.requests[2]?.prompt).toBe('again');
+});
+
+test('it has no more turns than its parent, and in plan mode no more tools', async (t) => {
+  const read = (file_path: string) => reply(call('read_file', { file_path }));
+  const gemini = await fakeGemini(t, [ASK, read('a.txt'), read('b.txt'), reply('done')]);
+  const at = agentPlace(t, gemini, { files: { 'a.txt': 'A', 'b.txt': 'B' } }, '');
+  const gmn = await callGmnIn(t, at, ['--tools', 'all', '--approval-mode', 'plan', '--max-turns', '2', 'x']);
+  expect(gemini.requests[1]?.tools).toContain('read_file');
+  for (const name of ['write_file', 'edit_file', 'run_shell_command', 'tester'])
+    expect(gemini.requests[1]?.tools).not.toContain(name);
+  expect(gemini.requests[3]?.results[0].error).toMatch(/^stopped after 2 model turns/);
+  expect(gmn.stdout).toBe('done\n');
+});
+
+test('a name that a tool has is not taken, offered or not; tools.exclude leaves one out', async (t) => {
+  const named = (name: string) => `---\nname: ${name}\ndescription: d\n---\nx\n`;
+  const names = ['write_file', 'replace', 'mine', 'off'];
+  const gmn = await callGmn(t, ['--tools', 'read', 'x'], {
+    home: Object.fromEntries(names.map((name) => [`.gemini/agents/${name}.md`, named(name)])),
+    settings: { tools: { exclude: ['off'] } },
+    script: [reply('ok')],
+  });
+  expect(gmn.requests[0]?.tools.filter((name) => names.includes(name))).toEqual(['mine']);
+  for (const name of ['write_file', 'replace'])
+    expect(gmn.stderr).toContain(`${name}.md is not used: there is a tool ${name} already`);
+});
+
+test.for([
+  ['disallowedTools: Write, Edit, glob', ['list_directory', 'read_file', 'search_file_content']],
+  ['tools: [read_file, glob]\ndisallowedTools: [glob]', ['read_file']],
+  ['tools: []', undefined],
+  ['tools: Read', ['read_file']],
+  ['disallowedTools: "*"', undefined],
+] as const)('with %j it has %j', async ([fields, tools], t) => {
+  const gemini = await fakeGemini(t, [ASK, reply('fine'), reply('done')]);
+  await callGmnIn(t, agentPlace(t, gemini, {}, fields), ['--tools', 'edit', 'x']);
+  expect(gemini.requests[1]?.body.tools?.[0].functionDeclarations.map(({ name }: { name: string }) => name)).toEqual(
+    tools,
+  );
+});
+
+test.for(['tools: 5', 'tools: {a: b}', 'tools: [1]', 'disallowedTools: true'])(
+  'with %s it is faulty, and does not get all tools',
+  async (fields, t) => {
+    const gemini = await fakeGemini(t, [reply('ok')]);
+    const gmn = await callGmnIn(t, agentPlace(t, gemini, {}, fields), ['--tools', 'read', 'x']);
+    expect(gemini.requests[0]?.tools).not.toContain('tester');
+    expect(gmn.stderr).toMatch(/tester\.md is not used: "\w+" must be a list of names/);
+  },
+);
+
+test('@name gets all texts of the prompt, however long, and says that it gets no pictures', async (t) => {
+  const words = `check ${'all of it '.repeat(200)}`.trim();
+  const gemini = await fakeGemini(t, [reply('fine'), reply('done')]);
+  const at = agentPlace(t, gemini, { files: { 'notes.txt': 'the notes', 'a.png': PNG } });
+  const gmn = await callGmnIn(t, at, ['--tools', 'read', '-f', 'notes.txt', '-f', 'a.png', `@tester ${words}`]);
+  const [first] = gemini.requests;
+  expect(first?.parts).toHaveLength(1);
+  expect(first?.prompt).toBe(`=== notes.txt ===\nthe notes\n\n${words}`);
+  expect(gmn.stderr).toContain('@tester gets the texts of the prompt, and none of its other files');
+});
+
+posixTest('a hook for the Task of Claude Code sees it', async (t) => {
+  const hook = `cat > seen; echo 'no helpers' >&2; exit 2`;
+  const gemini = await fakeGemini(t, [ASK, ASK, reply('done')]);
+  const at = agentPlace(
+    t,
+    gemini,
+    {
+      settings: { hooks: { PreToolUse: [{ matcher: 'Task', hooks: [{ type: 'command', command: hook }] }] } },
+    },
+    'model: gemini-2.5-pro',
+  );
+  await callGmnIn(t, at, ['--tools', 'read', 'x']);
+  expect(gemini.requests[1]?.results).toEqual([{ error: 'tester was not run: no helpers' }]);
+  expect(JSON.parse(readFileSync(join(at.cwd, 'seen'), 'utf8'))).toMatchObject({
+    tool_name: 'Task',
+    tool_input: { subagent_type: 'tester', prompt: 'Look at a.txt' },
+  });
+});
+
+test('a model of its own repeats no notice of the settings', async (t) => {
+  const gemini = await fakeGemini(t, [ASK, reply('fine'), reply('done')]);
+  const at = agentPlace(t, gemini, { files: { '.gemini/settings.json': '{}' } }, 'model: gemini-2.5-pro');
+  const gmn = await callGmnIn(t, at, ['--tools', 'read', 'x']);
+  expect(gmn.stderr.match(/settings\.json is not used: this folder is not trusted/g)).toHaveLength(1);
 });

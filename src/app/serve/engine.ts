@@ -1,4 +1,5 @@
 import type { Agent } from '../../agent/agent.ts';
+import { loadSettings } from '../../config/settings.ts';
 import type { App } from '../../core/app.ts';
 import { type Locks, loadOnce } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
@@ -201,9 +202,11 @@ function checkDirectory({ directory }: TurnRequest): void {
   if (directory !== undefined && realPath(directory) !== directory) throw outsideRootsError(directory);
 }
 
-/** The nesting depth goes into the environment of child processes. */
+/** With the settings of that directory, so that no hook of another one runs in it. The nesting depth goes into the environment of child processes. */
 function createTurnApp(app: App, directory = app.cwd): App {
-  return { ...app, env: { ...app.env, [DEPTH_VARIABLE]: String(readDepth(app) + 1) }, cwd: directory };
+  const env = { ...app.env, [DEPTH_VARIABLE]: String(readDepth(app) + 1) };
+  const own = { ...app, env, cwd: directory };
+  return directory === app.cwd ? own : { ...own, settings: loadOnce(() => loadSettings(own)) };
 }
 
 function readDepth({ env }: App): number {

@@ -130,7 +130,7 @@ async function buildSkillPrompt(
   chat: Chat,
   signal: AbortSignal,
 ): Promise<StoredContent> {
-  const text = await chat.run.activateSkill(name);
+  const [text = ''] = await chat.run.activateSkills([name]);
   const content = await buildPrompt(chat, words, signal, { question: entry });
   return { ...content, parts: [{ text }, ...content.parts] };
 }

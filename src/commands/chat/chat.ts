@@ -97,7 +97,11 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
     if (restored !== undefined) view.notify(restored);
     chat = {
       ...{ app, run: opened, lines, view, conversation, changes },
-      attached: { files: options.file ?? [], notes: await readSkills(options, opened), pictures: [] },
+      attached: {
+        files: options.file ?? [],
+        notes: await opened.activateSkills(splitList(options.skill ?? [])),
+        pictures: [],
+      },
       stats: createStats({ clock: app.clock, prices: readSetting(document, 'prices'), budget: opened.budget }),
       customCommands: createLazyCommands(options, { app, host }),
       canAsk: host.withPerson !== undefined,
@@ -112,13 +116,6 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
   } finally {
     await opened.close();
   }
-}
-
-/** They go with the first prompt. */
-async function readSkills({ skill = [] }: ChatOptions, { activateSkill }: Run): Promise<readonly string[]> {
-  const texts: string[] = [];
-  for (const name of new Set(splitList(skill))) texts.push(await activateSkill(name));
-  return texts;
 }
 
 /** `-r` alone. The terminal is given back if the person chooses none. */

@@ -14,6 +14,7 @@ import { AppError } from '../../core/error.ts';
 import type { Stdin } from '../../core/io.ts';
 import { decodeText } from '../../core/text/decode.ts';
 import { splitList } from '../../core/text/names.ts';
+import type { Run } from '../../engine/run.ts';
 import { trySplitSkillEntry } from '../../engine/skills.ts';
 import type { OtherAttachments, PromptInput } from '../../input/prompt-input.ts';
 import { readStdin, type StdinMode } from '../../input/stdin.ts';
@@ -44,8 +45,7 @@ interface ComposeContext extends AccessContext {
   readonly hasOtherInput: boolean;
   /** Stops the clock of the run until the returned function is called. */
   readonly pause: () => () => void;
-  /** The instructions of a skill. Throws AppError `usage`. */
-  readonly activateSkill: (name: string) => Promise<string>;
+  readonly activateSkills: Run['activateSkills'];
 }
 
 /** What flags other than `-f` contribute to the prompt. Throws AppError `usage` or `interrupted`. */
@@ -65,14 +65,12 @@ export async function composeInput(
 /** Those of `--skill`, and of a prompt that begins with `/skill:name`. */
 async function openSkills(
   { skill: named = [] }: ComposeOptions,
-  { words, activateSkill }: ComposeContext,
+  { words, activateSkills }: ComposeContext,
 ): Promise<Pick<ComposeContext, 'words'> & Pick<PromptInput, 'opening'>> {
   const entry = words === undefined ? undefined : trySplitSkillEntry(words);
   const names = [...splitList(named), ...(entry === undefined ? [] : [entry.name])];
   if (names.length === 0) return { words };
-  const texts: string[] = [];
-  for (const name of new Set(names)) texts.push(await activateSkill(name));
-  return { opening: texts.join('\n\n'), words: entry?.words ?? words };
+  return { opening: (await activateSkills(names)).join('\n\n'), words: entry?.words ?? words };
 }
 
 /**

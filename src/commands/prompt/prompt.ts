@@ -223,7 +223,7 @@ async function readPrompt(options: PromptOptions, { app, run, host }: ReadingCon
   const stdinMode = readsAll ? 'always' : options.noStdin ? 'never' : 'auto';
   const isComposed = prompt?.startsWith('/') || COMPOSE_FLAGS.some((name) => options[name] !== undefined);
   const hasOtherInput = hasTools(options) || options.continue === true || options.resume !== undefined;
-  const { pause, activateSkill } = run;
+  const { pause, activateSkills } = run;
   const composing = {
     app,
     host,
@@ -232,7 +232,7 @@ async function readPrompt(options: PromptOptions, { app, run, host }: ReadingCon
     stdinMode,
     hasOtherInput,
     pause,
-    activateSkill,
+    activateSkills,
     signal,
   } as const;
   const content = await buildPromptContent({

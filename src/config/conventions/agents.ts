@@ -16,6 +16,8 @@ export interface AgentDefinition {
   readonly description: string;
   /** As written; absent: all that its parent has. */
   readonly tools?: readonly string[];
+  /** As written: what it does not get of those. */
+  readonly withoutTools: readonly string[];
   /** As written; absent: that of its parent. */
   readonly model?: string;
   readonly temperature?: number;
@@ -121,7 +123,8 @@ async function parseAgent(bytes: Uint8Array, file: string): Promise<Omit<AgentDe
   return {
     name,
     description: description.slice(0, MAX_DESCRIPTION),
-    tools: parseTools(fields),
+    tools: parseTools(fields, 'tools'),
+    withoutTools: parseTools(fields, 'disallowedTools') ?? [],
     model: toNonEmptyString(fields.model),
     temperature: typeof fields.temperature === 'number' ? fields.temperature : undefined,
     maxTurns: takePositive(fields.max_turns, MAX_TURNS),
@@ -131,14 +134,14 @@ async function parseAgent(bytes: Uint8Array, file: string): Promise<Omit<AgentDe
   };
 }
 
-/** The official CLI has a list, Claude Code a line with commas. */
-function parseTools({ tools }: JsonObject): readonly string[] | undefined {
-  if (isList(tools)) return tools.filter((tool) => typeof tool === 'string').map((tool) => tool.trim());
-  if (typeof tools !== 'string') return undefined;
-  return tools
-    .split(',')
-    .map((tool) => tool.trim())
-    .filter((tool) => tool !== '');
+/** The official CLI has a list, Claude Code a line with commas. Throws AppError `config`: nothing means all that its parent has. */
+function parseTools(fields: JsonObject, key: string): readonly string[] | undefined {
+  const tools = fields[key];
+  if (tools === undefined || tools === null) return undefined;
+  const names = typeof tools === 'string' ? tools.split(',') : tools;
+  if (!isList(names) || !names.every((name) => typeof name === 'string'))
+    throw new AppError('config', `"${key}" must be a list of names`);
+  return names.map((name) => name.trim()).filter((name) => name !== '');
 }
 
 function takePositive(value: JsonValue | undefined, limit: number): number {

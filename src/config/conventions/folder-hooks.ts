@@ -33,7 +33,7 @@ export async function listFolderHooks({ hooks }: JsonObject, folder: string): Pr
 async function toFolderHook(entry: HookEntry, folder: string): Promise<FolderHook> {
   const { writtenEvent, name, matcher, definition } = entry;
   const command = typeof definition.command === 'string' ? definition.command : '';
-  const { scripts, fault } = await readScripts(command, folder);
+  const { scripts, fault } = await hashScripts(command, folder);
   const written = canonicalJson({ event: writtenEvent, matcher: matcher ?? null, definition });
   return {
     ...{ kind: 'hooks', name, entry, command, fault },
@@ -55,7 +55,7 @@ interface Script {
 }
 
 /** Each word that is the path of a file in the folder. Not every script is found: a command can build its path. */
-async function readScripts(
+async function hashScripts(
   command: string,
   folder: string,
 ): Promise<Pick<FolderHook, 'fault'> & { scripts: Script[] }> {
