@@ -61,7 +61,9 @@ async function hashScripts(
 ): Promise<Pick<FolderHook, 'fault'> & { scripts: Script[] }> {
   const plain = command
     .replace(/["']/g, '')
-    .replace(/\$\{?(?:GEMINI_PROJECT_DIR|CLAUDE_PROJECT_DIR|GEMINI_CWD|PWD)\}?/g, () => folder);
+    .replace(/\$\{?(?:GEMINI_PROJECT_DIR|CLAUDE_PROJECT_DIR|GEMINI_CWD|PWD)\}?/g, () => folder)
+    // What it writes, such as a log, differs after each run.
+    .replace(/>+\|?\s*[^\s;|&()<>]+/g, ' ');
   const words = plain
     .split(/[\s;|&()<>=]+/)
     .filter((word) => word !== '' && !leadsAway(word, [folder]))

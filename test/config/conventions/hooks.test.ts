@@ -99,6 +99,17 @@ test.for([
   expect(await isStillApproved(hook, here.app)).toBe(false);
 });
 
+test('a file that a hook only writes is no part of it', async (t) => {
+  const here = place(t, { [FILE]: settings('sh ./check.sh >> log 2>>"errors" >|other'), 'work/check.sh': 'one' });
+  await trustFolder(here);
+  here.write({ 'work/log': 'x', 'work/errors': 'y', 'work/other': 'z' });
+  expect(await listUsed(here)).toHaveLength(1);
+  here.write({ [FILE]: settings('echo x > run.sh; sh run.sh'), 'work/run.sh': 'one' });
+  await trustFolder(here);
+  here.write({ 'work/run.sh': 'two' });
+  expect(await listUsed(here)).toEqual([]);
+});
+
 test('a program is compared byte by byte, also where it is no text', async (t) => {
   const here = place(t, { [FILE]: settings('./check') });
   writeFileSync(here.path('work/check'), Uint8Array.of(0x7f, 0x80));
