@@ -24,8 +24,7 @@ import { chooseMode } from '../engine/toolbox.ts';
 import { watchWrites } from '../tools/workspace/watch.ts';
 import type { Client } from './client.ts';
 import { createEditorAccess } from './editor.ts';
-import { createEditorElicit } from './elicitation.ts';
-import { createEditorPerson } from './permission.ts';
+import { createEditorElicit, createEditorPerson } from './person.ts';
 import type { McpServer } from './sdk.ts';
 import { createEditorSession, type EditorSession, type TurnState } from './session.ts';
 

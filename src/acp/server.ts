@@ -9,8 +9,7 @@ import type { JsonRpcMessage } from '../mcp/wire/message.ts';
 import { createMessageStream } from '../mcp/wire/message-stream.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
-import { createClient } from './client.ts';
-import { sessionNotFoundError, toErrorFields } from './failure.ts';
+import { createClient, sessionNotFoundError, toErrorFields } from './client.ts';
 import type { AcpOptions, SessionRequest } from './open.ts';
 import type {
   AgentApp,
@@ -63,13 +62,13 @@ interface AgentParts {
   readonly sessions: Sessions;
 }
 
-function createAgent(sdk: Sdk, { options, app, sessions }: AgentParts): AgentApp {
+function createAgent({ agent, RequestError }: Sdk, { options, app, sessions }: AgentParts): AgentApp {
   const answerRequest = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     try {
       return await work();
     } catch (thrown) {
       const { code, message, data } = toErrorFields(thrown);
-      throw new sdk.RequestError(code, message, data);
+      throw new RequestError(code, message, data);
     }
   };
   let capabilities: ClientCapabilities = {};
@@ -88,8 +87,7 @@ function createAgent(sdk: Sdk, { options, app, sessions }: AgentParts): AgentApp
     return session.choices;
   };
 
-  return sdk
-    .agent({ name: 'gmn' })
+  return agent({ name: 'gmn' })
     .onRequest('initialize', ({ params }) => {
       capabilities = params.clientCapabilities ?? {};
       return describeAgent(app, capabilities);
