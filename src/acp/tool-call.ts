@@ -17,6 +17,8 @@ const KINDS: Readonly<Record<Effect, ToolKind>> = {
 const SEARCHES: readonly string[] = ['glob', 'search_file_content', 'google_web_search'];
 
 const MAX_TITLE = 200;
+/** The protocol has 32 bits for it. */
+const MAX_LINE = 0xffffffff;
 /** An editor gets the rest of a long output from the tool call's raw output, and the model from a file. */
 const MAX_TEXT = 40_000;
 
@@ -60,7 +62,7 @@ function findLocations(args: JsonObject, tool: Tool | undefined, cwd: string): T
   const path = tool?.effect === 'execute' ? undefined : tool?.findPath?.(args);
   if (path === undefined || path.includes('\0')) return [];
   const { start_line: line } = args;
-  const isLine = typeof line === 'number' && Number.isSafeInteger(line) && line > 0;
+  const isLine = typeof line === 'number' && Number.isInteger(line) && line > 0 && line <= MAX_LINE;
   return [{ path: isAbsolute(path) ? path : resolve(cwd, path), ...(isLine ? { line } : {}) }];
 }
 

@@ -32,8 +32,10 @@ import { type GmnOptions, gmnCommand, place, startProgram } from '../support/gmn
 // biome-ignore lint/suspicious/noExplicitAny: a schema is looked into freely
 type Json = any;
 
+/** With what its formats of numbers mean: clients in other languages read them into so many bits. */
 const SCHEMA: Json = JSON.parse(
   readFileSync(createRequire(import.meta.url).resolve('@agentclientprotocol/sdk/schema/v1/schema.json'), 'utf8'),
+  (_, value) => (value?.format === 'uint32' ? { ...value, maximum: 0xffffffff } : value),
 );
 
 const VALIDATORS = new Map<string, Validator>();
@@ -67,6 +69,8 @@ export function createLineCheck() {
     },
     check(line: string): Json {
       const message: Json = JSON.parse(line);
+      // An escaped half of a surrogate pair; what follows an escaped backslash is text.
+      if (line.replaceAll('\\\\', '').includes('\\ud')) throw new Error(`not Unicode: ${line}`);
       const [agent, , protocol] = SCHEMA.anyOf;
       if (message.method === '$/cancel_request') requireValid('protocol', () => protocol, message, line);
       else requireValid('agent', () => agent, message, line);
@@ -121,7 +125,7 @@ export async function openEditor(t: TestContext, given: EditorOptions = {}): Pro
   const at = given.at ?? place(t, { ...given, gemini });
   const env = {
     ...at.env,
-    ...(gemini && { GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url }),
+    ...describeAccount(gemini),
   };
   const app = await createTestApp(t, env);
   const pipe = createPipe();
@@ -138,7 +142,7 @@ export async function startEditor(t: TestContext, args: readonly string[], given
   const at = given.at ?? place(t, { ...given, gemini });
   const env = {
     ...at.env,
-    ...(gemini && { GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url }),
+    ...describeAccount(gemini),
   };
   const pipe = createPipe();
   const started = startProgram(t, gmnCommand(given.args ?? ['acp', ...args]), { ...at, env }, { stdin: 'open' });
@@ -153,6 +157,10 @@ export async function startEditor(t: TestContext, args: readonly string[], given
     await started.ended;
   });
   return { ...(await editor), ...started };
+}
+
+function describeAccount(gemini: GmnOptions['gemini']): Record<string, string> {
+  return gemini === undefined ? {} : { GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url };
 }
 
 async function connect(
@@ -277,7 +285,7 @@ function createPipe() {
 export async function openRaw(t: TestContext, given: EditorOptions = {}) {
   const gemini = given.script === undefined ? given.gemini : await fakeGemini(t, given.script);
   const at = given.at ?? place(t, { ...given, gemini });
-  const app = await createTestApp(t, at.env);
+  const app = await createTestApp(t, { ...at.env, ...describeAccount(gemini) });
   const pipe = createPipe();
   const served = serveEditor({ options: given.options ?? {}, app, input: pipe.input, output: pipe.output });
   return {

@@ -1,6 +1,9 @@
 const NEWLINE = 0x0a;
 
-export type Line = { readonly text: string } | { readonly isTooLong: true };
+export type Line = { readonly text: string } | { readonly isTooLong: true; readonly head: string };
+
+/** Of a line that is too long. */
+const HEAD_BYTES = 500;
 
 /**
  * Splits a byte stream into lines of UTF-8, however it is chunked; a last line needs no newline. Holds at most one line
@@ -13,15 +16,20 @@ export async function* splitLines(
 ): AsyncGenerator<Line, void> {
   let parts: Uint8Array[] = [];
   let size = 0;
+  let isCut = false;
   const keep = (part: Uint8Array): void => {
     size += part.length;
-    if (size > maxBytes) parts = [];
-    else if (part.length > 0) parts.push(part);
+    if (part.length > 0 && !isCut) parts.push(part);
+    if (size <= maxBytes || isCut) return;
+    isCut = true;
+    parts = [Buffer.concat(parts, Math.min(size, HEAD_BYTES))];
   };
   const take = (): Line => {
-    const line: Line = size > maxBytes ? { isTooLong: true } : { text: Buffer.concat(parts, size).toString('utf8') };
+    const text = Buffer.concat(parts).toString('utf8');
+    const line: Line = isCut ? { isTooLong: true, head: text } : { text };
     parts = [];
     size = 0;
+    isCut = false;
     return line;
   };
   const mustStop = (): boolean => tooLong === 'stop' && size > maxBytes;

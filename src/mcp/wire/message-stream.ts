@@ -7,7 +7,7 @@ import {
   type ParsedMessage,
   parseEnvelope,
   rejectMessage,
-  TOO_LONG_RESPONSE,
+  rejectTooLong,
 } from './message.ts';
 import { trackUnanswered } from './unanswered.ts';
 
@@ -46,7 +46,7 @@ export function createMessageStream({ input, output, clock, isSlow, answerFirst 
   const unanswered = trackUnanswered();
   const isAnswered = createOnce();
   const write = async (message: object): Promise<void> => {
-    if (!isAnswered.take(message)) await output.write(`${JSON.stringify(message)}\n`);
+    if (!isAnswered.take(message)) await output.write(`${encodeMessage(message)}\n`);
     if (!('method' in message) && 'id' in message) unanswered.remove(message.id);
   };
   const isOver: Promise<IteratorReturnResult<void>> = output.gone.then(() => ({ done: true, value: undefined }));
@@ -109,8 +109,18 @@ function createOnce() {
   };
 }
 
+/** Without halves of surrogate pairs, which strict readers of JSON refuse with all that is in the message. */
+function encodeMessage(message: object): string {
+  const json = JSON.stringify(message);
+  return json.includes('\\ud') ? json.replace(/\\(?:ud[89a-f]..|.)/g, replaceHalf) : json;
+}
+
+function replaceHalf(escaped: string): string {
+  return escaped.length > 2 ? '\\ufffd' : escaped;
+}
+
 function parseStreamLine(line: Line): ParsedMessage | undefined {
-  if (!('text' in line)) return { response: TOO_LONG_RESPONSE };
+  if (!('text' in line)) return rejectTooLong(line.head);
   const text = trimLine(line.text);
   if (text === '') return undefined;
   const parsed = parseEnvelope(text, (result) => result !== undefined);

@@ -101,11 +101,21 @@ export function parseEnvelope(text: string, isResult: (value: unknown) => boolea
   return acceptMessage(value);
 }
 
-export const TOO_LONG_RESPONSE = rejectMessage(
-  undefined,
-  -32600,
-  'Invalid Request: the message is longer than 32 MB',
-).response;
+const PLAIN_MEMBERS = /(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*\s*/.source;
+const OPENING = new RegExp(
+  `^[\\s\\uFEFF]*\\{${PLAIN_MEMBERS}"id"\\s*:\\s*(-?\\d+|"[^"\\\\]*")\\s*,${PLAIN_MEMBERS}"(params|result|error)"`,
+);
+
+/**
+ * Of a message of which only the beginning was read. If that has the id, as in what most programs send, a request is answered and a response
+ * has failed; nobody waits for ever.
+ */
+export function rejectTooLong(head: string): ParsedMessage {
+  const [, given = 'null', member] = OPENING.exec(head) ?? [];
+  const id = tryParseJson(given);
+  const rejected = rejectMessage({ id }, -32600, 'Invalid Request: the message is longer than 32 MB');
+  return member === 'params' || member === undefined ? rejected : { message: rejected.response };
+}
 
 function isRequestId(id: unknown): id is string | number {
   return typeof id === 'string' || Number.isSafeInteger(id);

@@ -46,7 +46,7 @@ test('a line that is too long is reported once, and the next one is complete', a
     tooLong: 'skip',
   }))
     found.push(line);
-  expect(found).toEqual([{ isTooLong: true }, { text: 'ok' }, { isTooLong: true }]);
+  expect(found).toMatchObject([{ isTooLong: true }, { text: 'ok' }, { isTooLong: true }]);
 });
 
 test('reading a message never throws, and gives a message or an error', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { splitLines, trimLine } from '../../../src/mcp/wire/lines.ts';
-import { isMessage, parseMessage } from '../../../src/mcp/wire/message.ts';
+import { isMessage, parseMessage, rejectTooLong } from '../../../src/mcp/wire/message.ts';
 import { corpus, fuzz } from '../../support/fuzz.ts';
 
 const pieces = fc.array(
@@ -82,7 +82,7 @@ test('a line that is too long is known for one, wherever the bytes are cut', asy
   await fc.assert(
     fc.asyncProperty(fc.nat(40), fc.array(fc.nat(), { maxLength: 10 }), async (length, cuts) => {
       const bytes = Buffer.from(`a\n${'x'.repeat(length)}\nb\n`);
-      const isTooLong = { isTooLong: true };
+      const isTooLong = { isTooLong: true, head: expect.stringMatching(/^x{21,}$/) };
       const middle = length > 20 ? isTooLong : { text: 'x'.repeat(length) };
       expect(await collected(serverLines(from(split(bytes, cuts)), 20))).toEqual([
         { text: 'a' },
@@ -95,6 +95,19 @@ test('a line that is too long is known for one, wherever the bytes are cut', asy
     }),
     fuzz(100),
   );
+});
+
+test.for([
+  ['{"jsonrpc":"2.0","id":7,"method":"a","params":{"id":9,', { response: { id: 7, error: { code: -32600 } } }],
+  [' {"method":"a", "id" : "x" , "params":{', { response: { id: 'x' } }],
+  ['{"id":7,"jsonrpc":"2.0","result":{', { message: { id: 7, error: { code: -32600 } } }],
+  ['{"jsonrpc":"2.0","id":7,"error":{', { message: { id: 7 } }],
+  ['{"jsonrpc":"2.0","params":{"id":9,"params":', { response: { id: null } }],
+  ['{"jsonrpc":"2.0","method":"a","params":{"id":9,"params":', { response: { id: null } }],
+  ['{"id":1.5,"params":', { response: { id: null } }],
+  ['xxxx', { response: { id: null } }],
+] as const)('of a message that is too long, the beginning says whose it is: %s', ([head, parsed]) => {
+  expect(rejectTooLong(head)).toMatchObject(parsed);
 });
 
 const wild = fc.jsonValue({ maxDepth: 2 });

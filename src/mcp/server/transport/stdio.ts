@@ -2,7 +2,7 @@ import { type ClaimedStdout, settlesWithin } from '../../../core/io.ts';
 import { isObject } from '../../../core/json.ts';
 import { randomId } from '../../../platform/runtime/random-id.ts';
 import { type Line, splitLines } from '../../wire/lines.ts';
-import { MAX_MESSAGE_BYTES, type ParsedMessage, parseMessage, TOO_LONG_RESPONSE } from '../../wire/message.ts';
+import { MAX_MESSAGE_BYTES, type ParsedMessage, parseMessage, rejectTooLong } from '../../wire/message.ts';
 import { trackUnanswered } from '../../wire/unanswered.ts';
 import { createHandshake } from '../protocol/handshake.ts';
 import { createProtocolServer } from '../protocol/server.ts';
@@ -58,7 +58,7 @@ export async function serveLines(service: Service, options: StdioOptions): Promi
 }
 
 function parseMessageLine(line: Line): ParsedMessage | undefined {
-  if (!('text' in line)) return { response: TOO_LONG_RESPONSE };
+  if (!('text' in line)) return rejectTooLong(line.head);
   return line.text.trim() === '' ? undefined : parseMessage(line.text);
 }
 
