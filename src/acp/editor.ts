@@ -1,13 +1,13 @@
 import { isSecretKey } from '../config/secrets.ts';
-import { waitForAbort } from '../core/async.ts';
+import { raceWithAbort } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import { type Clock, settlesWithin } from '../core/io.ts';
-
 import { shellEnvironment } from '../platform/process/environment.ts';
 import { type RunShell, runShell, type ShellRun } from '../platform/process/shell.ts';
 import { listShellArguments } from '../platform/process/shell-choice.ts';
 import { createBuffers } from '../tools/workspace/buffers.ts';
 import type { Client } from './client.ts';
+import type { TerminalHandle } from './sdk.ts';
 
 interface AccessContext {
   readonly client: Client;
@@ -63,8 +63,10 @@ function createTerminalShell({ client, clock, onTerminal }: AccessContext): RunS
       ...{ sessionId: client.sessionId, command: shell.path, args: listShellArguments(shell, command) },
       ...{ cwd, env: listVariables(run), outputByteLimit },
     });
-    const terminal = await started.catch((thrown) => {
-      throw editorError('opened no terminal', thrown);
+    const terminal = await raceWithAbort(started, signal).catch((thrown) => {
+      if (!signal.aborted) throw editorError('opened no terminal', thrown);
+      void started.then(endTerminal, () => {});
+      throw thrown;
     });
     const over = new AbortController();
     try {
@@ -73,11 +75,9 @@ function createTerminalShell({ client, clock, onTerminal }: AccessContext): RunS
       const ended = terminal.waitForExit().then((status) => {
         exit = status;
       });
-      await settlesWithin(Promise.race([ended, waitForAbort(signal)]), timeoutMs, clock, over.signal);
-      const hasTimedOut = exit === undefined && !signal.aborted;
-      if (exit === undefined) await terminal.kill();
-      signal.throwIfAborted();
-      const { output, truncated, exitStatus } = await terminal.currentOutput();
+      const hasTimedOut = !(await settlesWithin(raceWithAbort(ended, signal), timeoutMs, clock, over.signal));
+      if (hasTimedOut) await raceWithAbort(terminal.kill(), signal);
+      const { output, truncated, exitStatus } = await raceWithAbort(terminal.currentOutput(), signal);
       const status = exit ?? exitStatus;
       return {
         ...{ head: truncated ? `[… the beginning was not kept …]\n${output}` : output, tail: '', omitted: 0 },
@@ -89,9 +89,15 @@ function createTerminalShell({ client, clock, onTerminal }: AccessContext): RunS
       throw thrown instanceof AppError ? thrown : editorError('lost the terminal', thrown);
     } finally {
       over.abort();
-      await terminal.release().catch(() => {});
+      endTerminal(terminal, !signal.aborted);
     }
   };
+}
+
+/** Does not wait: an editor may take its time, or never answer. */
+function endTerminal(terminal: TerminalHandle, hasEnded = false): void {
+  if (!hasEnded) terminal.kill().catch(() => {});
+  terminal.release().catch(() => {});
 }
 
 /** As for gmn's own children. An editor adds them to its own variables, so that keys and tokens among those are emptied. */

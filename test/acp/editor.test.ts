@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ClientApp, ContentBlock } from '@agentclientprotocol/sdk';
 import { expect, test } from 'vitest';
+import { gate as createGate } from '../support/gate.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { openEditor } from './support.ts';
 
@@ -165,6 +166,37 @@ test('cancel while a command runs kills it, and the session goes on', async (t) 
   expect(await editor.say(sessionId, 'go on')).toBe('end_turn');
 });
 
+const TERMINAL = ['terminal/create', 'terminal/wait_for_exit', 'terminal/kill', 'terminal/release'] as const;
+
+test.for(TERMINAL)('cancel does not wait for an editor that never answers %s', async (mute, t) => {
+  const reached = createGate();
+  const never = new Promise<never>(() => {});
+  const extend = (app: ClientApp): ClientApp => {
+    const answer = async <Result>(method: string, result: Result): Promise<Result> =>
+      method === mute ? never : result;
+    return app
+      .onRequest('terminal/create', () => {
+        if (mute === 'terminal/create') reached.open();
+        return answer('terminal/create', { terminalId: '0' });
+      })
+      .onRequest('terminal/wait_for_exit', () => {
+        reached.open();
+        return never;
+      })
+      .onRequest('terminal/kill', () => answer('terminal/kill', {}))
+      .onRequest('terminal/release', () => answer('terminal/release', {}));
+  };
+  const editor = await openEditor(t, {
+    ...{ script: [COMMAND, reply('On.')], capabilities: { terminal: true }, answer: () => 'once', extend },
+  });
+  const { sessionId } = await editor.begin();
+  const prompt = editor.say(sessionId, 'run');
+  await reached.opened;
+  await editor.agent.notify('session/cancel', { sessionId });
+  expect(await prompt).toBe('cancelled');
+  expect(await editor.say(sessionId, 'go on')).toBe('end_turn');
+});
+
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
 test('images and resources go to the model, in the order in which they were mentioned', async (t) => {
@@ -193,6 +225,29 @@ test('images and resources go to the model, in the order in which they were ment
   expect(gemini.requests[1]?.parts).toEqual([{ inlineData: { mimeType: 'image/png', data: PNG } }]);
 });
 
+test('audio goes to the model as what it is; a resource may be binary', async (t) => {
+  const gemini = await fakeGemini(t, [reply('Heard.')]);
+  const editor = await openEditor(t, { gemini });
+  const { sessionId } = await editor.begin();
+  const wave = Buffer.concat([Buffer.from('RIFF\x24\0\0\0WAVEfmt '), Buffer.alloc(28)]).toString('base64');
+  const prompt: ContentBlock[] = [
+    { type: 'text', text: 'listen' },
+    { type: 'audio', data: wave, mimeType: 'audio/mpeg' },
+    { type: 'resource', resource: { uri: 'zed:///clip', blob: wave, mimeType: 'audio/wav' } },
+  ];
+  await editor.agent.request('session/prompt', { sessionId, prompt });
+  const sound = { inlineData: { mimeType: 'audio/wav', data: wave } };
+  expect(gemini.requests[0]?.parts).toEqual([
+    sound,
+    { text: '=== zed:///clip ===' },
+    sound,
+    { text: 'listenzed:///clip' },
+  ]);
+  editor.updates.length = 0;
+  await editor.agent.request('session/load', { sessionId, cwd: editor.at.cwd, mcpServers: [] });
+  expect(editor.updates[0]).toMatchObject({ content: { type: 'audio', data: wave, mimeType: 'audio/wav' } });
+});
+
 test('what no model takes is refused before anything is sent', async (t) => {
   const editor = await openEditor(t, { script: [] });
   const { sessionId } = await editor.begin();
@@ -203,11 +258,18 @@ test('what no model takes is refused before anything is sent', async (t) => {
 });
 
 const SERVER = `
+const calls = [];
 const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method, params } = JSON.parse(line);
+  const { id, method, params, result, error } = JSON.parse(line);
   if (method === 'initialize') send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {}, prompts: {} }, serverInfo: { name: 's', version: '1' } } });
-  else if (method === 'tools/list') send({ id, result: { tools: [{ name: 'greet', description: 'Greets', inputSchema: { type: 'object' } }] } });
+  else if (method === 'tools/list') send({ id, result: { tools: ['greet', 'ask'].map((name) => ({ name, description: name, inputSchema: { type: 'object' } })) } });
+  else if (method === 'tools/call' && params.name === 'ask') {
+    calls.push(id);
+    const requestedSchema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
+    send({ id: 'form', method: 'elicitation/create', params: { mode: 'form', message: 'Who?', requestedSchema } });
+  }
+  else if (id === 'form') send({ id: calls.pop(), result: { content: [{ type: 'text', text: 'answered ' + JSON.stringify(result ?? error) }] } });
   else if (method === 'prompts/list') send({ id, result: { prompts: [{ name: 'hi', description: 'Says hi', arguments: [] }] } });
   else if (method === 'tools/call') send({ id, result: { content: [{ type: 'text', text: 'hello ' + process.env.WHO }] } });
   else if (id !== undefined) send({ id, result: {} });
@@ -232,4 +294,65 @@ test('an MCP server of the editor joins its session only; its tools are asked ab
       JSON.stringify(editor.updates.filter(({ sessionUpdate }) => sessionUpdate === 'available_commands_update')),
     )
     .toContain('mine:hi');
+});
+
+const FORMS = [
+  [{ action: 'accept', content: { name: 'Ada' } }, '{"action":"accept","content":{"name":"Ada"}}'],
+  [{ action: 'decline' }, '{"action":"decline"}'],
+  [{ action: 'cancel' }, '{"action":"cancel"}'],
+] as const;
+
+test.for(FORMS)('a form of an MCP server is shown by the editor: %j', async ([answer, told], t) => {
+  const gemini = await fakeGemini(t, [reply(call('ask')), reply('Asked.')]);
+  const forms: unknown[] = [];
+  const editor = await openEditor(t, {
+    ...{ gemini, files: { 'server.cjs': SERVER }, answer: () => 'once', capabilities: { elicitation: { form: {} } } },
+    extend: (app) =>
+      app.onRequest('elicitation/create', ({ params }) => {
+        forms.push(params);
+        return answer;
+      }),
+  });
+  const server = { name: 'mine', command: process.execPath, args: [join(editor.at.cwd, 'server.cjs')], env: [] };
+  const { sessionId } = await editor.begin({ mcpServers: [server] });
+  expect(await editor.say(sessionId, 'ask me')).toBe('end_turn');
+  expect(forms).toMatchObject([
+    { sessionId, message: 'MCP server mine asks: Who?', requestedSchema: { properties: { name: { type: 'string' } } } },
+  ]);
+  expect(gemini.requests[1]?.results[0].output).toContain(told);
+});
+
+test('cancel while a form is shown does not wait for it', async (t) => {
+  const shown = createGate();
+  const editor = await openEditor(t, {
+    ...{ script: [reply(call('ask'))], files: { 'server.cjs': SERVER }, answer: () => 'once' },
+    capabilities: { elicitation: { form: {} } },
+    extend: (app) =>
+      app.onRequest('elicitation/create', () => {
+        shown.open();
+        return new Promise<never>(() => {});
+      }),
+  });
+  const server = { name: 'mine', command: process.execPath, args: [join(editor.at.cwd, 'server.cjs')], env: [] };
+  const { sessionId } = await editor.begin({ mcpServers: [server] });
+  const prompt = editor.say(sessionId, 'ask me');
+  await shown.opened;
+  await editor.agent.notify('session/cancel', { sessionId });
+  expect(await prompt).toBe('cancelled');
+});
+
+test('MCP servers that cannot be used are named, with where they come from, and the session goes on', async (t) => {
+  const editor = await openEditor(t, { script: [reply('Fine.')] });
+  const mcpServers = [
+    { name: 'gone', command: join(editor.at.cwd, 'no-such-program'), args: [], env: [] },
+    { name: 'wrong', type: 'http', url: 'file:///etc/passwd', headers: [] },
+    { name: '__proto__', type: 'sse', url: '', headers: [] },
+    { name: 'odd', command: 'x', args: [], env: [{ name: 'A', value: '\0' }] },
+  ];
+  const { sessionId } = await editor.begin({ mcpServers });
+  expect(await editor.say(sessionId, 'hello')).toBe('end_turn');
+  const said = JSON.stringify(editor.updates.filter(({ sessionUpdate }) => sessionUpdate === 'agent_thought_chunk'));
+  for (const { name } of mcpServers) expect(said).toMatch(new RegExp(`MCP server \\W*${name}\\b`));
+  expect(said).toContain('It comes from the program that started gmn');
+  expect(said).not.toContain('gmn mcp get');
 });

@@ -60,6 +60,7 @@ function parseServer({ name, definition: written, scope, file }: ServerSetting):
     scope,
     file,
     isTrusted: scope === 'user' && definition.isTrusted,
+    remedy: scope === 'client' ? 'It comes from the program that started gmn: see the settings there.' : undefined,
     fingerprint: sha256(canonicalJson([name, written])),
   };
 }
