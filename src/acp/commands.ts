@@ -1,8 +1,7 @@
 import type { Chat } from '../chat/chat.ts';
 import type { NextStep } from '../chat/commands/command.ts';
 import { buildServerPrompt } from '../chat/commands/servers.ts';
-import { findCommand, listCustomCommands, listOffered, runSlashEntry } from '../chat/commands/table.ts';
-import { AppError } from '../core/error.ts';
+import { listCustomCommands, listOffered, runSlashEntry } from '../chat/commands/table.ts';
 import type { AvailableCommand } from './sdk.ts';
 
 /** The commands of a chat that mean something in an editor, and the user's own; all strings of the latter are untrusted. */
@@ -37,9 +36,5 @@ export async function listServerPrompts({ run }: Chat, signal: AbortSignal): Pro
 
 /** Runs what begins with a slash, as a chat does. Throws AppError. */
 export async function runEditorCommand(entry: string, chat: Chat, signal: AbortSignal): Promise<NextStep> {
-  const name = /^\/(\S*)/.exec(entry)?.[1] ?? '';
-  if (findCommand(name)?.isForTerminals) {
-    throw new AppError('usage', `/${name} is for terminals`, { hint: 'Your editor does this itself.' });
-  }
   return (await buildServerPrompt(entry, chat, signal)) ?? runSlashEntry(entry, chat, { signal, isTyped: true });
 }

@@ -15,7 +15,7 @@ export const NO_LINES: LineSource = {
 /** Where such a chat prints: what commands say is given to the other program. */
 export interface CollectedOut {
   readonly out: Out;
-  /** What is printed while `work` runs; one after the other. */
+  /** What is printed while `work` runs, and what was since the last time; one after the other. */
   collect<Result>(work: () => Promise<Result>): Promise<{ readonly text: string; readonly result: Result }>;
 }
 
@@ -31,9 +31,10 @@ export function createCollectedOut(): CollectedOut {
     },
     collect: (work) =>
       inOrder(async () => {
-        text = '';
         const result = await work();
-        return { text, result };
+        const printed = text;
+        text = '';
+        return { text: printed, result };
       }),
   };
 }

@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { gate as createGate } from '../support/gate.ts';
 import { call, fakeGemini, reply, stream } from '../support/gemini.ts';
+import { callGmnIn } from '../support/gmn.ts';
+import { isRunning } from '../support/mcp-place.ts';
 import { openEditor } from './support.ts';
 
 test('a prompt is answered in chunks, with what the session is called and how full the window is', async (t) => {
@@ -90,6 +92,55 @@ test.for(ANSWERS)('a question that is answered with %s', async ([optionId, conte
   expect(modes).toMatchObject(optionId === 'always' || optionId === 'project' ? [{ currentModeId: 'auto_edit' }] : []);
 });
 
+const COMMANDS = [
+  ['once', 2, ['git status -s', 'git status']],
+  ['always', 1, ['git status -s', 'git status -s']],
+  ['prefix', 1, ['git status -s', 'git status']],
+  ['project', 1, ['git status -s', 'git status']],
+  ['no', 2, ['git status -s', 'git status -s']],
+] as const;
+
+test.for(COMMANDS)('a command that is answered with %s', async ([optionId, questions, commands], t) => {
+  const gemini = await fakeGemini(t, [
+    ...commands.map((command) => reply(call('run_shell_command', { command }))),
+    reply('Well.'),
+  ]);
+  const editor = await openEditor(t, { gemini, answer: () => optionId });
+  const { sessionId } = await editor.begin();
+  expect(await editor.say(sessionId, 'run them')).toBe('end_turn');
+  expect(editor.asked).toHaveLength(questions);
+  expect(editor.asked[0]).toMatchObject({ toolCall: { kind: 'execute', title: 'git status -s' } });
+  expect(editor.asked[0]?.options.map((option) => [option.optionId, option.kind])).toEqual([
+    ['once', 'allow_once'],
+    ['always', 'allow_always'],
+    ['prefix', 'allow_always'],
+    ['project', 'allow_always'],
+    ['no', 'reject_once'],
+  ]);
+  const kept = await callGmnIn(t, editor.at, ['permissions', 'list']);
+  expect(kept.stdout.includes('git status')).toBe(optionId === 'project');
+  for (const { results } of gemini.requests.slice(1)) {
+    expect(JSON.stringify(results).includes('The user said no')).toBe(optionId === 'no');
+  }
+});
+
+test('cancel in mid-tool stops the command', async (t) => {
+  const command = `node -e "require('fs').writeFileSync('pid', String(process.pid)); setInterval(() => {}, 1000)"`;
+  const editor = await openEditor(t, {
+    ...{ script: [reply(call('run_shell_command', { command })), reply('On.')], answer: () => 'once' },
+  });
+  const { sessionId } = await editor.begin();
+  const prompt = editor.say(sessionId, 'run it');
+  const file = join(editor.at.cwd, 'pid');
+  await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8'), { timeout: 10_000 }).toMatch(/^\d+$/);
+  await editor.agent.notify('session/cancel', { sessionId });
+  expect(await prompt).toBe('cancelled');
+  await expect.poll(() => isRunning(Number(readFileSync(file, 'utf8'))), { timeout: 10_000 }).toBe(false);
+  const calls = editor.updates.filter(({ sessionUpdate }) => sessionUpdate === 'tool_call_update');
+  expect(calls.at(-1)).toMatchObject({ status: 'failed' });
+  expect(await editor.say(sessionId, 'go on')).toBe('end_turn');
+});
+
 test('cancel in mid-stream ends the prompt with what had come', async (t) => {
   const gate = createGate();
   const editor = await openEditor(t, { script: [stream('Some', () => gate.open()), reply('More.')] });
@@ -110,6 +161,16 @@ test('what a command prints keeps its columns', async (t) => {
   const rows = editor.text().split('\n').slice(1, -2);
   expect(rows.length).toBeGreaterThan(1);
   expect(rows.map((row) => row.search(/\d {2}/))).toEqual(rows.map(() => 10));
-  await editor.say(sessionId, '/exit');
-  expect(editor.text()).toContain('/exit is for terminals');
+});
+
+test('commands that are for terminals are not run, whatever other tools call them', async (t) => {
+  const editor = await openEditor(t, { script: [reply('x')] });
+  const [one, two] = [await editor.begin(), await editor.begin()];
+  await editor.say(one.sessionId, 'first');
+  await editor.agent.request('session/close', { sessionId: one.sessionId });
+  for (const entry of ['/exit', '/new', `/continue ${one.sessionId}`, `/chat resume ${one.sessionId}`, '/shortcuts']) {
+    expect(await editor.say(two.sessionId, entry)).toBe('end_turn');
+  }
+  const refused = editor.text().match(/\/\S+ is for terminals/g);
+  expect(refused).toEqual(['exit', 'new', 'load', 'load', 'keys'].map((name) => `/${name} is for terminals`));
 });

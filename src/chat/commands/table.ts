@@ -100,6 +100,8 @@ export async function runSlashEntry(
   if (habit !== undefined) return followHabit(habit, name, chat, { signal, isTyped });
   const command = findCommand(name);
   if (command === undefined) throw unknownCommandError(name, await chat.customCommands.list());
+  if (command.isForTerminals && chat.isInEditor)
+    throw new AppError('usage', `/${command.name} is for terminals`, { hint: 'Your editor does this itself.' });
   if (command.argument === undefined && argument !== '') {
     throw new AppError('usage', `/${name} takes no arguments`, { hint: `To send it as it is: /${sanitize(entry)}` });
   }
