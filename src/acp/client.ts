@@ -50,7 +50,8 @@ export function toErrorFields(thrown: unknown): { code: number; message: string;
   const error = AppError.from(thrown);
   const isUnknown = error.fault === 'usage' && error.details.code === 'SESSION_NOT_FOUND';
   const code = isUnknown ? -32002 : (CODES[error.fault] ?? INTERNAL);
-  return { code, message: describeFailure(error), data: errorFields(error) };
+  const about = isUnknown ? { sessionId: error.details.sessionId } : {};
+  return { code, message: describeFailure(error), data: { ...errorFields(error), ...about } };
 }
 
 /** Clients show the message alone. */
@@ -58,9 +59,10 @@ export function describeFailure({ message, hint }: AppError): string {
   return hint === undefined ? message : `${message.replace(/[.:]$/, '')}. ${hint}`;
 }
 
-export function sessionNotFoundError(): AppError {
+export function sessionNotFoundError(sessionId: string): AppError {
   return new AppError('usage', 'there is no such session', {
     hint: 'session/list has those that there are.',
     code: 'SESSION_NOT_FOUND',
+    sessionId,
   });
 }

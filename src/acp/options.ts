@@ -13,7 +13,7 @@ export interface SessionChoices {
 
 export function describeChoices(chat: Chat): SessionChoices {
   const mode = findMode(chat.run);
-  const modes = chat.modes.map((id) => ({ id, name: toLabel(id), description: describeMode(id) }));
+  const modes = chat.modes.map((id) => ({ id, name: toLabel(id), description: describeMode(id, chat.run) }));
   const { model } = chat.run.facts.agent.request;
   const models = listModelCandidates(chat).map(({ insert: value, hint }) => ({
     value,

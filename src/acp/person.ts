@@ -21,7 +21,7 @@ interface PersonContext {
   readonly cwd: string;
   readonly findTool: FindTool;
   /** Of the turn that runs. */
-  readonly findUpdates: () => Pick<TurnUpdates, 'toCallId'> | undefined;
+  readonly findUpdates: () => Pick<TurnUpdates, 'toCallId' | 'isShown'> | undefined;
   /** What was allowed may have changed the mode. */
   readonly onAnswered: () => Promise<void>;
 }
@@ -33,7 +33,7 @@ const KINDS: Readonly<Partial<Record<Answer['kind'], PermissionOptionKind>>> = {
 
 /** The person at the editor, who is asked with `session/request_permission`. Several changes are asked about one by one. */
 export function createEditorPerson(context: PersonContext): WithPerson {
-  const { client, onAnswered } = context;
+  const { client, findUpdates, onAnswered } = context;
   return (work) => {
     /** Why a question comes again. */
     let note: string | undefined;
@@ -55,7 +55,9 @@ export function createEditorPerson(context: PersonContext): WithPerson {
         const waiting = { cancellationSignal: signal, stopWaitingOnCancel: true };
         const response = await client.request('session/request_permission', asked, waiting);
         signal.throwIfAborted();
-        return toEditorAnswer(response, answers);
+        const answer = toEditorAnswer(response, answers);
+        if (!findUpdates()?.isShown(item.call?.id)) await showAnswered(asked.toolCall.toolCallId, answer, client);
+        return answer;
       },
       async say(text) {
         note = text;
@@ -64,6 +66,12 @@ export function createEditorPerson(context: PersonContext): WithPerson {
     };
     return work(person).finally(onAnswered);
   };
+}
+
+/** Nothing else is told about a call that the turn does not show, such as one of a sub-agent: it would wait for ever. */
+function showAnswered(toolCallId: string, { kind }: Answer, { update }: Client): Promise<void> {
+  const status = kind in KINDS ? 'completed' : 'failed';
+  return update({ sessionUpdate: 'tool_call_update', toolCallId, status });
 }
 
 /** An option that was not offered allows nothing. */

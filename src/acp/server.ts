@@ -1,15 +1,13 @@
 import { isAbsolute } from 'node:path';
 import type { App } from '../core/app.ts';
-import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { ClaimedStdout } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import type { SessionSummary } from '../core/session.ts';
 import type { JsonRpcMessage } from '../mcp/wire/message.ts';
 import { createMessageStream } from '../mcp/wire/message-stream.ts';
-import { isDirectory, realPath } from '../platform/files/path.ts';
+import { isDirectory } from '../platform/files/path.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
-import { createClient, sessionNotFoundError, toErrorFields } from './client.ts';
+import { createClient, toErrorFields } from './client.ts';
 import type { AcpOptions, SessionRequest } from './open.ts';
 import type {
   AgentApp,
@@ -19,10 +17,10 @@ import type {
   InitializeResponse,
   NewSessionRequest,
   Sdk,
-  SessionInfo,
   Stream,
 } from './sdk.ts';
 import type { EditorSession } from './session.ts';
+import { createSessions, type Sessions } from './sessions.ts';
 
 interface ServeOptions {
   readonly options: AcpOptions;
@@ -71,6 +69,10 @@ function createAgent({ agent, RequestError }: Sdk, { options, app, sessions }: A
       throw new RequestError(code, message, data);
     }
   };
+  const obeyRequest = async (work: () => Promise<void>): Promise<object> => {
+    await answerRequest(work);
+    return {};
+  };
   let capabilities: ClientCapabilities = {};
   const open = (client: AgentContext, request: SessionRequest): Promise<EditorSession> =>
     sessions.open(request, (sessionId) => createClient(client, { sessionId, capabilities }));
@@ -92,14 +94,7 @@ function createAgent({ agent, RequestError }: Sdk, { options, app, sessions }: A
       capabilities = params.clientCapabilities ?? {};
       return describeAgent(app, capabilities);
     })
-    .onRequest('authenticate', ({ params }) =>
-      answerRequest(async () => {
-        if (params.methodId !== FOUND_METHOD)
-          throw new AppError('usage', 'there is no such method', { hint: 'There is found.' });
-        await (await import('../engine/model.ts')).requireCredential(options, app);
-        return {};
-      }),
-    )
+    .onRequest('authenticate', ({ params }) => obeyRequest(() => requireSignedIn(params.methodId, options, app)))
     .onRequest('session/new', ({ params, client }) =>
       answerRequest(async () => {
         const session = await open(client, toSessionRequest(params));
@@ -111,14 +106,11 @@ function createAgent({ agent, RequestError }: Sdk, { options, app, sessions }: A
     .onRequest('session/resume', ({ params, client }) =>
       answerRequest(() => load(client, { ...params, mcpServers: params.mcpServers ?? [] }, false)),
     )
-    .onRequest('session/list', ({ params }) => answerRequest(() => sessions.list(params.cwd, params.cursor)))
-    .onRequest('session/close', ({ params }) => answerRequest(() => sessions.close(params.sessionId)))
-    .onRequest('session/delete', ({ params }) => answerRequest(() => sessions.remove(params.sessionId)))
+    .onRequest('session/list', ({ params }) => answerRequest(() => sessions.list(params)))
+    .onRequest('session/close', ({ params }) => obeyRequest(() => sessions.close(params.sessionId)))
+    .onRequest('session/delete', ({ params }) => obeyRequest(() => sessions.remove(params.sessionId)))
     .onRequest('session/set_mode', ({ params }) =>
-      answerRequest(async () => {
-        await sessions.require(params.sessionId).choose('mode', params.modeId);
-        return {};
-      }),
+      obeyRequest(async () => sessions.require(params.sessionId).choose('mode', params.modeId)),
     )
     .onRequest('session/set_config_option', ({ params }) =>
       answerRequest(async () => {
@@ -150,21 +142,28 @@ function describeAgent({ version }: App, capabilities: ClientCapabilities): Init
 }
 
 const VERSION = 1;
-const FOUND_METHOD = 'found';
+const [SET_KEY, FOUND] = ['set-key', 'found'] as const;
 
 /** An editor that can runs this program with `args` after its own, in a terminal: see commands/acp.ts. */
 function listAuthMethods({ auth }: ClientCapabilities): AuthMethod[] {
   const keeps = 'Asks for a key of Google AI Studio, and keeps it in the keyring of the system';
-  const setKey = { type: 'terminal', id: 'set-key', name: 'Enter an API key', description: keeps } as const;
+  const setKey = { type: 'terminal', id: SET_KEY, name: 'Enter an API key', description: keeps } as const;
   return [
     ...(auth?.terminal ? [{ ...setKey, args: ['auth', 'set-key'] }] : []),
     {
-      id: FOUND_METHOD,
+      id: FOUND,
       name: 'Use what is there',
       description:
         "The official CLI's sign-in, GEMINI_API_KEY, or a key of: gmn auth set-key, which you run in a terminal first",
     },
   ];
+}
+
+/** Either way a credential has to be there by then. Throws AppError. */
+async function requireSignedIn(method: string, options: AcpOptions, app: App): Promise<void> {
+  if (method !== SET_KEY && method !== FOUND)
+    throw new AppError('usage', 'there is no such method', { hint: `There are ${SET_KEY} and ${FOUND}.` });
+  await (await import('../engine/model.ts')).requireCredential(options, app);
 }
 
 /** Throws AppError `usage`. */
@@ -179,97 +178,4 @@ function toSessionRequest(
     });
   }
   return { cwd, directories: additionalDirectories, servers: mcpServers, resume };
-}
-
-type Sessions = ReturnType<typeof createSessions>;
-const PAGE = 100;
-/** The sessions that are open, by id, and those that are saved. */
-function createSessions(options: AcpOptions, app: App) {
-  const opened = new Map<string, EditorSession>();
-  const opening = new Set<Promise<EditorSession>>();
-  let isOver = false;
-  const openBudget = loadOnce(async () => {
-    const { maxCost } = options;
-    const hint = 'Start gmn acp with a higher --max-cost.';
-    return maxCost === undefined ? undefined : (await import('../engine/budget.ts')).openBudget({ maxCost, hint }, app);
-  });
-  const openStore = loadOnce(async () => {
-    const { openStore: open } = await import('../engine/sessions.ts');
-    return open(app, (message) => app.trace(`acp: ${message}`), { by: 'chat' });
-  });
-  const requireSaved = async (id: string): Promise<SessionSummary> => {
-    const found = await (await openStore()).findById(id);
-    if (found === undefined) throw sessionNotFoundError();
-    return found;
-  };
-  const close = async (id: string): Promise<void> => {
-    const session = opened.get(id);
-    opened.delete(id);
-    await session?.close();
-  };
-  const openNow = async (
-    request: SessionRequest,
-    toClient: Parameters<Sessions['open']>[1],
-  ): Promise<EditorSession> => {
-    const { resume } = request;
-    if (resume !== undefined) {
-      // An editor that forgot it asks for it again.
-      await close(resume);
-      await requireSaved(resume);
-    }
-    const { openEditorSession } = await import('./open.ts');
-    const session = await openEditorSession(request, {
-      app,
-      options,
-      budget: await openBudget(),
-      createClient: toClient,
-    });
-    opened.set(session.id, session);
-    return session;
-  };
-  return {
-    async open(request: SessionRequest, toClient: (sessionId: string) => ReturnType<typeof createClient>) {
-      if (isOver) throw new AppError('interrupted', 'gmn is about to end');
-      const work = openNow(request, toClient);
-      opening.add(work);
-      return work.finally(() => opening.delete(work));
-    },
-    find: (id: string): EditorSession | undefined => opened.get(id),
-    require(id: string): EditorSession {
-      const session = opened.get(id);
-      if (session === undefined) throw sessionNotFoundError();
-      return session;
-    },
-    async close(id: string): Promise<object> {
-      if (!opened.has(id)) throw sessionNotFoundError();
-      await close(id);
-      return {};
-    },
-    /** To the trash, from where `gmn sessions restore` takes it. */
-    async remove(id: string): Promise<object> {
-      await close(id);
-      await (await openStore()).discard(await requireSaved(id));
-      return {};
-    },
-    async list(cwd: string | null | undefined, cursor: string | null | undefined) {
-      const start = Number(cursor ?? 0);
-      if (!Number.isSafeInteger(start) || start < 0) throw new AppError('usage', 'this is no cursor of gmn');
-      const wanted = cwd && (realPath(cwd) ?? cwd);
-      const all = (await (await openStore()).list()).filter(
-        (summary) => summary.source === 'chat' && isAbsolute(summary.cwd) && (!wanted || summary.cwd === wanted),
-      );
-      const end = start + PAGE;
-      const nextCursor = end < all.length ? String(end) : undefined;
-      return { sessions: all.slice(start, end).map(toSessionInfo), nextCursor };
-    },
-    async closeAll(): Promise<void> {
-      isOver = true;
-      await Promise.allSettled(opening);
-      await Promise.allSettled([...opened.keys()].map(close));
-    },
-  };
-}
-
-function toSessionInfo({ id, cwd, name, title, updatedAt }: SessionSummary): SessionInfo {
-  return { sessionId: id, cwd, title: name ?? title, updatedAt: new Date(updatedAt).toISOString() };
 }

@@ -18,6 +18,8 @@ export interface TurnUpdates {
   readonly ending: TurnEnding;
   /** The protocol's id of a call. The model chooses those of its calls, and may choose one again in another turn. */
   toCallId(id: string): string;
+  /** Whether it was shown, and its result will be. */
+  isShown(id: string | undefined): boolean;
   addContent(id: string, content: readonly ToolCallContent[]): void;
   /** The call that runs now has changed a file. */
   addChange(texts: FileTexts): void;
@@ -112,6 +114,7 @@ export function createTurnUpdates({ client, cwd, turn, findTool }: UpdatesContex
       return ending;
     },
     toCallId,
+    isShown: (id = '') => calls.has(id),
     addContent: (id, content) => void calls.get(id)?.push(...content),
     addChange: (texts) => void calls.get(current)?.push(toDiff(texts)),
     async addTerminal(terminalId) {
@@ -142,15 +145,9 @@ function createStepShower(client: Client, toCallId: (id: string) => string): Sho
   let count = 0;
   return (title, kind, text, isGood = true) => {
     count += 1;
-    const status = isGood ? 'completed' : 'failed';
-    const toolCallId = toCallId(`step-${count}`);
     return client.update({
-      sessionUpdate: 'tool_call',
-      toolCallId,
-      title,
-      kind,
-      status,
-      content: [toTextContent(text)],
+      ...{ sessionUpdate: 'tool_call', toolCallId: toCallId(`step-${count}`), title, kind },
+      ...{ status: isGood ? 'completed' : 'failed', content: [toTextContent(text)] },
     });
   };
 }

@@ -70,7 +70,11 @@ interface FaultDetails {
     /** For the caller of the MCP server, as in `usage`. */
     readonly code?: 'OVERLOADED';
   };
-  readonly usage: { readonly code?: 'SESSION_NOT_FOUND' | 'JOB_NOT_FOUND' | 'INVALID_DIRECTORY' };
+  readonly usage: {
+    readonly code?: 'SESSION_NOT_FOUND' | 'JOB_NOT_FOUND' | 'INVALID_DIRECTORY';
+    /** The one that was not found. */
+    readonly sessionId?: string;
+  };
 }
 
 type Details<F extends Fault> = F extends keyof FaultDetails ? FaultDetails[F] : Readonly<Record<never, never>>;

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
 import { expect, test } from 'vitest';
@@ -63,6 +63,40 @@ test('a session that is loaded shows what was said, goes on, and keeps signature
   expect(() => readFileSync(path)).toThrow('ENOENT');
 });
 
+test('a session of which only a part was written loads with that part, and goes on', async (t) => {
+  const gemini = await fakeGemini(t, (response, request) => {
+    const { requests } = gemini;
+    return (requests.length <= TALK.length ? TALK[requests.length - 1] : reply('On.'))?.(response, request);
+  });
+  const editor = await openEditor(t, { gemini, answer: () => 'once' });
+  const { sessionId } = await editor.begin();
+  await editor.say(sessionId, 'write it');
+  await editor.agent.request('session/close', { sessionId });
+  const directory = join(editor.at.home, '.gmn', 'sessions');
+  const file = join(directory, readdirSync(directory).find((name) => name.endsWith('.jsonl')) ?? '');
+  const whole = readFileSync(file);
+  const ends = [...whole.keys()].filter((at) => whole[at] === 0x0a).map((at) => at + 1);
+  const [head = 0] = ends;
+  // The editor knows the session once its first line is there. Before, at, and after the end of each later one, and in its middle.
+  const cuts = [head, ...ends.slice(1).flatMap((end, index) => [((ends[index] ?? 0) + end) >> 1, end - 1, end])];
+  for (const cut of cuts) {
+    const lines = whole.subarray(0, cut).toString('utf8').split('\n').slice(0, -1);
+    const has = (text: string) => lines.some((line) => line.includes(text));
+    writeFileSync(file, whole.subarray(0, cut));
+    editor.updates.length = 0;
+    await editor.agent.request('session/load', { sessionId, cwd: editor.at.cwd, mcpServers: [] });
+    const shown = JSON.stringify(listShown(editor));
+    expect([cut, shown.includes('write it'), shown.includes('Written.')]).toEqual([
+      cut,
+      has('write it'),
+      has('Written.'),
+    ]);
+    expect(await editor.say(sessionId, 'and?')).toBe('end_turn');
+    await editor.agent.request('session/close', { sessionId });
+  }
+  expect(cuts.length).toBeGreaterThan(12);
+});
+
 test('a conversation goes on in a chat, and back in the editor', async (t) => {
   const first = await openEditor(t, { script: TALK, answer: () => 'once' });
   const { sessionId } = await first.begin();
@@ -123,7 +157,7 @@ test.for(['last', '1', 'first', '../x', ''])(
     await editor.say((await editor.begin()).sessionId, 'first');
     const load = { sessionId, cwd: editor.at.cwd, mcpServers: [] };
     for (const method of ['session/load', 'session/resume'] as const) {
-      await expect(editor.agent.request(method, load)).rejects.toMatchObject({ code: -32002 });
+      await expect(editor.agent.request(method, load)).rejects.toMatchObject({ code: -32002, data: { sessionId } });
     }
   },
 );
@@ -154,6 +188,38 @@ test('twenty sessions answer at once, each its own prompts', async (t) => {
   }
   const switched = editor.updates.filter(({ sessionUpdate }) => sessionUpdate === 'current_mode_update');
   expect(switched.map(({ sessionId }) => sessionId)).toEqual([opened[3]?.sessionId]);
+});
+
+test('a session is loaded while it is loaded, and again when it is open', async (t) => {
+  const editor = await openEditor(t, { script: answerEach(() => 'x') });
+  const { sessionId } = await editor.begin();
+  await editor.say(sessionId, 'first');
+  const load = { sessionId, cwd: editor.at.cwd, mcpServers: [] };
+  const answers = await Promise.all([1, 2, 3].map(() => editor.agent.request('session/load', load)));
+  expect(answers).toMatchObject(Array(3).fill({ modes: { currentModeId: 'default' } }));
+  expect(await editor.say(sessionId, 'second')).toBe('end_turn');
+  expect((await editor.agent.request('session/list', {})).sessions).toHaveLength(1);
+});
+
+test('what is not saved cannot be loaded, and is not lost by trying', async (t) => {
+  const gemini = await fakeGemini(
+    t,
+    answerEach(() => 'x'),
+  );
+  const first = await openEditor(t, { gemini });
+  const { sessionId: saved } = await first.begin();
+  await first.say(saved, 'kept');
+  await first.close();
+  const editor = await openEditor(t, { at: first.at, gemini, options: { noSession: true } });
+  const { sessionId } = await editor.begin();
+  await editor.say(sessionId, 'first');
+  for (const id of [sessionId, saved]) {
+    const load = { sessionId: id, cwd: editor.at.cwd, mcpServers: [] };
+    const code = id === saved ? -32602 : -32002;
+    await expect(editor.agent.request('session/load', load)).rejects.toMatchObject({ code });
+  }
+  expect(await editor.say(sessionId, 'second')).toBe('end_turn');
+  expect(gemini.requests.at(-1)?.text).toContain('first');
 });
 
 test('a session that a chat has open is not shared', async (t) => {

@@ -1,10 +1,21 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openEditor, startEditor } from '../acp/support.ts';
 import { gate } from '../support/gate.ts';
 import { answerEach, call, fakeGemini, reply, type Scripted, stream } from '../support/gemini.ts';
 import { callGmnIn, gmnCommand, place, runGmnIn, startProgram } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
+
+/** A process that has ended may wait for its parent. */
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return false;
+  }
+}
 
 const WRITE = call('write_file', { file_path: 'x.txt', content: 'x' }, { thoughtSignature: 'c2ln' });
 
@@ -68,6 +79,23 @@ test('without an account the demo model answers; stdout has nothing but the prot
   expect(await editor.ended).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
+posixTest('an editor that goes away in mid-tool leaves no command behind', async (t) => {
+  const command = 'sleep 300 & echo $! > below; sleep 301 & echo $! > pid; wait';
+  const script = [reply(call('run_shell_command', { command }))];
+  const editor = await startEditor(t, [], { script, answer: () => 'once' });
+  const { sessionId } = await editor.begin();
+  void editor.say(sessionId, 'run it').catch(() => {});
+  const readPids = () =>
+    ['below', 'pid'].map((name) => {
+      const path = join(editor.at.cwd, name);
+      return existsSync(path) ? Number(readFileSync(path, 'utf8')) : 0;
+    });
+  await expect.poll(() => readPids().every((pid) => pid > 0), { timeout: 10_000 }).toBe(true);
+  await editor.close();
+  expect(await editor.ended).toMatchObject({ exitCode: 0, stderr: '' });
+  await expect.poll(() => readPids().filter(isRunning), { timeout: 10_000 }).toEqual([]);
+});
+
 posixTest('it ends with the editor that started it, even if its input stays open', async (t) => {
   const at = place(t);
   const [file, args] = gmnCommand(['acp', '--demo']);
@@ -85,16 +113,8 @@ child.stdout.once('data', () => process.stdout.write(String(child.pid), () => pr
       // It has ended, as it should.
     }
   });
-  const isRunning = (): boolean => {
-    try {
-      process.kill(pid, 0);
-      return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-    } catch {
-      return false;
-    }
-  };
   expect(pid).toBeGreaterThan(0);
-  await expect.poll(isRunning, { timeout: 20_000, interval: 100 }).toBe(false);
+  await expect.poll(() => isRunning(pid), { timeout: 20_000, interval: 100 }).toBe(false);
 });
 
 test('the words that an editor adds to sign in ask for a key; other words are refused', async (t) => {
