@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
+import { place } from '../support/gmn.ts';
 import { type Editor, openEditor } from './support.ts';
 
 /** Files of the user. */
@@ -87,3 +88,31 @@ test('in plan mode nothing is written, and the plan can be carried out in anothe
   expect(await editor.say(sessionId, 'do it')).toBe('end_turn');
   expect(readFileSync(join(editor.at.cwd, 'a.txt'), 'utf8')).toBe('x');
 });
+
+/** In place of bubblewrap: confines nothing, and says that it was there. What a real one holds is test/sandbox/. */
+const STAND_IN = `#!/bin/sh
+options=$(tr '\\0' '\\n' <&3)
+cd "$(echo "$options" | sed -n '/^--chdir$/{n;p;}')"
+shift 3
+echo confined
+exec "$@"
+`;
+
+const linuxTest = process.platform === 'linux' ? test : test.skip;
+
+linuxTest(
+  'in a sandbox commands run confined, not in a terminal of the editor, and auto_edit asks nothing',
+  async (t) => {
+    const gemini = await fakeGemini(t, [reply(call('run_shell_command', { command: 'echo hello' })), reply('Done.')]);
+    const at = place(t, { gemini });
+    writeFileSync(join(at.root, 'bwrap'), STAND_IN, { mode: 0o755 });
+    const editor = await openEditor(t, {
+      ...{ gemini, at: { ...at, env: { ...at.env, PATH: `${at.root}:${at.env.PATH}` } } },
+      ...{ options: { sandbox: 'bwrap', approvalMode: 'auto_edit' }, capabilities: { terminal: true } },
+    });
+    const { sessionId, modes } = await editor.begin();
+    expect(modes?.availableModes[1]?.description).toBe('edits and confined commands run without asking');
+    expect(await editor.say(sessionId, 'run it')).toBe('end_turn');
+    expect(gemini.requests[1]?.results).toMatchObject([{ output: 'confined\nhello\n' }]);
+  },
+);

@@ -2,9 +2,10 @@
 // acpx needs Node 22, which comes from npm; both are kept in a cache outside the tree.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { watch } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { cacheDirectory, fetchPackage } from '../peers/fetch.mjs';
 import { peerVersion, requirePeers } from '../peers/install.mjs';
@@ -30,7 +31,7 @@ mkdirSync(home);
 writeFileSync(join(work, 'a.txt'), 'one\n');
 const env = cleanEnv(home);
 const agent = `${process.execPath} ${flags.gmn} acp --demo`;
-const run = (...args) => runProgram(node22, [acpx, '--agent', agent, '--ttl', '5', ...args], { cwd: work, env });
+const run = (...args) => runProgram(node22, [acpx, '--agent', agent, '--ttl', '60', ...args], { cwd: work, env });
 const rows = [];
 const check = async (what, args, isRight) => {
   const result = await run(...args);
@@ -39,7 +40,17 @@ const check = async (what, args, isRight) => {
 };
 const call = (name, args) => `call ${name} ${JSON.stringify(args)}`;
 const read = (name) => (existsSync(join(work, name)) ? readFileSync(join(work, name), 'utf8') : undefined);
+const LONG = 'echo > started; sleep 60';
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 const WRITE = call('write_file', { file_path: 'new.txt', content: 'made\n' });
+
+async function waitForFile(name) {
+  try {
+    for await (const _ of watch(work, { signal: AbortSignal.timeout(60_000) })) if (read(name) !== undefined) return;
+  } catch {
+    // The check that follows says what is wrong.
+  }
+}
 
 try {
   const strict = ['--format', 'json', '--json-strict'];
@@ -74,9 +85,21 @@ try {
   await check('the same without one', ['--approve-all', '--no-terminal', 'exec', command], ({ out }) =>
     out.includes('answered: from-a-terminal'),
   );
+  const uri = (name) => pathToFileURL(join(work, name)).href;
+  const blocks = [
+    { type: 'text', text: 'look at ' },
+    { type: 'image', mimeType: 'image/png', data: PNG },
+    { type: 'resource_link', uri: uri('a.txt'), name: 'a.txt' },
+    { type: 'resource', resource: { uri: uri('b.txt'), text: 'not saved' } },
+  ];
+  writeFileSync(join(scratch, 'blocks.json'), JSON.stringify(blocks));
+  await check('an image, a link and a resource', ['exec', '-f', join(scratch, 'blocks.json')], ({ out }) =>
+    out.includes('1 image (image/png, 70 B): look at a.txtb.txt'),
+  );
   await check('a model is chosen', ['--model', 'gemini-2.5-pro', 'exec', 'hello'], ({ exitCode }) => exitCode === 0);
   await check('a session is opened', ['sessions', 'new'], ({ exitCode }) => exitCode === 0);
   await check('and asked', ['prompt', 'hello'], ({ exitCode }) => exitCode === 0);
+  await check('and listed', ['sessions', 'list'], ({ out }) => /^\S+\thello\t/m.test(out));
   await check('its mode is set', ['set-mode', 'plan'], ({ out }) => out.includes('plan'));
   await check('its options are set', ['set', 'thinking', 'low'], ({ exitCode }) => exitCode === 0);
   await check('and shown', ['status'], ({ out }) => out.includes('mode: plan'));
@@ -88,6 +111,10 @@ try {
     ['prompt', 'hello again'],
     ({ exitCode, out }) => exitCode === 0 && out.includes('hello again'),
   );
+  await run('set-mode', 'default');
+  const long = run('--approve-all', '--no-terminal', 'prompt', call('run_shell_command', { command: LONG }));
+  await waitForFile('started');
+  await check('a command of it is cancelled', ['cancel'], async () => (await long).out.includes('[done] cancelled'));
   await check('and closed', ['sessions', 'close'], ({ exitCode }) => exitCode === 0);
 } finally {
   rmSync(scratch, { recursive: true, force: true, maxRetries: 10 });
