@@ -52,7 +52,7 @@ export function createSessions(options: AcpOptions, app: App) {
     const { resume } = request;
     if (resume !== undefined) {
       await requireSaved(resume);
-      if (options.noSession) throw noSessionError();
+      if (options.noSession) throw loadsNothingError();
       // An editor that forgot it asks for it again.
       await close(resume);
     }
@@ -94,7 +94,7 @@ export function createSessions(options: AcpOptions, app: App) {
   };
 }
 
-function noSessionError(): AppError {
+function loadsNothingError(): AppError {
   return new AppError('usage', 'gmn acp was started with --no-session, and opens no saved session', {
     hint: 'Leave that flag out of the settings of the editor.',
   });

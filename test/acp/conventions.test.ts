@@ -16,7 +16,7 @@ function writeHome({ at }: Editor, files: Readonly<Record<string, string>>): voi
 
 const WRITE = { file_path: 'a.txt', content: 'x' };
 
-test('hooks see the session, its turns and its end, and may refuse a call', async (t) => {
+test('hooks see the session begin and end, and may refuse a call', async (t) => {
   const gemini = await fakeGemini(t, [reply(call('write_file', WRITE)), reply('Well.')]);
   const editor = await openEditor(t, { gemini });
   const log = join(editor.at.root, 'hooks.log');
@@ -27,7 +27,7 @@ if (process.argv[2] === 'no') { console.error('not today'); process.exit(2); }`,
   });
   const command = `"${process.execPath}" "${join(editor.at.home, '.gemini', 'log.cjs')}"`;
   const hook = (more = '') => [{ hooks: [{ type: 'command', command: `${command} ${more}`.trim() }] }];
-  const events = { SessionStart: hook(), BeforeAgent: hook(), BeforeTool: hook('no'), SessionEnd: hook() };
+  const events = { SessionStart: hook(), BeforeTool: hook('no'), SessionEnd: hook() };
   writeHome(editor, { 'settings.json': JSON.stringify({ hooks: events }) });
   const { sessionId } = await editor.begin();
   expect(await editor.say(sessionId, 'write it')).toBe('end_turn');
