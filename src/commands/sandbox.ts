@@ -5,6 +5,7 @@ import { splitList } from '../core/text/names.ts';
 import { openSandbox } from '../engine/sandbox.ts';
 import { runAttached } from '../platform/process/confine.ts';
 import { programEnvironment } from '../platform/process/environment.ts';
+import { createStderr } from '../render/stderr.ts';
 
 interface SandboxCommandOptions {
   readonly args: readonly string[];
@@ -24,7 +25,10 @@ export async function run(options: SandboxCommandOptions, app: App): Promise<num
   const sandbox = await openSandbox(engine, { sandboxNet: net }, { app, roots });
   try {
     const start = sandbox.confine({ command, args, cwd: app.cwd, env: programEnvironment(app.env, {}) });
-    return await runAttached(start, app.signal);
+    const exitCode = await runAttached(start, app.signal);
+    const notice = sandbox.reportMade();
+    if (notice !== undefined) await createStderr(app.io.err).notice(notice);
+    return exitCode;
   } finally {
     await sandbox.close();
   }

@@ -4,13 +4,14 @@ import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
 import { isSensitivePath, listStateDirectories } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { findFileKind, isDirectory, pathExists, realPath } from '../platform/files/path.ts';
+import { findFileKind, isDirectory, isReadableByOthers, pathExists, realPath } from '../platform/files/path.ts';
 import { listPaths } from '../platform/files/read.ts';
 import { findUserHomes } from '../platform/host.ts';
-import { runtimePath, systemPlatform } from '../platform/runtime/system.ts';
+import { isRoot, runtimePath, systemPlatform } from '../platform/runtime/system.ts';
 import { listBoundSockets } from '../platform/sandbox/bound-sockets.ts';
 import type { SandboxNetwork, SandboxProfile } from '../platform/sandbox/profile.ts';
 import { isProtected } from '../tools/workspace/protection.ts';
+import { BUILD_DIRECTORIES, listRepositories } from './sandbox-watch.ts';
 
 /** Where people and other programs keep what is theirs. */
 const HIDDEN: Readonly<Record<string, readonly string[]>> = {
@@ -59,6 +60,12 @@ const TOOLCHAINS = [
   ...['Library/pnpm', 'Library/Python', 'Library/Developer/Toolchains'],
 ];
 
+/** Inside of those, what is not shown. */
+const TOOLCHAIN_SECRETS = [
+  ...['.pub-cache/credentials.json', '.local/share/uv/credentials', '.dotnet/corefx', '.opam/plugins/opam-publish'],
+  ...['.config/yarn/global/.npmrc', '.bun/install/global/.npmrc', '.npm-global/.npmrc'],
+];
+
 /** Beside a directory of programs, what they are made of. */
 const BESIDE_PROGRAMS = ['lib', 'lib64', 'libexec', 'share', 'include', 'etc'];
 
@@ -85,8 +92,8 @@ const SYSTEM_SECRETS = [
   ...['/var/lib/kubelet', '/var/lib/NetworkManager', '/var/backups', '/var/mail'],
 ];
 
-/** What builds write, although no tool that edits files may. */
-const BUILD_DIRECTORIES = ['.venv', '.bundle', '.yarn'];
+/** Each takes some mounts. */
+const MAX_NESTED = 100;
 
 export interface ProfileQuestion {
   readonly app: App;
@@ -98,34 +105,47 @@ export interface ProfileQuestion {
 /** What lies in the home may change, but not while a run goes on; only what is protected is listed anew for each command. */
 export function createProfileReader({ app, roots, network }: ProfileQuestion): () => SandboxProfile {
   const platform = systemPlatform();
-  const homes = [...new Set(findUserHomes(app.env))];
+  const homes = [...new Set(findUserHomes(app.env).map((home) => realPath(home) ?? home))];
   const writable = omitNested(roots.map(requireRealDirectory));
   for (const root of writable) checkBreadth(root, homes);
   const named = HIDDEN_VARIABLES.flatMap((name) => app.env[name] ?? []);
   const hidden = omitNested([...(HIDDEN[platform] ?? []), ...homes, ...named].flatMap(toRealDirectory));
   const isHidden = (path: string): boolean => hidden.some((each) => contains(each, path));
-  const isSecret = (path: string): boolean => secrets.some((each) => contains(each, path) || contains(path, each));
+  const isSecret = (path: string): boolean => secrets.some((each) => contains(each, path));
   const states = listStateDirectories(app.homes(), homes).flatMap((path) => realPath(path) ?? []);
-  const places = [...SYSTEM_SECRETS, ...SECRET_VARIABLES.flatMap((name) => app.env[name] ?? [])];
+  const places = [
+    ...[...SYSTEM_SECRETS, ...listClosed('/etc', 2), ...listClosed('/var/lib', 2)],
+    ...[...homes.flatMap((home) => TOOLCHAIN_SECRETS.map((name) => join(home, name))), ...listProgramSecrets(app)],
+    ...SECRET_VARIABLES.flatMap((name) => app.env[name] ?? []),
+  ];
   const known = places.filter((path) => isAbsolute(path)).flatMap((path) => realPath(path) ?? []);
   const secrets = [...states, ...homes.flatMap(listSecrets), ...known];
   const wanted = [...SHOWN, ...homes.flatMap(listToolchains), ...listPrograms(app), ...listNetworkFiles(network)];
   const shown = [...new Set(wanted.flatMap((path) => realPath(path) ?? []))].filter(
     (path) =>
-      isHidden(path) && !hidden.includes(path) && !isSecret(path) && !writable.some((root) => contains(root, path)),
+      isHidden(path) &&
+      ![...hidden, ...homes].some((each) => contains(path, each)) &&
+      !isSecret(path) &&
+      !writable.some((root) => contains(root, path)),
   );
   // What is in a hidden directory cannot be seen anyway.
   const isVisible = (path: string): boolean =>
     !isHidden(path) || [...shown, ...writable].some((each) => contains(each, path));
   const masked = omitNested(secrets).filter(isVisible);
   for (const root of writable) checkSecret(root, states);
+  const repositories = writable.flatMap(listRepositories).filter((path) => !writable.includes(path));
   return () => {
     const sockets = listBoundSockets().filter(
       (path) => isVisible(path) && isSocket(path) && !masked.some((each) => contains(each, path)),
     );
+    const top = writable.flatMap(listProtected);
+    const nested = repositories.filter((path) => realPath(path) === path && !top.some((each) => contains(each, path)));
     return {
       writable,
-      protected: writable.flatMap(listProtected).filter((path) => !masked.some((each) => contains(each, path))),
+      pinned: listBetween(writable, nested.slice(0, MAX_NESTED)),
+      protected: [...top, ...nested.slice(0, MAX_NESTED)].filter(
+        (path) => !masked.some((each) => contains(each, path)),
+      ),
       hidden,
       shown: omitNested(shown),
       secretDirectories: masked.filter(isDirectory),
@@ -141,12 +161,12 @@ function requireRealDirectory(path: string): string {
   throw new AppError('config', `${sanitize(path)} is not a directory`, { hint: 'Run gmn in a directory that exists.' });
 }
 
-/** A sandbox in which everything may be written is none. Throws AppError `config`. */
+/** A sandbox in which everything may be written is none; nor is one in a home, where programs begin with what they find. Throws AppError `config`. */
 function checkBreadth(root: string, homes: readonly string[]): void {
   const isAround = ['/usr', '/etc', '/tmp', '/var/tmp', '/private/tmp', '/dev', '/proc'].some((path) =>
     contains(root, path),
   );
-  if (!isAround && !homes.some((home) => contains(root, home) && root !== home)) return;
+  if (!isAround && !homes.some((home) => contains(root, home))) return;
   throw new AppError('config', `a sandbox cannot be made for ${sanitize(root)}: commands could write too much there`, {
     hint: 'Go to the directory of the project, or name it with -C.',
   });
@@ -204,6 +224,22 @@ function listPrograms({ env }: App): readonly string[] {
   return [...directories, ...beside, runtimePath()];
 }
 
+/** The settings of npm for all users of a Node may hold a token. */
+function listProgramSecrets({ env }: App): readonly string[] {
+  return [...(env.PATH ?? '').split(delimiter), dirname(runtimePath())].map((path) => join(path, '../etc/npmrc'));
+}
+
+/** As root a command could read what others may not. */
+function listClosed(directory: string, depth: number): readonly string[] {
+  if (!isRoot()) return [];
+  return listPaths(directory).flatMap((path) => {
+    const kind = findFileKind(path);
+    if (kind !== 'file' && kind !== 'directory') return [];
+    if (!isReadableByOthers(path)) return [path];
+    return kind === 'directory' && depth > 1 ? listClosed(path, depth - 1) : [];
+  });
+}
+
 /** `~` and `~/.local` have directories of such names that are not only about programs. */
 function isUserDirectory(path: string): boolean {
   return (
@@ -218,9 +254,18 @@ function listNetworkFiles({ kind }: SandboxNetwork): readonly string[] {
   return kind === 'all' ? ['/etc/resolv.conf'] : [];
 }
 
+/** Directories between a root and these, from above: a mount on each keeps its name from being given to another one. */
+function listBetween(roots: readonly string[], paths: readonly string[]): readonly string[] {
+  const found = new Set<string>();
+  for (const path of paths)
+    for (let parent = dirname(path); !roots.includes(parent) && parent !== dirname(parent); parent = dirname(parent))
+      found.add(parent);
+  return [...found].sort((one, other) => one.length - other.length);
+}
+
 /**
- * What is directly in a root, and other programs run or trust. Only that can be protected: the name of a directory further down could be given
- * to another one. A link is left out, since what it leads to is protected by its own place.
+ * What is directly in a root, and other programs run or trust. Further down only repositories of git are protected: names are given to other
+ * directories there every day. A link is left out, since what it leads to is protected by its own place.
  */
 function listProtected(root: string): readonly string[] {
   return listPaths(root).filter((path) => {

@@ -15,6 +15,7 @@ import { type HostProxy, openHostProxy } from '../platform/sandbox/host-proxy.ts
 import { formatHostRules, type HostRule, parseHostRules } from '../platform/sandbox/host-rules.ts';
 import type { SandboxNetwork } from '../platform/sandbox/profile.ts';
 import { createProfileReader } from './sandbox-profile.ts';
+import { watchRoots } from './sandbox-watch.ts';
 
 /** How the commands of a run are confined. */
 export interface SandboxOptions {
@@ -37,6 +38,8 @@ export interface Sandbox {
   readonly rules: string;
   /** Whether it seems that the sandbox refused something to a command that failed: one sentence for the model, else undefined. */
   explain(output: string): string | undefined;
+  /** What commands made since this was last asked, and other programs run or trust: a notice for the person, else undefined. */
+  reportMade(): string | undefined;
   close(): Promise<void>;
 }
 
@@ -126,15 +129,21 @@ export async function openSandbox(
     const network = toNetwork(sandboxNet, proxy, directory);
     const temporary = engine.hasNamespaces || scratch === undefined ? [] : [scratch.path];
     const readProfile = createProfileReader({ app, roots: [...roots, ...temporary], network });
-    const confine: Confine = (start) => engine.confine(readProfile(), start, directory);
     // Whoever opens it learns at once if the engine or the directory cannot be used so.
-    confine({ command: 'true', args: [], cwd: app.cwd, env: {} });
-    const allowed = describeRules(readProfile().writable, rules, sandboxNet);
+    engine.confine(readProfile(), { command: 'true', args: [], cwd: app.cwd, env: {} }, directory);
+    const { writable } = readProfile();
+    const allowed = describeRules(writable, rules, sandboxNet);
+    let reportMade: ReturnType<typeof watchRoots> | undefined;
+    const confine: Confine = (start) => {
+      reportMade ??= watchRoots(writable);
+      return engine.confine(readProfile(), start, directory);
+    };
     return {
       engine: engine.name,
       confine,
       summary: `${engine.name}, ${describeReach(rules, sandboxNet)}`,
       rules: allowed,
+      reportMade: () => reportMade?.(),
       explain: (output) => explainBySandbox(output, proxy?.takeRefused() ?? [], allowed),
       close,
     };

@@ -96,7 +96,7 @@ export async function* takeTurn(
         const { notices, ...saved } = await save();
         const rest = (await files?.finish()) ?? [];
         const cost = setup.showsCost ? await sumTurnCost(app, calls) : undefined;
-        return [...rest, ...toNotices(notices), { ...event, cost, ...saved }];
+        return [...rest, ...toNotices([...notices, ...listMade(given)]), { ...event, cost, ...saved }];
       }
       default:
         return [event];
@@ -126,11 +126,16 @@ export async function* takeTurn(
   } catch (thrown) {
     const saved = await save();
     yield* await rescueFiles(files, saved);
-    yield* toNotices(saved.notices);
+    yield* toNotices([...saved.notices, ...listMade(given)]);
     yield* toFailure(thrown, saved.sessionId);
   } finally {
     await save();
   }
+}
+
+function listMade({ sandbox }: TurnParts): readonly string[] {
+  const notice = sandbox?.opened?.reportMade();
+  return notice === undefined ? [] : [notice];
 }
 
 /** `@name words`: the sub-agent of that name is asked at once. */

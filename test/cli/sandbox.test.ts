@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { parseCommandLine } from '../../src/cli/parse.ts';
@@ -38,18 +38,22 @@ async function placeWithEngine(t: TestContext, script: Parameters<typeof fakeGem
 
 const runs = (command: string) => reply(call('run_shell_command', { command }));
 
-linuxTest('auto_edit runs a confined command without asking, and the model knows the rules', async (t) => {
-  const at = await placeWithEngine(t, [runs('touch made'), reply('done')]);
-  const gmn = await callGmnIn(t, at, ['--sandbox', 'bwrap', '--tools', 'all', '--approval-mode', 'auto_edit', 'go']);
-  expect(gmn).toMatchObject({ stdout: 'done\n', exitCode: 0 });
-  expect(existsSync(join(at.cwd, 'made'))).toBe(true);
-  const [{ functionDeclarations }] = at.gemini.requests[0]?.body.tools ?? [];
-  const { description } = functionDeclarations.find(({ name }: { name: string }) => name === 'run_shell_command');
-  expect(description).toContain(`they may write below ${at.cwd} only`);
-  expect(at.read('options').split('\n')).toEqual(
-    expect.arrayContaining(['--unshare-all', '--die-with-parent', at.cwd]),
-  );
-});
+linuxTest(
+  'auto_edit runs a confined command without asking, the model knows the rules, and what it plants is told',
+  async (t) => {
+    const at = await placeWithEngine(t, [runs('touch made .envrc'), reply('done')]);
+    const gmn = await callGmnIn(t, at, ['--sandbox', 'bwrap', '--tools', 'all', '--approval-mode', 'auto_edit', 'go']);
+    expect(gmn).toMatchObject({ stdout: 'done\n', exitCode: 0 });
+    expect(gmn.stderr).toContain('what other programs run or trust is new: .envrc.');
+    expect(existsSync(join(at.cwd, 'made'))).toBe(true);
+    const [{ functionDeclarations }] = at.gemini.requests[0]?.body.tools ?? [];
+    const { description } = functionDeclarations.find(({ name }: { name: string }) => name === 'run_shell_command');
+    expect(description).toContain(`they may write below ${at.cwd} only`);
+    expect(at.read('options').split('\n')).toEqual(
+      expect.arrayContaining(['--unshare-all', '--die-with-parent', at.cwd]),
+    );
+  },
+);
 
 linuxTest('with --sandbox-ask it asks, and so does every other mode', async (t) => {
   for (const flags of [['--sandbox-ask', '--approval-mode', 'auto_edit'], []]) {
@@ -92,8 +96,10 @@ linuxTest('a run that can run no command needs no engine of the settings', async
 
 linuxTest('whether an engine works is found out once; gmn sandbox gives the exit code of its command', async (t) => {
   const at = await placeWithEngine(t, reply('unused'));
-  const words = ['sandbox', '--engine', 'bwrap', '--', 'sh', '-c', 'exit 7'];
-  expect((await callGmnIn(t, at, words)).exitCode).toBe(7);
+  const words = ['sandbox', '--engine', 'bwrap', '--', 'sh', '-c', 'mkdir -p sub/.git; exit 7'];
+  const first = await callGmnIn(t, at, words);
+  expect(first).toMatchObject({ exitCode: 7, stderr: expect.stringContaining('is new: sub/.git') });
+  rmSync(join(at.cwd, 'sub'), { recursive: true });
   expect((await callGmnIn(t, at, words)).exitCode).toBe(7);
   expect(at.read('starts')).toBe('start\nstart\nstart\n');
 });
@@ -165,6 +171,18 @@ linuxTest(
     expect(said).toContain('bwrap, only these hosts: a.example.');
   },
 );
+
+linuxTest('a server of the trusted folder is confined from the moment at which a chat turns that on', async (t) => {
+  const at = await placeWithEngine(t, reply('unused'));
+  const theirs = { command: '/bin/sh', args: ['-c', 'echo x >> theirs'] };
+  mkdirSync(join(at.cwd, '.gemini'));
+  writeFileSync(join(at.cwd, '.gemini/settings.json'), JSON.stringify({ mcpServers: { theirs } }));
+  expect((await callGmnIn(t, at, ['trust'])).exitCode).toBe(0);
+  await runGmnIn(t, at, ['chat', '--tools', 'all'], '/mcp\n/sandbox on\n/mcp\n');
+  expect(existsSync(join(at.cwd, 'theirs'))).toBe(true);
+  // One to find out whether it works, and those of the server; no command was run.
+  expect(at.read('starts')).toMatch(/^(?:start\n){2,}$/);
+});
 
 linuxTest('a server that the trusted folder brings is confined, one of the user is not', async (t) => {
   const at = await placeWithEngine(t, reply('unused'));

@@ -43,32 +43,49 @@ posixTest('the home is hidden, toolchains are shown, and keys are neither', (t) 
   expect(relative(profile.writable)).toEqual(['work']);
 });
 
-posixTest('in the home itself, keys are hidden although the rest may be written', (t) => {
-  const names = ['.ssh/id', '.aws/x', '.gmn/x', '.gemini/x', '.config/gcloud/x', '.config/other/x', '.netrc', 'notes'];
-  const { read, relative } = homeWith(t, names);
-  const { secretDirectories, secretFiles, writable } = read('');
-  expect(writable).toHaveLength(1);
-  expect(relative(secretDirectories)).toEqual(
-    expect.arrayContaining(['.ssh', '.aws', '.gmn', '.gemini', '.config/gcloud']),
-  );
-  expect(relative(secretFiles)).toEqual(['.netrc']);
-  expect(relative(secretDirectories)).not.toContain('.config/other');
+posixTest(
+  'the home itself is too broad; in a directory of settings, keys are hidden although the rest may be written',
+  (t) => {
+    const names = ['.ssh/id', '.gmn/x', '.config/gcloud/x', '.config/other/x', 'notes'];
+    const { read, relative } = homeWith(t, names);
+    expect(() => read('')).toThrow('commands could write too much there');
+    const { secretDirectories, writable } = read('.config');
+    expect(relative(writable)).toEqual(['.config']);
+    expect(relative(secretDirectories)).toEqual(['.config/gcloud']);
+  },
+);
+
+posixTest('of a toolchain, keys are not shown; and no directory of PATH shows a home', (t) => {
+  const names = ['.pub-cache/bin/x', '.pub-cache/credentials.json', 'n/bin/', 'n/etc/npmrc', 'work/a'];
+  const { home, app, relative } = homeWith(t, names);
+  const own = { ...app, env: { ...app.env, PATH: `${home}/n/bin:${home}:/usr/bin` } };
+  const profile = createProfileReader({ app: own, roots: [join(home, 'work')], network: { kind: 'none' } })();
+  expect(relative(profile.shown)).toEqual(expect.arrayContaining(['.pub-cache', 'n/bin', 'n/etc']));
+  expect(profile.shown).not.toContain(home);
+  expect([...relative(profile.secretFiles)].sort()).toEqual(['.pub-cache/credentials.json', 'n/etc/npmrc']);
 });
 
-posixTest('what other programs run is protected if it is directly in a root, and no link is', (t) => {
-  const names = [
-    'w/.git/config',
-    'w/.mcp.json',
-    'w/.github/workflows/x.yml',
-    'w/.github2/x',
-    'w/AGENTS.md',
-    'w/src/.git/config',
-    'w/.venv/x',
-  ];
-  const { home, read, relative } = homeWith(t, [...names, 'w/plain', 'elsewhere/x']);
-  symlinkSync(join(home, 'elsewhere'), join(home, 'w', '.husky'));
-  expect([...relative(read('w').protected)].sort()).toEqual(['w/.git', 'w/.github', 'w/.mcp.json', 'w/AGENTS.md']);
-});
+posixTest(
+  'what other programs run is protected if it is directly in a root, repositories anywhere, and no link is',
+  (t) => {
+    const names = [
+      'w/.git/config',
+      'w/.mcp.json',
+      'w/.github/workflows/x.yml',
+      'w/.github2/x',
+      'w/AGENTS.md',
+      'w/src/.git/config',
+      'w/.venv/x',
+    ];
+    const { home, read, relative } = homeWith(t, [...names, 'w/plain', 'elsewhere/x']);
+    symlinkSync(join(home, 'elsewhere'), join(home, 'w', '.husky'));
+    const profile = read('w');
+    const top = ['w/.git', 'w/.github', 'w/.mcp.json', 'w/AGENTS.md'];
+    // A repository further down, too; what is around it keeps its name.
+    expect([...relative(profile.protected)].sort()).toEqual([...top, 'w/src/.git']);
+    expect(relative(profile.pinned)).toEqual(['w/src']);
+  },
+);
 
 posixTest('a directory inside another is not mounted for itself: what is around it could move it', (t) => {
   const { read, relative } = homeWith(t, ['w/sub/x', 'other/x']);

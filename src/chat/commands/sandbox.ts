@@ -16,7 +16,12 @@ export const SANDBOX: SlashCommand = {
     { insert: 'all', hint: 'confined, with the network' },
   ],
   async run(argument, chat) {
-    if (argument !== '') await changeRun(chat, toChange(argument));
+    if (argument !== '') {
+      await changeRun(chat, toChange(argument));
+      // Servers of the folder run as it was said when they were started.
+      const { servers = [] } = await chat.app.settings();
+      if (servers.some(({ scope }) => scope === 'workspace')) await chat.run.reloadServers();
+    }
     const { sandbox, setup } = chat.run.facts;
     const unused = setup.sandbox === undefined || setup.sandbox === 'off' ? OFF : 'No tool can run a command now.';
     await say(chat, sandbox === undefined ? unused : `${sandbox.summary}. ${sandbox.rules}`);

@@ -63,6 +63,15 @@ export function findFileKind(path: string): FileKind | undefined {
   }
 }
 
+/** By its permission bits. Links are not followed. Never throws. */
+export function isReadableByOthers(path: string): boolean {
+  try {
+    return ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0;
+  } catch {
+    return false;
+  }
+}
+
 /** Always true where files have no owners (Windows). */
 export function isOurs(owner: number | bigint, uid = process.getuid?.()): boolean {
   return uid === undefined || Number(owner) === uid;

@@ -201,6 +201,17 @@ export function listPaths(directory: string): readonly string[] {
   }
 }
 
+/** By name, in order; links are not followed. Empty for what cannot be read. Never throws. */
+export function listDirectoryEntries(directory: string): readonly { readonly name: string; readonly kind: FileKind }[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+      .map((entry) => ({ name: entry.name, kind: toFileKind(entry) }))
+      .sort((one, other) => (one.name < other.name ? -1 : 1));
+  } catch {
+    return [];
+  }
+}
+
 export function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);

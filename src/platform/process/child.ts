@@ -6,7 +6,7 @@ import type { Confine, ProgramStart } from '../../core/confine.ts';
 import { settlesWithin } from '../../core/io.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { errorReason } from '../runtime/system.ts';
-import { confineIf, feedInputs, toStdio } from './confine.ts';
+import { spawnConfined } from './confine.ts';
 import { hasChildEnded, killProcessTree, type ProcessTree, startWatchdog, stopProcessTree } from './group.ts';
 import { resolveCommand } from './windows-command.ts';
 
@@ -50,18 +50,21 @@ export function startProgram({ confine, onExit, ...given }: StartOptions): Progr
   const watchdog = startWatchdog(marker);
   let child: ChildProcessWithoutNullStreams;
   try {
-    const start = confineIf(confine, given);
+    const confined = confine?.(given);
+    const start = confined ?? given;
     const { command, args, isVerbatim } = resolveCommand(start);
-    // The first three are pipes, whatever follows.
-    child = spawn(command, args, {
-      windowsVerbatimArguments: isVerbatim,
-      cwd: start.cwd,
-      env: start.env,
-      stdio: toStdio(['pipe', 'pipe', 'pipe'], start),
-      detached: process.platform !== 'win32',
-      windowsHide: true,
-    }) as ChildProcessWithoutNullStreams;
-    feedInputs(child, start);
+    const options = {
+      ...{ windowsVerbatimArguments: isVerbatim, detached: process.platform !== 'win32', windowsHide: true },
+    };
+    child =
+      confined === undefined
+        ? spawn(command, args, { ...options, cwd: start.cwd, env: start.env })
+        : // The first three are pipes, whatever follows.
+          (spawnConfined(
+            { ...confined, command, args },
+            ['pipe', 'pipe', 'pipe'],
+            options,
+          ) as ChildProcessWithoutNullStreams);
   } catch (thrown) {
     watchdog.release();
     return failedProgram(thrown);

@@ -111,7 +111,7 @@ export interface StartedShell {
 
 export async function startShell(wanted: ShellCommand): Promise<StartedShell> {
   const { shell, command, cwd, env, variables, input, confine } = wanted;
-  const plumbing = confine && (await import('./confine.ts'));
+  const { spawnConfined } = confine === undefined ? {} : await import('./confine.ts');
   const marker = randomUUID();
   const watchdog = startWatchdog(marker);
   return new Promise((resolve, reject) => {
@@ -130,18 +130,15 @@ export async function startShell(wanted: ShellCommand): Promise<StartedShell> {
           [MARKER]: [env[MARKER], marker].filter(Boolean).join(':'),
         },
       };
-      const confined = confine?.(given);
-      const start = confined ?? given;
       const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const;
-      const child = spawn(start.command, start.args, {
-        ...{ cwd: start.cwd, env: start.env },
-        stdio: confined === undefined ? [...stdio] : plumbing?.toStdio(stdio, confined),
-        detached: process.platform !== 'win32',
-        windowsHide: true,
-        windowsVerbatimArguments: shell.isVerbatim,
-      });
+      const options = {
+        ...{ detached: process.platform !== 'win32', windowsHide: true, windowsVerbatimArguments: shell.isVerbatim },
+      };
+      const child =
+        spawnConfined === undefined || confine === undefined
+          ? spawn(given.command, given.args, { ...options, cwd, env: given.env, stdio: [...stdio] })
+          : spawnConfined(confine(given), stdio, options);
       child.once('error', failStart);
-      if (confined !== undefined) plumbing?.feedInputs(child, confined);
       // It may exit without reading.
       child.stdin?.on('error', () => {});
       child.stdin?.end(input);

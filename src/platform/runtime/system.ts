@@ -41,6 +41,10 @@ export function runtimePath(): string {
   return process.execPath;
 }
 
+export function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
 /** The home directory where HOME is not set. `node:os` is loaded only then. */
 export function findUserHome(): string {
   const { homedir, userInfo } = process.getBuiltinModule('node:os');

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
+import { readMounts } from './unshare.ts';
 
 /** In the seventh field; anonymous and abstract sockets have none that begins with a slash. */
 const BOUND = /^(?:\S+ +){6}\S+ (\/.*)$/;
@@ -10,11 +11,13 @@ export function parseBoundSockets(text: string): readonly string[] {
 
 /**
  * A file system that is read-only does not keep anybody from connecting to a socket in it, and behind some there is a way to become root: those of
- * docker, lxd and the like. So all that are there are hidden, wherever they are. Empty where the system does not tell. Never throws.
+ * docker, lxd and the like. So all that are there are hidden, wherever they are; also those of other networks that are mounted for themselves, as
+ * that of docker often is in a container. Empty where the system does not tell. Never throws.
  */
 export function listBoundSockets(): readonly string[] {
   try {
-    return parseBoundSockets(readFileSync('/proc/net/unix', 'utf8'));
+    const mounted = readMounts().filter(({ path }) => lstatSync(path, { throwIfNoEntry: false })?.isSocket());
+    return [...parseBoundSockets(readFileSync('/proc/net/unix', 'utf8')), ...mounted.map(({ path }) => path)];
   } catch {
     return [];
   }

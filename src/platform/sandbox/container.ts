@@ -9,6 +9,8 @@ export interface ContainerParts {
   readonly image: string;
   readonly profile: SandboxProfile;
   readonly user: { readonly uid: number; readonly gid: number };
+  /** Of docker or podman itself. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** Of the environment of a command, what means something in another system. */
@@ -19,7 +21,8 @@ const PASSED = /^(?:LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|NO_COLOR|PAGER|GIT_PAGER|GIT
  * machine. Throws AppError `config` for hosts by name, for which the image would need a program.
  */
 export function confineByContainer(parts: ContainerParts, start: ProgramStart): ConfinedStart {
-  const { program, name, image, profile, user } = parts;
+  const { program, name, image, profile, user, env } = parts;
+  const passed = Object.entries(start.env).filter(([variable]) => PASSED.test(variable));
   const { network, writable, secretDirectories, secretFiles } = profile;
   if (network.kind === 'proxy') {
     throw new AppError('config', `--sandbox-net with hosts does not work with ${name}`, {
@@ -38,9 +41,9 @@ export function confineByContainer(parts: ContainerParts, start: ProgramStart): 
       ...['run', '--rm', '--init', '--interactive', '--read-only', '--cap-drop', 'ALL'],
       ...['--security-opt', 'no-new-privileges', '--pids-limit', '4096', '--tmpfs', '/tmp:exec,mode=1777'],
       ...['--network', network.kind === 'all' ? 'bridge' : 'none', '--workdir', start.cwd],
-      // Podman without root maps the user to the container's root, unless told otherwise.
-      ...(name === 'podman' ? ['--userns', 'keep-id'] : ['--user', `${user.uid}:${user.gid}`]),
-      ...writable.flatMap((path) => bind(path, '')),
+      // Podman maps a user who is not root to the container's root, unless told otherwise.
+      ...(name === 'podman' && user.uid !== 0 ? ['--userns', 'keep-id'] : ['--user', `${user.uid}:${user.gid}`]),
+      ...[...writable, ...profile.pinned].flatMap((path) => bind(path, '')),
       ...profile.protected.flatMap((path) => bind(path, ',readonly')),
       ...secretDirectories
         .filter(isMounted)
@@ -49,16 +52,14 @@ export function confineByContainer(parts: ContainerParts, start: ProgramStart): 
         .filter(isMounted)
         .flatMap((path) => ['--mount', `type=bind,source=/dev/null,${toMountField('target', path)},readonly`]),
       // By name only: values are in no list of processes.
-      ...Object.keys(start.env)
-        .filter((variable) => PASSED.test(variable))
-        .flatMap((variable) => ['--env', variable]),
+      ...passed.flatMap(([variable]) => ['--env', variable]),
       ...['--env', 'HOME=/tmp', '--env', 'TMPDIR=/tmp', '--', image, start.command, ...start.args],
     ],
-    ...{ cwd: '/', env: start.env, inputs: [] },
+    ...{ cwd: '/', env: { ...env, ...Object.fromEntries(passed) }, inputs: [] },
   };
 }
 
 /** Fields are those of CSV: https://docs.docker.com/engine/storage/bind-mounts */
 function toMountField(key: string, path: string): string {
-  return /[",\n]/.test(path) ? `"${key}=${path.replaceAll('"', '""')}"` : `${key}=${path}`;
+  return /[",\r\n]/.test(path) ? `"${key}=${path.replaceAll('"', '""')}"` : `${key}=${path}`;
 }

@@ -1,16 +1,17 @@
-import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { ConfinedStart, EngineName, ProgramStart } from '../../core/confine.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { feedInputs, toStdio } from '../process/confine.ts';
+import { spawnConfined } from '../process/confine.ts';
+import { helperEnvironment } from '../process/environment.ts';
 import { findHelper } from '../process/program-path.ts';
 import { errorReason } from '../runtime/system.ts';
 import { confineByBubblewrap } from './bubblewrap.ts';
 import { confineByContainer } from './container.ts';
-import { identifyPaths } from './mount-check.ts';
-import { KERNEL_FILES, type SandboxProfile } from './profile.ts';
+import { identifyPaths } from './entry.ts';
+import { listKernelFiles } from './kernel-files.ts';
+import type { SandboxProfile } from './profile.ts';
 import { confineBySeatbelt, SANDBOX_EXEC } from './seatbelt.ts';
 import { createSeccompFilter } from './seccomp.ts';
 import { confineByUnshare, readMounts } from './unshare.ts';
@@ -98,32 +99,27 @@ function findEngine(name: EngineName, { env, roots, image, platform = process.pl
   try {
     switch (name) {
       case 'bwrap': {
-        const [program, stat] = [require('bwrap'), require('stat')];
-        const kernelFiles = {
-          readOnly: KERNEL_FILES.readOnly.filter(existsSync),
-          hidden: KERNEL_FILES.hidden.filter(existsSync),
-        };
+        const program = require('bwrap');
+        const programs = { stat: require('stat'), cat: require('cat') };
+        const kernelFiles = listKernelFiles(user);
         return toEngine(name, program, (profile, start) => {
-          const filter = createSeccompFilter({ refusesUnixSockets: profile.network.kind === 'all' }, process.arch);
-          return confineByBubblewrap(
-            { program, profile, stat, filter, kernelFiles, identified: identify(profile) },
-            start,
-          );
+          const filter = requireFilter(profile, true);
+          const identified = identify(profile);
+          return confineByBubblewrap({ program, programs, profile, filter, kernelFiles, identified }, start);
         });
       }
       case 'unshare': {
         const programs = {
           ...{ unshare: require('unshare'), setpriv: require('setpriv'), setsid: require('setsid') },
-          ...{
-            mount: require('mount'),
-            umount: require('umount'),
-            stat: require('stat'),
-            ip: find('ip') ?? findSystemProgram('ip'),
-          },
+          ...{ mount: require('mount'), umount: require('umount'), stat: require('stat'), cat: require('cat') },
+          ...{ ip: find('ip') ?? findSystemProgram('ip'), perl: find('perl') },
         };
-        return toEngine(name, programs.unshare, (profile, start) =>
-          confineByUnshare({ programs, profile, user, mounts: readMounts(), identified: identify(profile) }, start),
-        );
+        const kernelFiles = listKernelFiles(user);
+        return toEngine(name, programs.unshare, (profile, start) => {
+          const filter = requireFilter(profile, programs.perl !== undefined);
+          const [mounts, identified] = [readMounts(), identify(profile)];
+          return confineByUnshare({ programs, profile, filter, kernelFiles, user, mounts, identified }, start);
+        });
       }
       case 'seatbelt':
         return existsSync(SANDBOX_EXEC)
@@ -133,8 +129,9 @@ function findEngine(name: EngineName, { env, roots, image, platform = process.pl
       case 'podman': {
         if (!image) return { why: 'it needs an image with your tools: GMN_SANDBOX_IMAGE=<image>' };
         const program = require(name);
+        const client = { ...helperEnvironment(env, roots), ...pickClientVariables(env) };
         return toEngine(name, program, (profile, start) =>
-          confineByContainer({ program, name, image, profile, user }, start),
+          confineByContainer({ program, name, image, profile, user, env: client }, start),
         );
       }
     }
@@ -144,13 +141,32 @@ function findEngine(name: EngineName, { env, roots, image, platform = process.pl
   }
 }
 
+/** How docker and podman find their service, their images and their configuration. */
+function pickClientVariables(env: Env): Record<string, string> {
+  const names = Object.keys(env).filter((name) => /^(?:DOCKER|CONTAINERS?)_[A-Z_]+$|^REGISTRY_AUTH_FILE$/.test(name));
+  return Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+}
+
 function toEngine(name: EngineName, program: string, confine: SandboxEngine['confine']): Attempt {
   return { engine: { name, program, confine, hasNamespaces: name === 'bwrap' || name === 'unshare' } };
 }
 
+/**
+ * Undefined where there can be none. Throws AppError `config` if there must be one: in the network of the machine, abstract sockets of programs with
+ * all rights of the user are refused by nothing else.
+ */
+function requireFilter({ network }: SandboxProfile, canFilter: boolean): Uint8Array | undefined {
+  const refusesUnixSockets = network.kind === 'all';
+  const filter = canFilter ? createSeccompFilter({ refusesUnixSockets }, process.arch) : undefined;
+  if (filter !== undefined || !refusesUnixSockets) return filter;
+  throw new AppError('config', '--sandbox-net all needs a filter of system calls, which cannot be made here', {
+    hint: canFilter ? 'Name the hosts: --sandbox-net packages.example.org' : INSTALL,
+  });
+}
+
 /** What a link could lead elsewhere while the engine starts. */
 function identify(profile: SandboxProfile) {
-  return identifyPaths([...profile.writable, ...profile.protected]);
+  return identifyPaths([...profile.writable, ...profile.pinned, ...profile.protected]);
 }
 
 /** Programs for administrators are on nobody's PATH, as a rule. */
@@ -161,7 +177,7 @@ function findSystemProgram(name: string): string | undefined {
 const PROBE_MS = 10_000;
 
 const EMPTY_PROFILE: SandboxProfile = {
-  ...{ writable: [], protected: [], shown: [], secretDirectories: [], secretFiles: [] },
+  ...{ writable: [], pinned: [], protected: [], shown: [], secretDirectories: [], secretFiles: [] },
   hidden: process.platform === 'linux' ? ['/tmp'] : [],
   network: { kind: 'none' },
 };
@@ -172,15 +188,8 @@ function probe({ name, confine }: SandboxEngine): Promise<string | undefined> {
   if (name === 'docker' || name === 'podman') return Promise.resolve(undefined);
   const start = confine(EMPTY_PROFILE, { command: '/bin/sh', args: ['-c', ':'], cwd: '/', env: {} }, '/tmp');
   return new Promise((resolve) => {
-    const { command, args, cwd, env } = start;
-    const child = spawn(command, args, {
-      cwd,
-      env,
-      stdio: toStdio(['ignore', 'ignore', 'pipe'], start),
-      timeout: PROBE_MS,
-      killSignal: 'SIGKILL',
-    });
-    feedInputs(child, start);
+    const limits = { timeout: PROBE_MS, killSignal: 'SIGKILL' } as const;
+    const child = spawnConfined(start, ['ignore', 'ignore', 'pipe'], limits);
     let said = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       said = (said + text).slice(0, 500);

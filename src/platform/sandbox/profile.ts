@@ -1,10 +1,11 @@
 /**
- * What a confined command may see and do, as data: each engine only translates it. All paths are absolute and free of links, and exist,
- * but for those of `hiddenFiles` on another system.
+ * What a confined command may see and do, as data: each engine only translates it. All paths are absolute and free of links, and exist.
  */
 export interface SandboxProfile {
   /** Directories that may be written; none is inside another. */
   readonly writable: readonly string[];
+  /** Inside of those, may be written, but neither moved nor removed; what is around comes first. */
+  readonly pinned: readonly string[];
   /** Inside of those, and not to be written. */
   readonly protected: readonly string[];
   /** Directories in whose place there is an empty one that may be written, and is gone afterwards. */
@@ -25,14 +26,3 @@ export type SandboxNetwork =
   | { readonly kind: 'none' }
   | { readonly kind: 'all' }
   | { readonly kind: 'proxy'; readonly socket: string; readonly port: number };
-
-/** As root, some files of the kernel could be written even in a namespace: one of them names a program that runs outside. */
-export interface KernelFiles {
-  readonly readOnly: readonly string[];
-  readonly hidden: readonly string[];
-}
-
-export const KERNEL_FILES: KernelFiles = {
-  readOnly: ['/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/fs'],
-  hidden: ['/proc/kcore', '/proc/keys', '/proc/key-users', '/proc/timer_list', '/proc/sched_debug'],
-};

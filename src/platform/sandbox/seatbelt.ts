@@ -27,6 +27,7 @@ const SERVICES = [
   'com.apple.PowerManagement.control',
 ];
 
+/** Not that of the keychain, com.apple.SecurityServer: it gives keys of the user to whoever asks. */
 const NETWORK_SERVICES = [
   'com.apple.SystemConfiguration.configd',
   'com.apple.SystemConfiguration.DNSConfiguration',
@@ -36,7 +37,6 @@ const NETWORK_SERVICES = [
   'com.apple.ocspd',
   'com.apple.trustd',
   'com.apple.trustd.agent',
-  'com.apple.SecurityServer',
 ];
 
 const DEVICES = ['null', 'zero', 'random', 'urandom', 'tty', 'dtracehelper', 'ptmx', 'stdin', 'stdout', 'stderr'];
@@ -59,22 +59,17 @@ export function createSeatbeltText(profile: SandboxProfile): string {
     '(allow file-read*)',
     rule('deny file-read*', hidden.map(toSubpath)),
     // The way to what is shown: names of directories, not what is in them.
-    rule(
-      'allow file-read-metadata',
-      listAncestors([...shown, ...writable]).map((path) => `(literal ${quoteForSeatbelt(path)})`),
-    ),
+    rule('allow file-read-metadata', listAncestors([...shown, ...writable]).map(toLiteral)),
     rule('allow file-read*', [...shown, ...writable].map(toSubpath)),
     rule('allow file-write*', writable.map(toSubpath)),
+    rule('deny file-write-unlink', profile.pinned.map(toLiteral)),
     rule('deny file-write*', profile.protected.map(toSubpath)),
     rule(
       'allow file-read* file-write* file-ioctl',
       DEVICES.map((name) => `(literal "/dev/${name}")`),
     ),
     rule('allow file-read* file-write* file-ioctl', ['(regex #"^/dev/(ttys[0-9]+|fd/[0-9]+)$")']),
-    rule('deny file-read* file-write*', [
-      ...secretDirectories.map(toSubpath),
-      ...secretFiles.map((path) => `(literal ${quoteForSeatbelt(path)})`),
-    ]),
+    rule('deny file-read* file-write*', [...secretDirectories.map(toSubpath), ...secretFiles.map(toLiteral)]),
     ...(network.kind === 'all' ? ['(allow network-outbound (remote ip))', '(allow network-inbound (local ip))'] : []),
     ...(network.kind === 'all' ? ['(allow network-bind (local ip))', '(allow system-socket)'] : []),
     ...(isProxy ? [`(allow network-outbound (remote ip "localhost:${network.port}"))`, '(allow system-socket)'] : []),
@@ -89,6 +84,10 @@ function rule(what: string, filters: readonly string[]): string {
 
 function toSubpath(path: string): string {
   return `(subpath ${quoteForSeatbelt(path)})`;
+}
+
+function toLiteral(path: string): string {
+  return `(literal ${quoteForSeatbelt(path)})`;
 }
 
 function quoteForSeatbelt(text: string): string {

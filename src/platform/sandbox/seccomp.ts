@@ -34,6 +34,7 @@ const DENIED = {
   fsmount: { x64: 432, arm64: 432 },
   fspick: { x64: 433, arm64: 433 },
   mount_setattr: { x64: 442, arm64: 442 },
+  open_tree_attr: { x64: 467, arm64: 467 },
   setns: { x64: 308, arm64: 268 },
   open_by_handle_at: { x64: 304, arm64: 265 },
   swapon: { x64: 167, arm64: 224 },
@@ -57,6 +58,8 @@ const MACHINES: Readonly<Record<Machine, { readonly arch: number; readonly ioctl
 /** They type into the terminal that gmn runs in. */
 const TERMINAL_REQUESTS = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
 const AF_UNIX = 1;
+/** Those that belong to a network namespace, and need no capability: unix, IPv4, IPv6, netlink. Of the others some reach the host of a virtual machine. */
+const FAMILIES = [AF_UNIX, 2, 10, 16];
 /** Calls of the x32 form have this bit; nobody needs them, and they have numbers of their own. */
 const X32_BIT = 0x40000000;
 
@@ -67,6 +70,7 @@ const RETURN = 0x06;
 const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;
 const REFUSE = 0x00050001; // ERRNO | EPERM
+const NO_FAMILY = 0x00050061; // ERRNO | EAFNOSUPPORT
 
 /** Offsets in `struct seccomp_data`; of an argument, the lower half. */
 const NUMBER = 0;
@@ -84,13 +88,7 @@ export function createSeccompFilter({ refusesUnixSockets }: FilterOptions, machi
   if (machine !== 'x64' && machine !== 'arm64') return undefined;
   const { arch, ioctl, socket } = MACHINES[machine];
   const refuse: Instruction = [RETURN, 0, 0, REFUSE];
-  /** Refuses a call if its argument is one of these; the number of the call is loaded again afterwards. */
-  const refuseArguments = (call: number, offset: number, values: readonly number[]): readonly Instruction[] => [
-    [JUMP_EQUAL, 0, 2 * values.length + 2, call],
-    [LOAD, 0, 0, offset],
-    ...values.flatMap((value): readonly Instruction[] => [[JUMP_EQUAL, 0, 1, value], refuse]),
-    [LOAD, 0, 0, NUMBER],
-  ];
+  const allow: Instruction = [RETURN, 0, 0, ALLOW];
   const program: readonly Instruction[] = [
     [LOAD, 0, 0, ARCH],
     [JUMP_EQUAL, 1, 0, arch],
@@ -101,9 +99,19 @@ export function createSeccompFilter({ refusesUnixSockets }: FilterOptions, machi
       [JUMP_EQUAL, 0, 1, numbers[machine]],
       refuse,
     ]),
-    ...refuseArguments(ioctl, SECOND_ARGUMENT, TERMINAL_REQUESTS),
-    ...(refusesUnixSockets ? refuseArguments(socket, FIRST_ARGUMENT, [AF_UNIX]) : []),
-    [RETURN, 0, 0, ALLOW],
+    // Each of these two blocks ends the program, and is skipped for other calls.
+    [JUMP_EQUAL, 0, 2 * TERMINAL_REQUESTS.length + 2, ioctl],
+    [LOAD, 0, 0, SECOND_ARGUMENT],
+    ...TERMINAL_REQUESTS.flatMap((value): readonly Instruction[] => [[JUMP_EQUAL, 0, 1, value], refuse]),
+    allow,
+    [JUMP_EQUAL, 0, 2 * FAMILIES.length + 2, socket],
+    [LOAD, 0, 0, FIRST_ARGUMENT],
+    ...FAMILIES.flatMap((family): readonly Instruction[] => [
+      [JUMP_EQUAL, 0, 1, family],
+      family === AF_UNIX && refusesUnixSockets ? refuse : allow,
+    ]),
+    [RETURN, 0, 0, NO_FAMILY],
+    allow,
   ];
   return encode(program);
 }

@@ -4,19 +4,20 @@ import type { ConfinedStart, ProgramStart } from '../../core/confine.ts';
 import { AppError } from '../../core/error.ts';
 import { contains } from '../../core/text/path.ts';
 import { quoteForShell as quote } from '../../core/text/quote.ts';
-import { checkMounts, type IdentifiedPath } from './mount-check.ts';
-import { KERNEL_FILES, type SandboxProfile } from './profile.ts';
+import { type EntryPrograms, formatVariables, type IdentifiedPath, listEntryWords } from './entry.ts';
+import type { KernelFiles } from './kernel-files.ts';
+import type { SandboxProfile } from './profile.ts';
 import { addRelay } from './relay.ts';
 
-/** Of util-linux, which every distribution has; `ip` is another's. All absolute. */
-export interface UnsharePrograms {
+/** Of util-linux, which every distribution has; `ip` and `perl` are others'. All absolute. */
+export interface UnsharePrograms extends EntryPrograms {
   readonly unshare: string;
   readonly setpriv: string;
   readonly setsid: string;
   readonly mount: string;
   readonly umount: string;
-  readonly stat: string;
   readonly ip: string | undefined;
+  readonly perl: string | undefined;
 }
 
 export interface UnshareParts {
@@ -24,6 +25,9 @@ export interface UnshareParts {
   readonly profile: SandboxProfile;
   readonly identified: readonly IdentifiedPath[];
   readonly mounts: readonly Mount[];
+  readonly kernelFiles: KernelFiles;
+  /** Needs perl. */
+  readonly filter: Uint8Array | undefined;
   readonly user: { readonly uid: number; readonly gid: number };
 }
 
@@ -49,14 +53,17 @@ export function readMounts(): readonly Mount[] {
   return parseMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
 }
 
+const VARIABLES_FD = 3;
+
 /**
  * The same as bubblewrap, with the programs of util-linux and a script: each mount is made read-only for itself, since that of `/` does not
- * reach those below it. There is no filter of system calls.
+ * reach those below it.
  */
 export function confineByUnshare(parts: UnshareParts, start: ProgramStart): ConfinedStart {
   const { programs, profile, identified } = parts;
-  const { unshare, setpriv, stat } = programs;
-  const inner = checkMounts({ identified, readOnly: profile.protected, stat }, addRelay(profile, start));
+  const { unshare, setpriv } = programs;
+  const entry = { identified, readOnly: profile.protected, programs, variables: VARIABLES_FD };
+  const inner = listEntryWords(entry, addRelay(profile, start));
   const namespaces = ['--user', '--map-root-user', '--mount', '--pid', '--ipc', '--uts', '--cgroup'];
   return {
     command: setpriv,
@@ -66,15 +73,31 @@ export function confineByUnshare(parts: UnshareParts, start: ProgramStart): Conf
       ...['--fork', '--kill-child=KILL', '--', '/bin/sh', '-c', createScript(parts, start.cwd), 'sh', ...inner],
     ],
     cwd: '/',
-    env: { ...start.env, TMPDIR: '/tmp' },
-    inputs: [],
+    // The script runs outside of what it makes, so none of its programs may come from a directory that commands can write: a virtual environment's.
+    env: { PATH: `${dirname(programs.stat)}:/usr/bin:/bin` },
+    inputs: [formatVariables({ ...start.env, TMPDIR: '/tmp' })],
   };
+}
+
+/**
+ * Makes the kernel take a filter, which no program of util-linux does before 2.42, and runs what follows. Words: the number of the system
+ * call prctl, the filter in hexadecimal, the command.
+ */
+const FILTERING = `my ($prctl, $bytes) = (0 + shift, pack('H*', shift));
+syscall($prctl, 22, 2, pack('S x6 P', length($bytes) / 8, $bytes)) == 0 or exit 126;
+exec { $ARGV[0] } @ARGV; exit 126`;
+
+function listFilterWords({ programs: { perl }, filter }: UnshareParts): readonly string[] {
+  if (perl === undefined || filter === undefined) return [];
+  const prctl = process.arch === 'arm64' ? 167 : 157;
+  return [perl, '-e', FILTERING, '--', String(prctl), Buffer.from(filter).toString('hex')];
 }
 
 const KERNEL_MOUNTS = ['/sys/fs', '/sys/kernel'];
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 
-export function createScript({ programs, profile, mounts, user }: UnshareParts, cwd: string): string {
+export function createScript(parts: UnshareParts, cwd: string): string {
+  const { programs, profile, mounts, kernelFiles, user } = parts;
   const { network, hidden, shown, writable, secretDirectories, secretFiles } = profile;
   const stage = findStage(profile);
   const whole = join(stage, 'gmn');
@@ -106,16 +129,15 @@ export function createScript({ programs, profile, mounts, user }: UnshareParts, 
     `${mount} -t proc -o nosuid,nodev,noexec proc /proc`,
     // One more user namespace, for the last step; none inside of that.
     'echo 1 > /proc/sys/user/max_user_namespaces',
-    ...KERNEL_FILES.readOnly.map(
-      (path) => `if [ -e ${path} ]; then ${mount} --bind ${path} ${path}; ${remount(path, ['noexec'])}; fi`,
-    ),
-    ...KERNEL_FILES.hidden.map((path) => `if [ -e ${path} ]; then ${bindNull(path)}; fi`),
+    ...kernelFiles.readOnly.flatMap((path) => [`${mount} --bind ${path} ${path}`, remount(path, ['noexec'])]),
+    ...kernelFiles.hidden.map(bindNull),
     // The stage comes last: it is where all others are taken from.
     ...hidden
       .filter((path) => path !== stage)
       .map((path) => `${mount} -t tmpfs -o nosuid,nodev,mode=1777 gmn ${quote(path)}`),
     ...shown.flatMap((path) => [makePlace(path), bindWhole(path), remount(path, flagsOf(mounts, path))]),
     ...writable.flatMap((path) => [makePlace(path), bindWhole(path)]),
+    ...profile.pinned.map(bindWhole),
     ...profile.protected.flatMap((path) => [bindWhole(path), remount(path, flagsOf(mounts, path))]),
     ...secretDirectories.map((path) => `${mount} -t tmpfs -o ro,nosuid,nodev,mode=000 gmn ${quote(path)}`),
     ...secretFiles.map(bindNull),
@@ -125,7 +147,7 @@ export function createScript({ programs, profile, mounts, user }: UnshareParts, 
     ...(network.kind === 'all' || programs.ip === undefined ? [] : [`${quote(programs.ip)} link set lo up`]),
     `cd ${quote(cwd)}`,
     // Not exec: the shell stays the first process, to which signals of its own would do nothing.
-    `${quote(programs.setsid)} -w ${quote(programs.unshare)} --user --map-user=${user.uid} --map-group=${user.gid} -- ${quote(programs.setpriv)} --no-new-privs${user.uid === 0 ? ' --bounding-set=-all --inh-caps=-all --ambient-caps=-all' : ''} -- "$@"`,
+    `${quote(programs.setsid)} -w ${quote(programs.unshare)} --user --map-user=${user.uid} --map-group=${user.gid} -- ${quote(programs.setpriv)} --no-new-privs${user.uid === 0 ? ' --bounding-set=-all --inh-caps=-all --ambient-caps=-all' : ''} -- ${listFilterWords(parts).map(quote).join(' ')} "$@"`,
     'exit $?',
   ].join('\n');
 }

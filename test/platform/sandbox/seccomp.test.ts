@@ -4,6 +4,7 @@ import { createSeccompFilter } from '../../../src/platform/sandbox/seccomp.ts';
 const ALLOW = 0x7fff0000;
 const REFUSE = 0x00050001;
 const KILL = 0x80000000;
+const NO_FAMILY = 0x00050061;
 
 interface Call {
   readonly arch: number;
@@ -39,6 +40,10 @@ test.each([
   ['nor is there x32', 'x64', { arch: X64, number: 0x40000000 + 101 }, REFUSE],
   ['an ordinary ioctl is allowed', 'x64', { arch: X64, number: 16, args: [0, 0x5413] }, ALLOW],
   ['typing into the terminal is refused', 'x64', { arch: X64, number: 16, args: [0, 0x5412] }, REFUSE],
+  ['IPv6 is allowed', 'x64', { arch: X64, number: 41, args: [10] }, ALLOW],
+  ['a socket to the host of a virtual machine is refused', 'x64', { arch: X64, number: 41, args: [40] }, NO_FAMILY],
+  ['and so is any other family', 'arm64', { arch: ARM64, number: 198, args: [38] }, NO_FAMILY],
+  ['a call after those in the list is allowed', 'x64', { arch: X64, number: 42, args: [40] }, ALLOW],
   ['a unix socket is allowed', 'x64', { arch: X64, number: 41, args: [1] }, ALLOW],
   ['ptrace on arm64 is refused', 'arm64', { arch: ARM64, number: 117 }, REFUSE],
   ['101 is something else there', 'arm64', { arch: ARM64, number: 101 }, ALLOW],

@@ -20,27 +20,50 @@ export function identifyPaths(paths: readonly string[]): readonly IdentifiedPath
   });
 }
 
-export interface MountCheck {
+/** Absolute. */
+export interface EntryPrograms {
+  readonly stat: string;
+  readonly cat: string;
+}
+
+/** What the first program inside does before it runs the one that is wanted. */
+export interface Entry {
   readonly identified: readonly IdentifiedPath[];
   readonly readOnly: readonly string[];
-  /** The program, absolute. */
-  readonly stat: string;
+  readonly programs: EntryPrograms;
+  /** The descriptor from which it reads the variables of `formatVariables`. */
+  readonly variables: number;
 }
 
 /**
  * The words that run a program after a check. Engines find what they mount by its path, and somebody may put a link there in that moment:
  * then a directory that was never meant would be writable. So the first thing that runs inside compares what is there with what was meant;
  * if it differs, nothing runs, and the status is the shell's for what cannot be run.
+ *
+ * Only then the program gets its variables. One such as LD_PRELOAD, which a folder may have written for its server, would otherwise run code in
+ * the engine, outside; and on a list of processes everybody could read them.
  */
-export function checkMounts(check: MountCheck, { command, args }: ProgramStart): readonly string[] {
-  const { identified, readOnly, stat } = check;
+export function listEntryWords(entry: Entry, { command, args }: ProgramStart): readonly string[] {
+  const { identified, readOnly, programs, variables } = entry;
   const paths = identified.map(({ path }) => quoteForShell(path)).join(' ');
   const ids = identified.map(({ id }) => id).join('\n');
   const conditions = [
-    ...(identified.length === 0 ? [] : [`[ "$(${quoteForShell(stat)} -c %d:%i -- ${paths})" = '${ids}' ]`]),
+    ...(identified.length === 0 ? [] : [`[ "$(${quoteForShell(programs.stat)} -c %d:%i -- ${paths})" = '${ids}' ]`]),
     ...readOnly.map((path) => `[ ! -w ${quoteForShell(path)} ]`),
   ];
-  if (conditions.length === 0) return [command, ...args];
   const refusal = "{ echo 'gmn: a directory was replaced while the sandbox started; nothing was run' >&2; exit 126; }";
-  return ['/bin/sh', '-c', `${conditions.join(' &&\n')} ||\n${refusal}\nexec "$@"`, 'sh', command, ...args];
+  const script = [
+    ...(conditions.length === 0 ? [] : [`${conditions.join(' &&\n')} ||\n${refusal}`]),
+    `eval "$(${quoteForShell(programs.cat)} <&${variables})"`,
+    `exec "$@" ${variables}<&-`,
+  ];
+  return ['/bin/sh', '-c', script.join('\n'), 'sh', command, ...args];
+}
+
+/** As lines of a shell. Some are the shell's own, and it refuses to set them: that must not end it. */
+export function formatVariables(env: ProgramStart['env']): Uint8Array {
+  const lines = Object.entries(env)
+    .filter(([name]) => /^[a-z_]\w*$/i.test(name))
+    .map(([name, value]) => `command export ${name}=${quoteForShell(value)}`);
+  return Buffer.from(`{ :\n${lines.join('\n')}\n} 2> /dev/null`);
 }
