@@ -9,6 +9,7 @@ import {
   HOME,
   hasProgram,
   isRoot,
+  LEFT_OPEN,
   listen,
   OUTSIDE,
   PLACE,
@@ -74,7 +75,22 @@ const ATTEMPTS: readonly Attempt[] = [
     name: 'reading a key in the environment of gmn',
     command: () => `cat /proc/[0-9]*/environ 2>/dev/null | grep -q GEMINI_API_KEY=${SECRET}`,
   },
+  {
+    name: 'reading by a directory that gmn was started with',
+    command: () => `grep -q ${SECRET} /proc/self/fd/${LEFT_OPEN}/.ssh/id_ed25519`,
+  },
+  {
+    name: 'writing by a directory that gmn was started with',
+    command: () => `echo x > /proc/self/fd/${LEFT_OPEN}/planted`,
+  },
+  {
+    name: 'the host of a virtual machine',
+    command: () => `python3 -c 'import socket; socket.socket(40, socket.SOCK_STREAM)'`,
+    obstacle: !hasProgram('python3') && 'there is no python3',
+  },
   { name: 'changing a hook of git', command: () => 'echo x > .git/hooks/pre-commit' },
+  { name: 'changing a hook of a repository in the workspace', command: () => 'echo x > sub/.git/hooks/pre-commit' },
+  { name: 'moving what is around that one', command: () => 'mv sub sub2 && mv sub2 sub' },
   { name: 'moving .git away to make another', command: () => 'mv .git .git2 && mv .git2 .git' },
   { name: 'the socket of docker', command: () => connectCommand(`"${PLACE}/run/docker.sock"`) },
   { name: 'the socket of D-Bus', command: () => connectCommand(`"${PLACE}/run/bus"`) },
@@ -111,6 +127,12 @@ const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'a kernel setting, opened to be written',
     command: () => 'exec 3>>/proc/sys/kernel/core_pattern',
+    obstacle: !isRoot && 'only root can',
+  },
+  {
+    name: 'any file of the kernel, opened to be written',
+    command: () =>
+      "for f in $(find /proc -maxdepth 5 ! -path '/proc/[0-9]*' -type f -perm -u+w); do test -f $f && (exec 3>>$f) && exit 0; done 2>/dev/null; exit 1",
     obstacle: !isRoot && 'only root can',
   },
   {
@@ -168,9 +190,9 @@ describe(`${ENGINE}`, () => {
   });
 
   test('with the whole network the machine is reached, and abstract sockets are not', async (t) => {
+    if (ENGINE === 'unshare' && !hasProgram('perl')) t.skip('without perl there is no filter of system calls');
     const web = connectCommand(`{host:"127.0.0.1",port:${port}}`);
     expect((await runConfined(web, '--net', 'all')).status).toBe(0);
-    if (ENGINE !== 'bwrap') t.skip('only bwrap has a filter of system calls');
     const abstract = connectCommand(`"\\0gmn-sandbox-${process.pid}"`);
     expect((await runConfined(abstract, '--net', 'all')).status).not.toBe(0);
   });

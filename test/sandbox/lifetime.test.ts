@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, 
 import { dirname, join, relative } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { ConfinedStart } from '../../src/core/confine.ts';
-import { feedInputs, toStdio } from '../../src/platform/process/confine.ts';
+import { spawnConfined } from '../../src/platform/process/confine.ts';
 import { runShell } from '../../src/platform/process/shell.ts';
 import { chooseShell } from '../../src/platform/process/shell-choice.ts';
 import {
@@ -28,7 +28,7 @@ const NEVER = new AbortController().signal;
 /** As a tool of a run starts it. */
 function startIn(confine: Parameters<typeof runShell>[0]['confine'], command: string, cwd = WORK) {
   const shell = chooseShell('/bin/sh', ENV);
-  return runShell({ shell, command, cwd, env: ENV, confine, timeoutMs: 100_000, maxChars: 100_000 }, NEVER);
+  return runShell({ shell, command, cwd, env: ENV, confine, timeoutMs: 600_000, maxChars: 100_000 }, NEVER);
 }
 
 /** Numbers of processes that have this text among their arguments; those of a sandbox are seen from outside. */
@@ -108,7 +108,7 @@ test('200 starts at once all work, and none is less confined', async () => {
   expect(results.filter(({ head }) => head.includes('ESCAPED') || head.includes(SECRET))).toEqual([]);
   expect(readdirSync(OUTSIDE).filter((name) => name.startsWith('many-'))).toEqual([]);
   await sandbox.close();
-});
+}, 600_000);
 
 test('nothing is left over: no file in the workspace or beside it, no mount', async () => {
   rmSync(join(WORK, '.git'), { recursive: true });
@@ -134,9 +134,7 @@ test('nothing is left over: no file in the workspace or beside it, no mount', as
 /** Runs what was confined before something was swapped: the moment that an attacker has to hit. */
 function startLate(start: ConfinedStart): Promise<{ readonly status: number | null; readonly output: string }> {
   return new Promise((resolve) => {
-    const { command, args, cwd, env } = start;
-    const child = spawn(command, args, { cwd, env, stdio: toStdio(['ignore', 'pipe', 'pipe'], start) });
-    feedInputs(child, start);
+    const child = spawnConfined(start, ['ignore', 'pipe', 'pipe'], {});
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -31,7 +31,8 @@ export function writeSecrets(): void {
     'home/.gemini/oauth_creds.json',
     'home/.aws/credentials',
   ];
-  for (const name of [...files, 'home/private/diary', 'outside/file', 'work/.git/hooks/pre-commit', 'work/a.txt']) {
+  const hooks = ['work/.git/hooks/pre-commit', 'work/sub/.git/hooks/pre-commit'];
+  for (const name of [...files, 'home/private/diary', 'outside/file', ...hooks, 'work/a.txt']) {
     mkdirSync(join(PLACE, name, '..'), { recursive: true });
     // What is outside may be read, as all of the system.
     writeFileSync(join(PLACE, name), name.startsWith('outside') ? 'ordinary' : SECRET);
@@ -48,17 +49,41 @@ export function runBare(command: string): Promise<Outcome> {
   return runProgram('/bin/sh', ['-c', command]);
 }
 
+/** gmn itself; not confined. */
+export function runGmn(
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd = WORK,
+): Promise<Outcome> {
+  return runProgram(process.execPath, [GMN, ...words], { cwd, env: { ...ENV, ...env } });
+}
+
 /** By the program itself. */
 export function runConfined(command: string, ...flags: readonly string[]): Promise<Outcome> {
   return runProgram(process.execPath, [GMN, 'sandbox', '--engine', ENGINE, ...flags, '--', '/bin/sh', '-c', command]);
 }
 
-function runProgram(program: string, args: readonly string[]): Promise<Outcome> {
+/** A descriptor that a careless parent left open: a directory outside. */
+export const LEFT_OPEN = 40;
+
+export interface Surroundings {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export function runProgram(
+  program: string,
+  args: readonly string[],
+  { cwd = WORK, env = ENV }: Surroundings = {},
+): Promise<Outcome> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { cwd: WORK, env: ENV, stdio: ['ignore', 'pipe', 'pipe'] });
+    const home = openSync(HOME, 'r');
+    const others = Array.from({ length: LEFT_OPEN - 3 }, () => 'ignore' as const);
+    const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe', ...others, home] });
+    closeSync(home);
     let output = '';
     for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+      stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
     child.once('close', (status) => resolve({ status, output }));
   });
 }
