@@ -43,8 +43,14 @@ function chooseVariables({ apiKey, server }: ServiceOptions): Env {
   return apiKey === undefined ? {} : { ...OTHERS, GEMINI_API_KEY: apiKey };
 }
 
-/** The auth type that the options choose. Throws AppError `auth` if nothing but stored credentials could be used, and they may not be. */
+/** The auth type that the options choose. Throws AppError `auth` if there is none, or only stored ones, which may not be used. */
 export function chooseAuth({ apiKey, server, settings }: ServiceOptions, { env }: App): string | undefined {
+  if (apiKey?.trim() === '') {
+    throw new AppError('auth', 'authentication failed: apiKey is empty', {
+      hint: 'Leave it out to use GEMINI_API_KEY.',
+      isMissing: true,
+    });
+  }
   if (apiKey !== undefined || server !== undefined) return 'gemini-api-key';
   if (settings) return undefined;
   const wanted = findRequestedType(undefined, { env, notices: [] });

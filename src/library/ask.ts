@@ -6,7 +6,7 @@ import { createRunApp } from './app.ts';
 import type * as Public from './gmn.d.ts';
 import { askCallback, createHost } from './host.ts';
 import { addSkills, buildAskedContent } from './prompt.ts';
-import { keepsFiles, openChosenConversation, toRunSetup } from './setup.ts';
+import { checkApprove, keepsFiles, openChosenConversation, toRunSetup } from './setup.ts';
 import { createTurn, type TurnContext } from './turn.ts';
 
 type AskOptions = Public.AskOptions & { readonly schema?: unknown };
@@ -27,6 +27,7 @@ async function askOnce(
   { signal, schema, show, fail }: TurnContext,
 ): Promise<void> {
   const { approve, session } = options;
+  checkApprove(approve);
   const app = createRunApp(guest, options, { signal, keepsFiles: keepsFiles(options) });
   const setup = toRunSetup(options, app);
   const notify: Notify = (notice) => void show(toNoticeEvent(notice)).catch(() => {});

@@ -4,7 +4,7 @@ import { openBatch } from '../app/batch/setup.ts';
 import { peekRows } from '../app/batch/source.ts';
 import { openJournal } from '../batch/journal.ts';
 import { type FinishedRow, isFailed } from '../batch/result.ts';
-import { jsonRow, type Row } from '../batch/row.ts';
+import { brokenRow, jsonRow, type RawRow, type Row } from '../batch/row.ts';
 import { type RowRecord, runRows } from '../batch/run.ts';
 import { resolveRunPaths } from '../batch/run-file.ts';
 import type { App } from '../core/app.ts';
@@ -16,29 +16,45 @@ import { createRunApp } from './app.ts';
 import { createChannel } from './channel.ts';
 import { toGmnError, turnCancelledError } from './error.ts';
 import type * as Public from './gmn.d.ts';
-import { toAnswerSchema } from './schema.ts';
-import { openLibraryBudget, toModelSetup } from './setup.ts';
+import { toAnswerSchema, tryToJson } from './schema.ts';
+import { checkSignal, openLibraryBudget, toModelSetup } from './setup.ts';
 
 type BatchOptions = Public.BatchOptions & { readonly schema?: unknown };
 type GivenRows = Iterable<unknown> | AsyncIterable<unknown>;
 type Result = Public.BatchResult<unknown, unknown>;
 
 export function createBatchFunction(guest: Guest): typeof Public.batch {
-  const batch = (rows: GivenRows, options: BatchOptions = {}) => runBatch(rows, options, guest);
+  const batch = (rows: GivenRows, options: BatchOptions = {}) => {
+    const life = createAbortable();
+    const results = runBatch(rows, options, guest, life);
+    const end = results.return.bind(results);
+    // A generator would wait for the answer that it waits for.
+    results.return = (value) => {
+      life.abort(turnCancelledError());
+      return end(value);
+    };
+    return results;
+  };
   // The overloads say which options give which type of result.
   return batch as typeof Public.batch;
 }
 
-async function* runBatch(rows: GivenRows, options: BatchOptions, guest: Guest): AsyncGenerator<Result, void> {
+async function* runBatch(
+  rows: GivenRows,
+  options: BatchOptions,
+  guest: Guest,
+  life: AbortController,
+): AsyncGenerator<Result, void> {
   const { signal: given } = options;
-  const life = createAbortable();
   const channel = createChannel<Result>();
   const cancel = (): void => life.abort(turnCancelledError(given?.reason));
-  if (given?.aborted) cancel();
-  const unfollow = given && followSignal(given, cancel);
+  let unfollow: (() => void) | undefined;
   const ended = onAbort(life.signal, channel.close);
   let work: Promise<void> | undefined;
   try {
+    checkSignal(given);
+    if (given?.aborted) cancel();
+    unfollow = given && followSignal(given, cancel);
     life.signal.throwIfAborted();
     const app = createRunApp(guest, options, { signal: life.signal, keepsFiles: false });
     work = askRows(rows, options, app, channel.put);
@@ -120,16 +136,45 @@ async function* readGivenRows(
   signal: AbortSignal,
 ): AsyncGenerator<Row, void> {
   const iterator = iterate(given);
+  let isLeft = true;
+  const readNext = async (): Promise<IteratorResult<unknown, unknown>> => {
+    try {
+      return await iterator.next();
+    } catch (cause) {
+      isLeft = false;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new AppError('usage', `the rows could not be read: ${why}`, { cause });
+    }
+  };
   try {
     for (let index = 0; ; index += 1) {
       // A source that has nothing for long must not hold up the end.
-      const next = await raceWithAbort(Promise.resolve(iterator.next()), signal);
-      if (next.done) return;
+      const next = await raceWithAbort(readNext(), signal);
+      if (next.done) {
+        isLeft = false;
+        return;
+      }
       asked.set(index, next.value);
-      yield jsonRow({ index, lineNumber: index + 1, text: JSON.stringify(next.value) ?? 'null' });
+      yield toRow(next.value, { index, lineNumber: index + 1 });
     }
   } finally {
-    void Promise.resolve(iterator.return?.()).catch(() => {});
+    if (isLeft) void endSource(iterator);
+  }
+}
+
+function toRow(value: unknown, place: Omit<RawRow, 'text'>): Row {
+  const text = tryToJson(value);
+  if (text !== undefined || value === undefined) return jsonRow({ ...place, text: text ?? 'null' });
+  const message = `line ${place.lineNumber} cannot be written as JSON`;
+  return brokenRow({ ...place, text: '' }, message, 'A row is a text, or an object of texts, numbers and lists.');
+}
+
+/** Nobody waits for a source that does not end. */
+async function endSource(iterator: Iterator<unknown> | AsyncIterator<unknown>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // What it has read is used anyway.
   }
 }
 

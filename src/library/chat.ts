@@ -1,5 +1,5 @@
 import { type AskProgram, type CallAnswer, unanswerableError } from '../approval/program.ts';
-import { createSerial } from '../core/async.ts';
+import { createSerial, raceWithAbort } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { OpenedConversation } from '../engine/conversation.ts';
 import { openRun, type Run } from '../engine/run.ts';
@@ -15,7 +15,7 @@ import { toGmnError, turnCancelledError } from './error.ts';
 import type * as Public from './gmn.d.ts';
 import { askCallback, createHost, toCallAnswer, toPublicQuestion } from './host.ts';
 import { addSkills, buildAskedContent } from './prompt.ts';
-import { keepsFiles, listBuiltins, openChosenConversation, toRunSetup } from './setup.ts';
+import { checkApprove, checkSignal, keepsFiles, listBuiltins, openChosenConversation, toRunSetup } from './setup.ts';
 import { createTurn, type TurnContext } from './turn.ts';
 
 export function createChatFunction(guest: Guest): typeof Public.chat {
@@ -32,6 +32,8 @@ type SendOptions = Public.SendOptions & { readonly schema?: unknown };
 
 async function openLibraryChat(options: Public.ChatOptions, guest: Guest): Promise<Public.ChatSession> {
   const { signal: given, thoughts, approve } = options;
+  checkSignal(given);
+  checkApprove(approve, ['defer']);
   if (given?.aborted) throw turnCancelledError(given.reason);
   const life = createAbortable();
   const app = createRunApp(guest, options, { signal: life.signal, keepsFiles: keepsFiles(options) });
@@ -44,16 +46,16 @@ async function openLibraryChat(options: Public.ChatOptions, guest: Guest): Promi
     deferred?.ask ??
     (typeof approve === 'function' ? askCallback(approve, (error) => current?.fail(error)) : undefined);
   const host = createHost(notices.notify, ask);
-  const opened = await openParts();
-  if (given?.aborted) {
-    await closeParts(opened);
-    throw turnCancelledError(given.reason);
-  }
+  const runSerially = createSerial();
+  let closing: Promise<void> | undefined;
+  const unfollow = given && followSignal(given, () => void close(turnCancelledError(given.reason)).catch(() => {}));
+  const opening = runSerially(openParts);
+  const opened = await raceWithAbort(opening, life.signal).catch((thrown) => {
+    unfollow?.();
+    throw thrown;
+  });
   const { run, conversation, changes } = opened;
   const owner = randomId();
-  const runSerially = createSerial();
-  const unfollow = given && followSignal(given, () => void close(turnCancelledError(given.reason)));
-  let closing: Promise<void> | undefined;
 
   async function openParts(): Promise<Parts> {
     const parts: Partial<Parts> = {};
@@ -92,7 +94,7 @@ async function openLibraryChat(options: Public.ChatOptions, guest: Guest): Promi
     life.abort(reason);
     closing ??= runSerially(async () => {
       unfollow?.();
-      await closeParts(opened);
+      await closeParts(await opening);
     });
     return closing;
   }

@@ -19,7 +19,7 @@ export class GmnError extends Error {
 
   constructor(thrown: unknown, { partial, sessionId }: Arrived = {}) {
     const error = AppError.from(thrown);
-    super(error.message, { cause: error.cause });
+    super(error.message, error.cause === undefined ? undefined : { cause: error.cause });
     this.code = error.fault;
     this.exitCode = error.exitCode;
     this.hint = error.hint;

@@ -210,7 +210,11 @@ export class GmnError extends Error {
 export type InputFile =
   | string
   | URL
-  | { readonly data: Uint8Array | string; readonly type?: string | undefined; readonly name?: string | undefined };
+  | {
+      readonly data: Uint8Array | ArrayBuffer | string;
+      readonly type?: string | undefined;
+      readonly name?: string | undefined;
+    };
 
 export interface ApprovalRequest {
   /** The id of the `tool_call`. */

@@ -3,10 +3,12 @@ import { type Content, prependParts } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import type { FileSupport } from '../core/files.ts';
+import { isObject } from '../core/json.ts';
 import type { Run } from '../engine/run.ts';
 import type { Attachments } from '../input/attachment.ts';
 import { fromFileUrl } from '../platform/files/path.ts';
 import type { InputFile } from './gmn.d.ts';
+import { checkList } from './setup.ts';
 
 interface PromptContext {
   readonly app: App;
@@ -21,6 +23,7 @@ export async function buildAskedContent(
   files: readonly InputFile[] | undefined,
   context: PromptContext,
 ): Promise<Content> {
+  checkFiles(files);
   if (typeof prompt !== 'string' || (prompt.trim() === '' && !files?.length)) {
     throw new AppError('usage', 'the prompt must be a text that is not empty');
   }
@@ -60,7 +63,21 @@ async function attachInput(file: InputFile, attachments: Attachments, context: P
   }
   if (typeof file === 'string') return addPath(file, attachments, context);
   const { data, name = 'file', type } = file;
-  return addBytes(typeof data === 'string' ? Buffer.from(data) : data, { name, type }, attachments);
+  return addBytes(toBytes(data), { name, type }, attachments);
+}
+
+function toBytes(data: string | Uint8Array | ArrayBuffer): Uint8Array {
+  if (typeof data === 'string') return Buffer.from(data);
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : data;
+}
+
+function checkFiles(files: unknown): void {
+  for (const [index, file] of checkList('files', files).entries()) {
+    if (typeof file === 'string' || file instanceof URL) continue;
+    const data = isObject(file) ? file.data : undefined;
+    if (typeof data === 'string' || data instanceof Uint8Array || data instanceof ArrayBuffer) continue;
+    throw new AppError('usage', `files[${index}] is neither a path, nor an address, nor { data } with bytes or a text`);
+  }
 }
 
 async function addPath(path: string, attachments: Attachments, context: PromptContext): Promise<void> {

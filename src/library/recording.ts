@@ -58,8 +58,10 @@ export function createRecording<Event, Result>(options: RecordingOptions<Event, 
     options.work(emit).then((result) => end(() => resolve(result)), fail);
   };
   const want = (count: number): void => {
-    wanted = Math.max(wanted, count);
-    changed.notifyAll();
+    if (count > wanted) {
+      wanted = count;
+      changed.notifyAll();
+    }
     begin();
   };
 
@@ -80,7 +82,11 @@ export function createRecording<Event, Result>(options: RecordingOptions<Event, 
       return {
         async next() {
           want(next + 1);
-          while (isReading && next >= events.length && !isOver) await changed.wait();
+          while (isReading && next >= events.length && !isOver) {
+            await changed.wait();
+            // Another call may have taken the event that this one has waited for.
+            want(next + 1);
+          }
           if (isReading && next < events.length) {
             next += 1;
             return { done: false, value: events[next - 1] as Event };

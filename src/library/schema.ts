@@ -18,7 +18,7 @@ export function toAnswerSchema(schema: unknown): AnswerSchema {
     async read(answer) {
       const value = tryParseJson(answer);
       if (standard === undefined) return value;
-      const result = await standard.validate(value);
+      const result = await validate(standard, value, answer);
       if (result.issues === undefined) return result.value;
       const why = result.issues.map(({ message }) => message).join('; ');
       throw new AppError('api', `the answer does not match the schema: ${why}`, { answer });
@@ -27,6 +27,20 @@ export function toAnswerSchema(schema: unknown): AnswerSchema {
 }
 
 type Standard = Public.StandardSchema['~standard'];
+
+async function validate(standard: Standard, value: unknown, answer: string): Promise<Public.StandardResult<unknown>> {
+  try {
+    const result: unknown = await standard.validate(value);
+    if (isObject(result)) return result as unknown as Public.StandardResult<unknown>;
+    throw new TypeError('it gives no result');
+  } catch (cause) {
+    throw new AppError('usage', `validate of the schema has failed: ${findReason(cause)}`, { cause, answer });
+  }
+}
+
+function findReason(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
 
 /** Some libraries have functions as schemas. */
 function findStandard(schema: unknown): Standard | undefined {
@@ -39,17 +53,38 @@ function convertSchema(schema: unknown, standard: Standard): unknown {
   const { jsonSchema } = standard as Standard & {
     readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => unknown };
   };
-  if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-2020-12' });
   const { toJSONSchema } = schema as { readonly toJSONSchema?: () => unknown };
-  if (typeof toJSONSchema === 'function') return toJSONSchema.call(schema);
-  throw new AppError('usage', `this schema of ${standard.vendor} cannot be told as JSON Schema`, {
-    hint: 'Convert it first, for example: schema: z.toJSONSchema(MySchema)',
-  });
+  const refuse = (cause?: unknown): AppError =>
+    new AppError(
+      'usage',
+      `this schema of ${standard.vendor} cannot be told as JSON Schema${cause === undefined ? '' : `: ${findReason(cause)}`}`,
+      {
+        cause,
+        hint: 'Convert it first, for example: schema: z.toJSONSchema(MySchema)',
+      },
+    );
+  try {
+    if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-2020-12' });
+    if (typeof toJSONSchema === 'function') return toJSONSchema.call(schema);
+  } catch (cause) {
+    throw refuse(cause);
+  }
+  throw refuse();
 }
 
 function toSchemaText(schema: unknown): string {
-  if (isObject(schema) && !Array.isArray(schema)) return JSON.stringify(schema);
+  const text = isObject(schema) && !Array.isArray(schema) ? tryToJson(schema) : undefined;
+  if (text !== undefined) return text;
   throw new AppError('usage', 'schema must be a JSON Schema, an object', {
     hint: "Example: schema: { type: 'array', items: { type: 'string' } }",
   });
+}
+
+/** Undefined for what has no form in JSON, such as a circle. */
+export function tryToJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }

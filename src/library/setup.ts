@@ -1,6 +1,7 @@
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
+import { isObject } from '../core/json.ts';
 import { tryParseDuration } from '../core/text/format.ts';
 import type { Budget } from '../engine/budget.ts';
 import type { OpenedConversation } from '../engine/conversation.ts';
@@ -12,6 +13,10 @@ import { toEngineTool } from './tool.ts';
 /** Throws AppError `usage`, and `auth` without a credential. */
 export function toRunSetup(options: RunOptions, app: App): RunSetup {
   const { allowedTools, approvalMode, maxTurns, search, code, url, settings = false, mcpServers = [] } = options;
+  for (const [index, tool] of checkList('tools', options.tools).entries()) {
+    if (typeof tool === 'string' || (isObject(tool) && typeof tool.run === 'function')) continue;
+    throw new AppError('usage', `tools[${index}] is neither a name nor a tool of defineTool`);
+  }
   if (mcpServers.length > 0 && !settings) {
     throw new AppError('usage', 'mcpServers are those of the settings', { hint: 'Add settings: true.' });
   }
@@ -78,8 +83,8 @@ export async function openChosenConversation(
   return openNamedConversation(session === true ? undefined : session, app, notify);
 }
 
-export function listBuiltins({ tools = [] }: RunOptions): readonly string[] {
-  return tools.filter((tool) => typeof tool === 'string');
+export function listBuiltins({ tools }: RunOptions): readonly string[] {
+  return checkList('tools', tools).filter((tool) => typeof tool === 'string');
 }
 
 function isOwnTool(tool: string | OwnTool): tool is OwnTool {
@@ -95,7 +100,24 @@ function parseTimeout(timeout: RunOptions['timeout']): number | undefined {
   });
 }
 
-/** The compiler checks it for those who have one. */
+// The compiler checks these for those who have one.
+
+export function checkList(name: string, value: unknown): readonly unknown[] {
+  if (value === undefined) return [];
+  if (Array.isArray(value)) return value;
+  throw new AppError('usage', `${name} must be a list`);
+}
+
+export function checkSignal(signal: unknown): void {
+  if (signal === undefined || (isObject(signal) && typeof signal.addEventListener === 'function')) return;
+  throw new AppError('usage', 'signal must be an AbortSignal');
+}
+
+export function checkApprove(approve: unknown, others: readonly string[] = []): void {
+  if (approve === undefined || typeof approve === 'function' || others.some((other) => other === approve)) return;
+  throw new AppError('usage', ['approve must be a function', ...others.map((other) => `'${other}'`)].join(' or '));
+}
+
 function checkOneOf(name: string, value: unknown, choices: readonly string[]): void {
   if (value === undefined || choices.some((choice) => choice === value)) return;
   throw new AppError('usage', `${name} must be one of ${choices.join(', ')}`);

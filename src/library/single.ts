@@ -10,7 +10,7 @@ import { createRunApp } from './app.ts';
 import { toGmnError, turnCancelledError } from './error.ts';
 import type * as Public from './gmn.d.ts';
 import { buildAskedContent } from './prompt.ts';
-import { openLibraryBudget, toServiceSetup } from './setup.ts';
+import { checkSignal, openLibraryBudget, toServiceSetup } from './setup.ts';
 
 /** Notices of these have nobody to read them. */
 const notify = (): void => {};
@@ -25,6 +25,7 @@ async function runWithApp<Result>(
   const life = createAbortable();
   let unfollow = (): void => {};
   try {
+    checkSignal(given);
     if (given?.aborted) throw turnCancelledError(given.reason);
     const cancelled = new Promise<never>((_, reject) => {
       if (given === undefined) return;
@@ -42,6 +43,8 @@ async function runWithApp<Result>(
     throw toGmnError(thrown);
   } finally {
     unfollow();
+    // What was asked for beside a request that has failed is not wanted any more.
+    life.abort(turnCancelledError());
   }
 }
 

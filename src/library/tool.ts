@@ -10,7 +10,11 @@ import type * as Public from './gmn.d.ts';
 
 /** Throws GmnError `usage` for a name or a schema that no model could use. */
 export const defineOwnTool: typeof Public.defineTool = ({ name, description, input, needsApproval = false, run }) => {
-  const problem = findToolNameProblem(name) ?? findToolInputProblem(input);
+  const problem =
+    findToolNameProblem(name) ??
+    (typeof description === 'string' && description.trim() !== '' ? undefined : 'it has no description') ??
+    findToolInputProblem(input) ??
+    (typeof run === 'function' ? undefined : 'run is not a function');
   if (problem !== undefined) {
     throw toGmnError(
       new AppError('usage', `defineTool: ${problem}`, {

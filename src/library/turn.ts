@@ -6,6 +6,7 @@ import { toGmnError, turnCancelledError } from './error.ts';
 import type * as Public from './gmn.d.ts';
 import { createRecording } from './recording.ts';
 import { toAnswerSchema } from './schema.ts';
+import { checkSignal } from './setup.ts';
 
 export interface TurnContext {
   readonly signal: AbortSignal;
@@ -42,9 +43,11 @@ export function createTurn({ signal: given, thoughts = false, schema, run }: Tur
 
   const recording = createRecording<Public.GmnEvent, Public.Answer<unknown>>({
     async work(emit) {
-      if (given?.aborted) throw toGmnError(turnCancelledError(given.reason));
-      const unfollow = given && followSignal(given, () => fail(turnCancelledError(given.reason)));
+      let unfollow: (() => void) | undefined;
       try {
+        checkSignal(given);
+        if (given?.aborted) throw turnCancelledError(given.reason);
+        unfollow = given && followSignal(given, () => fail(turnCancelledError(given.reason)));
         const wanted = schema === undefined ? undefined : toAnswerSchema(schema);
         const push = (event: Public.GmnEvent): void => void emit(event);
         collector = createAnswerCollector({ showThoughts: thoughts, readJson: wanted?.read, emit, onFailure: fail });

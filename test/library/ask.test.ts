@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { drawPicture } from '../../src/demo/picture.ts';
-import type { GmnEvent } from '../../src/library/gmn.d.ts';
+import type { GmnEvent, StandardSchema } from '../../src/library/gmn.d.ts';
 import { createLibrary } from '../../src/library/library.ts';
 import { answerEach, CUT, call, chunk, END, failure, fakeGemini, finish, reply, stream } from '../support/gemini.ts';
 import { temporary } from '../support/temporary.ts';
@@ -15,6 +15,22 @@ async function collect<Event>(events: AsyncIterable<Event>): Promise<Event[]> {
   const all: Event[] = [];
   for await (const event of events) all.push(event);
   return all;
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}
+
+/** A schema of another library, as https://standardschema.dev has it. */
+function standard({
+  validate = (value) => ({ value }),
+  jsonSchema = () => ({ type: 'array' }),
+}: {
+  readonly validate?: (value: unknown) => unknown;
+  readonly jsonSchema?: () => object;
+}): StandardSchema {
+  const own = { version: 1, vendor: 'test', validate, jsonSchema: { input: jsonSchema } };
+  return { '~standard': own as StandardSchema['~standard'] };
 }
 
 describe('a turn', () => {
@@ -70,6 +86,15 @@ describe('a turn', () => {
     expect(await turn.text()).toBe('hi');
   });
 
+  test('can be read ahead: several events asked for at once come in order', async (t) => {
+    const server = await fakeGemini(t, [reply('one', 'two')]);
+    const events = ask('count', { server })[Symbol.asyncIterator]();
+    const read = await Promise.all(Array.from({ length: 6 }, () => events.next()));
+    expect(read.map(({ value, done }) => (done ? 'over' : value.type))).toEqual([
+      ...['start', 'content', 'content', 'done', 'over', 'over'],
+    ]);
+  });
+
   test('fifty at once each get their own answer', async (t) => {
     const server = await fakeGemini(
       t,
@@ -102,7 +127,8 @@ describe('what is sent', () => {
     const cwd = temporary({ 'notes.md': '# Notes\n', 'b.txt': 'second\n', 'AGENTS.md': 'Obey me.\n' });
     const server = await fakeGemini(t, [reply('ok')]);
     const text = { data: 'third', name: 'c.txt', type: 'text/plain' };
-    const files = ['notes.md', new URL(`file://${join(cwd, 'b.txt')}`), { data: png, type: 'image/png' }, text];
+    const picture = { data: new Uint8Array(png).buffer, type: 'image/png' };
+    const files = ['notes.md', new URL(`file://${join(cwd, 'b.txt')}`), picture, text];
     await ask('what is missing?', { server, cwd, files });
     expect(server.requests[0]?.parts).toEqual([
       { inlineData: { mimeType: 'image/png', data: png.toString('base64') } },
@@ -129,11 +155,21 @@ describe('what is sent', () => {
     [{ tools: ['no_such_tool'] }, 'no_such_tool'],
     [{ schema: 'string' as never }, 'schema must be a JSON Schema'],
     [{ schema: { type: 'text' } }, 'is not a type of JSON Schema'],
-  ] as const)('%j is refused before anything is sent', async ([options, message], t) => {
+    [{ schema: { type: 'object', default: 1n } }, 'schema must be a JSON Schema'],
+    [{ schema: standard({ jsonSchema: () => fail('dates') }) }, 'cannot be told as JSON Schema: dates'],
+    [{ tools: 'read' }, 'tools must be a list'],
+    [{ tools: [{}] }, 'tools[0] is neither a name nor a tool of defineTool'],
+    [{ files: 'notes.md' }, 'files must be a list'],
+    [{ files: ['x.md', { data: 5 }] }, 'files[1] is neither a path, nor an address, nor { data }'],
+    [{ approve: 'defer' }, 'approve must be a function'],
+    [{ apiKey: '' }, 'apiKey is empty'],
+    [{ signal: {} }, 'signal must be an AbortSignal'],
+  ] as const)('%o is refused before anything is sent', async ([options, message], t) => {
     const server = await fakeGemini(t, []);
     const asked = ask('x', { server, cwd: temporary(), ...(options as object) });
     await expect(asked).rejects.toThrow(message);
     await expect(asked).rejects.toBeInstanceOf(GmnError);
+    await expect(asked).rejects.not.toMatchObject({ code: 'internal' });
   });
 });
 
@@ -170,6 +206,19 @@ describe('an answer in JSON', () => {
     const map: Map<string, number> = await ask('even', { server, schema: even }).json();
     expect(map.get('n')).toBe(4);
     await expect(ask('even', { server, schema: even })).rejects.toMatchObject({ code: 'api', message: /n is odd/ });
+  });
+
+  test.for([
+    [(): unknown => fail('boom'), 'validate of the schema has failed: boom'],
+    [(): unknown => undefined, 'validate of the schema has failed'],
+  ] as const)('is not there if the schema of the program fails: %o', async ([validate, message], t) => {
+    const server = await fakeGemini(t, [reply('[]')]);
+    const asked = ask('x', { server, schema: standard({ validate }) });
+    await expect(asked).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining(message),
+      partial: '[]',
+    });
   });
 
   test('needs a schema', async (t) => {
@@ -250,6 +299,15 @@ describe('cancelling', () => {
     expect(listeners).toBe(0);
   });
 
+  test('can come from a signal of another library', async (t) => {
+    const server = await fakeGemini(t, () => {});
+    const { signal, abort } = createForeignSignal();
+    const failed = ask('x', { server, signal }).catch((error: unknown) => error);
+    await expect.poll(() => server.requests.length).toBe(1);
+    abort();
+    expect(await failed).toMatchObject({ code: 'interrupted', cause: 'enough' });
+  });
+
   test('gives no event after the end', async (t) => {
     const server = await fakeGemini(t, [stream('one', 'two', finish(), END)]);
     const turn = ask('x', { server });
@@ -316,6 +374,12 @@ describe('tools of the program', () => {
     expect(() => defineTool({ ...weather, name, run: () => '' })).toThrow(why);
   });
 
+  test('need a description and a function', () => {
+    const tool = { name: 'weather', input: { type: 'object' } };
+    expect(() => defineTool({ ...tool, run: () => '' } as never)).toThrow('it has no description');
+    expect(() => defineTool({ ...tool, description: 'The weather' } as never)).toThrow('run is not a function');
+  });
+
   test('with needsApproval are asked about', async (t) => {
     const pay = defineTool({
       ...{ name: 'pay', description: 'Pays', input: { type: 'object', properties: { yen: { type: 'integer' } } } },
@@ -376,3 +440,19 @@ test('thoughts, files and sources are there if the model gives them', async (t) 
   const [file] = await turn.files();
   expect([file?.mimeType, Buffer.from(file!.data).equals(png)]).toEqual(['image/png', true]);
 });
+
+/** As jsdom and older libraries bring their own: it is none of Node's event targets. */
+function createForeignSignal() {
+  const listeners = new Set<() => void>();
+  const signal = {
+    aborted: false,
+    reason: undefined as unknown,
+    addEventListener: (_: string, listener: () => void) => void listeners.add(listener),
+    removeEventListener: (_: string, listener: () => void) => void listeners.delete(listener),
+  };
+  const abort = (): void => {
+    Object.assign(signal, { aborted: true, reason: 'enough' });
+    for (const listener of listeners) listener();
+  };
+  return { signal: signal as unknown as AbortSignal, abort };
+}

@@ -1,7 +1,9 @@
+import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import type { Approval, GmnEvent } from '../../src/library/gmn.d.ts';
 import { createLibrary } from '../../src/library/library.ts';
 import { answerEach, call, fakeGemini, reply } from '../support/gemini.ts';
+import { temporary } from '../support/temporary.ts';
 
 const { chat, defineTool } = createLibrary('0.0.0');
 
@@ -82,6 +84,19 @@ test('the signal of a session closes it', async (t) => {
   await expect(session.send('later')).rejects.toMatchObject({ code: 'interrupted' });
   await session.close();
   await expect(chat({ server, signal: controller.signal })).rejects.toMatchObject({ code: 'interrupted' });
+});
+
+test('a session whose signal aborts while it is opened is not opened', async (t) => {
+  const server = await fakeGemini(t, []);
+  const controller = new AbortController();
+  const options = { server, cwd: temporary(), tools: ['read'], signal: controller.signal };
+  const opening = chat(options).catch((error: unknown) => error);
+  controller.abort(new Error('enough'));
+  // A turn of the event loop is less than it takes to open one.
+  expect(await Promise.race([opening, new Promise((resolve) => setImmediate(resolve, 'late'))])).toMatchObject({
+    ...{ code: 'interrupted', cause: { message: 'enough' } },
+  });
+  expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
 });
 
 test.for([

@@ -14,6 +14,10 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return all;
 }
 
+function fail(message: string): never {
+  throw new Error(message);
+}
+
 const echo = answerEach((prompt) => `re: ${prompt}`);
 
 describe('a batch', () => {
@@ -111,6 +115,40 @@ describe('a batch', () => {
     await expect(read()).rejects.toMatchObject({ code: 'interrupted' });
   });
 
+  test('has a row that is no JSON as a failed row, and says who could not read the rows', async (t) => {
+    const server = await fakeGemini(t, echo);
+    const circle: Record<string, unknown> = { id: 'round', prompt: 'x' };
+    circle.self = circle;
+    const results = await collect(batch([circle, { n: 1n }, 'good'], { server, ordered: true }));
+    expect(results.map((result) => (result.ok ? result.text : result.error.code))).toEqual([
+      'usage',
+      'usage',
+      're: good',
+    ]);
+    expect(results[0]?.row).toBe(circle);
+    function* broken() {
+      yield 'one';
+      throw new Error('the file is gone');
+    }
+    await expect(collect(batch(broken(), { server }))).rejects.toMatchObject({
+      ...{ code: 'usage', message: 'the rows could not be read: the file is gone' },
+      cause: { message: 'the file is gone' },
+    });
+  });
+
+  test('can be left while an answer is waited for, and does not end a source that has ended', async (t) => {
+    const silent = await fakeGemini(t, () => {});
+    const results = batch(['one'], { server: silent });
+    const next = results.next().catch((error: unknown) => error);
+    await expect.poll(() => silent.requests.length).toBe(1);
+    expect(await results.return()).toEqual({ done: true, value: undefined });
+    expect(await next).toMatchObject({ code: 'interrupted' });
+    const ended = ['one'].values();
+    const source = { [Symbol.iterator]: () => ({ next: () => ended.next(), return: () => fail('it has ended') }) };
+    const server = await fakeGemini(t, echo);
+    expect(await collect(batch(source, { server }))).toHaveLength(1);
+  });
+
   test('stays below its cost', async (t) => {
     const server = await fakeGemini(t, []);
     await expect(collect(batch(['a', 'b'], { server, maxCost: 0.000_000_1 }))).rejects.toMatchObject({ code: 'limit' });
@@ -128,6 +166,17 @@ test('vectors come in the order of the texts, in as few requests as the API take
   await expect(embed(['a', ''], { server })).rejects.toMatchObject({ code: 'usage' });
   await expect(embed('a', { server, taskType: 'poetry' })).rejects.toMatchObject({ code: 'usage' });
   await expect(embed('a', { server, signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'interrupted' });
+});
+
+test('nothing is asked for after one request for vectors has failed', async (t) => {
+  const server = await fakeGemini(t, failure(400, 'INVALID_ARGUMENT', 'no such text'));
+  const texts = Array.from({ length: 3000 }, (_, index) => `text ${index}`);
+  await expect(embed(texts, { server })).rejects.toMatchObject({ code: 'api' });
+  const asked = server.requests.length;
+  // Longer than all the others would take.
+  await expect(embed('one', { server })).rejects.toMatchObject({ code: 'api' });
+  await expect(embed('two', { server })).rejects.toMatchObject({ code: 'api' });
+  expect(server.requests.length - asked).toBeLessThan(6);
 });
 
 test('a decision is a probability, one of the choices, or a score', async (t) => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { EOL } from 'node:os';
-import { systemClock } from '../runtime/clock.ts';
+import { nextTurn, systemClock } from '../runtime/clock.ts';
 import { helperEnvironment } from './environment.ts';
 import type { FoundProcess } from './identity.ts';
 import { windowsProgram } from './windows-command.ts';
@@ -35,6 +35,8 @@ export async function stopProcessTree(
     const found = mayHaveStrays ? await (await import('./windows-tree.ts')).stopStrays(tree) : [];
     return { found, survivors: [] };
   }
+  // To look through all processes takes some 10 ms: whoever waits for the end of a run that was cancelled goes first.
+  await nextTurn();
   // The last process of a pipeline may be about to exit by itself.
   if (findRunning(tree).length > 0) await pause();
   const startMs = performance.now();

@@ -15,6 +15,7 @@ export function onAbort(signal: AbortSignal, action: () => void): () => void {
 
 /** The same for a signal that is not ours: any number of runs may share it, and Node would print a warning after ten. */
 export function followSignal(signal: AbortSignal, action: () => void): () => void {
-  setMaxListeners(0, signal);
+  // A signal of another library, such as jsdom's, has no such limit.
+  if (signal instanceof EventTarget) setMaxListeners(0, signal);
   return onAbort(signal, action);
 }
