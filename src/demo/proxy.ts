@@ -22,7 +22,7 @@ export function startProxy(options: ProxyOptions): Promise<DemoServer> {
 
 /** Of one connection, or replaced by those of the other. */
 const OWN_HEADERS =
-  /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-length|content-encoding|accept-encoding)$/;
+  /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-length|accept-encoding)$/;
 
 const METHODS: readonly string[] = ['GET', 'POST', 'PATCH', 'DELETE'] satisfies readonly HttpRequest['method'][];
 
@@ -46,7 +46,9 @@ export async function forward(
     const sent = body.length === 0 ? {} : { body };
     const response = await send({ method, url, headers: passHeaders(headers), ...sent, timers: TIMERS }, reply.signal);
     hasBegun = true;
-    reply.begin(response.status, withOwnAddress(passHeaders(response.headers), request));
+    // The body has been decompressed.
+    const { 'content-encoding': _, ...answered } = passHeaders(response.headers);
+    reply.begin(response.status, withOwnAddress(answered, request));
     for await (const piece of response.body) await reply.write(piece);
     reply.end();
   } catch (thrown) {

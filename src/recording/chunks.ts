@@ -17,24 +17,22 @@ export function toChunks(pieces: readonly Piece[], isSse: boolean, media: Media)
   const text = tryDecode(bytes);
   if (text === undefined) return [{ ms: lastMs, media: addMedia(bytes, media) }];
   if (!isSse) return [{ ms: lastMs, ...toData(text, text) }];
-  const ends = listEnds(pieces);
   let end = 0;
+  let read = 0;
+  let index = -1;
   return text.split(/(?<=\r\n\r\n|\n\n|\r\r)/).map((event) => {
     end += Buffer.byteLength(event);
-    const at = end;
-    const ms = ends.find((piece) => piece.end >= at)?.ms ?? lastMs;
-    const json = /^data: ?(.*)\s*$/.exec(event)?.[1];
-    // The end of a stream that was cut has no blank line.
-    return { ms, ...(json === undefined || !/[\r\n]$/.test(event) ? { text: event } : toData(json, event)) };
+    for (; read < end; read += pieces[index]?.bytes.length ?? 0) index += 1;
+    const json = readOnlyData(event);
+    return { ms: pieces[index]?.ms ?? lastMs, ...(json === undefined ? { text: event } : toData(json, event)) };
   });
 }
 
-function listEnds(pieces: readonly Piece[]): readonly { readonly ms: number; readonly end: number }[] {
-  let end = 0;
-  return pieces.map(({ ms, bytes }) => {
-    end += bytes.length;
-    return { ms, end };
-  });
+/** The data of an event that has one line, and nothing else. The end of a stream that was cut has no blank line. */
+export function readOnlyData(event: string): string | undefined {
+  const line = event.trimEnd();
+  if (line === event || !line.startsWith('data:') || /[\r\n]/.test(line)) return undefined;
+  return line.slice('data:'.length).trimStart();
 }
 
 /** As JSON if it can be written again without a change of its values. */

@@ -1,13 +1,14 @@
 import { dirname } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { createSerial } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, HttpBody, HttpRequest, HttpResponse, SendHttp } from '../core/io.ts';
-import { isTooDeep, MAX_DEPTH } from '../core/json.ts';
+import { isTooDeep, type JsonValue, MAX_DEPTH, tryParseJson } from '../core/json.ts';
 import { appendDurably } from '../platform/files/append.ts';
 import { pathExists } from '../platform/files/path.ts';
 import { isWritable } from '../platform/files/read.ts';
 import { resolveWritingTarget } from '../platform/files/writing-target.ts';
-import { type Piece, toChunks } from './chunks.ts';
+import { type Piece, readOnlyData, toChunks } from './chunks.ts';
 import {
   type Exchange,
   formatTarget,
@@ -18,7 +19,7 @@ import {
 } from './exchange.ts';
 import { detachMedia, type Media, openMedia } from './media.ts';
 import { hashRequest, normaliseRequest } from './normalise.ts';
-import { hasSecretInside, joinFields, listCredentials, scrub } from './scrub.ts';
+import { hasSecretInside, isSecretParameter, joinFields, listCredentials, scrub } from './scrub.ts';
 import { findModel, maskIds, maskIdsInText, type RawRequest, toStoredRequest } from './stored-request.ts';
 import { isEventStream } from './wire.ts';
 
@@ -81,8 +82,12 @@ export async function createRecorder(options: RecorderOptions): Promise<Recorder
           report(`exchange ${id} is not recorded: ${AppError.from(thrown).message}`);
         }
       };
-      const onChunk = (bytes: Uint8Array): void =>
-        void pieces.push({ ms: clock.now() - startMs, bytes: Buffer.from(bytes) });
+      let size = 0;
+      const onChunk = (bytes: Uint8Array): void => {
+        size += bytes.length;
+        // The piece that is too much tells that it was.
+        if (size - bytes.length <= MAX_BYTES) pieces.push({ ms: clock.now() - startMs, bytes: Buffer.from(bytes) });
+      };
       return { ...response, body: observeBody(response.body, onChunk, observe) };
     },
   };
@@ -92,9 +97,12 @@ export async function createRecorder(options: RecorderOptions): Promise<Recorder
 const RESOURCES =
   /\/v\d\w{0,20}(?::\w|\/(?:models|tunedModels|files|batches|cachedContents|fileSearchStores|decisions|interactions|operations|publishers|projects\/[^/]+\/locations)(?:[/:]|$))/;
 
+/** Where tokens are issued, and said whose they are; not `:countTokens`. */
+const TOKENS = /token\/?$|\/oauth2?\/|\/auth_?tokens\b/i;
+
 function isRecorded({ pathname }: URL, { isProxy = false }: Pick<RecorderOptions, 'isProxy'>): boolean {
   const path = pathname.replace(/\/{2,}/g, '/');
-  return isProxy ? !/token$/i.test(path) : RESOURCES.test(path);
+  return isProxy ? !TOKENS.test(path) : RESOURCES.test(path);
 }
 
 /** `cut`: the connection was lost; `left`: the reader did not want more. */
@@ -167,17 +175,29 @@ async function buildExchange(observed: Observed, secrets: ReadonlySet<string>): 
     ...{ model: findModel(request), ms },
   };
   if (isTooDeep(exchange)) return `${target} is nested deeper than ${MAX_DEPTH} levels`;
-  const texts = [JSON.stringify(exchange), ...listJoined(chunks), ...[...media.values()].map(toLatin1)];
+  const texts = [JSON.stringify(exchange), ...listJoined(chunks), ...[...media.values()].flatMap(listReadings)];
   if (hasSecretInside(texts, secrets)) return `${target}: it holds a credential of this run`;
   return { exchange, media };
 }
 
-function toLatin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('latin1');
+/** The bytes as text, and what they hold if they are compressed. */
+function listReadings(bytes: Uint8Array): readonly string[] {
+  const readings = [Buffer.from(bytes)];
+  try {
+    if (bytes[0] === 0x1f && bytes[1] === 0x8b) readings.push(gunzipSync(bytes, { maxOutputLength: MAX_BYTES }));
+  } catch {
+    // It only looks like gzip.
+  }
+  return readings.map((reading) => reading.toString('latin1'));
 }
 
+/** Its halves may be events of which one is kept as text. */
 function listJoined(chunks: readonly RecordedChunk[]): readonly string[] {
-  const data = chunks.flatMap((chunk) => ('data' in chunk ? [chunk.data] : []));
+  const data = chunks.flatMap((chunk): JsonValue[] => {
+    if ('data' in chunk) return [chunk.data];
+    const value = 'text' in chunk ? tryParseJson(readOnlyData(chunk.text) ?? '') : undefined;
+    return value === undefined ? [] : [value as JsonValue];
+  });
   return [...joinFields(data), chunks.map((chunk) => ('text' in chunk ? chunk.text : '')).join('')];
 }
 
@@ -190,7 +210,7 @@ function storeHeaders(headers: HttpResponse['headers']): Readonly<Record<string,
   const { 'x-goog-upload-url': url, ...kept } = pickHeaders(headers, RESPONSE_HEADERS);
   if (url === undefined || !URL.canParse(url)) return kept;
   const { pathname, searchParams } = new URL(url);
-  for (const name of ['key', 'access_token']) searchParams.delete(name);
+  for (const name of [...searchParams.keys()].filter(isSecretParameter)) searchParams.delete(name);
   if (searchParams.has('upload_id')) searchParams.set('upload_id', 'upload');
   return { ...kept, 'x-goog-upload-url': `${pathname}?${searchParams}` };
 }

@@ -26,16 +26,29 @@ export function listCredentials(
   query: URLSearchParams,
 ): readonly string[] {
   const values = Object.entries(headers).flatMap(([name, value]) =>
-    value !== undefined && CREDENTIAL_HEADER.test(name) ? [value, value.replace(/^(?:Bearer|Basic)\s+/i, '')] : [],
+    value !== undefined && CREDENTIAL_HEADER.test(name) ? listCredentialParts(value) : [],
   );
-  const named = [...query].flatMap(([name, value]) => (SECRET_QUERY.has(name.toLowerCase()) ? [value] : []));
+  const named = [...query].flatMap(([name, value]) => (isSecretParameter(name) ? [value] : []));
   return [...values, ...named].map((value) => value.trim()).filter((value) => value !== '');
 }
 
 const CREDENTIAL_HEADER = /^(?:proxy-)?authorization$|^cookie$|(?:key|token|secret)$/i;
 
-/** Parameters of an address that are never stored. */
-export const SECRET_QUERY: ReadonlySet<string> = new Set(['key', 'access_token', 'oauth_token', 'quotauser', 'userip']);
+/** The whole, what follows its scheme, the password of `Basic`, and the values of cookies. */
+function listCredentialParts(value: string): readonly string[] {
+  const [, basic] = /^Basic\s+([\w+/-]+)/i.exec(value) ?? [];
+  const [, ...password] = basic === undefined ? [] : decodeBytes(basic, 'base64').split(':');
+  const cookies = value.split(';').map((pair) => pair.slice(pair.indexOf('=') + 1));
+  return [value, value.replace(/^(?:Bearer|Basic)\s+/i, ''), password.join(':'), ...cookies];
+}
+
+/** Whether a parameter of an address is never stored. */
+export function isSecretParameter(name: string): boolean {
+  return (
+    /key|token|secret|sign|^sig$|credential|password|auth|^(?:quotaUser|userIp)$/i.test(name) &&
+    !/^pageToken$/i.test(name)
+  );
+}
 
 /** How often one encoding may be inside another. */
 const NESTING = 3;

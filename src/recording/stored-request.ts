@@ -1,7 +1,7 @@
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tryParseJson } from '../core/json.ts';
 import { pickHeaders, type StoredRequest, unwrapBody } from './exchange.ts';
 import { addMedia, detachMedia, INLINE_LENGTH, type Media } from './media.ts';
-import { SECRET_QUERY, scrub } from './scrub.ts';
+import { isSecretParameter, scrub } from './scrub.ts';
 
 /** A request as a client sent it. */
 export interface RawRequest {
@@ -26,11 +26,12 @@ export async function toStoredRequest(
 ): Promise<{ readonly request: StoredRequest; readonly media: Media }> {
   const media: Media = new Map();
   const kept = [...query]
-    .filter(([name]) => !SECRET_QUERY.has(name.toLowerCase()))
+    .filter(([name]) => !isSecretParameter(name))
     .map(([name, value]) => [name, name === 'upload_id' ? 'upload' : value]);
   const outer = { path, query: Object.fromEntries(kept), headers: pickHeaders(headers, REQUEST_HEADERS) };
   const scrubbed = await scrub(outer, secrets);
-  const stored = { method, ...scrubbed, path: maskProject(scrubbed.path), ...(await storeBody(body, secrets, media)) };
+  const plain = await tryDecompress(body, headers['content-encoding']);
+  const stored = { method, ...scrubbed, path: maskProject(scrubbed.path), ...(await storeBody(plain, secrets, media)) };
   return { request: stored, media };
 }
 
@@ -48,6 +49,25 @@ async function storeBody(
   }
   if (text !== undefined && text.length <= TEXT_LENGTH) return { text: await scrub(text, secrets) };
   return { media: addMedia(Buffer.from(body), media) };
+}
+
+/** As it came, if it is not what the header says. */
+async function tryDecompress(
+  body: RawRequest['body'],
+  encoding: string | undefined,
+): Promise<string | Uint8Array | undefined> {
+  if (body === undefined || encoding === undefined) return body;
+  const { decompress } = await import('../platform/http/decompress.ts');
+  try {
+    const pieces: Uint8Array[] = [];
+    const whole = (async function* () {
+      yield Buffer.from(body);
+    })();
+    for await (const piece of await decompress(whole, encoding.trim().toLowerCase())) pieces.push(piece);
+    return Buffer.concat(pieces);
+  } catch {
+    return body;
+  }
 }
 
 /** Undefined if the bytes are no text. */
@@ -86,6 +106,11 @@ const IDS: Readonly<Record<string, string>> = {
   session_id: 'session',
   sessionId: 'session',
   user_prompt_id: 'prompt',
+  ...Object.fromEntries(
+    ['access', 'refresh', 'id'].flatMap((kind) => [`${kind}_token`, `${kind}Token`].map((name) => [name, 'token'])),
+  ),
+  client_secret: 'secret',
+  clientSecret: 'secret',
 };
 
 /** Replaces ids of accounts, projects and single requests by a name that is always the same; `number` makes it unique. */

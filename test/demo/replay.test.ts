@@ -1,5 +1,9 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/core/io.ts';
 import { parseFaults } from '../../src/demo/fault.ts';
@@ -168,6 +172,26 @@ test('Code Assist is recorded without its project, and a replay knows the accoun
     await post(faulty.url, '/v1internal:streamGenerateContent?alt=sse', wrap('project'), bearer),
   );
   expect(event).toHaveProperty('response.candidates');
+});
+
+test('a request that is compressed goes through the proxy as it is', async () => {
+  const upstream = createServer((request, response) => {
+    void request.toArray().then((pieces) => {
+      const { 'content-encoding': encoding } = request.headers;
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ encoding, text: gunzipSync(Buffer.concat(pieces)).toString('utf8') }));
+    });
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void upstream.close());
+  await once(upstream, 'listening');
+  const { send } = await openRecorder(join(temporary(), 'calls.jsonl'));
+  const { port } = upstream.address() as AddressInfo;
+  const proxy = await startProxy({ upstream: new URL(`http://127.0.0.1:${port}`), send });
+  onTestFinished(() => proxy.close());
+  const headers = { ...KEY, 'content-encoding': 'gzip' };
+  const body = gzipSync('{"contents":[]}');
+  const response = await fetch(`${proxy.url}${FLASH}:generateContent`, { method: 'POST', body, headers });
+  expect(await response.json()).toEqual({ encoding: 'gzip', text: '{"contents":[]}' });
 });
 
 test('uploads go through the proxy in both directions', async () => {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CANARIES, canariesIn } from '../support/canaries.ts';
@@ -101,6 +102,79 @@ test('requests that issue tokens are passed on, and not recorded', async () => {
     expect((await send(toRequest(address, { grant: 'x' }))).text).toContain(KEY);
   }
   expect(lines()).toEqual([]);
+});
+
+test.for(['/oauth2/v4/token/', '/o/oauth2/token?grant_type=x', '/v1alpha/auth_tokens', '/oauth2/v3/userinfo'])(
+  'a proxy does not record %s',
+  async (path) => {
+    const { send, lines } = await recording([{ chunks: [{ token: 'opaque' }] }], [], { isProxy: true });
+    await send(toRequest(path, { x: 1 }));
+    await send(toRequest('/v1beta/models/m:countTokens', ask('x')));
+    expect(lines().map(({ request }) => request.path)).toEqual(['/v1beta/models/m:countTokens']);
+  },
+);
+
+test('tokens by their name, parameters by theirs, and the parts of a credential are nowhere', async () => {
+  const basic = `Basic ${Buffer.from('user:canary-pass-1').toString('base64')}`;
+  const { send, directory, lines } = await recording([
+    {
+      headers: {
+        'content-type': 'application/json',
+        'x-goog-upload-url': 'https://host/upload/v1beta/files?upload_id=1&X-Goog-Signature=canary-signed',
+      },
+      chunks: [Buffer.from('{"access_token":"canary-a","nested":{"refreshToken":"canary-b","tokens":3}}')],
+    },
+    { chunks: [text('the pass is canary-pass-1, the cookie canary-cookie-1')] },
+  ]);
+  const address = '/v1beta/files?pageToken=next&pageSize=2&api_key=canary-c&sig=canary-d&X-Goog-Credential=canary-e';
+  await send(toRequest(address, undefined, { authorization: basic, cookie: 'SID=canary-cookie-1; a=b' }));
+  await send(toRequest(STREAM, ask('x')));
+  expect(everythingIn(directory)).not.toContain('canary');
+  expect(lines()[0].request.query).toEqual({ pageToken: 'next', pageSize: '2' });
+  expect(lines()[0].response.chunks[0].data.nested.tokens).toBe(3);
+  expect(lines()).toHaveLength(2);
+});
+
+test('what is compressed is read: a request by its JSON, an attachment for secrets', async () => {
+  const { send, lines, reports, file, directory } = await recording([
+    { chunks: [text('ok')] },
+    { chunks: [text('ok')] },
+  ]);
+  const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json', 'x-goog-api-key': KEY };
+  await send(toRequest(STREAM, gzipSync(JSON.stringify(ask(`my key is ${KEY}`))), headers));
+  expect(lines()[0].request.body).toEqual(ask('my key is ‹redacted›'));
+  await send(toRequest('/upload/v1beta/files', gzipSync(`key=${KEY}\n`.repeat(9)), { 'x-goog-api-key': KEY }));
+  expect(reports.join()).toMatch(/it holds a credential of this run/);
+  expect([lines().length, readdirSync(directory)]).toEqual([1, ['calls.jsonl']]);
+  // A client that does not compress is the same one.
+  const again = await replaying(file);
+  const plain = toRequest(STREAM, ask(`my key is ${KEY}`), {
+    'content-type': 'application/json',
+    'x-goog-api-key': KEY,
+  });
+  expect((await again.ask(plain)).text).toContain('ok');
+});
+
+test('a body that says it is compressed and is not is kept as it came', async () => {
+  const { send, lines } = await recording([{ chunks: [text('ok')] }]);
+  await send(toRequest(STREAM, Buffer.from('{"a":1}'), { 'content-encoding': 'gzip' }));
+  expect(lines()[0].request.body).toEqual({ a: 1 });
+});
+
+test('a secret is found also if its halves are events of two forms', async () => {
+  const half = (words: string): Uint8Array =>
+    Buffer.from(`data: {"n":1.0,"candidates":[{"content":{"role":"model","parts":[{"text":"${words}"}]}}]}\r\n\r\n`);
+  const { send, lines, reports } = await recording([{ chunks: [text('it is canary-'), half('key-0123'), text('!')] }]);
+  await send(toRequest(STREAM, ask('x'), { 'x-goog-api-key': 'canary-key-0123' }));
+  expect([lines().length, reports.length]).toEqual([0, 1]);
+});
+
+test('a stream of very many pieces, or of one long line of spaces, is written in time', async () => {
+  const pieces = Array.from({ length: 30_000 }, (_, index) => ({ candidates: [{ index }] }));
+  const spaces = Buffer.from(`data: ${' '.repeat(400_000)}x\ny\n\n`);
+  const { send, lines } = await recording([{ chunks: [...pieces, spaces] }]);
+  await send(toRequest(STREAM, ask('x')));
+  expect(lines()[0].response.chunks).toHaveLength(30_001);
 });
 
 const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, HttpRequest, HttpResponse } from '../../src/core/io.ts';
 import type { JsonValue } from '../../src/core/json.ts';
-import { createRecorder } from '../../src/recording/recorder.ts';
+import { createRecorder, type RecorderOptions } from '../../src/recording/recorder.ts';
 import { openReplay, type ReplayOptions } from '../../src/recording/replay.ts';
 import { temporary } from '../support/temporary.ts';
 
@@ -35,7 +35,11 @@ function ticking(): Clock {
 }
 
 /** A recorder in front of a service that gives these answers, and the file it writes. */
-export async function recording(replies: readonly Reply[], secrets: readonly string[] = []) {
+export async function recording(
+  replies: readonly Reply[],
+  secrets: readonly string[] = [],
+  { isProxy }: Pick<RecorderOptions, 'isProxy'> = {},
+) {
   const directory = temporary();
   const file = join(directory, 'calls.jsonl');
   const reports: string[] = [];
@@ -44,6 +48,7 @@ export async function recording(replies: readonly Reply[], secrets: readonly str
     file,
     cwd: directory,
     clock: ticking(),
+    isProxy,
     secrets: async () => new Set(secrets),
     report: (message) => void reports.push(message),
     send: async () => toResponse(rest.shift() ?? { chunks: [text('no more')] }),
