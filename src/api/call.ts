@@ -30,6 +30,8 @@ export interface ModelOptions {
   readonly retries?: number;
   /** Whether thoughts are shown: a call is not retried once something was shown. */
   readonly showsThoughts: boolean;
+  /** Ids that gmn makes up for calls are the same in each such run, as when it is recorded and when it is replayed. */
+  readonly hasSteadyIds?: boolean;
   /** Thoughts come for the moment only: they are no part of the reply's content. */
   readonly dropsThoughts?: boolean;
   /** When the run must end, in milliseconds since the epoch; undefined if there is no deadline. */
@@ -405,6 +407,7 @@ function createReaderOptions({
   clock: { now },
   backend: { secrets },
   dropsThoughts,
+  hasSteadyIds,
 }: ModelOptions): (request: ModelRequest) => Promise<ReplyOptions> | ReplyOptions {
   let ids: CallIds | undefined;
   return (request) => {
@@ -412,7 +415,7 @@ function createReaderOptions({
     const keeper = request.keepLimit ? createContentCollector(request.keepLimit, { dropsThoughts }) : undefined;
     if (!hasFunctions) return { keeper, secrets };
     return import('./reply-calls.ts').then(({ createCallIds }) => {
-      ids ??= createCallIds(now);
+      ids ??= createCallIds(hasSteadyIds ? () => 0 : now);
       return { ids, keeper, secrets };
     });
   };

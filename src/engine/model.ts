@@ -269,9 +269,9 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   const model = geminiModel({
     requestTimeout: isTimedByRequest ? { ms: timeoutMs, error: () => deadlineError(timeoutMs) } : undefined,
     contentIdleMs: isSlow ? SLOW_TIMEOUT_MS : undefined,
-    fallback,
-    alternatives,
+    ...{ fallback, alternatives },
     ...{ retries, retryBaseMs, random: app.random, clock: app.clock, deadline: endsAt },
+    hasSteadyIds: app.isRecorded !== undefined || app.replayed !== undefined,
     showsThoughts: options.showThoughts ?? false,
     dropsThoughts: options.followThoughts && !options.showThoughts,
     backend,

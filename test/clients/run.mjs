@@ -1,13 +1,25 @@
 // `npm run test:clients [-- --allow-skip]`: gmn inside other programs. The Go client of docs/process.md is compiled and run, the agent
-// for Terminal-Bench is run against a stand-in of Harbor, and two promises are measured: the memory of one process over many turns, and
-// how soon a cancelled `ask` is over. Needs Go (or GO=<program>) and Python. Writes docs/dev/results/clients-<date>.json.
+// for Terminal-Bench is run against a stand-in of Harbor, promptfoo itself runs the example for it, and two promises are measured: the
+// memory of one process over many turns, and how soon a cancelled `ask` is over. Needs Go (or GO=<program>), Python, and promptfoo with a
+// Node that it runs on: PROMPTFOO=<directory where `npm install promptfoo` was run>. Writes docs/dev/results/clients-<date>.json.
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { root, run } from '../../scripts/project.mjs';
+import { cacheDirectory, fetchPackage } from '../peers/fetch.mjs';
 
 /** Turns before the first look at the memory: by then everything is loaded. */
 const WARM_UP = 200;
@@ -65,6 +77,7 @@ try {
   for (const [name, check] of Object.entries({
     go: checkGo,
     python: checkAgent,
+    promptfoo: checkPromptfoo,
     memory: checkMemory,
     cancel: checkCancel,
   })) {
@@ -144,6 +157,40 @@ async function checkAgent() {
   const isWritten = existsSync(join(place, 'work', "it's.txt"));
   const isRight = name === 'gmn' && commands === 2 && read > 0 && isWritten;
   return { python: version.stdout.trim(), ...(isRight ? {} : { problem: stdout }) };
+}
+
+/** It has 760 packages, and asks for Node 22. Nothing of it is sent anywhere. */
+async function checkPromptfoo() {
+  const installed = join(process.env.PROMPTFOO ?? '', 'node_modules/promptfoo');
+  if (!process.env.PROMPTFOO || !existsSync(installed))
+    return { skip: 'there is no promptfoo (PROMPTFOO=<directory>)' };
+  if (process.platform !== 'linux') return { skip: 'the package of Node 22 is for Linux' };
+  const node = fetchPackage(cacheDirectory('gmn-node'), `node-linux-${process.arch}@22.23.3`, join('bin', 'node'));
+  const { version, bin } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  mkdirSync(join(place, 'work/node_modules'));
+  symlinkSync(root, join(place, 'work/node_modules/gmn'));
+  for (const name of ['promptfoo.yaml', 'promptfoo-provider.mjs']) {
+    copyFileSync(join(root, 'docs/examples', name), join(place, 'work', name));
+  }
+  const server = await demo();
+  const quiet = ['TELEMETRY', 'UPDATE', 'REMOTE_GENERATION', 'SHARING'].map((name) => [
+    `PROMPTFOO_DISABLE_${name}`,
+    '1',
+  ]);
+  const own = { PROMPTFOO_CONFIG_DIR: join(place, 'promptfoo'), PROMPTFOO_CACHE_ENABLED: 'false' };
+  const args = [join(installed, bin.promptfoo), 'eval', '-c', 'promptfoo.yaml', '--no-progress-bar', '-o', 'out.json'];
+  const { code, stdout, stderr } = await runProgram(node, args, server, { ...Object.fromEntries(quiet), ...own });
+  await server.close();
+  if (code !== 0) return { problem: `exit ${code}: ${stdout}${stderr}` };
+  const { results } = JSON.parse(readFileSync(join(place, 'work/out.json'), 'utf8'));
+  const { successes, failures, errors, tokenUsage } = results.stats;
+  const isRight = successes === 2 && failures + errors === 0 && tokenUsage.total > 0 && server.requests.length === 2;
+  return {
+    promptfoo: version,
+    node: '22.23.3',
+    successes,
+    ...(isRight ? {} : { problem: JSON.stringify(results.stats) }),
+  };
 }
 
 async function checkMemory() {
