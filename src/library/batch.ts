@@ -155,14 +155,14 @@ async function* readGivenRows(
         return;
       }
       asked.set(index, next.value);
-      yield toRow(next.value, { index, lineNumber: index + 1 });
+      yield toGivenRow(next.value, { index, lineNumber: index + 1 });
     }
   } finally {
     if (isLeft) void endSource(iterator);
   }
 }
 
-function toRow(value: unknown, place: Omit<RawRow, 'text'>): Row {
+function toGivenRow(value: unknown, place: Omit<RawRow, 'text'>): Row {
   const text = tryToJson(value);
   if (text !== undefined || value === undefined) return jsonRow({ ...place, text: text ?? 'null' });
   const message = `line ${place.lineNumber} cannot be written as JSON`;

@@ -8,7 +8,7 @@ import type { Run } from '../engine/run.ts';
 import type { Attachments } from '../input/attachment.ts';
 import { fromFileUrl } from '../platform/files/path.ts';
 import type { InputFile } from './gmn.d.ts';
-import { checkList } from './setup.ts';
+import { requireList } from './setup.ts';
 
 interface PromptContext {
   readonly app: App;
@@ -23,7 +23,7 @@ export async function buildAskedContent(
   files: readonly InputFile[] | undefined,
   context: PromptContext,
 ): Promise<Content> {
-  checkFiles(files);
+  requireInputFiles(files);
   if (typeof prompt !== 'string' || (prompt.trim() === '' && !files?.length)) {
     throw new AppError('usage', 'the prompt must be a text that is not empty');
   }
@@ -63,16 +63,16 @@ async function attachInput(file: InputFile, attachments: Attachments, context: P
   }
   if (typeof file === 'string') return addPath(file, attachments, context);
   const { data, name = 'file', type } = file;
-  return addBytes(toBytes(data), { name, type }, attachments);
+  return addBytes(toFileBytes(data), { name, type }, attachments);
 }
 
-function toBytes(data: string | Uint8Array | ArrayBuffer): Uint8Array {
+function toFileBytes(data: string | Uint8Array | ArrayBuffer): Uint8Array {
   if (typeof data === 'string') return Buffer.from(data);
   return data instanceof ArrayBuffer ? new Uint8Array(data) : data;
 }
 
-function checkFiles(files: unknown): void {
-  for (const [index, file] of checkList('files', files).entries()) {
+function requireInputFiles(files: unknown): void {
+  for (const [index, file] of requireList('files', files).entries()) {
     if (typeof file === 'string' || file instanceof URL) continue;
     const data = isObject(file) ? file.data : undefined;
     if (typeof data === 'string' || data instanceof Uint8Array || data instanceof ArrayBuffer) continue;

@@ -13,7 +13,7 @@ import { toEngineTool } from './tool.ts';
 /** Throws AppError `usage`, and `auth` without a credential. */
 export function toRunSetup(options: RunOptions, app: App): RunSetup {
   const { allowedTools, approvalMode, maxTurns, search, code, url, settings = false, mcpServers = [] } = options;
-  for (const [index, tool] of checkList('tools', options.tools).entries()) {
+  for (const [index, tool] of requireList('tools', options.tools).entries()) {
     if (typeof tool === 'string' || (isObject(tool) && typeof tool.run === 'function')) continue;
     throw new AppError('usage', `tools[${index}] is neither a name nor a tool of defineTool`);
   }
@@ -84,7 +84,7 @@ export async function openChosenConversation(
 }
 
 export function listBuiltins({ tools }: RunOptions): readonly string[] {
-  return checkList('tools', tools).filter((tool) => typeof tool === 'string');
+  return requireList('tools', tools).filter((tool) => typeof tool === 'string');
 }
 
 function isOwnTool(tool: string | OwnTool): tool is OwnTool {
@@ -102,7 +102,7 @@ function parseTimeout(timeout: RunOptions['timeout']): number | undefined {
 
 // The compiler checks these for those who have one.
 
-export function checkList(name: string, value: unknown): readonly unknown[] {
+export function requireList(name: string, value: unknown): readonly unknown[] {
   if (value === undefined) return [];
   if (Array.isArray(value)) return value;
   throw new AppError('usage', `${name} must be a list`);

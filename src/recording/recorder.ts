@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { createSerial } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, HttpBody, HttpRequest, HttpResponse, SendHttp } from '../core/io.ts';
@@ -8,6 +7,7 @@ import { appendDurably } from '../platform/files/append.ts';
 import { pathExists } from '../platform/files/path.ts';
 import { isWritable } from '../platform/files/read.ts';
 import { resolveWritingTarget } from '../platform/files/writing-target.ts';
+import { tryDecompress } from '../platform/runtime/zlib.ts';
 import { type Piece, readOnlyData, toChunks } from './chunks.ts';
 import {
   type Exchange,
@@ -182,13 +182,9 @@ async function buildExchange(observed: Observed, secrets: ReadonlySet<string>): 
 
 /** The bytes as text, and what they hold if they are compressed. */
 function listReadings(bytes: Uint8Array): readonly string[] {
-  const readings = [Buffer.from(bytes)];
-  try {
-    if (bytes[0] === 0x1f && bytes[1] === 0x8b) readings.push(gunzipSync(bytes, { maxOutputLength: MAX_BYTES }));
-  } catch {
-    // It only looks like gzip.
-  }
-  return readings.map((reading) => reading.toString('latin1'));
+  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  const inside = isGzip ? tryDecompress(bytes, 'gzip') : undefined;
+  return [Buffer.from(bytes), ...(inside === undefined ? [] : [inside])].map((reading) => reading.toString('latin1'));
 }
 
 /** Its halves may be events of which one is kept as text. */

@@ -1,4 +1,5 @@
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tryParseJson } from '../core/json.ts';
+import { tryDecompress } from '../platform/runtime/zlib.ts';
 import { pickHeaders, type StoredRequest, unwrapBody } from './exchange.ts';
 import { addMedia, detachMedia, INLINE_LENGTH, type Media } from './media.ts';
 import { isSecretParameter, scrub } from './scrub.ts';
@@ -30,7 +31,7 @@ export async function toStoredRequest(
     .map(([name, value]) => [name, name === 'upload_id' ? 'upload' : value]);
   const outer = { path, query: Object.fromEntries(kept), headers: pickHeaders(headers, REQUEST_HEADERS) };
   const scrubbed = await scrub(outer, secrets);
-  const plain = await tryDecompress(body, headers['content-encoding']);
+  const plain = decodeBody(body, headers['content-encoding']);
   const stored = { method, ...scrubbed, path: maskProject(scrubbed.path), ...(await storeBody(plain, secrets, media)) };
   return { request: stored, media };
 }
@@ -52,22 +53,9 @@ async function storeBody(
 }
 
 /** As it came, if it is not what the header says. */
-async function tryDecompress(
-  body: RawRequest['body'],
-  encoding: string | undefined,
-): Promise<string | Uint8Array | undefined> {
+function decodeBody(body: RawRequest['body'], encoding: string | undefined): RawRequest['body'] {
   if (body === undefined || encoding === undefined) return body;
-  const { decompress } = await import('../platform/http/decompress.ts');
-  try {
-    const pieces: Uint8Array[] = [];
-    const whole = (async function* () {
-      yield Buffer.from(body);
-    })();
-    for await (const piece of await decompress(whole, encoding.trim().toLowerCase())) pieces.push(piece);
-    return Buffer.concat(pieces);
-  } catch {
-    return body;
-  }
+  return tryDecompress(Buffer.from(body), encoding.trim().toLowerCase()) ?? body;
 }
 
 /** Undefined if the bytes are no text. */
