@@ -7,7 +7,7 @@ import {
   handsOver,
   isRelativeProgram,
   isWrapper,
-  listNames,
+  listProgramNames,
   parseShellLine,
 } from '../core/text/command-line.ts';
 import { contains } from '../core/text/path.ts';
@@ -194,7 +194,7 @@ export function checkLimits(
   if (found === undefined || (core === undefined && exclude.length === 0)) return undefined;
   const parts = found.isPosix ? parseShellLine(found.command) : undefined;
   const isExcluded = parts?.some(([program, ...rest]) =>
-    exclude.some((words) => listNames(program).some((name) => beginsWith([name, ...rest], words))),
+    exclude.some((words) => listProgramNames(program).some((name) => beginsWith([name, ...rest], words))),
   );
   if (isExcluded) return 'exclude';
   if (core !== undefined && !parts?.every((part) => core.some((words) => beginsWith(part, words)))) return 'core';

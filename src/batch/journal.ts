@@ -180,13 +180,13 @@ async function scanOutput({ output }: RunPaths, marks: IdTable): Promise<Scan> {
       }
       const before = marks.get(mark.id);
       countMark(counts, before, mark.ok);
-      marks.set(mark.id, toMark(before, mark.ok));
+      marks.set(mark.id, markResult(before, mark.ok));
     }
   }
   return { counts, end };
 }
 
-function toMark(before: number, ok: boolean): number {
+function markResult(before: number, ok: boolean): number {
   return (before & SEEN) | (before & (OK | FAILED) ? REPEATED : 0) | (ok ? OK : FAILED);
 }
 
@@ -266,7 +266,7 @@ function createJournal(parts: JournalParts): Journal {
       if (before & OK) return;
       const ok = !isFailed(row.result);
       countMark(counts, before, ok);
-      marks.set(row.id, toMark(before, ok));
+      marks.set(row.id, markResult(before, ok));
       waiting.push(line);
       // All rows that finish in one turn of the event loop are one write.
       flushed ??= nextTurn().then(append);

@@ -52,7 +52,7 @@ const QUESTION_MARK = /[?？؟]\W*$/;
  * A plan is a list of numbered steps. An answer without one is not asked about, nor are the model's own questions, which may be numbered,
  * too: `/approve` and Shift+Tab are always there.
  */
-export function presentsPlan(text: string): boolean {
+function presentsPlan(text: string): boolean {
   const steps = text.split('\n').flatMap((line) => STEP.exec(line)?.[1] ?? []);
   return steps.some((step) => !QUESTION_MARK.test(step));
 }

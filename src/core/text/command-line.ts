@@ -142,7 +142,7 @@ const HARMLESS_FIRST = /^(?:[^-]|--no-pager$|-P$|--version$|--help$)/;
 
 /** Whether words that are allowed by their beginning tell the program to run another one, as far as that is known. */
 export function handsOver([program, ...words]: CommandPart): boolean {
-  const name = normalizeName(program);
+  const name = toBareName(program);
   if (words.some((word) => /\$[({]|`/.test(word) || HANDING.get(name)?.test(word))) return true;
   return name === 'git' && !HARMLESS_FIRST.test(words[0] ?? 'a');
 }
@@ -153,8 +153,8 @@ function takeName(program: string): string {
 }
 
 /** All that a rule may call it. */
-export function listNames(program: string): readonly string[] {
-  return [...new Set([program, takeName(program), normalizeName(program)])];
+export function listProgramNames(program: string): readonly string[] {
+  return [...new Set([program, takeName(program), toBareName(program)])];
 }
 
 /** Which program it is depends on the directory. */
@@ -167,7 +167,7 @@ export function isWrapper(program: string): boolean {
 }
 
 /** Windows and macOS find a program in any case, Windows also without its ending. */
-function normalizeName(program: string): string {
+function toBareName(program: string): string {
   return takeName(program)
     .toLowerCase()
     .replace(/\.(?:exe|cmd|bat|com|ps1)$/, '');
@@ -175,11 +175,11 @@ function normalizeName(program: string): string {
 
 /** Also by its version: `python3.12` is `python`. */
 function isProgramIn(program: string, list: Pick<ReadonlySet<string>, 'has'>): boolean {
-  return list.has(normalizeName(program)) || list.has(trimVersion(program));
+  return list.has(toBareName(program)) || list.has(trimVersion(program));
 }
 
 function trimVersion(program: string): string {
-  return trimTrailing(normalizeName(program), '0123456789.-');
+  return trimTrailing(toBareName(program), '0123456789.-');
 }
 
 const PLAIN_PROGRAM = /^[\w./+-]+$/;
@@ -204,7 +204,7 @@ export function findAllowableWords(line: string): readonly string[] | undefined 
     return undefined;
   const isPlain = PLAIN_WORD.test(second) && second.length <= MAX_WORD;
   if (!isPlain && (isProgramIn(program, INTERPRETERS) || isProgramIn(program, LIMITED))) return undefined;
-  const seconds = LIMITED.get(normalizeName(program)) ?? LIMITED.get(trimVersion(program));
+  const seconds = LIMITED.get(toBareName(program)) ?? LIMITED.get(trimVersion(program));
   if (seconds !== undefined && !seconds.has(second)) return undefined;
   return isPlain ? [program, second] : [program];
 }

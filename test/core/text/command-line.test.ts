@@ -20,7 +20,7 @@ import {
   findAllowableWords,
   handsOver,
   isRelativeProgram,
-  listNames,
+  listProgramNames,
   parseShellLine,
 } from '../../../src/core/text/command-line.ts';
 import { posixTest } from '../../support/posix.ts';
@@ -502,6 +502,6 @@ test.each([
 });
 
 test('a rule knows a program by its path, its case and its ending', () => {
-  expect(listNames('/bin/RM.exe')).toEqual(['/bin/RM.exe', 'RM.exe', 'rm']);
+  expect(listProgramNames('/bin/RM.exe')).toEqual(['/bin/RM.exe', 'RM.exe', 'rm']);
   expect(['./run', 'sub/run', '/bin/run', 'run'].map(isRelativeProgram)).toEqual([true, true, false, false]);
 });
