@@ -195,6 +195,9 @@ function withLazyBuiltins(text) {
       .split(',')
       .map((each) => each.split(' as '))
       .map(([name, local = name]) => {
+        if (typeof process.getBuiltinModule(module)[name] !== 'function') {
+          throw new Error(`${name} of ${module} is no function, so it cannot be loaded later: import the whole module`);
+        }
         const loaded = `process.getBuiltinModule(${JSON.stringify(module)}).${name}`;
         return `function ${local}(...args){return new.target?new (${loaded})(...args):${loaded}(...args)}`;
       })

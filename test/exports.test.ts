@@ -103,7 +103,7 @@ test('every exported value is imported by another file or by its test, or is on 
 });
 
 test('exports have no other form than the one that is looked for', () => {
-  const OTHERS = /^export (?!(?:async )?(?:const|let|class|function\*?) \w|(?:interface|type) \w)/m;
+  const OTHERS = /^export (?!(?:async )?(?:const|let|class|function\*?) \w|(?:interface|type) [\w*])/m;
   expect([...texts].filter(([, text]) => OTHERS.test(text)).map(([file]) => file)).toEqual([]);
 });
 

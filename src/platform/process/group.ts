@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { EOL } from 'node:os';
 import { nextTurn, systemClock } from '../runtime/clock.ts';
 import { helperEnvironment } from './environment.ts';
 import type { FoundProcess } from './identity.ts';
@@ -119,6 +118,9 @@ export function startWatchdog(marker: ProcessTree['marker']): Watchdog {
   );
 }
 
+/** cmd.exe reads lines that end as those of Windows do. */
+const END_OF_LINE = process.platform === 'win32' ? '\r\n' : '\n';
+
 function guard(watchdog: ChildProcess, sinceMs: number): Watchdog {
   // Without a watchdog the command still ends with this process, unless this process is killed.
   watchdog.on('error', () => {});
@@ -127,8 +129,7 @@ function guard(watchdog: ChildProcess, sinceMs: number): Watchdog {
   watchdog.unref();
   return {
     sinceMs,
-    // cmd.exe reads lines that end as those of Windows do.
-    follow: (leader) => void watchdog.stdin?.write(`${leader}${EOL}`),
+    follow: (leader) => void watchdog.stdin?.write(`${leader}${END_OF_LINE}`),
     release: () => void watchdog.kill('SIGKILL'),
   };
 }
