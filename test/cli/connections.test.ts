@@ -2,7 +2,7 @@ import type { TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { SELF_SIGNED } from '../api/certificates.ts';
 import { answerTo, httpPeer } from '../mcp/client/http-peer.ts';
-import { serve } from '../mcp/server/support.ts';
+import { startServing } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { call, type FakeGemini, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
@@ -97,7 +97,7 @@ describe.skipIf(isStandalone)('connections', () => {
 
   test('the second call of mcp serve makes no new connection', async (t) => {
     const model = await fakeGemini(t, [reply('answer 1'), reply('answer 2')]);
-    const server = await serve(t, { gemini: model });
+    const server = await startServing(t, { gemini: model });
     for (const n of [1, 2]) {
       expect((await server.call('generate_text', { prompt: 'Hi' })).content[0].text).toBe(`answer ${n}`);
     }

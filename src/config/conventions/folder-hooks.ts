@@ -63,7 +63,7 @@ async function hashScripts(
     .replace(/["']/g, '')
     .replace(/\$\{?(?:GEMINI_PROJECT_DIR|CLAUDE_PROJECT_DIR|GEMINI_CWD|PWD)\}?/g, () => folder)
     // What it writes, such as a log, differs after each run.
-    .replace(/>+\|?\s*[^\s;|&()<>]+/g, ' ');
+    .replace(/>{1,2}\|?\s*[^\s;|&()<>]+/g, ' ');
   const words = plain
     .split(/[\s;|&()<>=]+/)
     .filter((word) => word !== '' && !leadsAway(word, [folder]))
