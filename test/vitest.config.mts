@@ -22,12 +22,6 @@ const guards = [
   'test/tools/workspace/{fence,fence-model,journal,protection,windows-paths,workspace}.test.ts',
 ];
 
-/**
- * They start programs all the time, which takes the longer the more memory the starting process has. So their processes
- * run nothing else.
- */
-const programs = ['test/{cli,commands,faults,mcp/server,recorded}/**/*.test.ts'];
-
 const never = ['test/interop/**', 'test/sandbox/**', 'test/standalone/**'];
 
 /** Most tests wait for the program they have started, but more of them than this only take the cores from each other. */
@@ -44,10 +38,7 @@ class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const isLong = ({ moduleId }: TestSpecification): boolean => longest.test(moduleId);
-    const longFirst = [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
-    // A process is used again only if the next file is of the same project.
-    const isProgram = ({ project }: TestSpecification): boolean => project.name === 'programs';
-    return [...longFirst.filter(isProgram), ...longFirst.filter((file) => !isProgram(file))];
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }
 }
 
@@ -70,18 +61,10 @@ export default defineConfig({
     root: fileURLToPath(new URL('..', import.meta.url)),
     projects: [
       { extends: true, test: { name: 'guards', include: guards, maxWorkers } },
+      // One project, though many of them start programs: what is compiled for one project is compiled again for another.
       {
         extends: true,
-        test: { name: 'programs', include: programs, exclude: [...never, ...crowds, ...guards], maxWorkers },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'units',
-          include: ['test/**/*.test.ts'],
-          exclude: [...never, ...crowds, ...guards, ...programs],
-          maxWorkers,
-        },
+        test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [...never, ...crowds, ...guards], maxWorkers },
       },
       { extends: true, test: { name: 'crowds', include: crowds, maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],

@@ -57,7 +57,7 @@ function play() {
   };
   delete env.NODE_EXTRA_CA_CERTS;
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-  const words = ['run', '--config', 'test/vitest.config.mts', '--project', 'programs', '--reporter=dot'];
+  const words = ['run', '--config', 'test/vitest.config.mts', '--project', 'tests', '--reporter=dot'];
   const shown = { cwd: root, stdio: 'ignore', env };
   const atOnce = `--maxConcurrency=${availableParallelism() + 1}`;
   return spawnSync(process.execPath, [vitest, ...words, atOnce, 'test/recorded/'], shown).status;
