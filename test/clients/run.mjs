@@ -21,9 +21,9 @@ import { pathToFileURL } from 'node:url';
 import { root, run } from '../../scripts/project.mjs';
 import { cacheDirectory, fetchPackage } from '../peers/fetch.mjs';
 
-/** Turns before the first look at the memory: by then everything is loaded. */
-const WARM_UP = 200;
-const TURNS = 1000;
+/** Turns before the first look at the memory: by then everything is loaded and compiled, which takes 4 MB. */
+const WARM_UP = 750;
+const TURNS = 2000;
 /** What a turn may leave: the prompt and its answer, which stay in the conversation. */
 const MAX_BYTES_PER_TURN = 4096;
 const CANCELLATIONS = 200;
