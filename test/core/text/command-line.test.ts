@@ -224,13 +224,13 @@ const SHELLS = [...new Set(found.map((path) => realpathSync(path)))];
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'gmn-oracle-'));
   const stub = (program: string): string =>
-    `#!/bin/sh\n{ printf %s ${program}; for word; do printf '\\037%s' "$word"; done; } > "${directory}/work/$LOG.$$"\n`;
+    `#!/bin/sh\n{ printf %s ${program}; for word; do printf '\\037%s' "$word"; done; } > "${directory}/here/$LOG.$$"\n`;
   mkdirSync(join(directory, 'bin'));
-  mkdirSync(join(directory, 'work/sub'), { recursive: true });
+  mkdirSync(join(directory, 'here/sub'), { recursive: true });
   for (const program of PROGRAMS) writeFileSync(join(directory, 'bin', program), stub(program));
-  for (const place of ['work', 'work/sub'])
-    writeFileSync(join(directory, place, 'run'), stub(place === 'work' ? './run' : 'evil'));
-  for (const path of [...PROGRAMS.map((name) => `bin/${name}`), 'work/run', 'work/sub/run'])
+  for (const place of ['here', 'here/sub'])
+    writeFileSync(join(directory, place, 'run'), stub(place === 'here' ? './run' : 'evil'));
+  for (const path of [...PROGRAMS.map((name) => `bin/${name}`), 'here/run', 'here/sub/run'])
     chmodSync(join(directory, path), 0o755);
 });
 
@@ -246,7 +246,7 @@ interface Observation {
 /** Builtins and whole paths only: the lines find no programs but those of this test. */
 const DRIVER = `number=0
 while IFS= read -r line; do
-  cd work
+  cd here
   LOG="../log/$number" "$1" -c "$line" </dev/null
   for name in * .[!.]*; do
     case $name in
@@ -264,7 +264,7 @@ function observe(shell: string, lines: readonly string[]): readonly Observation[
   mkdirSync(log);
   const { status, stderr } = spawnSync('/bin/sh', ['-c', DRIVER, 'driver', shell], {
     cwd: directory,
-    env: { PATH: join(directory, 'bin'), HOME: join(directory, 'work'), LC_ALL: 'C.UTF-8' },
+    env: { PATH: join(directory, 'bin'), HOME: join(directory, 'here'), LC_ALL: 'C.UTF-8' },
     input: lines.map((text) => `${text}\n`).join(''),
     encoding: 'utf8',
     timeout: 60_000,
@@ -454,7 +454,7 @@ posixTest('arguments that make an allowed program run another one are not allowe
     rmSync(link, { force: true });
     if (real !== undefined) symlinkSync(real, link);
   }
-  const work = join(directory, 'work');
+  const work = join(directory, 'here');
   for (const [name, text] of [
     ['Makefile', 'test:\n\t@ok\n'],
     ['other.mk', 'test:\n\t@evil\n'],
