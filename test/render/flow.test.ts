@@ -279,10 +279,12 @@ const cuts = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength
 
 /**
  * All that is copied, without line ends, blanks, bullets, the rules of tables and quotes, and the names before stacked
- * cells. What is cut before its mark was complete is shown as it was written.
+ * cells. What is cut before its mark was complete is shown as it was written. Characters of several code points are all
+ * one: the emulator mixes them up when it wraps the lines of a window anew.
  */
 function copied(lines: readonly string[]): string {
-  const text = lines.join('').replace(/[\s•│─┼|:+=-]/gu, '');
+  const shown = lines.join('').replace(/[\s•│─┼|:+=-]/gu, '');
+  const text = Array.from(splitGraphemes(shown), (one) => ([...one].length > 1 ? '◇' : one)).join('');
   return text.replace(/\*\*(bc)\*\*|_(i)_|\[(l)\]/g, '$1$2$3').replaceAll('`x``y`', '`xy`');
 }
 
