@@ -62,15 +62,20 @@ function isImported(file: string, name: string): boolean {
 }
 
 const TEST = fileURLToPath(new URL('.', import.meta.url));
-const tests = readdirSync(TEST, { recursive: true, encoding: 'utf8' })
-  .filter((name) => /\.m?ts$/.test(name))
-  .map((name) => readFileSync(join(TEST, name), 'utf8'))
-  .join('\n');
+/** `<file of src> <name>` of all that the tests import. */
+const tested = new Set(
+  readdirSync(TEST, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.m?ts$/.test(name))
+    .flatMap((name) => [
+      ...readFileSync(join(TEST, name), 'utf8').matchAll(/import\s*\{([^}]*)\}\s*from\s*'[./]*\/src\/([^']+)'/g),
+    ])
+    .flatMap(([, list = '', file]) => namesIn(list).map((name) => `${file} ${name}`)),
+);
 
 /** A part of its own file that a test reaches directly: it is read there, and not only by the test. */
 function isTestedPart(file: string, name: string): boolean {
   const uses = texts.get(file)?.match(new RegExp(`\\b${name}\\b`, 'g')) ?? [];
-  return uses.length > 1 && new RegExp(`\\b${name}\\b[^;]*from '[./]*/src/${file.replaceAll('.', '\\.')}'`).test(tests);
+  return uses.length > 1 && tested.has(`${file} ${name}`);
 }
 
 const exported = [...texts].flatMap(([file, text]) =>

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type CredentialKind, classifyResponse } from '../../src/api/failure.ts';
 import { corpus, fuzz } from '../support/fuzz.ts';
+import { codePoint } from '../support/properties.ts';
 
 const NO_SECRETS: ReadonlySet<string> = new Set();
 
@@ -343,7 +344,7 @@ test('words of the server are one harmless line', () => {
 
 test('no body at all makes the classifier throw, and none gets a control character through', () => {
   const body = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: codePoint }),
     fc.json(),
     fc.json().map((json) => `{"error":${json}}`),
     fc.json().map((json) => `{"error":{"details":[${json}],"message":${json}}}`),

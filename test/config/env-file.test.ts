@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { mayComeFromFile, parseEnvFile } from '../../src/config/variables.ts';
+import { codePoint } from '../support/properties.ts';
 import { place } from './place.ts';
 
 const read = (text: string): Record<string, string> => Object.fromEntries(parseEnvFile(text).variables);
@@ -58,7 +59,7 @@ test('lines that are not assignments are reported, the others are read', () => {
 
 test('any text is parsed without an error, line by line', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+    fc.property(fc.string({ unit: codePoint, maxLength: 200 }), (text) => {
       const { variables, faultyLines } = parseEnvFile(text);
       expect(variables.size + faultyLines.length).toBeLessThanOrEqual(text.split(/\r\n|\r|\n/).length);
       for (const [name, value] of variables) expect(`${name}${value}`).not.toContain('\0');

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { codePoint } from '../support/properties.ts';
 import { ask, events, FLASH, parts, STREAM, type TestDemo, testDemo, texts, type WireEvent } from './support.ts';
 
 async function streamed(demo: TestDemo, body: object, model = 'gemini-2.5-flash'): Promise<WireEvent[]> {
@@ -119,7 +120,7 @@ test('thinking about something takes its time, and is told only if that is asked
 test('everything else is repeated, its first line whole and well-formed in every chunk', async () => {
   const demo = await testDemo();
   await fc.assert(
-    fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }), async (line) => {
+    fc.asyncProperty(fc.string({ unit: codePoint, minLength: 1, maxLength: 200 }), async (line) => {
       const prompt = `x${line.replace(/[\r\n]/g, '')}y`;
       const list = texts(await streamed(demo, ask(`${prompt}\nsecond line`)));
       expect(list.join('')).toBe(`demo: ${prompt}`);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAnswerFiles, toFileStem } from '../../src/engine/answer-files.ts';
+import { codePoint } from '../support/properties.ts';
 
 function directory(): string {
   const path = mkdtempSync(join(tmpdir(), 'gmn-files-'));
@@ -69,7 +70,7 @@ test('samples become a WAV file with their rate', async () => {
 
 test('whatever the prompt, the name is a plain one of at most 40 characters', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (prompt) => {
+    fc.property(fc.string({ unit: codePoint, maxLength: 200 }), (prompt) => {
       expect(toFileStem(prompt)).toMatch(/^[a-z\d-]{0,42}$/);
     }),
     { numRuns: 100 },

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { SavedSession } from '../../src/core/session.ts';
 import { type ExportFormat, exportSession, findFormat } from '../../src/export/export.ts';
 import { fuzz } from '../support/fuzz.ts';
+import { codePoint } from '../support/properties.ts';
 import { everywhere, HOSTILE } from './hostile.ts';
 import { longSession } from './long.ts';
 import { followUp, prompt, reply, sessionOf, small } from './samples.ts';
@@ -107,7 +108,7 @@ describe('json', () => {
 
   test('every part comes back exactly as it was, whatever is in it', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => {
+      fc.asyncProperty(fc.string({ unit: codePoint }), async (text) => {
         const session = everywhere(text);
         const { contents } = JSON.parse(await exported(session, 'json'));
         expect(contents).toEqual(session.records.map(({ content: { role, parts } }) => ({ role, parts })));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseMentions } from '../../src/input/mentions.ts';
+import { codePoint } from '../support/properties.ts';
 
 const mentioned = (prompt: string): readonly (readonly string[])[] =>
   parseMentions(prompt, '/').flatMap((piece) => (piece.kind === 'mention' ? [piece.paths] : []));
@@ -79,7 +80,7 @@ test('the pieces, joined, are the prompt, and the paths of a mention are ever sh
   fc.assert(
     fc.property(
       fc.oneof(
-        fc.string({ unit: 'binary' }),
+        fc.string({ unit: codePoint }),
         fc.array(word).map((words) => words.join('')),
       ),
       (prompt) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
+import { codePoint } from '../support/properties.ts';
 import { renderAll } from './fakes.ts';
 import { begin, cutOff, end, failure, hello, interrupted, savedAs, texts, unauthenticated, withTools } from './runs.ts';
 
@@ -134,7 +135,7 @@ describe('json', () => {
 
   test('any answer is byte for byte what JSON.stringify would print, but for escaped controls', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.string({ unit: 'binary' })), async (deltas) => {
+      fc.asyncProperty(fc.array(fc.string({ unit: codePoint })), async (deltas) => {
         const { out } = await renderAll('json', [begin, ...texts(...deltas), end]);
         const parsed: unknown = JSON.parse(out);
         expect(parsed).toMatchObject({ response: deltas.join('') });

@@ -4,11 +4,12 @@ import { expect, test } from 'vitest';
 import { OUTPUT_FORMATS } from '../../src/core/app.ts';
 import { AppError } from '../../src/core/error.ts';
 import { openRenderer, renderers } from '../../src/render/renderers.ts';
+import { codePoint } from '../support/properties.ts';
 import { fakeOut, renderAll } from './fakes.ts';
 import { begin, end, everyRun, failure, texts } from './runs.ts';
 
 const deltas = fc.array(
-  fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\n', '\r\n', '\u2028', '"', '\\', '')),
+  fc.oneof(fc.string({ unit: codePoint }), fc.constantFrom('\n', '\r\n', '\u2028', '"', '\\', '')),
 );
 
 test('text, json and stream-json hold the same answer, in both dialects', async () => {

@@ -5,6 +5,7 @@ import { sanitize } from '../../src/core/text/terminal.ts';
 import { measureWidth } from '../../src/core/text/width.ts';
 import type { LineCounts } from '../../src/core/tool.ts';
 import { formatRunningCalls, formatToolFailure, formatToolLine } from '../../src/render/tool-line.ts';
+import { codePoint } from '../support/properties.ts';
 
 function line(name: string, args: JsonObject, error?: string, change?: LineCounts) {
   const good = { ok: true, response: {}, ...(change && { change }) };
@@ -104,7 +105,7 @@ test('of parallel calls the first are named', () => {
 });
 
 test('it is one line without anything that a terminal would obey, whatever the model says', () => {
-  const text = fc.string({ unit: 'binary' });
+  const text = fc.string({ unit: codePoint });
   fc.assert(
     fc.property(text, text, text, (name, path, error) => {
       for (const { text: shown } of [line(name, { file_path: path, content: path }), line(name, { path }, error)]) {

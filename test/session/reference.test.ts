@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fuzz } from '../support/fuzz.ts';
+import { codePoint } from '../support/properties.ts';
 import { temporary } from '../support/temporary.ts';
 import { files, place, prompt, reply, saved, talk } from './support.ts';
 
@@ -202,7 +203,7 @@ test('an id that somebody gave is kept as it is, comes before names and prefixes
 
 test('whatever is given as an id is refused, or the one file of its session is in its place', async () => {
   const { store, home } = place();
-  const id = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.stringMatching(/^[\w./-]{1,70}$/));
+  const id = fc.oneof(fc.string(), fc.string({ unit: codePoint }), fc.stringMatching(/^[\w./-]{1,70}$/));
   await fc.assert(
     fc.asyncProperty(id, async (given) => {
       const before = files(home);

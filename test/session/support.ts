@@ -7,6 +7,7 @@ import type { Clock } from '../../src/core/io.ts';
 import type { Session, SessionStore } from '../../src/core/session.ts';
 import { type LocalStore, type StoreOptions, sessionStore } from '../../src/session/store.ts';
 import { parseLines } from '../support/gmn.ts';
+import { codePoint } from '../support/properties.ts';
 import { temporary } from '../support/temporary.ts';
 
 export const START = Date.UTC(2026, 4, 1, 12);
@@ -94,8 +95,8 @@ export async function contentsOf(home: string, reference = 'last'): Promise<read
   return records.map(({ content }) => content);
 }
 
-const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }));
-const wild = fc.dictionary(fc.string(), fc.jsonValue({ noUnicodeString: false }));
+const text = fc.oneof(fc.string(), fc.string({ unit: codePoint }));
+const wild = fc.dictionary(fc.string(), fc.jsonValue({ stringUnit: codePoint }));
 
 const part = fc.oneof(
   fc.record({ text }),

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { stripControls, terminalFilter } from '../../../src/core/text/terminal.ts';
 import { onTerminal } from '../../render/terminal-machine.ts';
 import { corpus, fuzz } from '../../support/fuzz.ts';
+import { codePoint } from '../../support/properties.ts';
 
 const BIDI = /[\u202a-\u202e\u2066-\u2069]/g;
 const FORBIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
@@ -37,7 +38,7 @@ const hostile = fc
         '👨‍👩‍👧',
         '日本',
       ),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: codePoint }),
       fc.nat(0xff).map((code) => String.fromCharCode(code)),
     ),
   )
@@ -176,7 +177,7 @@ describe('the terminal filter', () => {
 
   test('plain text passes unchanged', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.property(fc.string({ unit: codePoint }), (text) => {
         fc.pre(!FORBIDDEN.test(text));
         expect(stripControls(text)).toBe(text);
       }),
