@@ -64,8 +64,17 @@ const TIMES = 30;
 /** A pattern that takes fewer steps for so many repetitions has no repetition within another. */
 const FEW = 900;
 
-/** Whether a text of some part again and again, after a part of what it matches, takes far more than twice the steps if it is twice as long. */
+const verdicts = new Map<string, boolean>();
+
+/** Many files have the same ones. */
 function isSlow(literal: string): boolean {
+  const verdict = verdicts.get(literal) ?? examine(literal);
+  verdicts.set(literal, verdict);
+  return verdict;
+}
+
+/** Whether a text of some part again and again, after a part of what it matches, takes far more than twice the steps if it is twice as long. */
+function examine(literal: string): boolean {
   if (!/[*+]|\{\d+,\}/.test(literal.replace(/\\./g, '').replace(/\[[^\]]*\]/g, 'x'))) return false;
   let pattern: ReturnType<typeof tryPattern>;
   try {

@@ -40,7 +40,7 @@ async function expectAllServed(t: T, count: number, env: Home['env']): Promise<v
 test('many processes with an expired token make one grant, and all get it', { timeout: 120_000 }, async (t) => {
   const place = home(t);
   const server = await tokenServer(t, rotating());
-  await expectAllServed(t, isLong ? 100 : 40, { ...place.env, GMN_OAUTH_TOKEN_URL: server.url });
+  await expectAllServed(t, isLong ? 100 : 24, { ...place.env, GMN_OAUTH_TOKEN_URL: server.url });
   expect(server.forms).toHaveLength(1);
   expect(JSON.parse(readFileSync(place.credentials, 'utf8'))).toMatchObject({
     refresh_token: `${CANARIES.refresh}+`,
@@ -73,7 +73,7 @@ test.for<[string, () => Answer]>([
     const rewriter = spawn(process.execPath, ['-e', REWRITER, place.credentials, oauthDocument()]);
     t.onTestFinished(() => void rewriter.kill('SIGKILL'));
     await once(rewriter.stdout, 'data');
-    await expectAllServed(t, isLong ? 100 : 15, { ...place.env, GMN_OAUTH_TOKEN_URL: server.url });
+    await expectAllServed(t, isLong ? 100 : 9, { ...place.env, GMN_OAUTH_TOKEN_URL: server.url });
     expect(server.forms).toHaveLength(1);
     rewriter.kill('SIGTERM');
     await once(rewriter, 'close');

@@ -1,22 +1,19 @@
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import type { Finding } from '../../src/commands/doctor/finding.ts';
 import { splitCommand } from '../../src/mcp/client/servers.ts';
-import { GMN, type GmnOptions, gmnCommand, place } from '../support/gmn.ts';
+import { callGmnIn, GMN, type GmnOptions, place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 /** A place to examine; paths of this machine are taken out of what is printed. */
 function scene(t: TestContext, options: GmnOptions = {}) {
   const env = { LC_ALL: 'C.UTF-8', PATH: '/nonexistent', ...options.env };
   const at = place(t, { ...options, env, isFirstRun: true });
-  const examine = (...args: readonly string[]) => {
-    const { status, stdout, stderr } = spawnSync(...gmnCommand(['doctor', ...args]), {
-      ...{ cwd: at.cwd, env: at.env, encoding: 'utf8' },
-    });
+  const examineBy = async (run: typeof callGmnIn, ...args: readonly string[]) => {
+    const { exitCode: status, stdout, stderr } = await run(t, at, ['doctor', ...args]);
     const clean = (text: string): string =>
       text
         .replaceAll(JSON.stringify(at.root).slice(1, -1), '<root>')
@@ -31,7 +28,12 @@ function scene(t: TestContext, options: GmnOptions = {}) {
         .replace(/([✓–] sandbox|(?:ok|-) +sandbox)( +)[^\n]+/, '– sandbox$2<found>');
     return { status, stdout: clean(stdout), stderr };
   };
-  return { ...at, examine };
+  return {
+    ...at,
+    examine: (...args: readonly string[]) => examineBy(callGmnIn, ...args),
+    /** Where the program and its cache are is told, too. */
+    examineProgram: () => examineBy(runGmnIn),
+  };
 }
 
 interface Report {
@@ -55,8 +57,8 @@ function expectToExist(command: string | undefined): void {
   else expect(['chmod', 'export', 'mv', 'rm', 'unset', 'icacls']).toContain(program);
 }
 
-posixTest('without anything configured it says what is missing, and what to do', (t) => {
-  expect(scene(t).examine()).toEqual({
+posixTest('without anything configured it says what is missing, and what to do', async (t) => {
+  expect(await scene(t).examineProgram()).toEqual({
     status: 2,
     stderr: '',
     stdout: `✓ node        <node> on <system>
@@ -83,9 +85,9 @@ posixTest('without anything configured it says what is missing, and what to do',
   });
 });
 
-posixTest('where all is well it ends with 0; without a UTF-8 locale the marks are words', (t) => {
-  const { examine } = scene(t, { env: { GEMINI_API_KEY: 'secret-0123456789', LC_ALL: 'C' } });
-  const { status, stdout } = examine();
+posixTest('where all is well it ends with 0; without a UTF-8 locale the marks are words', async (t) => {
+  const { examineProgram } = scene(t, { env: { GEMINI_API_KEY: 'secret-0123456789', LC_ALL: 'C' } });
+  const { status, stdout } = await examineProgram();
   expect({ status, stdout }).toEqual({
     status: 0,
     stdout: `ok   node        <node> on <system>
@@ -109,12 +111,12 @@ warn terminal    stdout is not a terminal, colour off, the locale is not UTF-8
 1 warning
 `,
   });
-  const dumb = scene(t, { env: { GEMINI_API_KEY: 'secret-0123456789', TERM: 'dumb' } }).examine();
+  const dumb = await scene(t, { env: { GEMINI_API_KEY: 'secret-0123456789', TERM: 'dumb' } }).examine();
   expect(dumb.stdout).toContain('ok   terminal');
   expect(dumb.stdout.endsWith('\n\nNothing is wrong.\n')).toBe(true);
 });
 
-test('it changes nothing; what every run keeps, the code cache, is apart', (t) => {
+test('it changes nothing; what every run keeps, the code cache, is apart', async (t) => {
   const { examine, home, cwd } = scene(t, {
     home: { '.gemini/settings.json': '{}', '.gmn/config.json': '{}' },
     env: { GEMINI_API_KEY: 'k' },
@@ -128,12 +130,12 @@ test('it changes nothing; what every run keeps, the code cache, is apart', (t) =
         .filter((line) => !line.startsWith('.gmn ')),
     );
   const before = tree();
-  examine();
+  await examine();
   expect(tree()).toEqual(before);
 });
 
-test('--json says the same to programs', (t) => {
-  const { status, stdout } = scene(t).examine('--json');
+test('--json says the same to programs', async (t) => {
+  const { status, stdout } = await scene(t).examine('--json');
   const report: Report = JSON.parse(stdout);
   expect({ status, ok: report.ok, keys: Object.keys(report) }).toEqual({
     status: 2,
@@ -159,11 +161,11 @@ test('--json says the same to programs', (t) => {
   ]);
 });
 
-test('every broken settings file is named with its place, and outweighs a missing credential', (t) => {
+test('every broken settings file is named with its place, and outweighs a missing credential', async (t) => {
   const { examine } = scene(t, {
     home: { '.gemini/settings.json': '{\n  "a": 1\n  "b": 2 }', '.gmn/config.json': '{"model":{"name":1}}' },
   });
-  const result = examine('--json');
+  const result = await examine('--json');
   expect(result.status).toBe(4);
   expect(found(result, 'settings').map(({ state, text }) => [state, text])).toEqual([
     ['failure', '<root>/home/.gemini/settings.json:3:3: comma expected'],
@@ -171,9 +173,9 @@ test('every broken settings file is named with its place, and outweighs a missin
   ]);
 });
 
-test('settings that do not go together are a failure, too', (t) => {
+test('settings that do not go together are a failure, too', async (t) => {
   const { examine } = scene(t, { home: { '.gmn/config.json': '{"oauth":{"clientId":"x"}}' } });
-  const result = examine('--json');
+  const result = await examine('--json');
   expect(result.status).toBe(4);
   expect(found(result, 'settings').map(({ state, text }) => [state, text])).toEqual([
     ['ok', '<root>/home/.gmn/config.json'],
@@ -181,18 +183,18 @@ test('settings that do not go together are a failure, too', (t) => {
   ]);
 });
 
-test('an unknown type of credential and an impossible home are reported, and all other checks still run', (t) => {
-  const odd = scene(t, { env: { GMN_AUTH: 'odd' } }).examine('--json');
+test('an unknown type of credential and an impossible home are reported, and all other checks still run', async (t) => {
+  const odd = await scene(t, { env: { GMN_AUTH: 'odd' } }).examine('--json');
   expect([odd.status, found(odd, 'credential')]).toMatchObject([2, [{ state: 'failure' }]]);
-  const wrong = scene(t, { env: { GMN_HOME: '/dev/null/gmn', GEMINI_API_KEY: 'k' } }).examine('--json');
+  const wrong = await scene(t, { env: { GMN_HOME: '/dev/null/gmn', GEMINI_API_KEY: 'k' } }).examine('--json');
   expect(found(wrong, 'credential')).toMatchObject([{ state: 'ok' }]);
   expect(found(wrong, 'terminal')).toHaveLength(1);
 });
 
-test('keys that look misspelt are named with what was meant, others are left alone', (t) => {
+test('keys that look misspelt are named with what was meant, others are left alone', async (t) => {
   const settings = { modle: { name: 'x' }, model: { nmae: 'y' }, ui: { theme: 'dark' }, mcpServer: {}, telemetry: {} };
   const { examine } = scene(t, { home: { '.gmn/config.json': JSON.stringify(settings) } });
-  expect(found(examine('--json'), 'settings')).toEqual([
+  expect(found(await examine('--json'), 'settings')).toEqual([
     {
       check: 'settings',
       state: 'warning',
@@ -207,17 +209,17 @@ test('keys that look misspelt are named with what was meant, others are left alo
   ]);
 });
 
-test('keys of the official CLI are no mistakes, and those that change a run are named', (t) => {
+test('keys of the official CLI are no mistakes, and those that change a run are named', async (t) => {
   const settings = { hooks: { BeforeTool: [] }, skills: { disabled: [] }, agents: {}, experimental: { x: 1 }, ui: {} };
   const { examine } = scene(t, { home: { '.gemini/settings.json': JSON.stringify(settings) } });
-  expect(found(examine('--json'), 'settings')).toMatchObject([
+  expect(found(await examine('--json'), 'settings')).toMatchObject([
     { state: 'ok', text: '<root>/home/.gemini/settings.json; not read by gmn: experimental' },
   ]);
 });
 
-test('a folder that is not trusted, and the way to trust it', (t) => {
+test('a folder that is not trusted, and the way to trust it', async (t) => {
   const { examine } = scene(t, { files: { '.gemini/settings.json': '{}' } });
-  const result = examine('--json');
+  const result = await examine('--json');
   const [, notice] = found(result, 'settings');
   expect(notice).toMatchObject({
     state: 'warning',
@@ -226,20 +228,20 @@ test('a folder that is not trusted, and the way to trust it', (t) => {
   expect(found(result, 'trust')).toEqual([]);
 });
 
-test('a folder that is refused is no warning, and the way back is named', (t) => {
-  const { examine, cwd, env } = scene(t, { files: { '.gemini/settings.json': '{}' } });
-  expect(spawnSync(...gmnCommand(['trust', '--deny']), { cwd, env }).status).toBe(0);
-  expect(found(examine('--json'), 'trust')).toMatchObject([
+test('a folder that is refused is no warning, and the way back is named', async (t) => {
+  const { examine, ...at } = scene(t, { files: { '.gemini/settings.json': '{}' } });
+  expect((await callGmnIn(t, at, ['trust', '--deny'])).exitCode).toBe(0);
+  expect(found(await examine('--json'), 'trust')).toMatchObject([
     { state: 'absent', text: expect.stringMatching(/gmn trust$/) },
   ]);
 });
 
-posixTest("what others may read of gmn's files, and a home that cannot be used", (t) => {
+posixTest("what others may read of gmn's files, and a home that cannot be used", async (t) => {
   const { examine, home } = scene(t, { home: { ".gmn/it's.json": '{}', '.gmn/private.json': '{}' } });
   chmodSync(join(home, '.gmn'), 0o700);
   chmodSync(join(home, '.gmn/private.json'), 0o600);
   chmodSync(join(home, ".gmn/it's.json"), 0o644);
-  expect(found(examine('--json'), 'home')).toEqual([
+  expect(found(await examine('--json'), 'home')).toEqual([
     {
       check: 'home',
       state: 'warning',
@@ -248,28 +250,31 @@ posixTest("what others may read of gmn's files, and a home that cannot be used",
     },
   ]);
   const other = scene(t, { home: { '.gmn': 'a file' } });
-  const result = other.examine('--json');
+  const result = await other.examine('--json');
   expect(result.status).toBe(4);
   expect(found(result, 'home')[0]).toMatchObject({ state: 'failure', text: '<root>/home/.gmn is not a directory' });
 });
 
-posixTest('directories that a person made with a plain mkdir are no fault, unless others may write there', (t) => {
-  const { examine, home } = scene(t, { home: { '.gmn/templates/a.md': 'x' } });
-  const own = [join(home, '.gmn'), join(home, '.gmn/templates')];
-  for (const path of own) chmodSync(path, 0o755);
-  expect(found(examine('--json'), 'home')).toMatchObject([{ state: 'ok', text: '<root>/home/.gmn' }]);
-  for (const path of own) chmodSync(path, 0o775);
-  expect(found(examine('--json'), 'home')).toMatchObject([{ state: 'warning', remedies: [{}, {}] }]);
-});
+posixTest(
+  'directories that a person made with a plain mkdir are no fault, unless others may write there',
+  async (t) => {
+    const { examine, home } = scene(t, { home: { '.gmn/templates/a.md': 'x' } });
+    const own = [join(home, '.gmn'), join(home, '.gmn/templates')];
+    for (const path of own) chmodSync(path, 0o755);
+    expect(found(await examine('--json'), 'home')).toMatchObject([{ state: 'ok', text: '<root>/home/.gmn' }]);
+    for (const path of own) chmodSync(path, 0o775);
+    expect(found(await examine('--json'), 'home')).toMatchObject([{ state: 'warning', remedies: [{}, {}] }]);
+  },
+);
 
-test('sessions are counted', (t) => {
+test('sessions are counted', async (t) => {
   const { examine } = scene(t, { home: { '.gmn/sessions/a.jsonl': 'x'.repeat(1500), '.gmn/sessions/b.jsonl': '' } });
-  expect(found(examine('--json'), 'sessions')).toMatchObject([
+  expect(found(await examine('--json'), 'sessions')).toMatchObject([
     { state: 'ok', text: '<root>/home/.gmn/sessions, 2 sessions, 1.5 kB' },
   ]);
 });
 
-test('variables that send requests elsewhere are shown without what they hold besides', (t) => {
+test('variables that send requests elsewhere are shown without what they hold besides', async (t) => {
   const env = {
     GOOGLE_GEMINI_BASE_URL: 'https://gateway.example/path?key=hush-1',
     CODE_ASSIST_ENDPOINT: 'http://plain.example',
@@ -279,7 +284,7 @@ test('variables that send requests elsewhere are shown without what they hold be
     GMN_DEMO: '1',
   };
   const { examine } = scene(t, { env });
-  const result = examine('--json');
+  const result = await examine('--json');
   expect(result.status).toBe(4);
   expect(found(result, 'endpoint')).toMatchObject([
     { state: 'ok', text: 'GOOGLE_GEMINI_BASE_URL is https://gateway.example' },
@@ -289,10 +294,10 @@ test('variables that send requests elsewhere are shown without what they hold be
   expect(found(result, 'certificates')).toMatchObject([{ state: 'warning' }]);
   expect(found(result, 'demo')).toMatchObject([{ state: 'warning' }]);
   expect(JSON.parse(result.stdout).demo).toBe(true);
-  expect(result.stdout + examine().stdout).not.toContain('hush');
+  expect(result.stdout + (await examine()).stdout).not.toContain('hush');
 });
 
-posixTest('MCP servers: faulty entries, programs that are not there, addresses without their secrets', (t) => {
+posixTest('MCP servers: faulty entries, programs that are not there, addresses without their secrets', async (t) => {
   const mcpServers = {
     good: { command: '/bin/sh', args: ['--token', 'hush'] },
     'my server': { command: 'no-such-program' },
@@ -304,7 +309,7 @@ posixTest('MCP servers: faulty entries, programs that are not there, addresses w
     settings: { mcpServers, mcp: { excluded: ['off'] } },
     env: { GEMINI_API_KEY: 'k' },
   });
-  const result = examine('--json');
+  const result = await examine('--json');
   expect(result.status).toBe(4);
   expect(found(result, 'mcp').map(({ state, code, text }) => [state, code, text])).toEqual([
     ['ok', undefined, 'good: /bin/sh'],
@@ -322,28 +327,28 @@ test.for([
   ['pro', 'ok', /^pro, which is gemini-pro-latest$/],
   ['gemini-3.8-flahs', 'warning', /Did you mean gemini-3\.8-flash/],
   ['no model', 'failure', /cannot be the name of a model/],
-] as const)('the model %s is %s', ([name, state, text], t) => {
+] as const)('the model %s is %s', async ([name, state, text], t) => {
   const { examine } = scene(t, { env: { GEMINI_API_KEY: 'k', GMN_MODEL: name } });
-  expect(found(examine('--json'), 'model')).toMatchObject([{ state, text: expect.stringMatching(text) }]);
+  expect(found(await examine('--json'), 'model')).toMatchObject([{ state, text: expect.stringMatching(text) }]);
 });
 
 test.for([
   [{ GEMINI_API_KEY: 'k' }, 'gemini-flash-latest'],
   [{ GOOGLE_API_KEY: 'k', GOOGLE_GENAI_USE_ENTERPRISE: 'true' }, 'gemini-3.8-flash'],
-] as const)('the model is that of the backend in use: %j', ([env, fallback], t) => {
+] as const)('the model is that of the backend in use: %j', async ([env, fallback], t) => {
   const { examine } = scene(t, { env });
   const text = `gemini-2.5-flash, the default; where it is retired, ${fallback} answers`;
-  expect(found(examine('--json'), 'model')).toMatchObject([{ state: 'ok', text }]);
+  expect(found(await examine('--json'), 'model')).toMatchObject([{ state: 'ok', text }]);
 });
 
-posixTest('another gmn on PATH is named', (t) => {
+posixTest('another gmn on PATH is named', async (t) => {
   const at = place(t, { isFirstRun: true });
   mkdirSync(join(at.root, 'bin'));
   writeFileSync(join(at.root, 'bin', 'gmn.js'), '', { mode: 0o755 });
   const other = join(at.root, 'bin', 'gmn.js');
-  spawnSync('ln', ['-s', other, join(at.root, 'bin', 'gmn')]);
+  symlinkSync(other, join(at.root, 'bin', 'gmn'));
   const { examine } = scene(t, { env: { PATH: join(at.root, 'bin') } });
-  expect(found(examine('--json'), 'gmn')).toMatchObject([
+  expect(found(await examine('--json'), 'gmn')).toMatchObject([
     { state: 'warning', text: expect.stringContaining(`"gmn" on PATH is another one: ${other}`) },
   ]);
 });
