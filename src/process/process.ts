@@ -114,6 +114,7 @@ async function takeLine(line: Line, number: number, context: RequestContext): Pr
   let written: Promise<void> | undefined;
   try {
     if (text === undefined) throw tooLongError();
+    if ('isInexact' in line) throw new AppError('usage', 'the line is not UTF-8', { hint: 'Encode it as UTF-8.' });
     written = takeRequest(parseProcessLine(text), text.length, refuse, context);
   } catch (thrown) {
     written = refuse(AppError.from(thrown));

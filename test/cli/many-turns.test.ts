@@ -209,6 +209,16 @@ test('without --relay-approvals a call is denied as in other runs, and that is s
   ]);
 });
 
+test('a line that is not UTF-8 is refused, and no guess at its text is sent', async (t) => {
+  const line = (text: string): Buffer => Buffer.from(`${JSON.stringify(prompt('1', text))}\n`, 'latin1');
+  const stdin = Buffer.concat([line('caf\xe9'), Buffer.from(`${JSON.stringify(prompt('1', 'caf\xe9 \ufffd'))}\n`)]);
+  const gmn = await callGmn(t, FLAGS, { script: [reply('a')], stdin });
+  const [refused, accepted] = parseLines(gmn.stdout);
+  expect(refused).toMatchObject({ type: 'error', line: 1, id: '1', error: { message: 'the line is not UTF-8' } });
+  expect(accepted).toEqual({ type: 'accepted', turn: '1' });
+  expect(gmn.requests.map((request) => request.prompt)).toEqual(['caf\xe9 \ufffd']);
+});
+
 test('a turn has a model, instruction, tools and schema of its own; set holds for those after it', async (t) => {
   const script = [reply('a'), reply('{"n":1}'), reply('c'), reply('d')];
   const lines = [

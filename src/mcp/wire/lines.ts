@@ -1,6 +1,11 @@
+import { isUtf8 } from 'node:buffer';
+
 const NEWLINE = 0x0a;
 
-export type Line = { readonly text: string } | { readonly isTooLong: true; readonly head: string };
+/** In a text that `isInexact`, U+FFFD is in place of bytes that are not UTF-8. */
+export type Line =
+  | { readonly text: string; readonly isInexact?: true }
+  | { readonly isTooLong: true; readonly head: string };
 
 /** Of a line that is too long. */
 const HEAD_BYTES = 500;
@@ -25,8 +30,10 @@ export async function* splitLines(
     parts = [Buffer.concat(parts, Math.min(size, HEAD_BYTES))];
   };
   const take = (): Line => {
-    const text = Buffer.concat(parts).toString('utf8');
-    const line: Line = isCut ? { isTooLong: true, head: text } : { text };
+    const bytes = Buffer.concat(parts);
+    const text = bytes.toString('utf8');
+    const isInexact = !isCut && text.includes('\ufffd') && !isUtf8(bytes);
+    const line: Line = isCut ? { isTooLong: true, head: text } : isInexact ? { text, isInexact } : { text };
     parts = [];
     size = 0;
     isCut = false;
