@@ -1,5 +1,6 @@
-// `npm run test:clients [-- --allow-skip]`: gmn inside other programs. The Go client of docs/process.md is compiled and run, the agent
-// for Terminal-Bench is run against a stand-in of Harbor, promptfoo itself runs the example for it, and two promises are measured: the
+// `npm run test:clients [-- --only turns] [-- --seed 1] [-- --turns 400] [-- --allow-skip]`: gmn inside other programs. The Go client of
+// docs/process.md is compiled and run, the agent for Terminal-Bench is run against a stand-in of Harbor, promptfoo itself runs the example
+// for it, a program in Python drives one process through turns of all kinds and kills it (turns.py), and two promises are measured: the
 // memory of one process over many turns, and how soon a cancelled `ask` is over. Needs Go (or GO=<program>), Python, and promptfoo with a
 // Node that it runs on: PROMPTFOO=<directory where `npm install promptfoo` was run>. Writes docs/dev/results/clients-<date>.json.
 import { spawn, spawnSync } from 'node:child_process';
@@ -18,6 +19,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { build } from 'esbuild';
 import { root, run } from '../../scripts/project.mjs';
 import { cacheDirectory, fetchPackage } from '../peers/fetch.mjs';
 
@@ -60,11 +63,22 @@ const HEAP_HOOK = `process.on('SIGUSR2', () => {
   require('node:fs').writeFileSync(process.env.HEAP_FILE, String(process.memoryUsage().heapUsed));
 });`;
 
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    turns: { type: 'string', default: '400' },
+    'allow-skip': { type: 'boolean' },
+  },
+});
 run(process.execPath, [join(root, 'scripts', 'build.mjs')]);
 const { ask } = await import(pathToFileURL(join(root, 'dist/gmn.mjs')).href);
 const { demo } = await import(pathToFileURL(join(root, 'dist/demo.mjs')).href);
 const place = mkdtempSync(join(tmpdir(), 'gmn-clients-'));
 const GMN = join(root, 'bin/gmn.js');
+/** gmn that says how much memory it needs. */
+const WATCHED_GMN = ['--expose-gc', '--require', join(place, 'hook.cjs'), GMN];
+const HEAP_FILE = join(place, 'heap');
 const results = {};
 const problems = [];
 const skipped = [];
@@ -74,23 +88,21 @@ try {
   for (const name of ['bin', 'home', 'work']) mkdirSync(join(place, name));
   writeFileSync(join(bin, 'gmn'), `#!/bin/sh\nexec "${process.execPath}" "${GMN}" "$@"\n`);
   chmodSync(join(bin, 'gmn'), 0o755);
+  writeFileSync(join(place, 'hook.cjs'), HEAP_HOOK);
   for (const [name, check] of Object.entries({
     go: checkGo,
     python: checkAgent,
+    turns: checkTurns,
     promptfoo: checkPromptfoo,
     memory: checkMemory,
     cancel: checkCancel,
   })) {
-    const { skip, problem, ...figures } = await check();
-    if (skip !== undefined) skipped.push(`${name}: ${skip}`);
-    if (problem !== undefined) problems.push(`${name}: ${problem}`);
-    results[name] = skip ?? { ...figures, ...(problem && { problem }) };
-    console.log(`${name}: ${skip === undefined ? (problem ?? `fine ${JSON.stringify(figures)}`) : `skipped: ${skip}`}`);
+    if (flags.only === undefined || flags.only === name) report(name, await check());
   }
 } finally {
   rmSync(place, { recursive: true, force: true });
 }
-if (problems.length === 0 && skipped.length === 0) {
+if (problems.length === 0 && skipped.length === 0 && flags.only === undefined) {
   const file = `clients-${new Date().toISOString().slice(0, 10)}.json`;
   writeFileSync(
     join(root, 'docs/dev/results', file),
@@ -98,7 +110,15 @@ if (problems.length === 0 && skipped.length === 0) {
   );
   console.log(`docs/dev/results/${file}`);
 }
-process.exitCode = problems.length > 0 || (skipped.length > 0 && !process.argv.includes('--allow-skip')) ? 1 : 0;
+process.exitCode = problems.length > 0 || (skipped.length > 0 && !flags['allow-skip']) ? 1 : 0;
+
+function report(name, { skip, problem, ...figures }) {
+  if (skip !== undefined) skipped.push(`${name}: ${skip}`);
+  if (problem !== undefined) problems.push(`${name}: ${problem}`);
+  results[name] = skip ?? { ...figures, ...(problem && { problem }) };
+  const outcome = skip === undefined ? `${problem ?? 'fine'} ${JSON.stringify(figures)}` : `skipped: ${skip}`;
+  console.log(`${name}: ${outcome}`);
+}
 
 /** A program that finds gmn on its path, with this server in place of Google's. */
 function environment(server) {
@@ -106,8 +126,8 @@ function environment(server) {
   return { PATH: path, HOME: join(place, 'home'), GEMINI_API_KEY: 'demo', GOOGLE_GEMINI_BASE_URL: server.url };
 }
 
-async function runProgram(file, args, server, more = {}) {
-  const child = spawn(file, args, { cwd: join(place, 'work'), env: { ...environment(server), ...more } });
+async function runProgram(file, args, server, more = {}, cwd = join(place, 'work')) {
+  const child = spawn(file, args, { cwd, env: { ...environment(server), ...more } });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => (output[name] += text));
   const code = await new Promise((resolve) => child.on('close', resolve));
@@ -159,6 +179,32 @@ async function checkAgent() {
   return { python: version.stdout.trim(), ...(isRight ? {} : { problem: stdout }) };
 }
 
+/** A row for each check of turns.py. */
+async function checkTurns() {
+  if (process.platform !== 'linux') return { skip: 'pipes and processes are looked into as Linux shows them' };
+  if (spawnSync('python3', ['--version']).status !== 0) return { skip: 'there is no python3' };
+  const home = join(place, 'turns');
+  const work = join(home, 'work');
+  mkdirSync(work, { recursive: true });
+  const outfile = join(place, 'model.mjs');
+  const entryPoints = [join(root, 'test/clients/model.ts')];
+  await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'esm' });
+  const model = await (await import(pathToFileURL(outfile).href)).startModel();
+  const { seed, turns } = flags;
+  const args = [join(root, 'test/clients/turns.py'), seed, turns, process.execPath, ...WATCHED_GMN];
+  const { stdout, stderr, code } = await runProgram('python3', args, model, { HOME: home, HEAP_FILE }, work);
+  const refusal = await model.close().then(
+    () => undefined,
+    (thrown) => String(thrown),
+  );
+  for (const line of stdout.split('\n').filter((text) => text !== '')) {
+    const { name, ...outcome } = JSON.parse(line);
+    report(`turns: ${name}`, outcome);
+  }
+  const problem = code === 0 ? refusal : `exit ${code}: ${stderr}`;
+  return { seed, turns, ...(problem && { problem }) };
+}
+
 /** It has 760 packages, and asks for Node 22. Nothing of it is sent anywhere. */
 async function checkPromptfoo() {
   const installed = join(process.env.PROMPTFOO ?? '', 'node_modules/promptfoo');
@@ -195,22 +241,19 @@ async function checkPromptfoo() {
 
 async function checkMemory() {
   const server = await demo();
-  const hook = join(place, 'hook.cjs');
-  writeFileSync(hook, HEAP_HOOK);
-  const heapFile = join(place, 'heap');
-  const flags = ['--input-format', 'stream-json', '-o', 'stream-json', '--no-session', '--tools', 'read'];
-  const child = spawn(process.execPath, ['--expose-gc', '--require', hook, GMN, ...flags], {
+  const args = ['--input-format', 'stream-json', '-o', 'stream-json', '--no-session', '--tools', 'read'];
+  const child = spawn(process.execPath, [...WATCHED_GMN, ...args], {
     cwd: join(place, 'work'),
-    env: { ...environment(server), HEAP_FILE: heapFile },
+    env: { ...environment(server), HEAP_FILE },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = new Promise((resolve) => child.on('close', resolve));
   const readEnding = createEndings(child.stdout);
   const measure = async () => {
-    rmSync(heapFile, { force: true });
+    rmSync(HEAP_FILE, { force: true });
     child.kill('SIGUSR2');
-    while (!existsSync(heapFile) || readFileSync(heapFile, 'utf8') === '') await sleep(5);
-    return Number(readFileSync(heapFile, 'utf8'));
+    while (!existsSync(HEAP_FILE) || readFileSync(HEAP_FILE, 'utf8') === '') await sleep(5);
+    return Number(readFileSync(HEAP_FILE, 'utf8'));
   };
   let begin = 0;
   for (let turn = 1; turn <= TURNS; turn += 1) {
