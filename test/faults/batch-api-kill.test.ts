@@ -9,8 +9,8 @@ import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { gmnCommand, place } from '../support/gmn.ts';
 
 /** A few in every test run, 200 of 20,000 rows with `npm run test:faults`. */
-const KILLS = Number(process.env.GMN_BATCH_KILLS ?? 12);
-const ROWS = Number(process.env.GMN_BATCH_ROWS ?? 500);
+const KILLS = Number(process.env.GMN_BATCH_KILLS ?? 7);
+const ROWS = Number(process.env.GMN_BATCH_ROWS ?? 300);
 const SHARDS = 10;
 /** Of a shard, without kills: upload, creation, looks, download, deletions. */
 const REQUESTS_PER_SHARD = 11;

@@ -7,7 +7,7 @@ import { gmnCommand, place } from '../support/gmn.ts';
 import { type TalkativeGemini, talkativeGemini } from './talk.ts';
 
 /** How many deaths to try: a few in every test run, all of them with `npm run test:faults`. */
-const DEATHS = Number(process.env.GMN_DEATHS ?? 10);
+const DEATHS = Number(process.env.GMN_DEATHS ?? 7);
 const TURNS = 12;
 /** How far into what follows an event a death may fall, in rounds of the event loop of this process. */
 const ROUNDS = 60;
@@ -146,7 +146,7 @@ test.runIf(hasStrace)(
   { timeout: 900_000 },
   async (t) => {
     const gemini = await talkativeGemini(t);
-    const step = process.env.GMN_DEATHS === undefined ? 23 : 1;
+    const step = process.env.GMN_DEATHS === undefined ? 41 : 1;
     let died = 0;
     for (let at = 1; ; at += step) {
       const life = await live(place(t, { gemini }), [

@@ -164,20 +164,42 @@ export async function sdkClient(t: TestContext, options: ServeOptions & { readon
 
 /** Resolves with the URL and the token. */
 export async function serveHttp(t: TestContext, options: ServeOptions = {}) {
-  const { cwd, home, env } = options.at ?? place(t, options);
-  const child = spawn(...gmnCommand(['mcp', 'serve', '--http', ...(options.flags ?? [])]), { cwd, env });
+  const at = options.at ?? place(t, options);
+  const notice = createNotice();
+  const { ended } = openGmn(t, at, httpLine(options), (name, text) => name === 'err' && notice.add(text));
+  return { ...(await notice.read(ended)), cwd: at.cwd, home: at.home };
+}
+
+/** The same in a process of its own. */
+export async function startHttp(t: TestContext, options: ServeOptions = {}) {
+  const { cwd, env } = place(t, options);
+  const child = spawn(...gmnCommand(httpLine(options)), { cwd, env });
   t.onTestFinished(() => killed(child));
+  const notice = createNotice();
+  child.stderr.on('data', (data: Buffer) => notice.add(data.toString()));
+  return { child, ...(await notice.read(once(child, 'exit'))) };
+}
+
+function httpLine({ flags = [] }: ServeOptions): readonly string[] {
+  return ['mcp', 'serve', '--http', ...flags];
+}
+
+/** What a server says of itself at its start. */
+function createNotice() {
+  const complete = gate();
   let errors = '';
-  const said = new Promise<void>((resolve) => {
-    child.stderr.on('data', (data: Buffer) => {
-      errors += data.toString();
-      if (errors.split('\n').length > 2) resolve();
-    });
-  });
-  await Promise.race([said, once(child, 'exit')]);
-  const url = /http:\S+/.exec(errors)?.[0] ?? '';
-  const token = /Bearer (\S+)/.exec(errors)?.[1] ?? '';
-  return { child, url, token, cwd, home, stderr: () => errors };
+  return {
+    add(text: string): void {
+      errors += text;
+      if (errors.split('\n').length > 2) complete.open();
+    },
+    async read(ended: Promise<unknown>) {
+      await Promise.race([complete.opened, ended]);
+      const url = /http:\S+/.exec(errors)?.[0] ?? '';
+      const token = /Bearer (\S+)/.exec(errors)?.[1] ?? '';
+      return { url, token, stderr: () => errors };
+    },
+  };
 }
 
 export async function httpClient(

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { fakeGemini } from '../../../support/gemini.ts';
 import { place } from '../../../support/gmn.ts';
 import { posixTest, systemMode } from '../../../support/posix.ts';
-import { echo, httpClient, serveHttp, serveRaw, silence, TOOL_COUNT } from '../support.ts';
+import { echo, httpClient, serveHttp, serveRaw, silence, startHttp, TOOL_COUNT } from '../support.ts';
 
 const INITIALIZE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize' });
 
@@ -245,7 +245,7 @@ test('the token can be in the environment, if it is long enough', async (t) => {
 
 posixTest('a signal ends the server and its work', async (t) => {
   const { scripted, begun, closed } = silence();
-  const server = await serveHttp(t, { gemini: await fakeGemini(t, [scripted]) });
+  const server = await startHttp(t, { gemini: await fakeGemini(t, [scripted]) });
   const client = await httpClient(t, server);
   // It never gets a response.
   client.callTool({ name: 'delegate', arguments: { prompt: 'x' } }).catch(() => {});
