@@ -172,6 +172,12 @@ test('platform knows neither Gemini nor gmn’s settings', () => {
   expect(named).toEqual([]);
 });
 
+test('no colour is used that is lost on black or on white: yellow, blue, cyan, and those that are bright', () => {
+  const LOST =
+    /chalk\.(?:yellow|blue|cyan|\w+Bright|gr[ae]y)\b|[{ ](?:yellow|blue|cyan)[, ][^}]*\} = await loadChalk|\[(?:\d;)*(?:3[346]|9\d)m/;
+  expect(files.filter((file) => LOST.test(readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
+});
+
 test('the command table reaches commands only through thunks', () => {
   expect(
     internal.filter(({ from, to, isLazy }) => room(from).startsWith('cli') && room(to) === 'commands' && !isLazy),

@@ -43,10 +43,10 @@ function fitToWidth({ text, folds, narrow }: Report, columns: number): string {
 }
 
 async function colorMarks(text: string): Promise<string> {
-  const { green, yellow, red } = await loadChalk(true);
+  const { green, magenta, red } = await loadChalk(true);
   const paints = new Map([
     ['✓', green],
-    ['⚠', yellow],
+    ['⚠', magenta],
     ['✗', red],
   ]);
   return text.replace(/^[✓⚠✗]/gm, (mark) => paints.get(mark)?.(mark) ?? mark);

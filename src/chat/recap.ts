@@ -17,7 +17,7 @@ export function formatPromptMark({
   readonly isStyled: boolean;
 }): string {
   if (isPlain) return '> ';
-  return isStyled ? '\u001b[1;36m❯ \u001b[0m' : '❯ ';
+  return isStyled ? '\u001b[1;35m❯ \u001b[0m' : '❯ ';
 }
 
 /** What a session brings back; `model` is absent if there is nothing to say about it. */

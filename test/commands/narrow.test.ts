@@ -94,7 +94,7 @@ test('verdicts of ours are coloured where colour may be, and nowhere else', asyn
   const here = place(t);
   const report = { text: '✓ a\n⚠ b\n✗ c ✓\n– d\n', json: {}, notices: [], hasMarks: true } as const;
   await printReport(report, {}, appWith(here, { isStyled: true }));
-  const green = '\u001b[32m✓\u001b[39m a\n\u001b[33m⚠\u001b[39m b\n\u001b[31m✗\u001b[39m c ✓\n– d\n';
+  const green = '\u001b[32m✓\u001b[39m a\n\u001b[35m⚠\u001b[39m b\n\u001b[31m✗\u001b[39m c ✓\n– d\n';
   expect(here.output().out).toBe(green);
   await printReport(report, {}, appWith(here, { isStyled: false, isTerminal: true }));
   expect(here.output().out).toBe(report.text);

@@ -20,7 +20,10 @@ export interface Theme {
   readonly scopes: ReadonlyMap<string, Paint>;
 }
 
-/** Uses the sixteen colours of the terminal's own palette, so that light and dark backgrounds both work; yellow cannot be read on white in most. */
+/**
+ * Uses the terminal's own palette, of which only red, green and magenta can be read on black and on white in most: cyan
+ * and yellow are lost on white, blue on black.
+ */
 export function createTheme(isStyled: boolean, hasLinks: boolean): Theme {
   const chalk = new Chalk({ level: isStyled ? 1 : 0 });
   const scopes: readonly (readonly [string, Paint])[] = [
@@ -29,19 +32,18 @@ export function createTheme(isStyled: boolean, hasLinks: boolean): Theme {
     ['keyword', chalk.magenta],
     ['selector', chalk.magenta],
     ['operator', chalk.magenta],
-    ['built_in', chalk.cyan],
-    ['type', chalk.cyan],
-    ['title', chalk.blue],
-    ['section', chalk.blue],
-    ['name', chalk.blue],
-    ['tag', chalk.blue],
+    ['built_in', chalk.magenta],
+    ['type', chalk.magenta],
+    ['title', chalk.bold],
+    ['section', chalk.bold],
+    ['name', chalk.bold],
     ['string', chalk.green],
     ['regexp', chalk.green],
     ['addition', chalk.green],
     ['deletion', chalk.red],
-    ['attr', chalk.cyan],
-    ['attribute', chalk.cyan],
-    ['variable', chalk.cyan],
+    ['attr', chalk.magenta],
+    ['attribute', chalk.magenta],
+    ['variable', chalk.magenta],
     ['meta', chalk.dim],
     ['doctag', chalk.bold],
     ['strong', chalk.bold],
@@ -54,7 +56,7 @@ export function createTheme(isStyled: boolean, hasLinks: boolean): Theme {
     strong: chalk.bold,
     emphasis: chalk.italic,
     strike: chalk.strikethrough,
-    code: chalk.cyan,
+    code: chalk.magenta,
     faint: chalk.dim,
     linkText: chalk.underline,
     removed: chalk.red,
