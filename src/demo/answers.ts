@@ -5,10 +5,10 @@ import {
   type DemoPart,
   type DemoRequest,
   describeParts,
-  findActiveLoop,
   isFunctionCall,
   isFunctionResponse,
   isMedia,
+  isPrompt,
   joinPartTexts,
   listCallableTools,
   parseBody,
@@ -57,10 +57,14 @@ function findStructuredAnswer(request: DemoRequest): Answer | undefined {
 }
 
 function echoRequest(request: DemoRequest): string {
-  const parts = findActiveLoop(request.contents)[0]?.parts ?? [];
+  const parts = findTurn(request)[0]?.parts ?? [];
   const line = findFirstLine(parts);
   if (!parts.some(isMedia)) return `demo: ${line}`;
   return line === '' ? `demo: I see ${describeParts(parts)}` : `demo: I see ${describeParts(parts)}: ${line}`;
+}
+
+function findTurn({ contents }: DemoRequest): DemoRequest['contents'] {
+  return contents.slice(Math.max(contents.findLastIndex(isPrompt), 0));
 }
 
 function findFirstLine(parts: readonly DemoPart[]): string {
@@ -70,7 +74,7 @@ function findFirstLine(parts: readonly DemoPart[]): string {
 
 function findBuiltinAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
   const last = request.contents.at(-1);
-  const prompt = request.contents.findLast(({ role, parts }) => role !== 'model' && !parts.some(isFunctionResponse));
+  const prompt = request.contents.findLast(isPrompt);
   if (last === undefined || prompt === undefined) return undefined;
   const task = SAMPLE_TASKS.find(({ ask }) => joinPartTexts(prompt.parts).includes(ask));
   if (task !== undefined) return findTaskAnswer(task, request, sign);
@@ -103,8 +107,8 @@ function answerColors(schema: JsonObject): Answer | undefined {
 }
 
 function findTaskAnswer(task: SampleTask, request: DemoRequest, sign: Sign): Answer | undefined {
-  const loop = findActiveLoop(request.contents);
-  const answered = loop.at(-1)?.parts.find(isFunctionResponse);
+  const loop = findTurn(request);
+  const answered = loop.slice(1).at(-1)?.parts.find(isFunctionResponse);
   const { response } = toJsonObject(answered?.functionResponse);
   if (toJsonObject(response).error !== undefined) return createSampleAnswer(task.failed);
   const made = loop.filter(({ role, parts }) => role === 'model' && parts.some(isFunctionCall)).length;
@@ -164,7 +168,7 @@ const CALL = /^(?:then\s+)?call\s+([\w.:-]+)(?:\s+(\{.*\}))?(?:\s+x(\d{1,4}))?$/
  * if the prompt does not begin so, or names a tool that is not declared or must not be called.
  */
 function findCalledAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
-  const loop = findActiveLoop(request.contents);
+  const loop = findTurn(request);
   const plan = parsePlan(joinPartTexts(loop[0]?.parts.slice(-1) ?? []));
   const callable = listCallableTools(request);
   if (plan.length === 0 || plan.flat().some(({ name }) => !callable.includes(name))) return undefined;

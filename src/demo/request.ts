@@ -199,6 +199,11 @@ export function isFunctionCall(part: DemoPart): boolean {
   return isObject(part.functionCall);
 }
 
+/** A message of the user, also one that comes with the answers of calls that were stopped before it. */
+export function isPrompt({ role, parts }: DemoContent): boolean {
+  return role !== 'model' && (!parts.some(isFunctionResponse) || typeof parts.at(-1)?.text === 'string');
+}
+
 /** The contents from the last user message on; function responses do not count as one. */
 export function findActiveLoop(contents: readonly DemoContent[]): readonly DemoContent[] {
   const start = contents.findLastIndex(({ role, parts }) => role !== 'model' && !parts.some(isFunctionResponse));

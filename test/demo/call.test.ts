@@ -44,6 +44,18 @@ test('calls on request are made, in parallel and one after the other, and answer
   expect((await turn(demo, contents)).map(({ text }) => text).join('')).toBe('demo: glob answered: first');
 });
 
+test('a prompt that follows a call that was stopped is answered, not the call', async () => {
+  const demo = await testDemo();
+  const first = await turn(demo, [user('call glob {"pattern":"*"}')]);
+  const ask = async (prompt: string): Promise<WirePart[]> => {
+    const stopped = { role: 'user', parts: [...answers(first).parts, { text: prompt }] };
+    return turn(demo, [user('call glob {"pattern":"*"}'), model(first), stopped]);
+  };
+  expect((await ask('why?')).map(({ text }) => text).join('')).toBe('demo: why?');
+  expect((await ask('call glob {"pattern":"b"}'))[0]?.functionCall?.args).toEqual({ pattern: 'b' });
+  expect((await ask('hi')).map(({ text }) => text).join('')).toBe('Hi! What are we building today?');
+});
+
 test('a call can be repeated, one reply each', async () => {
   const demo = await testDemo();
   const contents = [user('call glob {"pattern":"*"} x3')];
