@@ -220,7 +220,9 @@ posixTest('in a chat: the keys of a question, what they allow, and /permissions'
     /✓ write_file 日本\.txt \+15 −0\n {2}@@ -0,0 \+1,15 @@\n {2}\+0\n[\s\S]* {2}\+10\n {2}… 4 more lines\n/,
   );
   chat.enter('/permissions');
-  await chat.shows(/❯ \/permissions\n {2}1 {2}kept for this project {2}echo one …\n/);
+  await chat.shows(
+    /❯ \/permissions\n {2}1 {2}kept for this project {2}echo one …\nTo remove one: \/permissions remove <number>\n❯/,
+  );
   chat.enter('/permissions remove 2');
   await chat.shows(/there is no permission "remove 2"/);
   chat.enter('/permissions remove 1');

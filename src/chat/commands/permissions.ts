@@ -28,7 +28,9 @@ export const PERMISSIONS: SlashCommand = {
     const rows = listed.map(({ grant, isKept }, index) => {
       return [`${index + 1}  ${isKept ? 'kept for this project' : 'in this chat'}`, formatGrant(grant)] as const;
     });
-    if (rows.length > 0) await chat.view.list(rows);
+    if (rows.length === 0) return;
+    await chat.view.list(rows);
+    await chat.view.showNotice('To remove one: /permissions remove <number>');
   },
 };
 
