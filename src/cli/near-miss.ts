@@ -52,7 +52,7 @@ const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   'setup-token': SIGN_IN,
   plugin: NO_PLUGINS,
   plugins: NO_PLUGINS,
-  agents: 'gmn has no sub-agents; other agents can delegate to it: gmn mcp serve',
+  agents: 'Run: gmn doctor, which lists the sub-agents; in a chat: /agents',
   exec: JUST_ASK,
   e: JUST_ASK,
   run: JUST_ASK,

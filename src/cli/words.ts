@@ -77,7 +77,7 @@ export function matchesFlag({ long, short, aliases = [] }: Flag, word: string): 
 }
 
 /** One that may lack its value, and has a list of them, takes no other word: that may be the prompt. */
-export function takesValue({ value, isOptional, preset, choices }: Flag): Taking {
-  if (value !== undefined && preset !== undefined && choices !== undefined) return choices;
+export function takesValue({ value, isOptional, preset, choices, refusedValues = [] }: Flag): Taking {
+  if (value !== undefined && preset !== undefined && choices !== undefined) return [...choices, ...refusedValues];
   return value !== undefined && (isOptional || preset !== undefined ? 'maybe' : true);
 }

@@ -26,6 +26,8 @@ export interface Flag {
   readonly preset?: string;
   readonly kind?: 'duration' | 'number' | 'integer';
   readonly choices?: readonly string[];
+  /** Values of this name in other programs: refused as such, so that they are not read as the prompt. */
+  readonly refusedValues?: readonly string[];
   /** What to do instead, for a value that is none of the choices. */
   readonly wrongValueHint?: string;
   /** Words that completion offers although others are accepted too. */

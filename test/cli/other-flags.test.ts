@@ -183,7 +183,7 @@ test('docs/migration.md lists all of them', () => {
     expect(page).toMatch(new RegExp(`^\\| .*\`--${long}\``, 'm'));
 });
 
-test('codex exec, and -c with a setting, are not sent as a prompt', async (t) => {
+test('codex exec, -c with a setting and --sandbox with a mode are not sent as a prompt', async (t) => {
   const exec = (words: readonly string[]) => () => guardNearMiss({ commands: {}, groups: [] }, words, () => false);
   expect(exec(['exec', 'fix the tests'])).toThrow('gmn needs no "exec"');
   expect(exec(['exec', 'family', 'of', 'functions'])).not.toThrow();
@@ -191,5 +191,15 @@ test('codex exec, and -c with a setting, are not sent as a prompt', async (t) =>
   const gmn = await callGmn(t, ['-c', 'model=o3', 'why'], { gemini });
   expect(gmn).toMatchObject({ exitCode: 1, stdout: '' });
   expect(gmn.stderr).toContain('-c continues a session here, and takes no setting such as model=o3');
+  for (const args of [
+    ['--sandbox', 'read-only', 'why'],
+    ['chat', '-s', 'workspace-write', 'why'],
+  ]) {
+    const { exitCode, stderr } = await callGmn(t, args, { gemini });
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringMatching(/is not one of auto,[^]* To read only: --approval-mode/),
+    ]);
+  }
   expect(await callGmn(t, ['--json', 'hello'], { gemini })).toMatchObject({ exitCode: 0 });
 });

@@ -250,8 +250,10 @@ export const SANDBOX_FLAGS = under('Tools', [
     value: 'engine',
     preset: 'auto',
     choices: ['auto', ...ENGINE_NAMES, 'off'],
+    // Of codex.
+    refusedValues: ['read-only', 'workspace-write', 'danger-full-access'],
     wrongValueHint:
-      'Without a value it is auto, and commands may write in the workspace only; a prompt goes before it.',
+      'Without a value it is auto: commands write in the workspace only. To read only: --approval-mode plan. A prompt goes before it.',
     harmless: ['off'],
     isOfficial: true,
     needs: ['tools'],
