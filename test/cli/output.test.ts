@@ -184,6 +184,19 @@ describe('--output-file', () => {
     },
   );
 
+  test.for([
+    ['--output-file', '-', 'x'],
+    ['--debug-file', '-', 'x'],
+    ['image', 'x', '--output-file', '-'],
+    ['batch', 'in.jsonl', '--output-file', '-'],
+  ])('makes no file with the name -: %j', async (args, t) => {
+    const at = place(t, { gemini: await fakeGemini(t, []), files: { 'in.jsonl': '"x"\n' } });
+    const gmn = await callGmnIn(t, at, args);
+    expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+    expect(gmn.stderr).toContain('Error: cannot write -: this needs a file\n');
+    expect(readdirSync(at.cwd)).toEqual(['in.jsonl']);
+  });
+
   posixTest.for([['--output-file'], ['--debug-file']] as const)(
     'makes no file where a link leads that leads nowhere yet (%s)',
     async ([flag], t) => {

@@ -13,6 +13,12 @@ const SYSTEM_LINKS = /^\/(?:dev\/(?!shm\/)|proc\/)/;
  * a directory below the working directory that is a link out of it. Other directories on the path may be links.
  */
 export function resolveWritingTarget(name: string, cwd: string): string {
+  // Where it means stdout, nothing is written to a file.
+  if (name === '-') {
+    throw new AppError('usage', 'cannot write -: this needs a file', {
+      hint: 'Name one. What goes to stdout by itself needs no flag for that; a file of this name is ./-',
+    });
+  }
   const path = resolve(cwd, name);
   if (isRemotePath(basename(path)) || /^\\\\[.?]\\/.test(path)) throw deviceError(name);
   const target = realPath(path);
