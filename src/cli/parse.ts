@@ -71,7 +71,7 @@ function createParser(input: ParserInput): Parser {
   const parser = new Parser(command.name);
   const here = [...path, command.name];
   parser.exitOverride((error) => {
-    throw toUsageError(error, here);
+    throw toUsageError(error, command, here);
   });
   parser.configureOutput({ writeErr: () => {}, writeOut: () => {} });
   parser.helpOption(false).helpCommand(false).enablePositionalOptions().showSuggestionAfterError(true);
@@ -394,11 +394,16 @@ function unknownSubcommandError(command: Command, here: readonly string[], words
   });
 }
 
-function toUsageError(thrown: CommanderError, here: readonly string[]): AppError {
+function toUsageError(thrown: CommanderError, { args = '' }: Command, here: readonly string[]): AppError {
   const [first = '', ...rest] = thrown.message.replace(/^error: /, '').split('\n');
   const suggestion = rest.join(' ').replace(/^\((.*)\)$/, '$1');
+  const name = here.join(' ');
+  const flag = args.includes('[k=v...]') ? /^unknown option '--([^']+)'/.exec(first)?.[1] : undefined;
+  const usage = thrown.code === 'commander.missingArgument' ? `Usage: ${name} ${args}\n` : '';
   return new AppError('usage', first, {
-    hint: suggestion || `Run: ${here.join(' ')} --help`,
+    hint: flag
+      ? `If it is an argument: ${flag}=<value>. Run: ${name} --help`
+      : suggestion || `${usage}Run: ${name} --help`,
     cause: thrown,
   });
 }

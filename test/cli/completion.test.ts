@@ -148,7 +148,7 @@ test.for<readonly [args: readonly string[], error: string]>([
     ['tcsh'],
     'Error: there is no completion for "tcsh"\nShells: bash, zsh, fish, powershell. Example: gmn completion bash\n',
   ],
-  [[], "Error: missing required argument 'shell'\nRun: gmn completion --help\n"],
+  [[], "Error: missing required argument 'shell'\nUsage: gmn completion <shell>\nRun: gmn completion --help\n"],
   [['bash', 'zsh'], 'Error: too many words: zsh\nRun: gmn completion --help\n'],
 ])('gmn completion %j is refused', async ([args, error], t) => {
   expect(await runGmn(t, ['completion', ...args])).toMatchObject({ stdout: '', stderr: error, exitCode: 1 });

@@ -161,6 +161,11 @@ test.for([
   [['fils', 'echo'], 5, 'there is no MCP server fils\nDid you mean files?\n'],
   [['none', 'echo'], 5, 'there is no MCP server none\nTo see which there are, run: gmn mcp list\n'],
   [
+    ['files', 'echo', '--message', 'x'],
+    1,
+    "unknown option '--message'\nIf it is an argument: message=<value>. Run: gmn mcp call --help\n",
+  ],
+  [
     ['files', 'echo', 'word'],
     1,
     'word is not of the form name=value\nExample: path=README.md; for text with odd characters: name=@file\n',

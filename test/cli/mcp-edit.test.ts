@@ -98,7 +98,10 @@ test.for([
 });
 
 test.for([
-  [['x'], "missing required argument 'commandOrUrl'\nRun: gmn mcp add --help\n"],
+  [
+    ['x'],
+    "missing required argument 'commandOrUrl'\nUsage: gmn mcp add <name> <commandOrUrl> [args...]\nRun: gmn mcp add --help\n",
+  ],
   [['x', '--'], 'the command or address of the server is missing\nExample: gmn mcp add x npx -y some-server\n'],
   [['x', '-e', 'A=1'], 'the command or address of the server is missing\nExample: gmn mcp add x npx -y some-server\n'],
   [['x', '--nope', 'node'], "unknown option '--nope'\nRun: gmn mcp add --help\n"],

@@ -113,7 +113,11 @@ test.for([
   ],
   [['http://127.0.0.1:1/mcp'], 5, 'MCP server http://127.0.0.1:1/mcp:'],
   [['-e', 'A=b', 'http://127.0.0.1:1'], 1, '--env is for a program\nAn address gets headers: --header "K: V"\n'],
-  [[], 1, "missing required argument 'urlOrCommand'\nRun: gmn mcp probe --help\n"],
+  [
+    [],
+    1,
+    "missing required argument 'urlOrCommand'\nUsage: gmn mcp probe <urlOrCommand> [args...]\nRun: gmn mcp probe --help\n",
+  ],
 ] as const)('probe %j says what is wrong', async ([words, exitCode, expected], t) => {
   const here = mcpPlace(t);
   const ran = await here.run(['mcp', 'probe', ...words]);

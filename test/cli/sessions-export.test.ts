@@ -144,7 +144,11 @@ test.for<readonly [args: readonly string[], what: string, hint: string]>([
   ],
   [['my', 'long', 'name'], 'too many words: name', 'Put quotes around a name with spaces.'],
   [['nobody'], 'there is no session "nobody"', 'Run: gmn sessions list --all'],
-  [[], "missing required argument 'session'", 'Run: gmn sessions export --help'],
+  [
+    [],
+    "missing required argument 'session'",
+    'Usage: gmn sessions export <session> [file]\nRun: gmn sessions export --help',
+  ],
 ])('%j is refused', async ([args, what, hint], t) => {
   const { run, cwd } = await scene(t);
   expect(await run(...args)).toEqual({ exitCode: 1, stdout: '', stderr: `Error: ${what}\n${hint}\n` });
