@@ -78,18 +78,6 @@ test('Ctrl+C stops the answer, keeps what came and exits with 130', async (t) =>
   expect((await terminal.ended).exitCode).toBe(130);
 });
 
-test('a mistyped command is stopped when a person typed it', async (t) => {
-  const { exitCode, output } = await runInTerminal(t, ['modles'], { gemini: await fakeGemini(t, []) }).ended;
-  expect(exitCode).toBe(1);
-  expect(output).toContain('"modles" looks like the command "models". Run: gmn models');
-});
-
-test('gmn alone shows what it can do', async (t) => {
-  const { exitCode, output } = await runInTerminal(t, []).ended;
-  expect(exitCode).toBe(0);
-  expect(output).toContain('gmn --demo "hello"');
-});
-
 test('wide characters wrap by the columns they take', async (t) => {
   const gemini = await fakeGemini(t, [reply(`${'日本語の文章です。'.repeat(12)}\n`)]);
   const { output } = await runInTerminal(t, ['-q', '--no-color', 'hi'], { gemini, columns: 40 }).ended;
