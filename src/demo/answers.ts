@@ -2,13 +2,13 @@ import { type JsonObject, toJsonObject } from '../core/json.ts';
 import type { Answer, Chunk } from './answer.ts';
 import { findPictureAnswer } from './picture.ts';
 import {
+  asksSomething,
   type DemoPart,
   type DemoRequest,
   describeParts,
   isFunctionCall,
   isFunctionResponse,
   isMedia,
-  isPrompt,
   joinPartTexts,
   listCallableTools,
   parseBody,
@@ -64,7 +64,7 @@ function echoRequest(request: DemoRequest): string {
 }
 
 function findTurn({ contents }: DemoRequest): DemoRequest['contents'] {
-  return contents.slice(Math.max(contents.findLastIndex(isPrompt), 0));
+  return contents.slice(Math.max(contents.findLastIndex(asksSomething), 0));
 }
 
 function findFirstLine(parts: readonly DemoPart[]): string {
@@ -74,7 +74,7 @@ function findFirstLine(parts: readonly DemoPart[]): string {
 
 function findBuiltinAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
   const last = request.contents.at(-1);
-  const prompt = request.contents.findLast(isPrompt);
+  const prompt = request.contents.findLast(asksSomething);
   if (last === undefined || prompt === undefined) return undefined;
   const task = SAMPLE_TASKS.find(({ ask }) => joinPartTexts(prompt.parts).includes(ask));
   if (task !== undefined) return findTaskAnswer(task, request, sign);

@@ -200,7 +200,7 @@ export function isFunctionCall(part: DemoPart): boolean {
 }
 
 /** A message of the user, also one that comes with the answers of calls that were stopped before it. */
-export function isPrompt({ role, parts }: DemoContent): boolean {
+export function asksSomething({ role, parts }: DemoContent): boolean {
   return role !== 'model' && (!parts.some(isFunctionResponse) || typeof parts.at(-1)?.text === 'string');
 }
 
