@@ -86,7 +86,9 @@ function listRemoved(record: TrustRecord | undefined, items: readonly FolderItem
 export function requireFolder(path: string): string {
   const folder = realPath(path);
   if (folder !== undefined && isDirectory(folder)) return folder;
-  throw new AppError('usage', `${sanitize(path)} is not a folder`, { hint: 'Name a folder that exists.' });
+  throw new AppError('usage', `${sanitize(path)} is not a folder`, {
+    hint: 'Name a folder that exists. Those that were answered for: gmn trust --list',
+  });
 }
 
 function relativeTo(folder: string, files: readonly { readonly file: string }[]): string {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ROOT } from '../../src/cli/table/root.ts';
 import { screenOf } from '../support/chat-terminal.ts';
 import { callGmnIn, place, runGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
@@ -107,6 +108,12 @@ test('gmn alone without a terminal has no prompt', async (t) => {
     stderr: 'Error: no prompt given\nTry: gmn "your question", or pipe text in: … | gmn\n',
     exitCode: 1,
   });
+});
+
+test('every group of commands does something alone', () => {
+  const groups = (ROOT.subcommands ?? []).filter(({ subcommands }) => subcommands !== undefined);
+  const idle = groups.filter(({ run, defaultSubcommand }) => run === undefined && defaultSubcommand === undefined);
+  expect(idle.map(({ name }) => name)).toEqual([]);
 });
 
 test.for([

@@ -4,6 +4,7 @@ import { APP_FLAGS, AUTH_FLAG, BACKEND_FLAG, REPORT_FLAGS } from './flags.ts';
 export const FILES: Command = command({
   name: 'files',
   summary: 'Files that Google keeps for you for 48 hours: list, delete',
+  defaultSubcommand: 'list',
   flags: APP_FLAGS,
   examples: [
     ['gmn -f talk.mp4 "what is said in it?"', 'a large file is uploaded on its own'],
