@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
+import { wrapText } from '../../core/text/width.ts';
 import { startDemo } from '../../demo/server.ts';
 import { runTour, TOUR_FILES, type TourChoice } from '../../demo/tour.ts';
 import { createScratchDirectory, runSelf } from '../../platform/process/self.ts';
@@ -20,7 +21,7 @@ export async function run(_options: object, app: App): Promise<number> {
     await runTour({
       directory: scratch.path,
       env: createTourEnv(app.env, scratch.path, guard.url),
-      print: (text) => app.io.out.write(text),
+      print: (text) => app.io.out.write(hasPerson ? wrapText(text, app.io.out.columns) : text),
       runGmn: (command) => runSelf({ ...command, isAttached: hasPerson }, app.signal),
       ask: hasPerson ? () => askForChoice(app) : undefined,
     });

@@ -130,7 +130,7 @@ posixTest(
   'on a terminal each step can be run, skipped or the last; edits ask, and undo puts them back',
   { timeout: TOUR_MS },
   async (t) => {
-    const terminal = runInTerminal(t, ['demo'], { env: { NO_COLOR: '1' }, columns: 100 });
+    const terminal = runInTerminal(t, ['demo'], { env: { NO_COLOR: '1' }, columns: 72 });
     const steps = async (step: number, key: string): Promise<void> => {
       await terminal.until(new RegExp(`${step}/8 [\\s\\S]*\\[q\\]uit › $`));
       terminal.type(key);
@@ -140,7 +140,7 @@ posixTest(
     await terminal.until(/What gmn does[\s\S]*─{5}/);
     for (const step of [2, 3, 4]) await steps(step, 's');
     await steps(5, '\r');
-    await terminal.until(/│ -\s+while \(n !== 0\) \{[\s\S]*│ \+\s+while \(n > 0\) \{[\s\S]*\[y\]es.*› $/);
+    await terminal.until(/│ -\s+while \(n !== 0\) \{[\s\S]*│ \+\s+while \(n > 0\) \{[\s\S]*\[y\]es[^│]*› $/);
     terminal.type('y');
     await terminal.until(/Fixed\./);
     await steps(6, '\r');
@@ -150,6 +150,7 @@ posixTest(
     const { exitCode, output } = await terminal.ended;
     expect(exitCode).toBe(0);
     expect(output).toMatch(/Next steps\r\n/);
+    expect(output).toMatch(/2\/8 {2}Pipe a diff [^\r]* shows the\r\n {5}tokens\.\r\n/);
     expect(output).not.toContain('November');
   },
 );
