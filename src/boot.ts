@@ -96,7 +96,15 @@ function findHelp(argv: readonly string[]): string | undefined {
   if (words.length === argv.length || !words.every((word) => /^[a-z][a-z-]*$/.test(word))) return undefined;
   const name = `${['gmn', ...words].join('-')}.txt`;
   const brief = argv.includes('--help') ? undefined : readPrebuiltText('short-help', name);
-  return brief ?? readPrebuiltText('help', name);
+  const text = brief ?? readPrebuiltText('help', name);
+  return text !== undefined && fitsTerminal(text) ? text : undefined;
+}
+
+/** In a narrow window `main` breaks it between words. */
+function fitsTerminal(text: string): boolean {
+  if (!process.getBuiltinModule('node:tty').isatty(1)) return true;
+  const { columns } = process.stdout;
+  return !text.split('\n').some((line) => line.length > columns);
 }
 
 function findDescription([first, second, ...more]: readonly string[]): string | undefined {

@@ -6,7 +6,7 @@ import { resolveHomes, resolveHomesIfAny } from './config/home.ts';
 import { loadSettings } from './config/settings.ts';
 import type { App } from './core/app.ts';
 import { AppError } from './core/error.ts';
-import type { Env } from './core/io.ts';
+import type { Env, Out } from './core/io.ts';
 import { type AppOptions, createApp, processWorld, type World } from './platform/app.ts';
 import { isInteractive, type ProcessIo } from './platform/terminal/io.ts';
 
@@ -32,7 +32,7 @@ export async function main(
       matchPromptLine(outline, argv, env) ??
       (await (await import('./cli/command-line.ts')).readCommandLine(argv, env));
     if (invocation.kind === 'version') await io.out.write(`${version}\n`);
-    else if (invocation.kind === 'help') await io.out.write(await loadHelp(invocation));
+    else if (invocation.kind === 'help') await io.out.write(await loadHelp(invocation, io.out));
     else if (invocation.kind === 'completion') await io.out.write(await loadCompletion(invocation.shell));
     else {
       const flags = asAppOptions(invocation.options);
@@ -106,9 +106,15 @@ async function showNotice(message: string, { io: { err } }: App): Promise<void> 
   await err.write((await import('./core/text/notice.ts')).formatNotice(message, err));
 }
 
-async function loadHelp({ path, isShort, isJson }: Extract<Invocation, { kind: 'help' }>): Promise<string> {
+async function loadHelp(
+  { path, isShort, isJson }: Extract<Invocation, { kind: 'help' }>,
+  { isTerminal, columns }: Out,
+): Promise<string> {
   const { formatDescriptionFor, formatHelpFor } = await import('./cli/command-line.ts');
-  if (!isJson) return formatHelpFor(path, isShort);
+  if (!isJson) {
+    const text = await formatHelpFor(path, isShort);
+    return isTerminal ? (await import('./core/text/width.ts')).wrapText(text, columns) : text;
+  }
   const { readBesideProgram } = await import('./platform/files/read-sync.ts');
   return formatDescriptionFor(path, readBesideProgram(DESCRIPTION));
 }

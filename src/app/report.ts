@@ -11,8 +11,8 @@ export interface Report {
   readonly text: string;
   readonly json: JsonObject;
   readonly notices?: readonly string[];
-  /** Break lines between words if they are too wide for the terminal. */
-  readonly folds?: true;
+  /** The text of somebody else, or a value: lines that are too wide for the terminal are not broken between words. */
+  readonly isVerbatim?: true;
   /** Another text for a terminal that is too narrow for a line of `text`. */
   readonly narrow?: (columns: number) => string;
   /** A ✓, ⚠ or ✗ at the start of a line is coloured where colour is allowed. */
@@ -36,10 +36,10 @@ export async function printReport(report: Report, options: PrintOptions, app: Ap
   return 0;
 }
 
-function fitToWidth({ text, folds, narrow }: Report, columns: number): string {
+function fitToWidth({ text, isVerbatim, narrow }: Report, columns: number): string {
   const isTooWide = narrow !== undefined && text.split('\n').some((line) => measureWidth(line) > columns);
   const harmless = stripControls(isTooWide ? narrow(columns) : text);
-  return folds ? wrapText(harmless, columns) : harmless;
+  return isVerbatim ? harmless : wrapText(harmless, columns);
 }
 
 async function colorMarks(text: string): Promise<string> {

@@ -40,7 +40,11 @@ export async function run(given: DecideOptions, app: App): Promise<number> {
     const task = { input, questions: plan.questions };
     const notices = collector.take;
     if (options.dryRun) {
-      return await printReport({ ...(await previewTask(decider, task)), notices: notices() }, options, app);
+      return await printReport(
+        { ...(await previewTask(decider, task)), notices: notices(), isVerbatim: true },
+        options,
+        app,
+      );
     }
     const startedAt = app.clock.now();
     const { answers, model, usage, cost, call } = await decider.decide(task, app.signal);

@@ -32,7 +32,7 @@ export async function run(options: ModelsOptions, app: App): Promise<number> {
   const account = listing !== undefined && options.refresh ? listing : await findAccount(options, app);
   const { all: isAll = false, backend } = options;
   const report = createReport({ listing, account, backend, isAll }, app);
-  return printReport({ ...report, notices, folds: true }, options, app);
+  return printReport({ ...report, notices }, options, app);
 }
 
 interface Shown {

@@ -33,6 +33,16 @@ test('the marks of a list are coloured if --color says so', async (t) => {
   expect(stdout).toMatch(/^\u001b\[31m✗\u001b\[39m none/);
 });
 
+posixTest.for([[['-h']], [['help', 'keys']], [['permissions']]])(
+  'in a window of 40 columns gmn %j breaks no word',
+  async ([args], t) => {
+    const { output } = await runInTerminal(t, args ?? [], { columns: 40 }).ended;
+    const screen = testScreen({ columns: 40, rows: 24 });
+    screen.write(output);
+    expect([...screen.wrapped].map((row) => screen.rows[row])).toEqual([]);
+  },
+);
+
 posixTest('in a window of 40 columns gmn alone, and what a chat says, break no word', async (t) => {
   const columns = 40;
   const terminal = runInTerminal(t, [], { env: { GMN_DEMO: '1', NO_COLOR: '1' }, columns });

@@ -56,7 +56,7 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
   const exposed = (await findExposedFiles(input)).map(({ text, command }) => `${text} Fix it: ${command}`);
   const notices = [...new Set([...settings.notices, ...reported, ...exposed])];
   const json = toSurveyJson(survey, probed, isUsable);
-  await printReport({ text: formatSurvey(survey), json, notices, folds: true, hasMarks: true }, options, app);
+  await printReport({ text: formatSurvey(survey), json, notices, hasMarks: true }, options, app);
   return isUsable ? 0 : FAULTS[error?.fault ?? 'auth'].exitCode;
 }
 

@@ -40,7 +40,6 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
       runs: runs.map(({ counts, ...rest }) => ({ ...rest, answered: counts?.ok, failed: counts?.failed })),
     },
     notices: options.json ? [] : [...(rows.length === 0 ? ['no batch was run in this directory'] : []), BEGIN_NOTICE],
-    folds: true,
   } as const;
   return printReport(report, options, app);
 }

@@ -35,7 +35,7 @@ export async function run(options: WordOptions, app: App): Promise<number> {
     layers: found.map((layer, index) => ({ ...layer, wins: index === 0 })),
     refused: refused.length === 0 ? undefined : refused.map((layer) => ({ ...layer })),
   };
-  return printReport({ text, json, notices }, options, app);
+  return printReport({ text, json, notices, isVerbatim: true }, options, app);
 }
 
 /** The fallback model that answers in place of the default, if an earlier run found that gone for this account. */

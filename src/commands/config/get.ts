@@ -15,5 +15,9 @@ export async function run(options: WordOptions, app: App): Promise<number> {
   const { key, value, layers: found } = explainKey(path, layers);
   if (value === undefined) throw new AppError('usage', `${key} is not set`, { hint: `Run: gmn config explain ${key}` });
   const text = typeof value === 'string' ? `${value}\n` : encodeDocument(value);
-  return printReport({ text, json: { key, value, source: found[0]?.source ?? '' }, notices }, options, app);
+  return printReport(
+    { text, json: { key, value, source: found[0]?.source ?? '' }, notices, isVerbatim: true },
+    options,
+    app,
+  );
 }

@@ -22,5 +22,5 @@ export async function run(options: WordOptions, app: App): Promise<number> {
   ].map((file) => ({ ...file, state: realPath(file.path) === undefined ? 'absent' : 'used' }));
   const files = [...settings, ...others];
   const rows = files.map((file) => [file.name, file.state, file.path, 'why' in file ? `(${file.why})` : '']);
-  return printReport({ text: formatTable(rows), json: { files }, notices }, options, app);
+  return printReport({ text: formatTable(rows), json: { files }, notices, isVerbatim: true }, options, app);
 }

@@ -41,11 +41,7 @@ export async function run(options: DoctorOptions, app: App, runtime: Runtime = d
   const isPlain = app.env.TERM === 'dumb' || !isUtf8Locale(app.env, runtime.platform);
   const exitCode = toExitCode(findings);
   const json = { ok: exitCode === 0, version: app.version, checks: toFindingsJson(findings), ...toDemoField(app) };
-  await printReport(
-    { text: formatFindings(findings, { isPlain }), json, notices: [], folds: true, hasMarks: true },
-    options,
-    app,
-  );
+  await printReport({ text: formatFindings(findings, { isPlain }), json, notices: [], hasMarks: true }, options, app);
   return exitCode;
 }
 

@@ -19,7 +19,7 @@ export async function run(options: ShowOptions, app: App): Promise<number> {
   const { record, output } = await refreshResearch(found, options, { app, store, notify });
   if (isResearch(record) && hasEnded(record)) await markDelivered(record, { store });
   const text = `${formatTable(toJobRows(record))}${output === '' ? '' : `\n${output.trimEnd()}\n`}`;
-  return printReport({ text, json: { ...record, output }, notices: take() }, options, app);
+  return printReport({ text, json: { ...record, output }, notices: take(), isVerbatim: true }, options, app);
 }
 
 async function refreshResearch(view: JobView, options: ShowOptions, context: JobContext): Promise<JobView> {

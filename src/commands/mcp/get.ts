@@ -13,7 +13,11 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
   const entry = requireEntry(roster, name);
   const signIn = findSignIn(entry, app);
   const json = { ...toEntryJson(entry), signIn: signIn && { ...signIn } };
-  await printReport({ text: formatDefinition(entry, signIn), json, notices: roster.notices }, options, app);
+  await printReport(
+    { text: formatDefinition(entry, signIn), json, notices: roster.notices, isVerbatim: true },
+    options,
+    app,
+  );
   return 0;
 }
 

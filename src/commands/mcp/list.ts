@@ -31,16 +31,12 @@ export async function run(options: McpListOptions, app: App): Promise<number> {
     const checking = checkServers(entries, app, { timeout, onWait }).finally(progress.end);
     const { rows, servers, remedies, hasFailed } = await checking;
     const text = rows.length === 0 ? NO_SERVERS : formatTable(rows);
-    await printReport(
-      { text, json: { servers }, notices: [...notices, ...remedies], folds: true, hasMarks: true },
-      options,
-      app,
-    );
+    await printReport({ text, json: { servers }, notices: [...notices, ...remedies], hasMarks: true }, options, app);
     return hasFailed ? FAULTS.mcp.exitCode : 0;
   }
   const text = entries.length === 0 ? NO_SERVERS : formatTable(entries.map(formatEntryRow));
   const json = { servers: entries.map(toEntryJson) };
-  await printReport({ text, json, notices, folds: true, hasMarks: true }, options, app);
+  await printReport({ text, json, notices, hasMarks: true }, options, app);
   return 0;
 }
 

@@ -25,7 +25,7 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
       description,
       messages: messages.map(({ role, content }) => ({ role, content: toBlockJson(content) })),
     };
-    await printReport({ text: formatMessages(messages), json, notices }, options, app);
+    await printReport({ text: formatMessages(messages), json, notices, isVerbatim: true }, options, app);
     return 0;
   }).finally(progress.end);
 }

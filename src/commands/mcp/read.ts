@@ -40,6 +40,7 @@ export async function run(options: McpReadOptions, app: App): Promise<number> {
         text: isOpen ? `${text}\n` : text,
         json: { contents: contents.map((content) => ({ ...content })) },
         notices: [...notices, ...saved, ...empty],
+        isVerbatim: true,
       },
       options,
       app,

@@ -97,7 +97,7 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
   }));
   const text = rows.length === 0 ? '' : formatTable([['ID', 'TITLE', 'STARTED', 'DIRECTORY'], ...rows]);
   const none = rows.length === 0 && !options.json ? ['the official CLI has no sessions here'] : [];
-  return printReport({ text, json: { sessions: json }, notices: [...skipped, ...none], folds: true }, options, app);
+  return printReport({ text, json: { sessions: json }, notices: [...skipped, ...none] }, options, app);
 }
 
 async function findOfficial(reference: string, app: App, notices: string[]): Promise<FoundSession> {

@@ -66,7 +66,6 @@ export async function run(options: ListOptions, app: App): Promise<number> {
         ]);
   await printPaged(
     {
-      folds: true,
       text: formatSessionTable({ name: MAX_NAME, directory: Number.POSITIVE_INFINITY, hasSource: true }),
       narrow: (columns) => formatSessionTable(fitSessionColumns(rows, columns)),
       json: { sessions: shown.map(({ number, session }) => ({ number, ...toSessionJson(session) })) },

@@ -4,5 +4,5 @@ import type { App } from '../../core/app.ts';
 
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const path = toSessionsDirectory(app);
-  return printReport({ text: `${path}\n`, json: { path } }, options, app);
+  return printReport({ text: `${path}\n`, json: { path }, isVerbatim: true }, options, app);
 }

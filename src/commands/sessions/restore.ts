@@ -63,7 +63,6 @@ function printTrash(all: readonly TrashedSession[], options: WordOptions, app: A
     text: rows.length === 0 ? '' : formatTable([head, ...rows]),
     json: { trash: all.map(toTrashJson) },
     notices: options.json ? [] : [notice],
-    folds: true,
   } as const;
   return printReport(report, options, app);
 }

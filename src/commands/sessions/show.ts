@@ -32,7 +32,11 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
   const json = records.map(({ at, ...record }) => ({ time: new Date(at).toISOString(), ...record }));
   const text = `${records.map(formatSavedRecord).join('')}${await formatCompactions(compactions)}`;
   const session = toSessionJson(summary);
-  return printPaged({ text, json: { session, records: JSON.parse(JSON.stringify(json)) }, notices }, options, app);
+  return printPaged(
+    { text, json: { session, records: JSON.parse(JSON.stringify(json)) }, notices, isVerbatim: true },
+    options,
+    app,
+  );
 }
 
 async function formatCompactions(compactions: readonly Compaction[]): Promise<string> {

@@ -15,5 +15,5 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
     skipped: skipped.map(({ name, file, why }) => ({ name, file, why })),
   };
   const text = rows.length === 0 ? 'There are no skills.\n' : formatTable(rows);
-  return printReport({ text, json, notices: formatSkipped(skipped), folds: true }, options, app);
+  return printReport({ text, json, notices: formatSkipped(skipped) }, options, app);
 }

@@ -20,5 +20,9 @@ export async function run(options: WordOptions, app: App): Promise<number> {
       ? ''
       : `\nFiles in ${sanitize(directory)}:\n${files.map((each) => `  ${sanitize(each)}\n`).join('')}`;
   const json = { name, description, file, directory, source: scope, extension, files, body };
-  return printReport({ text: `${name}: ${sanitize(description)}\n\n${body}\n${list}`, json }, options, app);
+  return printReport(
+    { text: `${name}: ${sanitize(description)}\n\n${body}\n${list}`, json, isVerbatim: true },
+    options,
+    app,
+  );
 }

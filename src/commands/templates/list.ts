@@ -17,7 +17,7 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   const notices = places.flatMap(({ directory, ignored }) =>
     ignored === undefined ? [] : [`${directory} is not used: ${ignored}. To trust the folder, run: gmn trust`],
   );
-  return printReport({ text: formatTable(rows), json: { templates }, notices, folds: true }, options, app);
+  return printReport({ text: formatTable(rows), json: { templates }, notices }, options, app);
 }
 
 async function describeTemplate(found: FoundTemplate) {

@@ -7,5 +7,5 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   const places = await listTemplateDirectories(app);
   const lines = places.map(({ directory, ignored }) => `${directory}${ignored === undefined ? '' : ` (${ignored})`}\n`);
   const json = { places: places.map(({ reviewed: _, ...place }) => place) };
-  return printReport({ text: lines.join(''), json }, options, app);
+  return printReport({ text: lines.join(''), json, isVerbatim: true }, options, app);
 }

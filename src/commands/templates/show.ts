@@ -10,5 +10,5 @@ export async function run(options: WordOptions, app: App): Promise<number> {
   }
   const { name, file, kind, description, body, defaults } = await chooseTemplate(wanted, app);
   const json = { name, description, kind, file, defaults: Object.fromEntries(defaults), body };
-  return printReport({ text: `${body}\n`, json }, options, app);
+  return printReport({ text: `${body}\n`, json, isVerbatim: true }, options, app);
 }
