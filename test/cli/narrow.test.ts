@@ -1,9 +1,16 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
+import { HABITS } from '../../src/chat/commands/habits.ts';
 import { runGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 import { testScreen } from '../support/screen.ts';
+
+/** These words, however they are wrapped. */
+function matchWords(text: string): RegExp {
+  const words = text.split(' ').map((word) => word.replace(/[^\w]/g, '\\$&'));
+  return new RegExp(words.join('\\s+'));
+}
 
 /** What a command shows in a window of 80 columns. */
 async function rowsOf(t: Parameters<typeof runInTerminal>[0], args: readonly string[]): Promise<readonly string[]> {
@@ -52,8 +59,12 @@ posixTest('in a window of 40 columns gmn alone, and what a chat says, break no w
   for (const [entry, shown] of [
     ['/compact', /stays as it is/],
     ['/permissions', /Nothing was allowed/],
-    ['/vim', /no vi mode/],
     ['/mcp', /No MCP servers/],
+    ['/nosuch', /no command \/nosuch/],
+    ...HABITS.map(({ names: [name], advice = '' }) => [`/${name}`, matchWords(advice)] as const).filter(
+      ([, { source }], index, all) =>
+        source !== '(?:)' && all.findIndex(([, each]) => each.source === source) === index,
+    ),
   ] as const) {
     terminal.type(`${entry}\r`);
     await terminal.until(shown);

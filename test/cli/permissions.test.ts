@@ -5,6 +5,7 @@ import { serve } from '../mcp/server/support.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { callGmn, callGmnIn, type GmnOptions, place } from '../support/gmn.ts';
+import { fixtureServer } from '../support/mcp-place.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -191,7 +192,8 @@ test('gmn permissions lists by number and removes only what is listed here', asy
 const CLEAR = { NO_COLOR: '1' };
 
 posixTest('in a chat: the keys of a question, what they allow, and /permissions', async (t) => {
-  const chat = chatInTerminal(t, ['--demo'], { env: CLEAR, rows: 50, columns: 100 });
+  const settings = { mcpServers: { memo: fixtureServer('mcp-server.mjs') } };
+  const chat = chatInTerminal(t, ['--demo'], { settings, env: CLEAR, rows: 50, columns: 100 });
   await chat.ready(1);
   chat.enter('call run_shell_command {"command":"echo one"}');
   await chat.shows(
@@ -232,6 +234,14 @@ posixTest('in a chat: the keys of a question, what they allow, and /permissions'
   // Esc stops the turn.
   chat.type('\u001b');
   await chat.shows(/Asked about again[\s\S]*› q\n[\s\S]*stopped before run_shell_command was run/);
+  chat.enter('call echo {"message":"x"}');
+  await chat.shows(/╰ \[y\]es \[N\]o \[a\]lways this tool \[s\] all tools of memo [^\n]*›/);
+  chat.type('s');
+  await chat.shows(/demo: echo answered: x\n\n❯/);
+  chat.enter('call add {"a":1,"b":2}');
+  await chat.shows(/demo: add answered: 3\n\n❯/);
+  chat.enter('/permissions');
+  await chat.shows(/in this chat {2}memo: all its tools\n/);
   chat.enter('/tools read');
   await chat.shows(
     /❯ \/tools read\n {2}on {2}list_directory +lists a directory\n[\s\S]*off run_shell_command +runs a command\n/,
