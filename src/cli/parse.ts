@@ -376,16 +376,30 @@ function inheritOptions(
   return options;
 }
 
+/** What other programs, or other groups of gmn, call a subcommand. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  ls: ['list'],
+  rm: ['remove', 'delete', 'unset'],
+  del: ['remove', 'delete', 'unset'],
+  delete: ['remove', 'unset'],
+  remove: ['delete', 'unset'],
+  show: ['get'],
+  info: ['get', 'show'],
+  get: ['show'],
+  'add-json': ['add'],
+  login: ['auth', 'set-key'],
+};
+
 function unknownSubcommandError(command: Command, here: readonly string[], words: readonly string[]): AppError {
-  const names = (command.subcommands ?? []).map(({ name }) => name).join(', ');
+  const children = (command.subcommands ?? []).map(({ name }) => name);
+  const names = children.join(', ');
   // A command without subcommands does not echo the word: after "auth set-key" it is the key.
   const wrong =
     names === '' ? `"${here.join(' ')}" takes no arguments` : `"${words[0]}" is not a command of "${here.join(' ')}"`;
   const what = words[0] === undefined ? 'a command is missing' : wrong;
-  const [near] = findNearestNames(
-    words[0] ?? '',
-    (command.subcommands ?? []).map(({ name }) => name),
-  );
+  const [word = ''] = words;
+  const synonyms = Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : undefined;
+  const near = synonyms?.find((name) => children.includes(name)) ?? findNearestNames(word, children)[0];
   if (near !== undefined) return new AppError('usage', what, { hint: `Did you mean: ${[...here, near].join(' ')}` });
   // `gmn models list`: without it, it lists.
   const isList = names === '' && words[0] === 'list' && words.length === 1;

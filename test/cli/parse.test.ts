@@ -184,6 +184,16 @@ describe('sub-commands', () => {
     expect(refusal(['config', 'sett', 'model', 'x'])).toBe(
       '"sett" is not a command of "gmn config" | Did you mean: gmn config set',
     );
+    // What other programs call it.
+    for (const [group, word, name] of [
+      ['mcp', 'rm', 'remove'],
+      ['mcp', 'show', 'get'],
+      ['sessions', 'rm', 'delete'],
+      ['config', 'ls', 'list'],
+      ['auth', 'login', 'set-key'],
+    ]) {
+      expect(refusal([group ?? '', word ?? '', 'x'])).toContain(` | Did you mean: gmn ${group} ${name}`);
+    }
     expect(refusal(['demo', 'sevre'])).toBe('"sevre" is not a command of "gmn demo" | Did you mean: gmn demo serve');
   });
 });
