@@ -175,7 +175,10 @@ function toChatError(
       hint: '/compress replaces the conversation with a summary; leave out a file that is too long.',
     });
   }
-  if (!signal.aborted || app.signal.aborted) return error;
+  if (app.signal.aborted) return error;
+  // It may work by now.
+  if (!signal.aborted && error.retry) return error.with({ hint: `${error.hint ?? ''} Then: /retry`.trim() });
+  if (!signal.aborted) return error;
   const kept = session.contents.length > before + 1 ? 'partial answer kept' : 'nothing had arrived';
   const { hint = '' } = AppError.from(signal.reason);
   return new AppError('interrupted', `⏹ cancelled; ${kept}. ${hint}`.trim());

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
-import { call, fakeGemini, reply } from '../support/gemini.ts';
+import { call, failure, fakeGemini, reply } from '../support/gemini.ts';
 import { callGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { CAT, sayIfGone, showFile } from '../support/shell-lines.ts';
@@ -127,6 +127,13 @@ posixTest('/resume alone lets one choose, also by number, and Tab does not offer
   chat.enter('/q');
   const { output } = await chat.ended;
   expect(screenOf(output)).toMatch(/Resume: gmn chat --demo -r second$/);
+});
+
+test('an error that may pass names /retry', async (t) => {
+  const script = [failure(500, 'INTERNAL'), reply('there')];
+  const { stdout, stderr } = await pipedChat(t, ['x', '/retry'], { script, args: ['--retries', '0'] });
+  expect(stderr).toMatch(/^Error: API error: .*\nTry again later\. Then: \/retry\n/m);
+  expect(stdout).toBe('there\n');
 });
 
 test('what follows /pipe begins on a line of its own', async (t) => {
