@@ -1,4 +1,4 @@
-import { readFileSync, writeSync } from 'node:fs';
+import { fstatSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatTabAnswer, resolveTab } from './cli/completion/answer.ts';
 import type { Env } from './core/io.ts';
@@ -100,9 +100,9 @@ function findHelp(argv: readonly string[]): string | undefined {
   return text !== undefined && fitsTerminal(text) ? text : undefined;
 }
 
-/** In a narrow window `main` breaks it between words. */
+/** In a narrow window `main` breaks it between words. To ask for the width opens the stream, which a script need not wait for. */
 function fitsTerminal(text: string): boolean {
-  if (!process.getBuiltinModule('node:tty').isatty(1)) return true;
+  if (!fstatSync(1).isCharacterDevice()) return true;
   const { columns } = process.stdout;
   return !text.split('\n').some((line) => line.length > columns);
 }
