@@ -176,9 +176,11 @@ function toChatError(
     });
   }
   if (app.signal.aborted) return error;
-  // It may work by now.
-  if (!signal.aborted && error.retry) return error.with({ hint: `${error.hint ?? ''} Then: /retry`.trim() });
-  if (!signal.aborted) return error;
+  if (!signal.aborted) {
+    // Hints are written for a command line.
+    const hint = error.hint?.replaceAll('with -m', 'with /model');
+    return error.with({ hint: error.retry ? `${hint ?? ''} Then: /retry`.trim() : hint });
+  }
   const kept = session.contents.length > before + 1 ? 'partial answer kept' : 'nothing had arrived';
   const { hint = '' } = AppError.from(signal.reason);
   return new AppError('interrupted', `⏹ cancelled; ${kept}. ${hint}`.trim());

@@ -129,9 +129,10 @@ posixTest('/resume alone lets one choose, also by number, and Tab does not offer
   expect(screenOf(output)).toMatch(/Resume: gmn chat --demo -r second$/);
 });
 
-test('an error that may pass names /retry', async (t) => {
-  const script = [failure(500, 'INTERNAL'), reply('there')];
-  const { stdout, stderr } = await pipedChat(t, ['x', '/retry'], { script, args: ['--retries', '0'] });
+test('an error that may pass names /retry, and what to do is said in the words of a chat', async (t) => {
+  const script = [failure(500, 'INTERNAL'), failure(429, 'RESOURCE_EXHAUSTED'), reply('there')];
+  const { stdout, stderr } = await pipedChat(t, ['x', '/retry', '/retry'], { script, args: ['--retries', '0'] });
+  expect(stderr).toContain('\nWait a little, or choose another model with /model. Then: /retry\n');
   expect(stderr).toMatch(/^Error: API error: .*\nTry again later\. Then: \/retry\n/m);
   expect(stdout).toBe('there\n');
 });
