@@ -1,7 +1,7 @@
 import { basename, dirname, resolve, sep } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { formatSize } from '../core/text/format.ts';
-import { contains, isRemotePath } from '../core/text/path.ts';
+import { contains, expandHome, isRemotePath } from '../core/text/path.ts';
 import { describeMedia } from '../core/text/picture.ts';
 import { type FoundPath, inspectPath } from '../platform/files/read.ts';
 import { readRulesAboveNamed, readRulesWithin, unreadableRulesError } from '../tools/search/ignore.ts';
@@ -23,7 +23,7 @@ export async function addMentions(prompt: string, given: MentionOptions): Promis
     text += piece.kind === 'escape' ? piece.raw.slice(1) : piece.raw;
     if (piece.kind !== 'mention') continue;
     context.signal.throwIfAborted();
-    const mention = await resolveMention(piece.paths, context.cwd);
+    const mention = await resolveMention(piece.paths, context);
     if (mention === undefined && piece.paths.every((path) => isRemotePath(path))) {
       context.notify(
         `not attached: @${toPlainName(piece.paths[0] ?? '')} is a path of the network or a device (-f attaches it)`,
@@ -103,8 +103,9 @@ interface Mention extends FoundPath {
   readonly name: string;
 }
 
-async function resolveMention(paths: readonly string[], cwd: string): Promise<Mention | undefined> {
-  for (const name of paths) {
+async function resolveMention(paths: readonly string[], { cwd, env }: FileContext): Promise<Mention | undefined> {
+  for (const path of paths) {
+    const name = expandHome(path, env.HOME);
     if (isRemotePath(name)) continue;
     const found = await tryInspectPath(resolve(cwd, name));
     if (found !== undefined) return { ...found, name };

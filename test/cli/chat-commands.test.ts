@@ -145,7 +145,9 @@ test('/approve changes what asks; yolo is for the command line', async (t) => {
     '/approve yolo',
   ];
   const told = await readChat(t, lines, { files });
-  expect(told).toContain('default: edits ask first\nauto_edit: edits run without asking\n✓ write_file b.txt +1 −0\n');
+  expect(told).toContain(
+    'default: edits ask first\nTo change it: /approve auto_edit or plan\nauto_edit: edits run without asking\n✓ write_file b.txt +1 −0\n',
+  );
   expect(told).toContain('Error: yolo is for the command line only\nStart with: gmn chat --yolo\n');
   expect(await readChat(t, ['/approve plan', '/approve yolo'], { args: ['--demo', '-y'] })).toBe(
     'plan: tools only read\nyolo: nothing asks first\n',

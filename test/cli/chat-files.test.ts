@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { callGmn } from '../support/gmn.ts';
+import { callGmn, callGmnIn, place } from '../support/gmn.ts';
 import { copyFile, printAndFail, showFile, TO_UPPER_CASE } from '../support/shell-lines.ts';
 
 test('/export writes the session, and never over a file', async (t) => {
@@ -37,6 +37,16 @@ test('/file attaches to the next prompt alone', async (t) => {
   expect(stderr).toMatch(
     /^Nothing goes with the next prompt\.\n\+ a b\.txt\n\+ c\.txt\nError: no such file: nothing\.txt\n.*\n\+ c\.txt\nNothing goes/,
   );
+});
+
+test('~ is the home directory where no shell expands it: in /file, in /export, and behind @', async (t) => {
+  const at = place(t, { gemini: await fakeGemini(t, [reply('a')]), home: { 'notes.txt': 'N' } });
+  const lines = ['look @~/notes.txt', '/export ~/talk.md', '/file ~/notes.txt', '/file ~nobody/x'];
+  const { stderr } = await callGmnIn(t, at, ['chat'], lines.map((line) => `${line}\n`).join(''));
+  const notes = join(at.home, 'notes.txt');
+  expect(stderr).toContain(`not attached: @${notes} is outside the working directory`);
+  expect(stderr).toContain(`Wrote ${join(at.home, 'talk.md')}.\n+ ${notes}\nError: no such file: ~nobody/x\n`);
+  expect(existsSync(join(at.home, 'talk.md'))).toBe(true);
 });
 
 test('/edit and /copy need a terminal, and say what to do without one', async (t) => {

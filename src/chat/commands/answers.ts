@@ -3,6 +3,7 @@ import { AppError } from '../../core/error.ts';
 import { extractCodeBlocks } from '../../core/text/code-block.ts';
 import { formatSize } from '../../core/text/format.ts';
 import { shortenId } from '../../core/text/names.ts';
+import { expandHome } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { findClipboardWriter, writeClipboard } from '../../platform/process/clipboard.ts';
 import { feedCommand } from '../../platform/process/run.ts';
@@ -72,14 +73,16 @@ export const EXPORT: SlashCommand = {
   argument: '[file|md|json|html]',
   help: 'Write this session to a file: .md, .json or .html',
   complete: () => EXPORT_FORMATS.map((insert) => ({ insert, hint: `a new file: gmn-….${insert}` })),
-  async run(argument, { app: { cwd, clock }, conversation, run, view }) {
+  async run(argument, { app: { cwd, clock, env }, conversation, run, view }) {
     const { session } = conversation;
     if (session.turns === 0) {
       throw new AppError('usage', 'there is nothing to export yet', { hint: 'Ask something first.' });
     }
     const { exportSession, findFormat, writeExport } = await import('../../export/export.ts');
     const wanted = argument === '' ? 'md' : EXPORT_FORMATS.find((each) => each === argument.toLowerCase());
-    const file = wanted === undefined ? argument : `gmn-${toFileName(session.name ?? shortenId(session.id))}.${wanted}`;
+    const named =
+      wanted === undefined ? argument : `gmn-${toFileName(session.name ?? shortenId(session.id))}.${wanted}`;
+    const file = expandHome(named, env.HOME);
     const format = findFormat(file);
     if (format === undefined) {
       throw new AppError('usage', `${sanitize(file)} has no file extension of a known format`, {

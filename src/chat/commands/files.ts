@@ -1,4 +1,5 @@
 import { AppError } from '../../core/error.ts';
+import { expandHome } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { openTty } from '../../platform/terminal/tty.ts';
 import { dropAttached } from '../attached.ts';
@@ -23,7 +24,8 @@ export const FILE: SlashCommand = {
   },
 };
 
-async function attach({ app, attached }: Chat, path: string): Promise<void> {
+async function attach({ app, attached }: Chat, word: string): Promise<void> {
+  const path = expandHome(word, app.env.HOME);
   await requireFile(path, app.cwd);
   if (!attached.files.includes(path)) attached.files = [...attached.files, path];
 }

@@ -171,8 +171,9 @@ export const APPROVE: SlashCommand = {
   complete: ({ modes, run }) => modes.map((mode) => ({ insert: mode, hint: describeMode(mode, run) })),
   async run(argument, chat) {
     const mode = findMode(chat.run);
-    if (argument === '') await chat.view.say(`${mode}: ${describeMode(mode, chat.run)}`);
-    else await setMode(chat, argument);
+    if (argument !== '') return setMode(chat, argument);
+    const others = chat.modes.filter((each) => each !== mode);
+    await chat.view.say(`${mode}: ${describeMode(mode, chat.run)}\nTo change it: /approve ${others.join(' or ')}`);
   },
 };
 

@@ -10,6 +10,11 @@ export function shortenPath(path: string, home: string | undefined): string {
   return home && contains(home, path) ? `~${path.slice(home.replace(/[/\\]$/, '').length)}` : path;
 }
 
+/** What a shell makes of `~/x`, for a path that is typed where there is none. */
+export function expandHome(path: string, home: string | undefined): string {
+  return home ? path.replace(/^~(?=[/\\]|$)/, () => home) : path;
+}
+
 export function toSlashes(path: string, { sep }: PlatformPath = system): string {
   return path.split(sep).join('/');
 }
