@@ -26,7 +26,7 @@ export async function addMentions(prompt: string, given: MentionOptions): Promis
     const mention = await resolveMention(piece.paths, context);
     if (mention === undefined && piece.paths.every((path) => isRemotePath(path))) {
       context.notify(
-        `not attached: @${toPlainName(piece.paths[0] ?? '')} is a path of the network or a device (-f attaches it)`,
+        `not attached: @${toPlainName(piece.paths[0] ?? '')} is a path of the network or a device (-f or /file attaches it)`,
       );
       continue;
     }
@@ -129,14 +129,14 @@ export async function findMentionRefusal(
 ): Promise<string | undefined> {
   const { name, path, kind } = mention;
   const { cwd, workspace, isWithheld } = context;
-  if (!contains(workspace, path)) return 'is outside the working directory (-f attaches it)';
+  if (!contains(workspace, path)) return 'is outside the working directory (-f or /file attaches it)';
   if (kind !== 'file' && kind !== 'directory') return 'is not a regular file';
   if (isWithheld(path) || isWithheld(resolve(cwd, name))) {
     return kind === 'file'
-      ? 'may hold secrets (-f attaches it)'
-      : 'may hold secrets (-f attaches its files, one by one)';
+      ? 'may hold secrets (-f or /file attaches it)'
+      : 'may hold secrets (-f or /file attaches its files, one by one)';
   }
-  return isIgnored(path, kind, workspace) ? 'is left out by an ignore file (-f attaches it)' : undefined;
+  return isIgnored(path, kind, workspace) ? 'is left out by an ignore file (-f or /file attaches it)' : undefined;
 }
 
 /** Throws AppError `usage` if an ignore file cannot be read. */

@@ -165,7 +165,9 @@ test('no .gitignore lifts what a .geminiignore leaves out, in the same directory
   const mentions = '@private.md @sub @sub/private.md @sub/hidden @sub/hidden/a.md @sub/b.draft';
   const { content, notices } = await contentOf({ prompt: mentions, cwd });
   expect(JSON.stringify(content)).not.toContain('PRIVATE');
-  expect(notices.filter((notice) => notice.endsWith('is left out by an ignore file (-f attaches it)')).length).toBe(5);
+  expect(
+    notices.filter((notice) => notice.endsWith('is left out by an ignore file (-f or /file attaches it)')).length,
+  ).toBe(5);
 });
 
 posixTest('what a directory cannot or should not send is skipped, with a notice', async () => {

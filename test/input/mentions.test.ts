@@ -120,7 +120,9 @@ test('nothing outside the working directory is attached, by whatever way', async
   const { parts, notices } = await sendMentions(cwd, prompt);
   expect(parts).toEqual([{ text: prompt }]);
   expect(notices).toEqual(
-    prompt.split(' ').map((mention) => `not attached: ${mention} is outside the working directory (-f attaches it)`),
+    prompt
+      .split(' ')
+      .map((mention) => `not attached: ${mention} is outside the working directory (-f or /file attaches it)`),
   );
 });
 
@@ -145,15 +147,15 @@ posixTest('what is ignored, secret or no file stays text, with a notice', async 
   symlinkSync('.env', join(cwd, 'notes.txt'));
   fifo(join(cwd, 'fifo'));
   const refusals = {
-    'dist/a.js': 'is left out by an ignore file (-f attaches it)',
-    dist: 'is left out by an ignore file (-f attaches it)',
-    'b.log': 'is left out by an ignore file (-f attaches it)',
-    '.git/config': 'may hold secrets (-f attaches it)',
-    '.env': 'may hold secrets (-f attaches it)',
-    '.npmrc': 'may hold secrets (-f attaches it)',
-    'certs/Site.PEM': 'may hold secrets (-f attaches it)',
-    id_ed25519: 'may hold secrets (-f attaches it)',
-    'notes.txt': 'may hold secrets (-f attaches it)',
+    'dist/a.js': 'is left out by an ignore file (-f or /file attaches it)',
+    dist: 'is left out by an ignore file (-f or /file attaches it)',
+    'b.log': 'is left out by an ignore file (-f or /file attaches it)',
+    '.git/config': 'may hold secrets (-f or /file attaches it)',
+    '.env': 'may hold secrets (-f or /file attaches it)',
+    '.npmrc': 'may hold secrets (-f or /file attaches it)',
+    'certs/Site.PEM': 'may hold secrets (-f or /file attaches it)',
+    id_ed25519: 'may hold secrets (-f or /file attaches it)',
+    'notes.txt': 'may hold secrets (-f or /file attaches it)',
     fifo: 'is not a regular file',
     'a.out': 'is neither text nor media that can be sent',
   };
@@ -185,6 +187,6 @@ test('inside an ignored directory, what is above it does not count', async () =>
   });
   expect((await sendMentions(join(root, 'scratch'), '@a.md @b.log')).notices).toEqual([
     '+ a.md (0 B)',
-    'not attached: @b.log is left out by an ignore file (-f attaches it)',
+    'not attached: @b.log is left out by an ignore file (-f or /file attaches it)',
   ]);
 });
