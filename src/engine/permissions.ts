@@ -63,8 +63,11 @@ export function openProjectPermissions(
 ): ProjectPermissions {
   const file = permissionsFilePath(app.homes().gmn);
   const project = realPath(app.cwd) ?? app.cwd;
+  const listIn = (places?: readonly string[]): readonly KeptPermission[] =>
+    readPermissionsFile(file, places).filter((kept) => kept.project === project);
   return {
-    list: () => readPermissionsFile(file, roots).filter((kept) => kept.project === project),
+    // Where a file in the project would grant nothing, there is nothing to refuse: in the home directory it is the user's own.
+    list: () => (listIn().length === 0 ? [] : listIn(roots)),
     async keep(permission) {
       readPermissionsFile(file, roots);
       await addPermission(file, { project, permission, time: new Date(app.clock.now()).toISOString() }, app);

@@ -117,7 +117,7 @@ posixTest(
 );
 
 posixTest('what was kept counts in its project alone, and not if the file is damaged', async (t) => {
-  const gemini = await fakeGemini(t, Array.from({ length: 3 }, () => [run('touch a'), reply('Done.')]).flat());
+  const gemini = await fakeGemini(t, Array.from({ length: 4 }, () => [run('touch a'), reply('Done.')]).flat());
   const here = place(t, { gemini });
   const file = join(here.home, '.gmn', 'permissions.json');
   const [here1, args] = [realpathSync(here.cwd), ['--tools', 'run_shell_command', 'go']] as const;
@@ -125,6 +125,11 @@ posixTest('what was kept counts in its project alone, and not if the file is dam
   writeFileSync(file, keptFor(here1, { kind: 'prefix', words: ['touch'] }), { mode: 0o600 });
   await callGmnIn(t, { ...here, cwd: join(here.cwd, 'sub') }, args);
   expect(existsSync(join(here.cwd, 'sub', 'a'))).toBe(false);
+  const atHome = await callGmnIn(t, { ...here, cwd: here.home }, args);
+  expect([existsSync(join(here.home, 'a')), atHome.stderr]).toEqual([
+    false,
+    expect.not.stringContaining('permissions.json'),
+  ]);
   await callGmnIn(t, here, args);
   expect(existsSync(join(here.cwd, 'a'))).toBe(true);
   writeFileSync(file, '{"version":1');
