@@ -198,7 +198,7 @@ test('codex exec, -c with a setting and --sandbox with a mode are not sent as a 
     const { exitCode, stderr } = await callGmn(t, args, { gemini });
     expect([exitCode, stderr]).toEqual([
       1,
-      expect.stringMatching(/is not one of auto,[^]* To read only: --approval-mode/),
+      expect.stringMatching(/is not one of auto,[\s\S]* To read only: --approval-mode/),
     ]);
   }
   expect(await callGmn(t, ['--json', 'hello'], { gemini })).toMatchObject({ exitCode: 0 });
