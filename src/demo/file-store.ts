@@ -80,7 +80,7 @@ export function createFileStore({ faults, clock }: StoreOptions) {
     isOverloaded: (step: Step): boolean =>
       faults.take(['upload-503'], ({ text }) => text === undefined || text === step) !== undefined,
     async close(): Promise<void> {
-      (await spool)?.close();
+      await (await spool)?.close();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { createReadStream, rmSync } from 'node:fs';
+import { closeSync, createReadStream, rmSync } from 'node:fs';
 import { type FileHandle, mkdtemp, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,8 @@ import { onProcessExit } from '../runtime/exit.ts';
 /** Private temporary files for data that does not fit in memory. */
 export interface Spool {
   create(): Promise<SpoolFile>;
-  close(): void;
+  /** Removes all its files, those that are still written to as well. So does the end of the process. */
+  close(): Promise<void>;
 }
 
 export interface SpoolFile {
@@ -23,35 +24,45 @@ export interface SpoolFile {
 const READ_BYTES = 64 * 1024;
 
 export function createSpool(): Spool {
+  /** Windows removes no directory with an open file in it. */
+  const handles = new Set<FileHandle>();
   let directory: Promise<string> | undefined;
   let created = 0;
   let path: string | undefined;
   let ignoreExit = (): void => {};
-  const close = (): void => {
-    ignoreExit();
+  const remove = (): void => {
     if (path !== undefined) rmSync(path, { recursive: true, force: true });
   };
   const makeDirectory = async (): Promise<string> => {
     path = await mkdtemp(join(tmpdir(), 'gmn-'));
-    ignoreExit = onProcessExit(close);
+    ignoreExit = onProcessExit(() => {
+      for (const { fd } of handles) closeSync(fd);
+      remove();
+    });
     return path;
   };
   return {
     async create() {
       directory ??= makeDirectory();
       created += 1;
-      return createSpoolFile(join(await directory, `${created}`));
+      return createSpoolFile(join(await directory, `${created}`), handles);
     },
-    close,
+    async close() {
+      ignoreExit();
+      await Promise.all([...handles].map((handle) => handle.close()));
+      remove();
+    },
   };
 }
 
-function createSpoolFile(path: string): SpoolFile {
+function createSpoolFile(path: string, handles: Set<FileHandle>): SpoolFile {
   const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
   let bytes = 0;
   let handle: FileHandle | undefined;
   const finish = async (): Promise<void> => {
-    await handle?.close();
+    if (handle === undefined) return;
+    handles.delete(handle);
+    await handle.close();
     handle = undefined;
   };
   return {
@@ -61,6 +72,7 @@ function createSpoolFile(path: string): SpoolFile {
     },
     async append(chunk) {
       handle ??= await open(path, 'a', 0o600);
+      handles.add(handle);
       for (let written = 0; written < chunk.length; ) {
         const { bytesWritten } = await handle.write(chunk, written);
         written += bytesWritten;
