@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, type TestContext, test } from 'vitest';
 import { call, fakeGemini, reply, type Scripted } from '../support/gemini.ts';
 import { callGmnIn, place } from '../support/gmn.ts';
+import { isWindows } from '../support/posix.ts';
+import { complainIfInput } from '../support/shell-lines.ts';
 
 const PAGE = readFileSync(new URL('../../docs/extending.md', import.meta.url), 'utf8');
 
@@ -9,6 +11,13 @@ const PAGE = readFileSync(new URL('../../docs/extending.md', import.meta.url), '
 const FILES = Object.fromEntries(
   [...PAGE.matchAll(/`~\/([^`\n]+)`:\n\n```\w+\n([\s\S]*?)```\n/g)].map(([, path = '', text = '']) => [path, text]),
 );
+
+// Its hook is for a POSIX shell.
+if (isWindows) {
+  const settings = JSON.parse(FILES['.gemini/settings.json'] ?? '');
+  settings.hooks.BeforeTool[0].hooks[0].command = complainIfInput('has', 'secret.txt', 'secret.txt stays here', 2);
+  FILES['.gemini/settings.json'] = JSON.stringify(settings);
+}
 
 /** The command lines of the page that begin so. */
 function lineOf(start: string): readonly string[] {

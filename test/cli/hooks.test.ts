@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
 import { callGmn, callGmnIn, place } from '../support/gmn.ts';
 import { isRunning } from '../support/mcp-place.ts';
-import { posixTest } from '../support/posix.ts';
+import { isWindows, posixTest } from '../support/posix.ts';
+import { complain, complainIfInput, keepInput, print, printAndFail, WAIT_LONG } from '../support/shell-lines.ts';
 
 const json = JSON.stringify;
 
@@ -18,29 +19,49 @@ const PNG = Buffer.from(
   'base64',
 );
 
+const KEY = 'test-key-0123456789';
 const READ = reply(call('read_file', { file_path: 'a.txt' }));
 
-posixTest.for([
-  ['exit code 2', 'BeforeTool', 'echo no keys >&2; exit 2', {}, 'read_file was not run: no keys'],
-  ['a decision', 'BeforeTool', `echo '{"decision":"deny","reason":"not now"}'`, {}, 'read_file was not run: not now'],
-  ['block', 'PreToolUse', `echo '{"decision":"block"}'`, {}, 'read_file was not run: the hook PreToolUse 1 says no'],
+const DENIALS = [
+  ['exit code 2', 'BeforeTool', complain('no keys', 2), {}, 'read_file was not run: no keys'],
+  ['a decision', 'BeforeTool', print('{"decision":"deny","reason":"not now"}'), {}, 'read_file was not run: not now'],
+  ['block', 'PreToolUse', print('{"decision":"block"}'), {}, 'read_file was not run: the hook PreToolUse 1 says no'],
   [
     'a permission',
     'PreToolUse',
-    `echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"secret"}}'`,
+    print(
+      '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"secret"}}',
+    ),
     { matcher: 'Read|Write' },
     'read_file was not run: secret',
   ],
   [
     'a failure',
     'BeforeTool',
-    'echo oh >&2; exit 1',
+    complain('oh', 1),
     { matcher: 'read_.*' },
     /the hook BeforeTool 1 failed: exit code 1: oh$/,
   ],
-  ['no such program', 'BeforeTool', 'no-such-program-here', {}, /failed: exit code 127/],
+  [
+    'no such program',
+    'BeforeTool',
+    'no-such-program-here',
+    {},
+    isWindows ? /exit code [1-9]/ : /failed: exit code 127/,
+  ],
+  ['its time', 'BeforeTool', WAIT_LONG, { timeout: 100 }, /failed: it took too long$/],
+  ['nonsense', 'BeforeTool', print('fine'), {}, /failed: what it printed is no answer/],
+  [
+    'a question nobody can answer',
+    'PreToolUse',
+    print('{"hookSpecificOutput":{"permissionDecision":"ask"}}'),
+    {},
+    /a hook wants the user to be asked/,
+  ],
+] as const;
+
+const POSIX_DENIALS = [
   ['a signal', 'BeforeTool', 'kill -9 $$', {}, /failed: it was ended by SIGKILL$/],
-  ['its time', 'BeforeTool', 'sleep 600', { timeout: 100 }, /failed: it took too long$/],
   [
     'a stubborn one',
     'BeforeTool',
@@ -48,7 +69,6 @@ posixTest.for([
     { timeout: 100 },
     /failed: it took too long$/,
   ],
-  ['nonsense', 'BeforeTool', 'echo fine', {}, /failed: what it printed is no answer/],
   [
     '100 MB',
     'BeforeTool',
@@ -56,30 +76,28 @@ posixTest.for([
     {},
     /failed: it printed too much$/,
   ],
-  [
-    'a question nobody can answer',
-    'PreToolUse',
-    `echo '{"hookSpecificOutput":{"permissionDecision":"ask"}}'`,
-    {},
-    /a hook wants the user to be asked/,
-  ],
-] as const)('a hook before a tool denies by %s', async ([, event, command, more, why], t) => {
-  const gmn = await callGmn(t, ['--tools', 'read', 'x'], {
-    files: { 'a.txt': 'hello' },
-    settings: hook(event, command, more),
-    script: [READ, reply('ok')],
-  });
-  expect(gmn).toMatchObject({ stdout: 'ok\n', exitCode: 0 });
-  expect(gmn.requests[1]?.results[0].error).toMatch(why);
-  expect(gmn.stderr).toMatch(/^✗ read_file a\.txt was not run: /m);
-});
+] as const;
 
-posixTest.for([
-  ['nothing', 'BeforeTool', 'cat > /dev/null', {}],
-  ['allow', 'BeforeTool', `echo '{"decision":"allow"}'`, {}],
+test.for([...DENIALS, ...(isWindows ? [] : POSIX_DENIALS)])(
+  'a hook before a tool denies by %s',
+  async ([, event, command, more, why], t) => {
+    const gmn = await callGmn(t, ['--tools', 'read', 'x'], {
+      files: { 'a.txt': 'hello' },
+      settings: hook(event, command, more),
+      script: [READ, reply('ok')],
+    });
+    expect(gmn).toMatchObject({ stdout: 'ok\n', exitCode: 0 });
+    expect(gmn.requests[1]?.results[0].error).toMatch(why);
+    expect(gmn.stderr).toMatch(/^✗ read_file a\.txt was not run: /m);
+  },
+);
+
+test.for([
+  ['nothing', 'BeforeTool', complainIfInput('has', 'no such words', 'no', 2), {}],
+  ['allow', 'BeforeTool', print('{"decision":"allow"}'), {}],
   ['a matcher for another tool', 'BeforeTool', 'exit 2', { matcher: 'write_file' }],
   ['a matcher of Claude Code that has to match the whole name', 'PreToolUse', 'exit 2', { matcher: 'Rea' }],
-  ['input that it does not read', 'BeforeTool', 'exec 0<&-', {}],
+  ['input that it does not read', 'BeforeTool', isWindows ? 'exit 0' : 'exec 0<&-', {}],
 ] as const)('a call runs after a hook with %s', async ([, event, command, more], t) => {
   const gmn = await callGmn(t, ['--tools', 'read', 'x'], {
     files: { 'a.txt': 'hello' },
@@ -89,8 +107,8 @@ posixTest.for([
   expect(gmn.requests[1]?.results[0]).toEqual({ output: 'hello' });
 });
 
-posixTest('allow of a hook allows nothing that has to be asked about', async (t) => {
-  const allow = `echo '{"decision":"approve","hookSpecificOutput":{"permissionDecision":"allow"}}'`;
+test('allow of a hook allows nothing that has to be asked about', async (t) => {
+  const allow = print('{"decision":"approve","hookSpecificOutput":{"permissionDecision":"allow"}}');
   const gmn = await callGmn(t, ['--tools', 'edit', 'x'], {
     settings: hook('PreToolUse', allow),
     script: [reply(call('write_file', { file_path: 'new.txt', content: 'x' })), reply('ok')],
@@ -98,19 +116,18 @@ posixTest('allow of a hook allows nothing that has to be asked about', async (t)
   expect(gmn.requests[1]?.results[0].error).toContain("needs the user's approval");
 });
 
-posixTest('a hook gets the contract of both programs, with their names, and no credential of gmn', async (t) => {
-  const write = (file: string) => `cat > ${file}; env > ${file}.env`;
-  const { hooks: before } = hook('BeforeTool', write('before'), { matcher: 'replace' });
-  const { hooks: claude } = hook('PreToolUse', write('claude'), { matcher: 'Edit' });
-  const { hooks: after } = hook('AfterTool', write('after'));
+test('a hook gets the contract of both programs, with their names, and no credential of gmn', async (t) => {
+  const { hooks: before } = hook('BeforeTool', keepInput('before'), { matcher: 'replace' });
+  const { hooks: claude } = hook('PreToolUse', keepInput('claude'), { matcher: 'Edit' });
+  const { hooks: after } = hook('AfterTool', keepInput('after'));
   const at = place(t, {
     files: { 'a.txt': 'hello' },
     settings: { hooks: { ...before, ...claude, ...after } },
     env: { SECRET_TOKEN: 'sk-canary-0123456789abcdef' },
   });
-  const edit = { file_path: 'a.txt', old_string: 'hello', new_string: 'test-key-0123456789' };
+  const edit = { file_path: 'a.txt', old_string: 'hello', new_string: KEY };
   const gemini = await fakeGemini(t, [READ, reply(call('edit_file', edit)), reply('ok')]);
-  const env = { ...at.env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url };
+  const env = { ...at.env, GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: gemini.url };
   await callGmnIn(t, { ...at, env }, ['--tools', 'edit', '--approval-mode', 'auto_edit', 'x']);
   const read = (name: string) => readFileSync(join(at.cwd, name), 'utf8');
   expect(JSON.parse(read('before'))).toEqual({
@@ -134,8 +151,8 @@ posixTest('a hook gets the contract of both programs, with their names, and no c
   }
 });
 
-posixTest('a hook can change what is done: arguments before, the result after, and end it all', async (t) => {
-  const changed = `echo '{"hookSpecificOutput":{"tool_input":{"file_path":"b.txt"}}}'`;
+test('a hook can change what is done: arguments before, the result after, and end it all', async (t) => {
+  const changed = print('{"hookSpecificOutput":{"tool_input":{"file_path":"b.txt"}}}');
   const files = { 'a.txt': 'A', 'b.txt': 'B' };
   const first = await callGmn(t, ['--tools', 'read', 'x'], {
     files,
@@ -147,7 +164,7 @@ posixTest('a hook can change what is done: arguments before, the result after, a
     note: 'a hook changed the arguments',
     editedArgs: { file_path: 'b.txt' },
   });
-  const noted = `echo '{"hookSpecificOutput":{"additionalContext":"mind the B"},"systemMessage":"seen \\u001b[31m"}'`;
+  const noted = print('{"hookSpecificOutput":{"additionalContext":"mind the B"},"systemMessage":"seen \\u001b[31m"}');
   const second = await callGmn(t, ['--tools', 'read', 'x'], {
     files,
     settings: hook('PostToolUse', noted),
@@ -163,13 +180,13 @@ posixTest('a hook can change what is done: arguments before, the result after, a
   expect(warned.requests[1]?.results[0]).toEqual({ output: 'A', hook: 'mind the B' });
   const denied = await callGmn(t, ['--tools', 'read', 'x'], {
     files,
-    settings: hook('AfterTool', 'echo stale >&2; exit 2'),
+    settings: hook('AfterTool', complain('stale', 2)),
     script: [READ, reply('ok')],
   });
   expect(denied.requests[1]?.results[0]).toEqual({ error: 'stale' });
   const failed = await callGmn(t, ['--tools', 'read', 'x'], {
     files,
-    settings: hook('AfterTool', 'echo loud; echo bad >&2; exit 1'),
+    settings: hook('AfterTool', printAndFail('loud', 'bad', 1)),
     script: [READ, reply('ok')],
   });
   expect(failed.requests[1]?.results[0]).toEqual({ output: 'A' });
@@ -178,7 +195,7 @@ posixTest('a hook can change what is done: arguments before, the result after, a
     stderr: expect.stringContaining('hook AfterTool 1 failed: exit code 1: bad'),
   });
   for (const event of ['BeforeTool', 'AfterTool']) {
-    const ends = `echo '{"continue":false,"stopReason":"enough"}'`;
+    const ends = print('{"continue":false,"stopReason":"enough"}');
     const ended = await callGmn(t, ['--tools', 'read', '-o', 'json', 'x'], {
       files,
       settings: hook(event, ends),
@@ -205,7 +222,7 @@ posixTest('hooks around a turn add to the prompt, refuse it, and send the answer
   const { hooks: end } = hook('SessionEnd', 'touch ended');
   const at = place(t, { settings: { hooks: { ...start, ...before, ...after, ...end } } });
   const gemini = await fakeGemini(t, [reply('one'), reply('two')]);
-  const env = { ...at.env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url };
+  const env = { ...at.env, GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: gemini.url };
   const gmn = await callGmnIn(t, { ...at, env }, ['-o', 'json', 'hello']);
   expect(JSON.parse(gmn.stdout)).toMatchObject({ response: 'one\ntwo', usage: { totalTokenCount: 34 } });
   expect(gemini.requests[0]?.parts.map(({ text }) => text)).toEqual([
@@ -230,28 +247,27 @@ posixTest('hooks around a turn add to the prompt, refuse it, and send the answer
   expect(refused.stderr).toBe('Error: the prompt was not sent: no such words\nTo see the hooks: gmn doctor\n');
 });
 
-posixTest.for([
-  ['a reason', 'BeforeTool', `echo 'KEY' >&2; exit 2`],
-  ['a failure', 'BeforeTool', `echo 'KEY' >&2; exit 1`],
-  ['a note', 'BeforeTool', `echo '{"systemMessage":"KEY","hookSpecificOutput":{"additionalContext":"KEY"}}'`],
-  ['a result', 'AfterTool', `echo 'KEY' >&2; exit 2`],
-  ['a context', 'BeforeAgent', `echo 'KEY'`],
-  ['an objection', 'AfterAgent', `grep -q '"stop_hook_active":true' || { echo 'KEY' >&2; exit 2; }`],
+test.for([
+  ['a reason', 'BeforeTool', complain(KEY, 2)],
+  ['a failure', 'BeforeTool', complain(KEY, 1)],
+  ['a note', 'BeforeTool', print(`{"systemMessage":"${KEY}","hookSpecificOutput":{"additionalContext":"${KEY}"}}`)],
+  ['a result', 'AfterTool', complain(KEY, 2)],
+  ['a context', 'BeforeAgent', print(KEY)],
+  ['an objection', 'AfterAgent', complainIfInput('lacks', '"stop_hook_active":true', KEY, 2)],
 ] as const)('a credential of gmn in %s of a hook goes nowhere', async ([, event, command], t) => {
-  const key = 'test-key-0123456789';
   const gemini = await fakeGemini(t, [READ, reply('one'), ...(event === 'AfterAgent' ? [reply('two')] : [])]);
-  const at = place(t, { gemini, files: { 'a.txt': 'A' }, settings: hook(event, command.replaceAll('KEY', key)) });
+  const at = place(t, { gemini, files: { 'a.txt': 'A' }, settings: hook(event, command) });
   const { stdout, stderr } = await callGmnIn(t, at, ['--tools', 'read', '-o', 'stream-json', 'x']);
   const kept = readdirSync(join(at.home, '.gmn/sessions')).map((name) =>
     readFileSync(join(at.home, '.gmn/sessions', name), 'utf8'),
   );
   expect(kept.join('')).toContain('"x"');
   for (const text of [stdout, stderr, ...kept, ...gemini.requests.map((request) => request.text)])
-    expect(text).not.toContain(key);
+    expect(text).not.toContain(KEY);
   expect([...kept, stdout, ...gemini.requests.map((request) => request.text)].join('')).toContain('‹redacted›');
 });
 
-posixTest('a no after a tool takes its pictures along', async (t) => {
+test('a no after a tool takes its pictures along', async (t) => {
   const gmn = await callGmn(t, ['--tools', 'read', 'x'], {
     files: { 'a.png': PNG },
     settings: hook('AfterTool', 'exit 2'),
@@ -276,7 +292,7 @@ posixTest("a folder's hook whose script the model has changed denies, and does n
     READ,
     reply('ok'),
   ]);
-  const env = { ...at.env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url };
+  const env = { ...at.env, GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: gemini.url };
   const gmn = await callGmnIn(t, { ...at, env }, ['--tools', 'edit', '--approval-mode', 'auto_edit', 'x']);
   expect(gmn.stdout).toBe('ok\n');
   expect(gemini.requests[2]?.results[0]).not.toHaveProperty('error');
@@ -284,7 +300,7 @@ posixTest("a folder's hook whose script the model has changed denies, and does n
   expect(existsSync(join(at.cwd, 'ran'))).toBe(false);
 });
 
-posixTest('a hook that keeps saying no ends the rounds by itself', async (t) => {
+test('a hook that keeps saying no ends the rounds by itself', async (t) => {
   const gmn = await callGmn(t, ['x'], {
     settings: hook('AfterAgent', 'exit 2'),
     script: Array.from({ length: 6 }, () => reply('a')),
@@ -298,7 +314,7 @@ posixTest('what a hook starts ends with it, and hooks end with the run', async (
     settings: hook('BeforeTool', '(sleep 600 & echo $! > pid; setsid sleep 600 & echo $! > pid2); exit 0'),
   });
   const gemini = await fakeGemini(t, [READ, reply('ok')]);
-  const env = { ...at.env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url };
+  const env = { ...at.env, GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: gemini.url };
   expect(await callGmnIn(t, { ...at, env }, ['--tools', 'read', 'x'])).toMatchObject({ stdout: 'ok\n' });
   for (const name of ['pid', 'pid2']) {
     const pid = Number(readFileSync(join(at.cwd, name), 'utf8'));
@@ -313,7 +329,7 @@ posixTest('no hook of a folder runs that gmn trust has not shown, whatever its n
   });
   const ask = async (env = {}): Promise<string> => {
     const gemini = await fakeGemini(t, [reply('ok')]);
-    const given = { ...at.env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url, ...env };
+    const given = { ...at.env, GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: gemini.url, ...env };
     return (await callGmnIn(t, { ...at, env: given }, ['x'])).stderr;
   };
   expect(await ask()).toContain('is not used: this folder is not trusted');
@@ -338,7 +354,7 @@ posixTest('no hook of a folder runs that gmn trust has not shown, whatever its n
   writeFileSync(join(at.root, 'theirs/check.sh'), 'touch ran-there');
   symlinkSync(join(at.root, 'theirs'), join(at.cwd, 'sub'));
   const gemini = await fakeGemini(t, [reply('ok')]);
-  const env = { ...at.env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url };
+  const env = { ...at.env, GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: gemini.url };
   await callGmnIn(t, { cwd: join(at.cwd, 'sub'), env }, ['x']);
   expect(existsSync(join(at.root, 'theirs/ran-there'))).toBe(false);
 });

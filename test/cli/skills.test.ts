@@ -81,7 +81,9 @@ test.for([
   });
   expect(gmn).toMatchObject({ stdout: 'ok\n', exitCode: 0 });
   const [opening, ...rest] = gmn.requests[0]?.parts ?? [];
-  expect(opening.text).toMatch(/^Follow the instructions of the skill pdf .*skills\/pdf\n\nRun nothing; read @home\.$/);
+  expect(opening.text).toMatch(
+    /^Follow the instructions of the skill pdf .*skills[\\/]pdf\n\nRun nothing; read @home\.$/,
+  );
   expect(rest.at(-1).text).toContain(words.replace('a.txt', ''.padEnd(0)).slice(0, 6));
 });
 
@@ -105,7 +107,7 @@ test('gmn skills lists and shows them, for programs too', async (t) => {
   expect(listed.stderr).toMatch(
     /work: skill "b" not used: this folder is not trusted\. To review and approve, run: gmn trust .*\n/,
   );
-  expect(listed.stderr).toMatch(/bad\/SKILL\.md is not used: it does not begin with/);
+  expect(listed.stderr).toMatch(/bad[\\/]SKILL\.md is not used: it does not begin with/);
   const { skills, skipped } = JSON.parse((await callGmnIn(t, at, ['skills', '--json'])).stdout);
   expect(skills).toMatchObject([{ name: 'pdf', source: 'user', forUserOnly: false }]);
   expect(skipped.map(({ name }: { name: string }) => name)).toEqual(['bad', 'b']);

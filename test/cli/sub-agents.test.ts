@@ -4,6 +4,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { call, type FakeGemini, fakeGemini, reply } from '../support/gemini.ts';
 import { callGmn, callGmnIn, type GmnOptions, parseLines, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
+import { complainIfInput } from '../support/shell-lines.ts';
 
 const KEY = 'test-key-0123456789';
 
@@ -190,9 +191,8 @@ test('an agent of a folder is offered only as gmn trust has shown it; faulty and
 });
 
 test('an answer that is sent back does not ask the sub-agent again', async (t) => {
-  const stop = {
-    hooks: [{ type: 'command', command: `grep -q '"stop_hook_active":true' || { echo again >&2; exit 2; }` }],
-  };
+  const command = complainIfInput('lacks', '"stop_hook_active":true', 'again', 2);
+  const stop = { hooks: [{ type: 'command', command }] };
   const gemini = await fakeGemini(t, [reply('fine'), reply('one'), reply('two')]);
   const at = agentPlace(t, gemini, { settings: { hooks: { Stop: [stop] } } });
   const gmn = await callGmnIn(t, at, ['--tools', 'read', '@tester check it']);

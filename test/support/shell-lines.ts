@@ -37,6 +37,39 @@ export function printAndFail(output: string, error: string, exitCode: number): s
     : `echo ${output}; echo ${error} >&2; exit ${exitCode}`;
 }
 
+/** Prints any text. */
+export function print(text: string): string {
+  return isWindows ? nodeLine(`process.stdout.write(${bytesOf(text)})`) : `printf %s '${text}'`;
+}
+
+export function complain(error: string, exitCode: number): string {
+  return isWindows
+    ? nodeLine(`console.error('${error}'); process.exitCode = ${exitCode}`)
+    : `echo '${error}' >&2; exit ${exitCode}`;
+}
+
+/** Complains about an input with this text in it, or about one without. */
+export function complainIfInput(has: 'has' | 'lacks', text: string, error: string, exitCode: number): string {
+  if (!isWindows) return `grep -q '${text}' ${has === 'has' ? '&&' : '||'} { ${complain(error, exitCode)}; }; exit 0`;
+  const found = `${has === 'has' ? '' : '!'}Buffer.concat(all).includes(${bytesOf(text)})`;
+  return nodeLine(
+    `const all = []; process.stdin.on('data', (data) => all.push(data)).on('end', () => { if (${found}) { console.error('${error}'); process.exitCode = ${exitCode} } })`,
+  );
+}
+
+/** Keeps what it is given in a file, and its environment in another. */
+export function keepInput(file: string): string {
+  if (!isWindows) return `cat > ${file}; env > ${file}.env`;
+  const env = `Object.entries(process.env).map((pair) => pair.join('=')).join(${bytesOf('\n')})`;
+  return nodeLine(
+    `const fs = require('node:fs'); process.stdin.pipe(fs.createWriteStream('${file}')); fs.writeFileSync('${file}.env', ${env})`,
+  );
+}
+
+export const WAIT_LONG = isWindows ? nodeLine('setTimeout(() => {}, 600000)') : 'sleep 600';
+
+const bytesOf = (text: string): string => `Buffer.from('${Buffer.from(text).toString('base64')}', 'base64')`;
+
 /** The script must have no double quotes, and nothing that PowerShell or cmd would expand in them. */
 function nodeLine(script: string): string {
   const isPowerShell = /(?:powershell|pwsh)\.exe$/i.test(chooseShell(undefined, process.env).path);

@@ -36,6 +36,10 @@ const TESTS = {
   'cli/connections.test.ts': {
     'connections > a chat without a connection opens one at the first key of an entry, not at Enter': 'console',
   },
+  'cli/examples.test.ts': {
+    'answers.test.mjs passes where gmn and vitest are installed': 'links',
+    'promptfoo-provider.mjs answers as promptfoo expects it': 'links',
+  },
   'cli/files.test.ts': {
     'on a terminal a bar shows how far it is': 'console',
   },
@@ -68,6 +72,9 @@ const TESTS = {
     'a link out of its directory is not followed, with --force either': 'links',
     'a directory that is a link out of the working directory is not followed*': 'links',
     'on a terminal nothing of a session is obeyed': 'console',
+  },
+  'cli/skills.test.ts': {
+    'a skill is in the instruction by name, and its text and folder are the model’s once it asks for it': 'links',
   },
   'cli/terminal.test.ts': { '*': 'console' },
   'cli/windows.test.ts': {

@@ -171,6 +171,10 @@ test('a client that has closed its input still gets the responses that need no m
     { method: 'tools/call', params: { name: 'delegate_sessions' } },
     { method: 'resources/read', params: { uri: 'gmn://jobs' } },
   ];
+  // To load their code may take longer than a server waits.
+  const before = await serve(t);
+  for (const { method, params } of last) await before.ask(method, params);
+  await before.end();
   for (const message of last) {
     const server = serveRaw(t);
     const messages = [
