@@ -28,13 +28,16 @@ export function findWine() {
   return found.status === 0 ? 'wine' : undefined;
 }
 
+/** Another number makes the prefix anew. */
+const SET_UP = '2';
+
 /** A Wine prefix with Node and what Wine lacks, made once; `drive` is its C:. */
 export function preparePrefix(wine) {
   const base = cacheDirectory('gmn-windows');
   const directory = join(base, `prefix-node-${NODE_VERSION}`);
   const prefix = { wine, directory, drive: join(directory, 'drive_c') };
   const done = join(directory, 'gmn-set-up');
-  if (!existsSync(done)) {
+  if (!existsSync(done) || readFileSync(done, 'utf8') !== SET_UP) {
     console.log(`setting up Wine in ${directory}`);
     rmSync(directory, { recursive: true, force: true });
     mkdirSync(directory, { recursive: true });
@@ -51,7 +54,7 @@ export function preparePrefix(wine) {
     runInPrefix(prefix, ['reg', 'add', overrides, '/v', 'taskkill.exe', '/t', 'REG_SZ', '/d', 'native', '/f']);
     // A stub that does nothing: without it gmn uses cmd.exe, as on a Windows without PowerShell.
     rmSync(join(system, 'WindowsPowerShell'), { recursive: true, force: true });
-    writeFileSync(done, '');
+    writeFileSync(done, SET_UP);
   }
   cpSync(inside, join(prefix.drive, 'inside'), { recursive: true });
   rmSync(join(prefix.drive, 'temp'), { recursive: true, force: true });
@@ -59,11 +62,12 @@ export function preparePrefix(wine) {
   return prefix;
 }
 
-/** Wine's own taskkill does not know `/t`. This one is Node with a script in it, a single executable application. */
+/** Wine's own taskkill does not know `/t`. This one is Node with a script in it, a single executable application, which runs another. */
 function makeTaskkill(base, node, target) {
   const config = join(base, 'taskkill.json');
   const blob = join(base, 'taskkill.blob');
-  const main = join(inside, 'taskkill.cjs');
+  const main = join(base, 'taskkill.cjs');
+  writeFileSync(main, "require('node:module').createRequire('C:\\\\inside\\\\')('./taskkill.cjs');\n");
   writeFileSync(config, JSON.stringify({ main, output: blob, disableExperimentalSEAWarning: true }));
   requireSuccess(spawnSync(process.execPath, ['--experimental-sea-config', config], { encoding: 'utf8' }));
   const postject = fetchPackage(base, `postject@${POSTJECT_VERSION}`, join('dist', 'api.js'));

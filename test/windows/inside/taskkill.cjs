@@ -1,5 +1,6 @@
 // taskkill /pid <n> [/t] [/f], for Wine
-const { execFileSync } = require('node:child_process');
+const { spawnSync } = require('node:child_process');
+const { closeSync, openSync, readFileSync, rmSync } = require('node:fs');
 const { join } = require('node:path');
 
 const words = process.argv.slice(2).map((word) => word.toLowerCase());
@@ -18,10 +19,15 @@ for (const pid of words.includes('/t') ? listTree(root) : [root]) {
 }
 process.stdout.write(`SUCCESS: The process with PID ${root} has been terminated.\r\n`);
 
-/** Each process with its parent. */
+/** Each process with its parent. In a file, not a pipe: Wine may start its desktop for wmic, which inherits the pipe and stays. */
 function readParents() {
   const wmic = join(process.env.SystemRoot ?? 'C:\\windows', 'system32', 'wbem', 'wmic.exe');
-  const table = execFileSync(wmic, ['process', 'get', 'ProcessId,ParentProcessId'], { encoding: 'utf16le' });
+  const file = `C:\\temp\\taskkill-${process.pid}`;
+  const output = openSync(file, 'w');
+  spawnSync(wmic, ['process', 'get', 'ProcessId,ParentProcessId'], { stdio: ['ignore', output, 'ignore'] });
+  closeSync(output);
+  const table = readFileSync(file, 'utf16le');
+  rmSync(file, { force: true });
   const rows = [...table.matchAll(/^\s*(\d+)\s+(\d+)\s*$/gm)];
   return new Map(rows.map(([, parent, pid]) => [Number(pid), Number(parent)]));
 }
