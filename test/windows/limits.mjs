@@ -12,6 +12,8 @@ export const LIMITS = {
   append: 'Wine looks for the end of a file before it appends, so lines of several processes may overwrite each other',
   keepAlive: 'Wine cannot connect a socket whose keep-alive is set while it connects, as undici does behind a proxy',
   sockets: 'Wine reports a connection that was reset after an answer as one that was closed',
+  killed:
+    'Wine’s server may keep the connection of a process that was killed while it sent, so nobody learns of its end',
   speed: 'Wine opens files many times slower, so a limit in seconds is reached',
 };
 
@@ -41,6 +43,7 @@ const TESTS = {
     'promptfoo-provider.mjs answers as promptfoo expects it': 'links',
   },
   'cli/files.test.ts': {
+    'after kill -9 a new run goes on where the first stopped': 'killed',
     'on a terminal a bar shows how far it is': 'console',
   },
   'cli/first-minute.test.ts': { 'gmn alone on a terminal*': 'console', 'flags alone on a terminal*': 'console' },

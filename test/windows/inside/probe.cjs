@@ -101,6 +101,14 @@ const PROBES = {
     server.close();
     return outcome === 'ECONNRESET' ? null : `a connection that is reset: ${outcome ?? 'nothing'}, not ECONNRESET`;
   },
+  async killed() {
+    const ends = [];
+    // Not each time: it is the moment that counts.
+    for (let round = 0; round < 8 && !ends.includes('nothing'); round += 1)
+      ends.push(...(await Promise.all(Array.from({ length: 4 }, endOfKilled))));
+    const silent = ends.filter((end) => end === 'nothing').length;
+    return silent === 0 ? null : `of ${ends.length} processes killed while they send, ${silent} stayed connected`;
+  },
   speed() {
     fs.writeFileSync(at('file'), '');
     const begin = process.hrtime.bigint();
@@ -115,6 +123,28 @@ const PROBES = {
     return output.trim() === '2' ? null : `1+1 prints ${JSON.stringify(output)}`;
   },
 };
+
+/** How a server notices that a process was killed while it was sending. */
+async function endOfKilled() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const send = `const socket = require('net').connect(${server.address().port}, '127.0.0.1').on('error', () => {}).on('data', () => {});
+    const write = () => setImmediate(() => socket.write(Buffer.alloc(65536), write)); socket.on('connect', write);`;
+  const child = spawn(process.execPath, ['-e', send], { stdio: 'ignore' });
+  const exit = once(child, 'exit');
+  const [socket] = await once(server, 'connection');
+  let bytes = 0;
+  socket.on('data', ({ length }) => {
+    bytes += length;
+    if (bytes > 8_000_000) child.kill('SIGKILL');
+  });
+  const ended = once(socket, 'end').catch(() => {});
+  await exit;
+  const outcome = await Promise.race([ended.then(() => 'end'), wait(3000).then(() => 'nothing')]);
+  socket.destroy();
+  server.close();
+  return outcome;
+}
 
 function wait(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
