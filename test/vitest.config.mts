@@ -22,6 +22,9 @@ const guards = [
   'test/tools/workspace/{fence,fence-model,journal,protection,windows-paths,workspace}.test.ts',
 ];
 
+/** They kill, starve and cut off hundreds of programs: `npm run test:faults -- --set quick`, and not `npm test`. */
+const faults = ['test/faults/{matrix,kill,batch-kill,batch-api-kill,endurance,torture}.test.ts'];
+
 const never = ['test/interop/**', 'test/sandbox/**', 'test/standalone/**'];
 
 /** Most tests wait for the program they have started, but more of them than this only take the cores from each other. */
@@ -64,8 +67,14 @@ export default defineConfig({
       // One project, though many of them start programs: what is compiled for one project is compiled again for another.
       {
         extends: true,
-        test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [...never, ...crowds, ...guards], maxWorkers },
+        test: {
+          name: 'tests',
+          include: ['test/**/*.test.ts'],
+          exclude: [...never, ...crowds, ...guards, ...faults],
+          maxWorkers,
+        },
       },
+      { extends: true, test: { name: 'faults', include: faults, maxWorkers } },
       { extends: true, test: { name: 'crowds', include: crowds, maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
     alias: [{ find: /^fast-check$/, replacement: fileURLToPath(new URL('support/properties.ts', import.meta.url)) }],

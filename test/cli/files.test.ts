@@ -74,28 +74,28 @@ async function scene(
   };
 }
 
-test('40 MB arrive whole though the line is cut ten times; the second time nothing is uploaded', async (t) => {
-  const talk = film(40 * MB);
-  const here = await scene(t, { files: { 'talk.mp4': talk }, faults: 'upload-cut=3000000x10' });
+test('25 MB arrive whole though the line is cut six times; the second time nothing is uploaded', async (t) => {
+  const talk = film(25 * MB);
+  const here = await scene(t, { files: { 'talk.mp4': talk }, faults: 'upload-cut=3000000x6' });
   const first = await here.gmn('-f', 'talk.mp4', 'what is it?', '--debug');
-  expect(first.stdout).toBe('demo: I see 1 video (video/mp4, talk.mp4, 40.0 MB): what is it?\n');
+  expect(first.stdout).toBe('demo: I see 1 video (video/mp4, talk.mp4, 25.0 MB): what is it?\n');
   expect(first.stderr).toContain('uploaded talk.mp4: Google keeps it for 48 hours');
   const uploads = here.takeUploads();
-  expect(uploads.filter((command) => command === 'query')).toHaveLength(10);
+  expect(uploads.filter((command) => command === 'query')).toHaveLength(6);
   expect(uploads.filter((command) => command === 'start')).toHaveLength(1);
   const file = await here.remote(`/gmn-${hashOf(talk).slice(0, 36)}`);
   expect(Buffer.from(String(file.sha256Hash), 'base64').toString()).toBe(hashOf(talk));
   const [entry = ''] = here.ledger();
   expect(statSync(entry).mode & 0o777).toBe(systemMode(0o600));
   const second = await here.gmn('-f', 'talk.mp4', 'and now?', '-o', 'json');
-  expect(JSON.parse(second.stdout)).toMatchObject({ response: expect.stringContaining('talk.mp4, 40.0 MB') });
+  expect(JSON.parse(second.stdout)).toMatchObject({ response: expect.stringContaining('talk.mp4, 25.0 MB') });
   expect(JSON.parse(second.stdout)).not.toHaveProperty('warnings');
   expect(here.takeUploads()).toEqual([]);
   expect(first.stderr).not.toMatch(/upload_id|test-key/);
 });
 
 test('after kill -9 a new run goes on where the first stopped', async (t) => {
-  const talk = film(30 * MB);
+  const talk = film(25 * MB);
   const here = await scene(t, { files: { 'talk.mp4': talk } });
   const [file, args] = gmnCommand(['-f', 'talk.mp4', 'what?']);
   const child = spawn(file, args, { cwd: here.cwd, env: here.env, stdio: 'ignore' });
@@ -111,7 +111,7 @@ test('after kill -9 a new run goes on where the first stopped', async (t) => {
   expect(readFileSync(entry, 'utf8')).toContain('upload_id');
   here.takeUploads();
   const again = await here.gmn('-f', 'talk.mp4', 'what?');
-  expect(again.stdout).toContain('talk.mp4, 30.0 MB');
+  expect(again.stdout).toContain('talk.mp4, 25.0 MB');
   const [first, ...rest] = here.takeUploads();
   expect(first).toBe('query');
   expect(rest).not.toContain('start');

@@ -20,7 +20,7 @@ if (process.platform !== 'linux') {
 delete process.env.NODE_EXTRA_CA_CERTS;
 run(process.execPath, [join(root, 'scripts', 'build.mjs')]);
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-const tests = paths.length > 0 ? paths : ['tests', 'guards'].flatMap((name) => ['--project', name]);
+const tests = paths.length > 0 ? paths : ['tests', 'guards', 'faults'].flatMap((name) => ['--project', name]);
 // Each project has a number of its own, which the flag of Vitest does not change.
 if (flags.workers !== undefined) process.env.VITEST_MAX_WORKERS = flags.workers;
 const failed = wanted.filter((version) => {
