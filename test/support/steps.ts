@@ -1,91 +1,34 @@
-import { Session } from 'node:inspector';
-import { createRequire } from 'node:module';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { createContext, Script } from 'node:vm';
+import { Worker } from 'node:worker_threads';
 import { build } from 'esbuild';
 
-interface StepCount<Exports> {
-  readonly exports: Exports;
+interface StepCount {
+  readonly readers: readonly string[];
   /**
-   * How often a block of the code is entered while this runs, libraries included, and how many characters patterns and searches pass, if each
-   * of them passes a character once (test/patterns.test.ts). The same on every machine.
+   * How often a block of the code is entered while a text is read, libraries included, and how many characters patterns and searches pass,
+   * if each of them passes a character once (test/patterns.test.ts). The same on every machine. One at a time.
    */
-  countSteps(work: () => unknown): Promise<number>;
-  stop(): void;
+  countSteps(reader: string, text: string): Promise<number>;
+  stop(): Promise<unknown>;
 }
 
-/** In a realm of its own, so that no other code sees it. A pattern that fails has passed the rest of the text, unless it is sticky. */
-const COUNT_CHARACTERS = `
-  let characters = 0;
-  const { exec } = RegExp.prototype;
-  RegExp.prototype.exec = function (subject) {
-    const text = String(subject);
-    const start = this.global || this.sticky ? this.lastIndex : 0;
-    const match = exec.call(this, text);
-    const end = match === null ? text.length : match.index + match[0].length;
-    characters += match === null && this.sticky ? 1 : Math.max(1, end - start);
-    return match;
-  };
-  const { indexOf, lastIndexOf } = String.prototype;
-  String.prototype.indexOf = function (wanted, from = 0) {
-    const found = indexOf.call(this, wanted, from);
-    characters += Math.max(1, (found === -1 ? this.length : found) - from);
-    return found;
-  };
-  String.prototype.lastIndexOf = function (wanted, from = this.length) {
-    const found = lastIndexOf.call(this, wanted, from);
-    characters += Math.max(1, from - found);
-    return found;
-  };
-  String.prototype.includes = function (wanted, from) {
-    return this.indexOf(wanted, from) !== -1;
-  };
-  () => { const taken = characters; characters = 0; return taken; }`;
-
-/** Loads a module with all it imports, anew: V8 counts the blocks of functions that are compiled after it was told to. */
-export async function startStepCount<Exports>(file: URL): Promise<StepCount<Exports>> {
-  const filename = `counted:${file.href}`;
+/** Loads a module with its `READERS` into a thread of its own: to count, V8 looks through all that a thread has loaded. */
+export async function startStepCount(file: URL): Promise<StepCount> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(file)],
     ...{ bundle: true, platform: 'node', format: 'cjs', write: false, logLevel: 'error' },
   });
-  const session = new Session();
-  session.connect();
-  session.post('Profiler.enable');
-  session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
-  const module = { exports: {} as Exports };
-  const realm = createContext({
-    Buffer,
-    URL,
-    TextDecoder,
-    TextEncoder,
-    AbortController,
-    performance,
-    setImmediate,
-    process,
-  });
-  const takeCharacters: () => number = new Script(COUNT_CHARACTERS).runInContext(realm);
-  const code = `(function (module, require) {${outputFiles[0]?.text}\n})`;
-  new Script(code, { filename }).runInContext(realm)(module, createRequire(import.meta.url));
-  const takeSteps = (): number => {
-    let steps = takeCharacters();
-    session.post('Profiler.takePreciseCoverage', (error, { result }) => {
-      if (error !== null) throw error;
-      const functions = result.filter(({ url }) => url === filename).flatMap((script) => script.functions);
-      steps += functions.flatMap(({ ranges }) => ranges).reduce((sum, { count }) => sum + count, 0);
-    });
-    return steps;
-  };
+  const workerData = outputFiles[0]?.text;
+  const worker = new Worker(new URL('./step-worker.mjs', import.meta.url), { workerData });
+  const [readers] = await once(worker, 'message');
   return {
-    exports: module.exports,
-    async countSteps(work) {
-      takeSteps();
-      await work();
-      return takeSteps();
+    readers,
+    async countSteps(reader, text) {
+      worker.postMessage({ reader, text });
+      const [steps] = await once(worker, 'message');
+      return steps;
     },
-    stop() {
-      session.post('Profiler.stopPreciseCoverage');
-      session.disconnect();
-    },
+    stop: () => worker.terminate(),
   };
 }

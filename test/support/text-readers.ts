@@ -15,8 +15,6 @@ import { toIgnoreFile } from '../../src/tools/search/ignore.ts';
 import { breakLongLines } from '../../src/tools/workspace/line-window.ts';
 import { prompt, reply, sessionOf } from '../export/samples.ts';
 
-export { isSensitiveEntry };
-
 /** What is refused costs nothing more. */
 function unlessRefused(work: () => unknown): void {
   try {
@@ -57,6 +55,7 @@ export const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a terminal filter': (text) => terminalFilter().filter(text),
   'wrapped text': (text) => wrapText(text, 80),
   secrets: hasSecret,
+  'names of a directory': (text) => text.split('\n').filter((name) => isSensitiveEntry(name)),
   'a diff': (text) => unifiedDiff('a', text, [...text.split('\n')].reverse().join('\n')),
   'an edit': (text) => edit(text, text.slice(0, 200), 'x'),
   'an edit without regard to white space': (text) =>
