@@ -83,7 +83,7 @@ function examine(literal: string): boolean {
     return true;
   }
   const { count, sample, kinds } = pattern;
-  const some = kinds.slice(0, 9);
+  const some = kinds.slice(0, 6);
   const parts = [
     ...some,
     ...some.flatMap((first) => some.filter((next) => next !== first).map((next) => first + next)),
