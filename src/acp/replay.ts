@@ -7,7 +7,7 @@ import { type ReplayedEvent, replayEvents } from '../session/replay.ts';
 import type { Client } from './client.ts';
 import type { ContentBlock, ToolCallContent } from './sdk.ts';
 import { type FindTool, toDiff, toMediaBlock } from './tool-call.ts';
-import { createTurnUpdates, isPlanTool } from './updates.ts';
+import { createTurnUpdates } from './updates.ts';
 
 interface ReplayContext {
   readonly client: Client;
@@ -22,7 +22,7 @@ export async function replaySession(session: Session, context: ReplayContext): P
   for (const event of replayEvents(session)) {
     if (event.type === 'prompt') await replayPrompt(event.content, client);
     else {
-      if (event.type === 'answer' && event.outcome.ok) updates.addContent(event.id, listDiffs(event, cwd));
+      if (event.type === 'answer' && event.outcome.ok) updates.addContent(event.id, listDiffs(event, context));
       await updates.render(await completeAnswer(event, findTool));
     }
   }
@@ -45,20 +45,24 @@ function toContentBlock(part: Part): ContentBlock | undefined {
 
 /** The tool keeps nothing: the same call gives the same list of steps. */
 async function completeAnswer<Event extends ReplayedEvent>(event: Event, findTool: FindTool): Promise<Event> {
-  if (event.type !== 'answer' || !isPlanTool(event.name) || !event.outcome.ok) return event;
-  const outcome = await findTool(event.name)?.invoke(event.args ?? {}, new AbortController().signal);
-  return outcome === undefined ? event : { ...event, outcome };
+  const tool = event.type === 'answer' && event.outcome.ok ? findTool(event.name) : undefined;
+  if (event.type !== 'answer' || !tool?.isPlan) return event;
+  return { ...event, outcome: await tool.invoke(event.args ?? {}, new AbortController().signal) };
 }
 
 /** Of the parts that an edit named; the rest of the file may have changed since. */
-function listDiffs({ name, args = {} }: Pick<ToolCall, 'name'> & Partial<ToolCall>, cwd: string): ToolCallContent[] {
+function listDiffs(
+  { name, args = {} }: Pick<ToolCall, 'name'> & Partial<ToolCall>,
+  { cwd, findTool }: ReplayContext,
+): ToolCallContent[] {
+  const tool = findTool(name);
+  if (tool?.effect !== 'write' || tool.remote !== undefined) return [];
   const file = toNonEmptyString(args.file_path ?? args.path);
   if (file === undefined || file.includes('\0')) return [];
   const path = resolve(cwd, file);
-  if (name === 'write_file' && typeof args.content === 'string') {
+  if (typeof args.content === 'string') {
     return [toDiff({ path, before: undefined, after: args.content })];
   }
-  if (name !== 'edit_file') return [];
   const edits = Array.isArray(args.edits) && args.edits.length > 0 ? filterObjects(args.edits) : [args];
   return edits.flatMap(({ old_string: before, new_string: after }) =>
     typeof before === 'string' && typeof after === 'string' ? [toDiff({ path, before, after })] : [],

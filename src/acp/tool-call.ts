@@ -13,9 +13,6 @@ const KINDS: Readonly<Record<Effect, ToolKind>> = {
   network: 'fetch',
 };
 
-/** What an effect alone does not say. */
-const SEARCHES: readonly string[] = ['glob', 'search_file_content', 'google_web_search'];
-
 const MAX_TITLE = 200;
 /** The protocol has 32 bits for it. */
 const MAX_LINE = 0xffffffff;
@@ -47,7 +44,7 @@ export function toToolCall({ id, name, args, tool, cwd }: CallFacts): ToolCall {
 
 function findKind(tool: Tool | undefined): ToolKind {
   if (tool === undefined || tool.remote !== undefined) return 'other';
-  return SEARCHES.includes(tool.name) ? 'search' : KINDS[tool.effect];
+  return tool.isSearch ? 'search' : KINDS[tool.effect];
 }
 
 /** A command is its own title: editors show it as one. */

@@ -80,9 +80,10 @@ export function createTurnUpdates({ client, cwd, turn, findTool }: UpdatesContex
       case 'thought':
         return say('agent_thought_chunk', { type: 'text', text: event.delta });
       case 'call': {
-        if (isPlanTool(event.name)) return;
+        const tool = findTool(event.name);
+        if (tool?.isPlan) return;
         calls.set(event.id, []);
-        const facts = { ...event, id: toCallId(event.id), tool: findTool(event.name), cwd };
+        const facts = { ...event, id: toCallId(event.id), tool, cwd };
         return client.update({ sessionUpdate: 'tool_call', ...toToolCall(facts) });
       }
       case 'answer':
@@ -123,11 +124,6 @@ export function createTurnUpdates({ client, cwd, turn, findTool }: UpdatesContex
       await client.update({ sessionUpdate: 'tool_call_update', toolCallId: toCallId(current), content });
     },
   };
-}
-
-/** Its calls are shown as the plan. */
-export function isPlanTool(name: string): boolean {
-  return name === 'write_todos';
 }
 
 /** The protocol has no steps that were dropped. */

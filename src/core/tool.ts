@@ -13,6 +13,10 @@ export interface Tool {
   readonly effect: Effect;
   /** Runs without a question in every mode that offers it. No tool of a server has this. */
   readonly isNeverAsked?: true;
+  /** It looks for something, in files or on the web. */
+  readonly isSearch?: true;
+  /** Its calls are the list of steps, and nothing else is shown of them. */
+  readonly isPlan?: true;
   /** It is a sub-agent: `@name` asks it at once. */
   readonly isAgent?: true;
   /** No other call runs at the same time, even if all of them only read. */

@@ -3,12 +3,9 @@ import { takeBefore } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
 import { dropLoneCompanions, findToolName } from '../tools/builtins.ts';
 
-/** A sub-agent has no list of steps to show, and asks no other sub-agent: those are not among the tools of a run yet. */
-const WITHOUT = ['write_todos'];
-
 /**
  * Those of its parent's tools that a sub-agent names; all of them if it names none, or `*`. Never one that the parent has not, or
- * that it is to do without.
+ * that it is to do without, nor the list of steps, which it cannot show. It asks no other sub-agent: those are not among the tools of a run yet.
  * Names may be gmn's, the official CLI's or Claude Code's; `mcp_*`, `mcp_server_*`, `mcp__server__tool` are those of servers.
  */
 export function selectAgentTools(
@@ -18,7 +15,7 @@ export function selectAgentTools(
   const isOneOf = (names: readonly string[], tool: Tool): boolean =>
     names.some((name) => name === '*' || isMeant(tool, name));
   return dropLoneCompanions(
-    tools.filter((tool) => !WITHOUT.includes(tool.name) && isOneOf(wanted, tool) && !isOneOf(withoutTools, tool)),
+    tools.filter((tool) => !tool.isPlan && isOneOf(wanted, tool) && !isOneOf(withoutTools, tool)),
   );
 }
 

@@ -62,6 +62,9 @@ interface ToolFacts<S extends InputSchema> {
   readonly about: string;
   readonly effect: Effect;
   readonly isNeverAsked?: true;
+  /** As in Tool, like the next one. */
+  readonly isSearch?: true;
+  readonly isPlan?: true;
   /** The argument with the file that it reads or writes, or the directory it runs in: what a person is asked about. */
   readonly target?: keyof S['properties'] & string;
   readonly input: S;
@@ -102,7 +105,7 @@ export function defineTool<const S extends InputSchema, Context>({
   handle,
   ...facts
 }: ToolSpec<S, Context>): ToolDefinition<Context> {
-  const { name, effect, isNeverAsked, target, input, aliases = {} } = facts;
+  const { name, effect, isNeverAsked, isSearch, isPlan, target, input, aliases = {} } = facts;
   const withValidation =
     <T>(handler: (input: ArgumentsOf<S>, signal: AbortSignal, draft?: Draft) => Promise<T>) =>
     (args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<T | ToolResult> =>
@@ -113,7 +116,7 @@ export function defineTool<const S extends InputSchema, Context>({
       name,
       description: typeof description === 'string' ? description : description(context),
       effect,
-      isNeverAsked,
+      ...{ isNeverAsked, isSearch, isPlan },
       input: toJsonSchema(input),
       plain: (args) => ({
         ...Object.fromEntries(normalizeValues(resolveAliases(input.properties, aliases, args), input, root)),

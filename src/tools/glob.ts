@@ -21,6 +21,7 @@ export const glob = defineTool({
     'Finds files whose paths match a glob such as **/*.ts or src/**/{a,b}-*.json. A pattern without / is looked for ' +
     'in every directory.',
   effect: 'read',
+  isSearch: true,
   input: {
     properties: {
       pattern: { type: 'string' },

@@ -11,6 +11,7 @@ export const googleWebSearch = defineTool({
   about: 'searches the web through the model, with sources',
   description: 'Searches the web with Google and gives an answer with its sources, which web_fetch reads.',
   effect: 'network',
+  isSearch: true,
   isNeverAsked: true,
   input: {
     properties: { query: { type: 'string' } },

@@ -51,6 +51,7 @@ export const searchFileContent = defineTool({
     'Finds the lines of text files that match a JavaScript regular expression, ignoring case by default. They come as ' +
     '12: text, the lines around them as 13- text.',
   effect: 'read',
+  isSearch: true,
   input: INPUT,
   aliases: { path: 'dir_path', include: 'include_pattern' },
   handle: ({ workspace, env }: Pick<ToolContext, 'workspace' | 'env'>) => ({

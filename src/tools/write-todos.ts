@@ -17,6 +17,7 @@ export const writeTodos = defineTool({
     'Keeps the steps of a longer task, not of one or two steps, and shows them to the user. Give the whole list each ' +
     'time. Mark a step in_progress before you begin it, only one at a time, and completed when it is done.',
   effect: 'read',
+  isPlan: true,
   input: {
     properties: {
       todos: {
