@@ -146,10 +146,12 @@ export function checkSameRun(
   now: Pick<RunFile, 'settings' | 'input'>,
   { named: output, failed }: RunPaths,
 ): void {
-  const names = [...new Set([...Object.keys(before.settings), ...Object.keys(now.settings)])];
-  const changes = names
-    .filter((name) => canonicalJson(before.settings[name] ?? null) !== canonicalJson(now.settings[name] ?? null))
-    .map((name) => `${name} was ${formatSetting(before.settings[name])}, is ${formatSetting(now.settings[name])}`);
+  // As maps: a run file may name `toString`, which every object has.
+  const was = new Map(Object.entries(before.settings));
+  const is = new Map(Object.entries(now.settings));
+  const changes = [...new Set([...was.keys(), ...is.keys()])]
+    .filter((name) => canonicalJson(was.get(name) ?? null) !== canonicalJson(is.get(name) ?? null))
+    .map((name) => `${name} was ${formatSetting(was.get(name))}, is ${formatSetting(is.get(name))}`);
   const isOtherFile = before.input.name !== now.input.name || now.input.name === '-';
   if (isOtherFile && before.input.firstRow !== now.input.firstRow && now.input.name !== failed) {
     changes.push(describeInputChange(before.input.name, now.input.name));

@@ -200,6 +200,7 @@ test('whatever a run file says, it is compared or refused, and never a crash', (
         expect(thrown).toBeInstanceOf(AppError);
       }
     }),
+    { examples: [['settings', { toString: '' }]] },
   );
 });
 
