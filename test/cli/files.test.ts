@@ -171,10 +171,11 @@ test('text is uploaded, too; --dry-run uploads nothing, --count-tokens does', as
 
 test('large media and text on stdin are uploaded, and no temporary file is left', async (t) => {
   const here = await scene(t);
-  const run = await here.pipe(film(22 * MB), 'what is it?');
+  // Programs: the end of a process is what removes the file.
+  const run = await runGmnIn(t, here, ['what is it?'], film(22 * MB));
   expect(run.stdout).toBe('demo: I see 1 video (video/mp4, stdin, 22.0 MB): what is it?\n');
   // It would fit, but not as base64.
-  expect((await here.pipe(film(18 * MB), 'what?')).stdout).toContain('(video/mp4, stdin, 18.0 MB)');
+  expect((await runGmnIn(t, here, ['what?'], film(18 * MB))).stdout).toContain('(video/mp4, stdin, 18.0 MB)');
   expect(readdirSync(here.root).sort()).toEqual(['home', 'work']);
 });
 
