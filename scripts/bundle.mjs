@@ -49,7 +49,7 @@ export const bundling = {
 // The entry points of an ordinary one-shot. The full parser and the JSON formats are not needed for a plain prompt.
 const HOT = ['src/main.ts', 'src/commands/prompt/prompt.ts', 'src/platform/http/send.ts', 'src/render/text.ts'];
 
-/** The entry points of common flags: what a run with one of them loads besides the chunks of an ordinary one. */
+/** The entry points of common flags, and of every command: what a run with one of them loads besides the chunks of an ordinary one. */
 const FEATURES = [
   ['src/commands/prompt/options.ts'],
   ['src/render/json.ts', 'src/models/prices.ts'],
@@ -60,6 +60,7 @@ const FEATURES = [
   ['src/engine/sessions.ts', 'src/agent/history.ts'],
   ['src/engine/sessions.ts', 'src/engine/toolbox.ts', 'src/api/reply-calls.ts'],
   ['src/cli/completion/answer.ts', 'src/commands/complete.ts'],
+  ['src/cli/command-line.ts', 'src/cli/parse.ts'],
 ];
 
 /** In one file these chunks cost one read and one lookup in the code cache. */
