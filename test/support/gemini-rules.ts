@@ -70,11 +70,16 @@ function systemObjection(system: unknown): string | undefined {
   return isGood ? undefined : 'systemInstruction: has no text';
 }
 
+const GOOD_TOOLS = new Set<string>();
+
 function toolsObjection(tools: unknown): string | undefined {
   if (tools === undefined) return undefined;
   if (!Array.isArray(tools) || tools.length === 0) return 'tools: is no list of tools';
   const stray = tools.map((tool) => unknownOf(tool, TOOLS)).find((key) => key !== undefined);
   if (stray !== undefined) return `tools: unknown name ${stray}`;
+  // Thousands of requests declare the same tools.
+  const text = JSON.stringify(tools);
+  if (GOOD_TOOLS.has(text)) return undefined;
   const declarations: readonly unknown[] = tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations);
   if (declarations.length > MAX_DECLARATIONS) return `tools: more than ${MAX_DECLARATIONS} functions`;
   const names = declarations.map((declaration) => (isObject(declaration) ? declaration.name : undefined));
@@ -84,6 +89,7 @@ function toolsObjection(tools: unknown): string | undefined {
     const why = declarationObjection(declaration) ?? describedObjection(declaration);
     if (why !== undefined) return `tools: ${why}`;
   }
+  GOOD_TOOLS.add(text);
   return undefined;
 }
 

@@ -88,17 +88,16 @@ function serveLine({ flags = [] }: ServeOptions): readonly string[] {
 /** Both directions of a connection. `take` is passed each line that comes. */
 function createTalk(input: { write(text: string): unknown; end(): unknown }, ended: Promise<number | null>) {
   const lines: Json[] = [];
-  const watchers = new Set<() => void>();
-  const line = (wanted: (line: Json) => boolean): Promise<Json> =>
+  const watchers = new Set<(line: Json) => void>();
+  const line = async (wanted: (line: Json) => boolean): Promise<Json> =>
+    lines.find(wanted) ??
     new Promise((resolve) => {
-      const watch = (): void => {
-        const found = lines.find(wanted);
-        if (found === undefined) return;
+      const watch = (next: Json): void => {
+        if (!wanted(next)) return;
         watchers.delete(watch);
-        resolve(found);
+        resolve(next);
       };
       watchers.add(watch);
-      watch();
     });
   let last = 0;
   const send = (text: string): void => void input.write(text);
@@ -110,8 +109,9 @@ function createTalk(input: { write(text: string): unknown; end(): unknown }, end
   };
   return {
     take(text: string): void {
-      lines.push(JSON.parse(text));
-      for (const watch of watchers) watch();
+      const next = JSON.parse(text);
+      lines.push(next);
+      for (const watch of watchers) watch(next);
     },
     lines,
     send,
