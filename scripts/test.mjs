@@ -18,10 +18,7 @@ const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 const config = ['--config', 'test/vitest.config.mts'];
 
 const isWhole = words.length === 0;
-const tests = start(
-  [vitest, 'run', ...config, ...(isWhole ? ['--project', 'tests', '--project', 'crowds'] : words)],
-  'inherit',
-);
+const tests = start([vitest, 'run', ...config, ...(isWhole ? ['--project', 'tests'] : words)], 'inherit');
 const checked = await report([join(root, 'scripts', 'check.mjs')]);
 if (checked !== 0) tests.child.kill();
 // A part of these tests would always miss the thresholds.

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** They start fifty processes and more at once, or race another process: they need the machine for themselves. */
+/** They start dozens of processes at once, or race another process: they need the machine for themselves, and follow the faults. */
 const crowds = ['test/**/*crowd.test.ts', 'test/tools/workspace/race.test.ts'];
 
 /** A thread needs a file that Node can run, so the searches of the tests use the one of the last build. */
@@ -22,8 +22,8 @@ const guards = [
   'test/tools/workspace/{fence,fence-model,journal,protection,windows-paths,workspace}.test.ts',
 ];
 
-/** They kill, starve and cut off hundreds of programs: `npm run test:faults -- --set quick`, and not `npm test`. */
-const faults = ['test/faults/{matrix,kill,batch-kill,batch-api-kill,endurance,torture}.test.ts'];
+/** They kill, stop, starve and cut off hundreds of programs: `npm run test:faults -- --set quick`, and not `npm test`. */
+const faults = ['test/faults/{matrix,kill,batch-kill,batch-api-kill,endurance,stopped,torture}.test.ts'];
 
 const never = ['test/interop/**', 'test/sandbox/**', 'test/standalone/**'];
 
