@@ -122,6 +122,7 @@ posixTest('what was kept counts in its project alone, and not if the file is dam
   const file = join(here.home, '.gmn', 'permissions.json');
   const [here1, args] = [realpathSync(here.cwd), ['--tools', 'run_shell_command', 'go']] as const;
   mkdirSync(join(here.cwd, 'sub'));
+  mkdirSync(join(here.home, '.gmn'), { recursive: true });
   writeFileSync(file, keptFor(here1, { kind: 'prefix', words: ['touch'] }), { mode: 0o600 });
   await callGmnIn(t, { ...here, cwd: join(here.cwd, 'sub') }, args);
   expect(existsSync(join(here.cwd, 'sub', 'a'))).toBe(false);

