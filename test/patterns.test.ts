@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { tryPattern } from './support/backtracking.ts';
-import { FUZZ_TIMEOUT } from './support/fuzz.ts';
+import { FUZZ_TIMEOUT, isLong } from './support/fuzz.ts';
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
@@ -83,7 +83,7 @@ function examine(literal: string): boolean {
     return true;
   }
   const { count, sample, kinds } = pattern;
-  const some = kinds.slice(0, 6);
+  const some = kinds.slice(0, isLong ? 9 : 6);
   const parts = [
     ...some,
     ...some.flatMap((first) => some.filter((next) => next !== first).map((next) => first + next)),

@@ -14,7 +14,7 @@ const COMMENTED = `// mine
 
 test('many processes add a server each, and none is lost', { timeout: 120_000 }, async (t) => {
   const here = mcpPlace(t, {}, { home: { '.gemini/settings.json': COMMENTED } });
-  const names = Array.from({ length: isLong ? 50 : 12 }, (_, index) => `s${index}`);
+  const names = Array.from({ length: isLong ? 50 : 20 }, (_, index) => `s${index}`);
   const ran = await Promise.all(names.map((name) => runGmnIn(t, here, ['mcp', 'add', name, 'node', name])));
   expect(ran.filter(({ exitCode }) => exitCode !== 0)).toEqual([]);
   const { servers } = JSON.parse((await here.run(['mcp', 'list', '--json'])).stdout);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { installPeers, requirePeers } from '../../peers/install.mjs';
-import { cleanEnv } from '../processes.mjs';
+import { cleanEnv, runNode } from '../processes.mjs';
 import { agents } from './agents.mjs';
 import { geminiCli } from './gemini-cli.mjs';
 import { inspector } from './inspector.mjs';
@@ -46,6 +46,7 @@ try {
     stdio: [process.execPath, flags.gmn, 'mcp', 'serve', '--demo'],
     http: await startAndFind(['mcp', 'serve', '--demo', '--http'], /http:\S+/, { GMN_MCP_TOKEN: TOKEN }),
     token: TOKEN,
+    tools: await listServedTools(place),
   };
   const model = await startAndFind(['demo', 'serve', '--port', '0'], /http:\S+/, {});
   const context = { caches, served, place, scratch, model, gmn: flags.gmn, row };
@@ -58,6 +59,20 @@ try {
   rmSync(scratch, { recursive: true, force: true });
 }
 report();
+
+/** Their names as the line itself has them: a client may leave none of them out. */
+async function listServedTools(place) {
+  const ask = (id, method) => `${JSON.stringify({ jsonrpc: '2.0', id, method, params: {} })}\n`;
+  const stdin = ask(1, 'initialize') + ask(2, 'tools/list');
+  const { out, errors } = await runNode([flags.gmn, 'mcp', 'serve', '--demo'], { ...place, stdin });
+  const answer = out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+    .find(({ id }) => id === 2);
+  if (answer?.result === undefined) throw new Error(`gmn mcp serve lists no tools: ${out}${errors}`);
+  return answer.result.tools.map(({ name }) => name);
+}
 const isWhole = agentCache !== undefined || flags['allow-skip'];
 process.exitCode = isWhole && rows.length > 0 && rows.every(({ ok }) => ok) ? 0 : 1;
 
