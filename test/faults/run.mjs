@@ -52,7 +52,7 @@ function play(round) {
   env.GMN_FAULTS = flags.set;
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
   const words = ['run', '--config', 'test/vitest.config.mts', '--reporter=dot', `--sequence.seed=${round + 1}`];
-  // The flags about the order take the crowds' place behind the others, so they are a run of their own.
+  // Vitest's flags about the order replace what the crowds say of their own, so they get a run to themselves.
   const runs = isQuick
     ? ['faults', 'crowds'].map((project) => ['--project', project])
     : [['test/faults/matrix.test.ts', 'test/faults/coverage.test.ts']];

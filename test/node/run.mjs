@@ -1,4 +1,4 @@
-// `npm run test:node [-- [--node 24] [--workers 2] paths…]`: the tests of `npm test` on the oldest Node that gmn supports and on the newer
+// `npm run test:node [-- [--node 24] [--workers 2] paths…]`: the tests of `npm test` and the faults on the oldest Node that gmn supports and on the newer
 // ones, from npm's own packages, which are kept in a cache outside the tree. `npm test` runs them on the Node that is installed.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
 import { eastAsianWidth } from 'get-east-asian-width';
 
 const ASCII = /^[\x20-\x7e]*$/;
-/** Characters that are always a grapheme of their own; most texts have no others, and nor have gmn's own marks. */
+/** Characters that are always a grapheme of their own; most texts, and gmn's own marks, have no others. */
 const SIMPLE =
-  /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u037f\u0384-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2212\u2500-\u259f\u2713\u2717\u276f\u2800-\u28ff\u3001-\u3029\u3041-\u3096\u30a1-\u30fe\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]*$/;
+  /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u037f\u0384-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2212\u23f9\u2500-\u259f\u26a0\u2713\u2717\u276f\u27e8\u27e9\u2800-\u28ff\u3001-\u3029\u3041-\u3096\u30a1-\u30fe\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]*$/;
 const WIDE = /[\u3001-\uff60]/g;
 
 /** Terminal columns: two for a wide character, none for a combining one. Escape sequences have none. */
