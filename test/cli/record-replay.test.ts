@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CANARIES, canariesIn, plantedHome } from '../support/canaries.ts';
@@ -195,6 +197,36 @@ test('a served replay ends with 0 if all was asked for, else with 1 and the reas
   const end = { exitCode: 1, stderr: 'gmn: 1 request not in calls.jsonl\n' };
   expect(await server.ended).toMatchObject(isWindows ? { exitCode: null, stderr: '' } : end);
 });
+
+test.for([[], ['--record', 'new.jsonl', '--upstream', 'http://127.0.0.1:1'], ['--replay', 'calls.jsonl']])(
+  'demo serve %j answers no web page, and to no name but those of this machine',
+  async (flags, t) => {
+    const at = place(t, { files: { 'calls.jsonl': '' } });
+    const server = await startGmn(t, ['demo', 'serve', ...flags], { at });
+    const { port } = new URL(await firstLine(server));
+    const ask = async (headers: Record<string, string>): Promise<number | undefined> => {
+      const sent = request({ host: '127.0.0.1', port, path: '/none', headers });
+      const [response] = (await once(sent.end(), 'response')) as [IncomingMessage];
+      response.resume();
+      return response.statusCode;
+    };
+    const foreign: readonly Record<string, string>[] = [
+      { host: `evil.example:${port}` },
+      { host: `127.0.0.1.evil.example:${port}` },
+      { host: `evil@127.0.0.1:${port}` },
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+    ];
+    for (const headers of foreign) expect([headers, await ask(headers)]).toEqual([headers, 403]);
+    const own: readonly Record<string, string>[] = [
+      {},
+      { host: `localhost:${port}` },
+      { origin: `http://localhost:${port}` },
+    ];
+    for (const headers of own) expect([headers, await ask(headers)]).not.toEqual([headers, 403]);
+    server.child.kill();
+  },
+);
 
 async function firstLine({ child }: Awaited<ReturnType<typeof startGmn>>): Promise<string> {
   let text = '';

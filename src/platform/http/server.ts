@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { AppError } from '../../core/error.ts';
+import { isLoopback } from '../../core/text/url.ts';
 
 const BODY_LIMIT_BYTES = 64_000_000;
 const TOO_LARGE = Symbol('body over the limit');
@@ -59,7 +60,10 @@ interface ListenOptions {
   readonly stream?: (head: RequestHead) => StreamHandler | undefined;
 }
 
-/** Plain http on 127.0.0.1 only; port 0 picks a free one. Throws AppError `usage` if the port is not available. */
+/**
+ * Plain http on 127.0.0.1 only, for programs of this machine; port 0 picks a free one. Throws AppError `usage` if the port
+ * is not available.
+ */
 export async function listen(options: ListenOptions): Promise<HttpServer> {
   const server = createServer((incoming, outgoing) => {
     serve(incoming, outgoing, options).catch(() => outgoing.destroy());
@@ -95,7 +99,7 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, option
   outgoing.on('error', () => undefined);
   const reply = createReply(outgoing, gone.signal);
   const head = toRequestHead(incoming);
-  const refusal = options.admit?.(head);
+  const refusal = refuseForeign(head) ?? options.admit?.(head);
   if (refusal !== undefined) {
     reply.send(refusal.status, { connection: 'close', ...refusal.headers }, refusal.body);
     return;
@@ -113,6 +117,31 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, option
     if (outgoing.headersSent) outgoing.destroy();
     else reply.send(500, { 'content-type': 'text/plain' }, `${thrown instanceof Error ? thrown.message : 'failed'}\n`);
   }
+}
+
+/** Rejects web pages: one whose name was rebound to 127.0.0.1 (Host), and one of another site (Origin). */
+function refuseForeign({ headers: { host = '', origin } }: RequestHead): ErrorResponse | undefined {
+  // Only a name and a port: anything else could be parsed in another way elsewhere.
+  const [, name = ''] = /^([\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?$/i.exec(host) ?? [];
+  if (!isLoopback(name.toLowerCase()))
+    return toTextResponse(403, 'this server answers only to the names of this machine');
+  if (origin !== undefined && !isOwnOrigin(origin))
+    return toTextResponse(403, 'requests of web pages are not accepted');
+  return undefined;
+}
+
+function isOwnOrigin(origin: string): boolean {
+  if (!URL.canParse(origin)) return false;
+  const { protocol, hostname } = new URL(origin);
+  return (protocol === 'http:' || protocol === 'https:') && isLoopback(hostname);
+}
+
+export function toTextResponse(
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): ErrorResponse {
+  return { status, headers: { 'content-type': 'text/plain', ...headers }, body: `${message}\n` };
 }
 
 function toRequestHead({ method = 'GET', url = '/', headers: given }: IncomingMessage): RequestHead {

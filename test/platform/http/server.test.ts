@@ -42,7 +42,9 @@ test('a writer waits for its reader, and hears when it leaves', async () => {
     }
   });
   const socket = createConnection(Number(new URL(server.url).port), '127.0.0.1');
-  await new Promise<void>((resolve) => socket.once('data', () => resolve()).write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'));
+  await new Promise<void>((resolve) =>
+    socket.once('data', () => resolve()).write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'),
+  );
   socket.pause();
   socket.destroy();
   expect(await stopped).toMatchObject({ name: 'AbortError' });

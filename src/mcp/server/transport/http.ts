@@ -1,4 +1,3 @@
-import { isLoopback } from '../../../core/text/url.ts';
 import {
   type ErrorResponse,
   type HttpServer,
@@ -6,6 +5,7 @@ import {
   type RequestHead,
   type ServedReply,
   type ServedRequest,
+  toTextResponse,
 } from '../../../platform/http/server.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
 import { MAX_MESSAGE_BYTES, parseMessage } from '../../wire/message.ts';
@@ -88,34 +88,22 @@ async function streamResponse(response: Response, reply: ServedReply): Promise<v
   reply.end();
 }
 
-/**
- * Admits only programs of this user: not a page whose name was rebound to 127.0.0.1 (Host), not a page of another site
- * (Origin), nobody without the token. Undefined admits the request. The body is read only after that.
- */
+/** Admits only those who have the token. Undefined admits the request. The body is read only after that. */
 function createGuard(token: string): (head: RequestHead) => ErrorResponse | undefined {
   // Comparing digests reveals nothing about how much of the token was right.
   const wanted = sha256(token);
   return ({ method, path, headers }) => {
-    if (!isOwnHost(headers.host)) return toErrorResponse(403, 'this server answers only to the names of this machine');
-    if (headers.origin !== undefined && !isOwnOrigin(headers.origin))
-      return toErrorResponse(403, 'requests of web pages are not accepted');
     if (sha256(findBearer(headers.authorization)) !== wanted) {
-      return toErrorResponse(401, 'send the token of this server: Authorization: Bearer …', {
+      return toTextResponse(401, 'send the token of this server: Authorization: Bearer …', {
         'www-authenticate': 'Bearer',
       });
     }
-    if (path !== PATH) return toErrorResponse(404, `the only address here is ${PATH}`);
+    if (path !== PATH) return toTextResponse(404, `the only address here is ${PATH}`);
     if (!['POST', 'GET', 'DELETE'].includes(method))
-      return toErrorResponse(405, 'use POST', { allow: 'POST, GET, DELETE' });
-    if (method === 'POST' && !isJsonType(headers['content-type'])) return toErrorResponse(415, 'send application/json');
+      return toTextResponse(405, 'use POST', { allow: 'POST, GET, DELETE' });
+    if (method === 'POST' && !isJsonType(headers['content-type'])) return toTextResponse(415, 'send application/json');
     return undefined;
   };
-}
-
-/** Accepts only a name and a port: anything else could be parsed in another way elsewhere. */
-function isOwnHost(host = ''): boolean {
-  const [, name = ''] = /^([\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?$/i.exec(host) ?? [];
-  return isLoopback(name.toLowerCase());
 }
 
 /** The name of the scheme is case-insensitive. */
@@ -123,20 +111,6 @@ function findBearer(authorization = ''): string {
   return /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
 }
 
-function isOwnOrigin(origin: string): boolean {
-  if (!URL.canParse(origin)) return false;
-  const { protocol, hostname } = new URL(origin);
-  return (protocol === 'http:' || protocol === 'https:') && isLoopback(hostname);
-}
-
 function isJsonType(type: string | undefined): boolean {
   return /^application\/json\s*(?:;|$)/i.test(type ?? '');
-}
-
-function toErrorResponse(
-  status: number,
-  message: string,
-  headers: Readonly<Record<string, string>> = {},
-): ErrorResponse {
-  return { status, headers: { 'content-type': 'text/plain', ...headers }, body: `${message}\n` };
 }
