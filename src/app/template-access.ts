@@ -16,7 +16,7 @@ import { type AttachedItem, addDirectory, createWalkContext, type WalkContext } 
 import { findMentionRefusal } from '../input/mentions.ts';
 import { type FoundPath, inspectPath, readBytes } from '../platform/files/read.ts';
 import { runShell } from '../platform/process/shell.ts';
-import { chooseShell, type Shell } from '../platform/process/shell-choice.ts';
+import { chooseShell, isPosixShell, type Shell } from '../platform/process/shell-choice.ts';
 import type { TemplateValues } from './template.ts';
 
 const MAX_BYTES = 1_000_000;
@@ -43,9 +43,9 @@ export function createTemplateAccess(options: AccessOptions, context: AccessCont
   };
 }
 
-function quoteArguments({ path, args }: Shell, words: string): string {
-  if (args.length === 1 && args[0] === '-c') return words === '' ? '' : quoteForShell(words);
-  throw new AppError('usage', `the template puts {{args}} into a command, which is not safe with ${path}`, {
+function quoteArguments(shell: Shell, words: string): string {
+  if (isPosixShell(shell)) return words === '' ? '' : quoteForShell(words);
+  throw new AppError('usage', `the template puts {{args}} into a command, which is not safe with ${shell.path}`, {
     hint: 'Take {{args}} out of !{…}.',
   });
 }

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { isStillApproved } from '../config/conventions/folder-hooks.ts';
 import { type Hook, type HookEvent, matchesHook } from '../config/conventions/hooks.ts';
 import type { App } from '../core/app.ts';
@@ -5,6 +6,7 @@ import type { Confine } from '../core/confine.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import type { JsonObject } from '../core/json.ts';
+import { referToVariables } from '../core/text/shell-line.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { runFilter } from '../platform/process/filter.ts';
 import type { ShellCommand } from '../platform/process/shell.ts';
@@ -134,10 +136,14 @@ async function runHook(
 }
 
 /** A folder's command is confined where the run has a sandbox; the user's own may do all that the user may. */
-async function toShellCommand({ command, scope }: Hook, context: RunContext): Promise<ShellCommand> {
+async function toShellCommand({ command: written, scope, file }: Hook, context: RunContext): Promise<ShellCommand> {
   const { app, setup, sessionId } = context;
   const { cwd, env } = app;
-  const variables = { GEMINI_PROJECT_DIR: cwd, CLAUDE_PROJECT_DIR: cwd, GEMINI_CWD: cwd, GEMINI_SESSION_ID: sessionId };
+  const shell = chooseShell(setup.shell, env);
+  const project = { GEMINI_PROJECT_DIR: cwd, CLAUDE_PROJECT_DIR: cwd, GEMINI_CWD: cwd, GEMINI_SESSION_ID: sessionId };
+  const extension = { extensionPath: dirname(file), CLAUDE_PLUGIN_ROOT: dirname(file), workspacePath: cwd };
+  const variables = scope === 'extension' ? Object.assign(extension, project) : project;
+  const command = scope === 'extension' ? referToVariables(written, Object.keys(extension), shell.path) : written;
   const confine = scope === 'folder' ? await context.confine() : undefined;
-  return { shell: chooseShell(setup.shell, env), command, cwd, env, variables, confine };
+  return { shell, command, cwd, env, variables, confine };
 }

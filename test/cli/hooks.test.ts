@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
@@ -384,3 +384,37 @@ test('hooks can be turned off, all or by name, and faulty ones are named', async
     '',
   ]);
 });
+
+const HOSTILE_NAMES = [
+  'x$(touch MARK)',
+  "x';touch MARK;'",
+  'x"; touch MARK; "',
+  'x`touch MARK`',
+  'x & touch MARK',
+  'x -c touch MARK',
+];
+
+posixTest.for(HOSTILE_NAMES)(
+  'the name of a folder never runs as a part of an extension’s hook: %s',
+  async (name, t) => {
+    const line = `printf '%s|' \${workspacePath} "\${workspacePath}" '\${workspacePath}' \${extensionPath}\${/}x \${CLAUDE_PLUGIN_ROOT} >> "$HOME/seen"`;
+    const at = place(t, {
+      home: {
+        '.gemini/extensions/one/gemini-extension.json': json({ name: 'one' }),
+        '.gemini/extensions/one/hooks/hooks.json': json(hook('BeforeAgent', line)),
+      },
+    });
+    const gemini = await fakeGemini(t, [reply('ok')]);
+    const cwd = join(at.cwd, name);
+    mkdirSync(cwd, { recursive: true });
+    const env = { ...at.env, GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: gemini.url };
+    expect(await callGmnIn(t, { ...at, cwd, env }, ['x'])).toMatchObject({ stdout: 'ok\n', stderr: '' });
+    const extension = realpathSync(join(at.home, '.gemini/extensions/one'));
+    expect(readFileSync(join(at.home, 'seen'), 'utf8')).toBe(
+      [cwd, cwd, cwd, `${extension}/x`, extension, ''].join('|'),
+    );
+    expect(
+      readdirSync(at.root, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('/MARK')),
+    ).toEqual([]);
+  },
+);

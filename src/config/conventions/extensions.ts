@@ -105,14 +105,16 @@ async function readExtension(
   const name = toNonEmptyString(manifest.name);
   if (name === undefined || !/^[\w.-]{1,100}$/.test(name))
     throw new AppError('config', `its ${MANIFEST} has no name of letters, digits, _ . and -`);
-  const variables = {
-    ...readAnswers(manifest, path),
-    extensionPath: path,
-    workspacePath: cwd,
-    '/': sep,
-    pathSeparator: sep,
-  };
-  const document = await toExtensionDocument({ manifest, text, path, variables, env });
+  const answers = readAnswers(manifest, path);
+  const paths = { extensionPath: path, workspacePath: cwd, '/': sep, pathSeparator: sep };
+  const { mcpServers, tools } = await expandDocument(manifest, text, Object.assign({}, env, answers, paths));
+  // `parseSettingsText` has moved `excludeTools` there.
+  const exclude = isObject(tools) ? filterStrings(tools.exclude) : [];
+  const document: Record<string, JsonValue> = {};
+  if (isObject(mcpServers)) document.mcpServers = addAnswers(mcpServers as JsonObject, answers);
+  if (exclude.length > 0) document.tools = { exclude };
+  const hooks = readHooks(path);
+  if (hooks !== undefined) document.hooks = hooks;
   const extension = {
     name,
     version: toNonEmptyString(manifest.version),
@@ -149,27 +151,6 @@ function readAnswers({ settings }: JsonObject, path: string): Readonly<Record<st
   return Object.fromEntries([...variables].filter(([name]) => names.includes(name)));
 }
 
-interface DocumentParts {
-  readonly manifest: JsonObject;
-  readonly text: string;
-  readonly path: string;
-  readonly variables: Readonly<Record<string, string>>;
-  readonly env: Env;
-}
-
-async function toExtensionDocument({ manifest, text, path, variables, env }: DocumentParts): Promise<JsonObject> {
-  const { mcpServers, tools } = await expandDocument(manifest, text, { ...env, ...variables });
-  const { extensionPath, workspacePath, '/': _, pathSeparator: __, ...answers } = variables;
-  const hooks = readHooks(path, { extensionPath: extensionPath ?? path, workspacePath: workspacePath ?? '' });
-  // `parseSettingsText` has moved `excludeTools` there.
-  const exclude = isObject(tools) ? filterStrings(tools.exclude) : [];
-  return {
-    ...(isObject(mcpServers) ? { mcpServers: addAnswers(mcpServers as JsonObject, answers) } : {}),
-    ...(exclude.length === 0 ? {} : { tools: { exclude } }),
-    ...(hooks === undefined ? {} : { hooks }),
-  };
-}
-
 /** An extension cannot trust its own servers. */
 function addAnswers(servers: JsonObject, answers: Readonly<Record<string, string>>): JsonObject {
   const entries = Object.entries(servers).map(([name, server]) => {
@@ -181,27 +162,13 @@ function addAnswers(servers: JsonObject, answers: Readonly<Record<string, string
   return Object.fromEntries(entries);
 }
 
-/** Only its own paths are filled in; all other variables are for the shell. Throws AppError `config`. */
-function readHooks(
-  path: string,
-  paths: Readonly<Record<'extensionPath' | 'workspacePath', string>>,
-): JsonObject | undefined {
+/** As written: its paths are variables of a hook's environment. Throws AppError `config`. */
+function readHooks(path: string): JsonObject | undefined {
   const file = join(path, 'hooks', 'hooks.json');
   const text = readSmallFile(file);
   if (text === undefined) return undefined;
   const value = tryParseJson(text);
   if (!isObject(value) || !isObject(value.hooks) || isTooDeep(value))
     throw new AppError('config', `${basename(file)} is not JSON with an object "hooks"`);
-  const filled = JSON.stringify(value.hooks).replace(
-    /\$\{(extensionPath|workspacePath|CLAUDE_PLUGIN_ROOT|\/|pathSeparator)\}/g,
-    (_, name: string) =>
-      JSON.stringify(
-        name === '/' || name === 'pathSeparator'
-          ? sep
-          : name === 'workspacePath'
-            ? paths.workspacePath
-            : paths.extensionPath,
-      ).slice(1, -1),
-  );
-  return JSON.parse(filled);
+  return value.hooks as JsonObject;
 }

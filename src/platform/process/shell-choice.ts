@@ -1,7 +1,8 @@
 import { accessSync, constants } from 'node:fs';
-import { posix, resolve, win32 } from 'node:path';
+import { posix, resolve } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
+import { findShellKind } from '../../core/text/shell-line.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { findHelper } from './program-path.ts';
 import { findCommandInterpreter, windowsProgram } from './windows-command.ts';
@@ -18,9 +19,6 @@ export interface Shell {
 export function listShellArguments({ args, isVerbatim, prepare = (text) => text }: Shell, command: string): string[] {
   return [...args, isVerbatim ? `"${prepare(command)}"` : prepare(command)];
 }
-
-/** Shells that understand what models write; fish does not. */
-const POSIX_SHELLS = new Set(['sh', 'bash', 'dash', 'ash', 'zsh', 'ksh', 'mksh']);
 
 /**
  * `wanted` (`--shell`), else the user's own if known, else the system's; on Windows that is PowerShell, or cmd.exe where there is none.
@@ -39,17 +37,13 @@ export function chooseShell(
       env,
     );
   const own = env.SHELL ?? '';
-  const isKnown = posix.isAbsolute(own) && POSIX_SHELLS.has(posix.basename(own)) && isExecutable(own);
+  const isKnown = posix.isAbsolute(own) && findShellKind(own) === 'posix' && isExecutable(own);
   return { path: chosen ?? (isKnown ? own : '/bin/sh'), args: ['-c'], isVerbatim: false };
 }
 
 /** By its name: what another one makes of a command is not known. */
 export function isPosixShell({ path, args }: Shell): boolean {
-  const name = win32
-    .basename(path)
-    .toLowerCase()
-    .replace(/\.exe$/, '');
-  return POSIX_SHELLS.has(name) && args.length === 1 && args[0] === '-c';
+  return findShellKind(path) === 'posix' && args.length === 1 && args[0] === '-c';
 }
 
 function requireShell(wanted: string, env: Env): string {
@@ -63,16 +57,13 @@ function requireShell(wanted: string, env: Env): string {
 }
 
 function windowsShell(path: string, env: Env): Shell {
-  const name = win32
-    .basename(path)
-    .toLowerCase()
-    .replace(/\.exe$/, '');
-  if (name === 'cmd') {
+  const kind = findShellKind(path);
+  if (kind === 'cmd') {
     const prepare = (command: string): string =>
       `${windowsProgram('chcp', env)} 65001 >nul & ${joinCommandLines(command)}`;
     return { path, args: ['/d', '/s', '/c'], isVerbatim: true, prepare };
   }
-  if (name === 'powershell' || name === 'pwsh') {
+  if (kind === 'powershell') {
     const args = ['-NoLogo', '-NoProfile', '-NonInteractive', '-Command'];
     return { path, args, isVerbatim: false, prepare: preparePowerShell };
   }

@@ -77,7 +77,8 @@ test('an extension brings servers, hooks, context files, commands, skills and ag
     },
   ]);
   expect(settings.hooks).toMatchObject([{ scope: 'extension' }]);
-  expect(json(settings.hooks)).toContain(json(`${at}/check "$HOME" ${at}`).slice(1, -1));
+  // Its paths are variables of the hook's environment: no path becomes a part of a line that a shell reads.
+  expect(json(settings.hooks)).toContain(json(`\${extensionPath}/check "$HOME" \${CLAUDE_PLUGIN_ROOT}`).slice(1, -1));
   expect(settings.document).toEqual({
     mcpServers: expect.any(Object),
     tools: { exclude: ['web_fetch'] },
