@@ -317,6 +317,7 @@ test('--tools read with no call made loads the tools, fence and session, and no 
       "src/core/text/quote.ts",
       "src/core/text/secret-lists.ts",
       "src/core/text/secrets.ts",
+      "src/core/text/shell-line.ts",
       "src/core/text/text-file.ts",
       "src/core/text/trim.ts",
       "src/core/tool.ts",

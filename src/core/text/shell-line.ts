@@ -1,6 +1,6 @@
 import { AppError } from '../error.ts';
 
-type ShellKind = 'posix' | 'powershell' | 'cmd';
+type ShellKind = 'posix' | 'pwsh' | 'batch';
 
 /** Shells that understand what models write; fish does not. */
 const POSIX_SHELLS = new Set(['sh', 'bash', 'dash', 'ash', 'zsh', 'ksh', 'mksh']);
@@ -10,15 +10,15 @@ export function findShellKind(program: string): ShellKind | undefined {
   const name = program.replace(/^.*[\\/]/, '').toLowerCase();
   const plain = name.replace(/\.exe$/, '');
   if (POSIX_SHELLS.has(plain)) return 'posix';
-  if (plain === 'powershell' || plain === 'pwsh') return 'powershell';
-  return plain === 'cmd' ? 'cmd' : undefined;
+  if (plain === 'powershell' || plain === 'pwsh') return 'pwsh';
+  return plain === 'cmd' ? 'batch' : undefined;
 }
 
 /** What one character changes for those after it: an escaped one, a quote, a command inside of quotes. */
 const TOKENS: Readonly<Record<ShellKind, RegExp>> = {
   posix: /\$\{([\w/]+)\}|\\[\s\S]|\$?\(|['")]/g,
-  powershell: /\$\{([\w/]+)\}|`[\s\S]|\$?\(|['")]/g,
-  cmd: /\$\{([\w/]+)\}|\^[\s\S]|"/g,
+  pwsh: /\$\{([\w/]+)\}|`[\s\S]|\$?\(|['")]/g,
+  batch: /\$\{([\w/]+)\}|\^[\s\S]|"/g,
 };
 
 /**
@@ -38,7 +38,7 @@ export function referToVariables(line: string, names: readonly string[], program
     if (name !== undefined) return names.includes(name) ? refer(name, { kind, quote, program }) : token;
     if (token.endsWith('(') && (quote === '' || (quote === '"' && token === '$('))) open.push('');
     // In single quotes, and in those of cmd, nothing is escaped.
-    const isMark = token.length === 1 || quote === "'" || (kind === 'cmd' && quote !== '');
+    const isMark = token.length === 1 || quote === "'" || (kind === 'batch' && quote !== '');
     const mark = isMark ? token.slice(-1) : '';
     if (mark === ')' && quote === '' && open.length > 1) open.pop();
     else if (mark === quote && quote !== '') open[open.length - 1] = '';
@@ -46,7 +46,7 @@ export function referToVariables(line: string, names: readonly string[], program
     return token;
   });
   // A line of PowerShell that begins with a variable would print it.
-  return kind === 'powershell' && /^\s*\$\{env:/.test(written) ? `& ${written}` : written;
+  return kind === 'pwsh' && /^\s*\$\{env:/.test(written) ? `& ${written}` : written;
 }
 
 interface ReferencePlace {
@@ -57,11 +57,11 @@ interface ReferencePlace {
 }
 
 function refer(name: string, { kind, quote, program }: ReferencePlace): string {
-  if (kind === 'powershell') {
+  if (kind === 'pwsh') {
     if (quote !== "'") return `\${env:${name}}`;
     throw referenceError(program, 'it fills in nothing between single quotes', 'double quotes');
   }
-  const reference = kind === 'cmd' ? `%${name}%` : `\${${name}}`;
+  const reference = kind === 'batch' ? `%${name}%` : `\${${name}}`;
   if (quote === '"') return reference;
   return quote === "'" ? `'"${reference}"'` : `"${reference}"`;
 }

@@ -58,12 +58,12 @@ function requireShell(wanted: string, env: Env): string {
 
 function windowsShell(path: string, env: Env): Shell {
   const kind = findShellKind(path);
-  if (kind === 'cmd') {
+  if (kind === 'batch') {
     const prepare = (command: string): string =>
       `${windowsProgram('chcp', env)} 65001 >nul & ${joinCommandLines(command)}`;
     return { path, args: ['/d', '/s', '/c'], isVerbatim: true, prepare };
   }
-  if (kind === 'powershell') {
+  if (kind === 'pwsh') {
     const args = ['-NoLogo', '-NoProfile', '-NonInteractive', '-Command'];
     return { path, args, isVerbatim: false, prepare: preparePowerShell };
   }
