@@ -21,8 +21,8 @@ const RATES = {
 };
 
 /**
- * Google's prices of models that the package does not have yet; its own row of a model wins. After the introductory
- * period cached input keeps its share of the price of input, 5 %, which Google has not announced otherwise.
+ * Google's prices of models that the package does not have yet; its own row of a model wins. After Argon's and Carbon's
+ * introductory period cached input keeps its share of the price of input, 5 %, which Google has not announced otherwise.
  * https://aistudio.google.com/docs/pricing
  */
 const OWN_ROWS = [
@@ -33,6 +33,7 @@ const OWN_ROWS = [
       { from: '2026-12-01', price: { input: 4, output: 20, cached: 0.2 } },
     ],
   },
+  { match: { starts_with: 'gemini-4-hydrogen' }, periods: [{ price: { input: 1.5, output: 7.5, cached: 0.075 } }] },
 ];
 
 /** What esbuild and Vitest put in place of PRICE_TABLE: JSON, to be parsed when a price is first asked for. */

@@ -4,6 +4,11 @@ import type { JsonObject } from './json.ts';
 import type { ToolCall } from './tool.ts';
 import type { Usage, UsageDetails } from './usage.ts';
 
+/** From the least to the most; which of them there are depends on the model. */
+export const THINKING_LEVELS = ['minimal', 'low', 'medium', 'high', 'xhigh'] as const;
+
+export type ThinkingLevel = (typeof THINKING_LEVELS)[number];
+
 export interface ModelRequest {
   readonly model: string;
   readonly contents: readonly Content[];

@@ -19,6 +19,7 @@ const LISTED = [
   'gemini-3.6-flash',
   'gemini-3.7-flash',
   'gemini-3.8-flash',
+  'gemini-4-hydrogen',
   'gemini-4-argon',
   'gemini-4-carbon',
   'gemini-flash-latest',

@@ -24,7 +24,7 @@ export function checkRequest(request: DemoRequest): string | undefined {
 }
 
 function checkFileTypes({ contents, model }: DemoRequest): string | undefined {
-  if (model.startsWith('gemini-4-carbon')) return undefined;
+  if (/^gemini-4-(?:carbon|hydrogen)/.test(model)) return undefined;
   const types = contents.flatMap(({ parts }) =>
     parts.map(({ inlineData, fileData }) => String(toJsonObject(inlineData ?? fileData).mimeType)),
   );
@@ -122,6 +122,9 @@ function checkConfig({ generationConfig: config, model, tools, ...request }: Dem
   if (thinking.thinkingLevel === 'MINIMAL' && isFourthFamily(model)) {
     return `Thinking level MINIMAL is not supported by ${model}.`;
   }
+  if (thinking.thinkingLevel === 'XHIGH' && !hasExtraHigh(model)) {
+    return `Thinking level XHIGH is not supported by ${model}.`;
+  }
   if (config.responseSchema !== undefined && config.responseJsonSchema !== undefined) {
     return 'response_schema and response_json_schema cannot be set together.';
   }
@@ -143,7 +146,12 @@ function checkConfig({ generationConfig: config, model, tools, ...request }: Dem
 
 /** They always think, and have no explicit caches. */
 export function isFourthFamily(model: string): boolean {
-  return model.startsWith('gemini-4-');
+  return /^gemini-[45]-/.test(model);
+}
+
+/** Of the fourth family only models newer than its first two. */
+function hasExtraHigh(model: string): boolean {
+  return isFourthFamily(model) && !/^gemini-4-(?:argon|carbon)/.test(model);
 }
 
 /** They require thought signatures and support thinking levels. */

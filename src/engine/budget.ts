@@ -4,10 +4,17 @@ import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import type { DecisionsClient } from '../core/decision.ts';
 import { AppError } from '../core/error.ts';
+import type { Notify } from '../core/event.ts';
 import { estimateRequestTokens } from '../core/media-tokens.ts';
 import type { AdmittedRequest, CountedCall, ModelRequest, SpendingLimit } from '../core/model.ts';
 import { formatDollars } from '../core/text/format.ts';
-import { computeCost, countAffordableTokens, findPrice, type PriceOverrides } from '../models/prices.ts';
+import {
+  computeCost,
+  countAffordableTokens,
+  findPrice,
+  findPriceLimit,
+  type PriceOverrides,
+} from '../models/prices.ts';
 import type { Backend } from '../models/table.ts';
 import { createCondition } from '../platform/runtime/condition.ts';
 
@@ -23,6 +30,7 @@ interface SpendingTarget {
   readonly backend: Backend;
   /** The bytes of uploaded files, by their address. */
   readonly sizes: ReadonlyMap<string, number>;
+  readonly notify?: Notify;
 }
 
 /** The budget of `--max-cost`, in dollars, for all models opened with it. `hint`: what to do when it is used up. */
@@ -33,11 +41,17 @@ export async function openBudget(
   if (!(maxCost > 0)) {
     throw new AppError('usage', '--max-cost must be more than 0', { hint: 'In dollars, e.g. --max-cost 0.50' });
   }
-  const overrides = readSetting((await app.settings()).document ?? {}, 'prices') ?? {};
+  let overrides: PriceOverrides = readSetting((await app.settings()).document ?? {}, 'prices') ?? {};
   const account = createAccount(maxCost);
   const hasPrice = (model: string, backend: Backend): boolean =>
     findPrice({ model, at: app.clock.now(), backend, overrides }) !== undefined;
-  const limitSpending = ({ models, backend, sizes }: SpendingTarget): SpendingLimit => {
+  const limitSpending = ({ models, backend, sizes, notify }: SpendingTarget): SpendingLimit => {
+    for (const model of models) {
+      const limit = findPriceLimit({ model, at: app.clock.now(), backend, overrides });
+      if (limit === undefined) continue;
+      overrides = limit.overrides;
+      notify?.(limit.notice);
+    }
     const unknown = models.find((id) => !hasPrice(id, backend));
     if (unknown !== undefined) throw noPriceError(unknown, backend);
     const purse = { backend, sizes, account, overrides, hint, now: app.clock.now };

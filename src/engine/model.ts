@@ -23,10 +23,10 @@ import type { BilledCall } from '../core/usage.ts';
 import { cacheDefault, DEFAULT_NAME, defaultChoice, readCachedDefault, resolveModel } from '../models/choice.ts';
 import { createGenerationConfig, type Sampling } from '../models/generation.ts';
 import {
+  assumeModelFacts,
   type Backend as BackendName,
   BUILT_IN,
   type BuiltInModel,
-  findModelFacts,
   findOfficeGap,
   IMAGE_BUILT_IN,
   isSlowModel,
@@ -264,7 +264,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     onProvided: ({ uri }, bytes) => void sizes.set(uri, bytes),
   });
   const models = [modelId, ...ids, ...(fallback === undefined ? [] : [fallback.to])];
-  const isSlow = options.thinkingLevel === 'high' || models.some(isSlowModel);
+  const isSlow = options.thinkingLevel === 'high' || options.thinkingLevel === 'xhigh' || models.some(isSlowModel);
   const timeoutMs = chooseTimeout(options, isSlow);
   const model = geminiModel({
     requestTimeout: isTimedByRequest ? { ms: timeoutMs, error: () => deadlineError(timeoutMs) } : undefined,
@@ -277,7 +277,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     backend,
     send: withEndpointHint(name, { env: app.env, send: chooseSend(app, options, isSlow) }),
     trace: app.trace,
-    spending: budget?.limitSpending({ models, backend: name, sizes }),
+    spending: budget?.limitSpending({ models, backend: name, sizes, notify }),
   });
   return {
     model: withFiles(fitWindow(model, modelId)),
@@ -331,7 +331,7 @@ export function toBilledCall(
 
 /** Where input and output share the window, a long prompt leaves room for a shorter answer only. */
 function fitWindow(model: Model, id: string): Model {
-  const { inputLimit: window = 0, sharesWindow } = findModelFacts(id) ?? {};
+  const { inputLimit: window = 0, sharesWindow } = assumeModelFacts(id) ?? {};
   if (!sharesWindow) return model;
   return {
     async *stream(request, ...rest) {

@@ -12,7 +12,7 @@ import { type Notify, type TurnEvent, toNoticeEvent } from '../core/event.ts';
 import type { CountedCall } from '../core/model.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type { BilledCall } from '../core/usage.ts';
-import { findIgnoredSampling } from '../models/generation.ts';
+import { findIgnoredSampling, findThinkingChange } from '../models/generation.ts';
 import { makesPictures } from '../models/table.ts';
 import type { BackgroundCommands } from '../platform/process/background.ts';
 import { createDeadline, type Deadline } from '../platform/runtime/clock.ts';
@@ -365,7 +365,7 @@ async function openRunModel(setup: RunSetup, parts: RunParts, notify: Notify): P
   if (setup.timing !== 'request' && setup.timeout === undefined && limitMs !== chooseLimit(setup)) {
     deadline.restart(limitMs);
   }
-  for (const notice of findIgnoredSampling(model.modelId, setup)) notify(notice);
+  for (const find of [findIgnoredSampling, findThinkingChange]) find(model.modelId, setup).forEach(notify);
   return model;
 }
 

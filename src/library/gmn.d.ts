@@ -273,7 +273,7 @@ export interface ServiceOptions {
 export interface ModelOptions extends ServiceOptions {
   readonly system?: string | undefined;
   /** A level, or a budget in tokens, whichever the model has. */
-  readonly thinking?: 'minimal' | 'low' | 'medium' | 'high' | number | undefined;
+  readonly thinking?: 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | number | undefined;
   readonly temperature?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
   /** Whether the Gemini API may keep the request for the project's logs. */

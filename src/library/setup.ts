@@ -2,6 +2,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import { isObject } from '../core/json.ts';
+import { THINKING_LEVELS } from '../core/model.ts';
 import { tryParseDuration } from '../core/text/format.ts';
 import type { Budget } from '../engine/budget.ts';
 import type { OpenedConversation } from '../engine/conversation.ts';
@@ -63,7 +64,7 @@ export async function openLibraryBudget({ maxCost }: ServiceOptions, app: App): 
 const COST_HINT = 'Raise maxCost, or choose a cheaper model.';
 
 function chooseThinking({ thinking }: ModelOptions): Pick<RunSetup, 'thinkingLevel' | 'thinkingBudget'> {
-  if (typeof thinking === 'string') checkOneOf('thinking', thinking, ['minimal', 'low', 'medium', 'high']);
+  if (typeof thinking === 'string') checkOneOf('thinking', thinking, THINKING_LEVELS);
   return typeof thinking === 'number' ? { thinkingBudget: thinking } : { thinkingLevel: thinking };
 }
 

@@ -6,7 +6,7 @@ import { DAY_MS } from '../core/text/format.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { isRecent, readCache, writeCache } from '../platform/files/small-file.ts';
-import { ALIASES, type Backend, DEFAULT_MODEL, findModelFacts, MODELS } from './table.ts';
+import { ALIASES, type Backend, DEFAULT_MODEL, findModelFacts, isNewOfFamily, MODELS } from './table.ts';
 
 interface ModelChoice {
   readonly id: string;
@@ -74,7 +74,8 @@ function formatUnknownModel(name: string): string {
   const aliases = Object.entries(ALIASES).filter(([, by]) => served.includes(by['gemini-api']));
   const near = findNearestNames(name, [...served, ...aliases.map(([alias]) => alias), DEFAULT_MODEL]);
   const question = near.length > 0 ? `. Did you mean ${near.join(' or ')}?` : '';
-  return `unknown model "${name}"; gmn sends it as it is${question}`;
+  const how = isNewOfFamily(name) ? ', with the thinking levels, window and sampling of Gemini 4' : '';
+  return `unknown model "${name}"; gmn sends it as it is${how}${question}`;
 }
 
 const CACHE_MS = 30 * DAY_MS;

@@ -1,6 +1,8 @@
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { canThink, findModelFacts, findOutputKind, type ModelFacts, type ThinkingLevel } from './table.ts';
+import type { ThinkingLevel } from '../core/model.ts';
+import { formatCount } from '../core/text/format.ts';
+import { assumeModelFacts, canThink, findModelFacts, findOutputKind, type ModelFacts } from './table.ts';
 
 export interface Sampling {
   readonly temperature?: number;
@@ -63,7 +65,7 @@ export function findIgnoredSampling(model: string, { temperature, topP, topK }: 
     .filter(([, value]) => value !== undefined)
     .map(([flag]) => flag);
   if (given.length === 0) return [];
-  const facts = findModelFacts(model);
+  const facts = assumeModelFacts(model);
   const isKnown = facts !== undefined && facts.status !== 'moving' && facts.makes === undefined;
   return isKnown && !facts.samples ? [`${model} ignores ${given.join(', ')}`] : [];
 }
@@ -81,7 +83,7 @@ function checkSampling({ temperature, topP, topK, maxOutputTokens, seed, stop }:
 
 /** A request for thoughts is rejected where thinking is off. */
 function willThink(model: string, { thinkingBudget, thinkingLevel }: JsonObject): boolean {
-  const { thinks = false, makes, budget } = findModelFacts(model) ?? {};
+  const { thinks = false, makes, budget } = assumeModelFacts(model) ?? {};
   const isOff = thinkingBudget === 0 || thinkingLevel === 'MINIMAL';
   const isOffByDefault = budget?.canBeOff === true && thinkingBudget === undefined;
   return thinks && makes === undefined && !isOff && !isOffByDefault;
@@ -140,7 +142,7 @@ function parseOptionValue(text: string): JsonValue {
 
 function findOutputLimit(model: string): number {
   if (!canThink(model)) return CLASSIC_OUTPUT_LIMIT;
-  return Math.min(THINKING_OUTPUT_LIMIT, findModelFacts(model)?.outputLimit ?? THINKING_OUTPUT_LIMIT);
+  return Math.min(THINKING_OUTPUT_LIMIT, assumeModelFacts(model)?.outputLimit ?? THINKING_OUTPUT_LIMIT);
 }
 
 /** Tokens for models that take a budget in place of a level. */
@@ -149,6 +151,7 @@ export const LEVEL_BUDGETS: Readonly<Record<ThinkingLevel, number>> = {
   low: 1024,
   medium: 8192,
   high: 24_576,
+  xhigh: 32_768,
 };
 
 const LEVELS = Object.keys(LEVEL_BUDGETS) as readonly ThinkingLevel[];
@@ -156,15 +159,26 @@ const LEVELS = Object.keys(LEVEL_BUDGETS) as readonly ThinkingLevel[];
 function chooseNearest(model: string, sampling: Sampling): Sampling {
   const { thinkingLevel: wanted, thinkingBudget, thinkingMatch } = sampling;
   if (thinkingMatch === undefined || wanted === undefined || thinkingBudget !== undefined) return sampling;
-  const { levels, budget } = findModelFacts(model) ?? {};
+  const { levels, budget } = assumeModelFacts(model) ?? {};
   if (levels !== undefined) {
     const distance = (level: ThinkingLevel): number => Math.abs(LEVELS.indexOf(level) - LEVELS.indexOf(wanted));
     const [nearest] = levels.toSorted((left, right) => distance(left) - distance(right));
     return { ...sampling, thinkingLevel: nearest };
   }
-  if (budget === undefined) return sampling;
+  // Few models have this level, so it is not tried on those gmn knows nothing about.
+  if (budget === undefined) return wanted === 'xhigh' ? { ...sampling, thinkingLevel: 'high' } : sampling;
   const tokens = Math.min(budget.max, Math.max(budget.min, LEVEL_BUDGETS[wanted]));
   return { ...sampling, thinkingLevel: undefined, thinkingBudget: tokens };
+}
+
+/** Empty unless the level was chosen in the words of another program, and the model gets another one or fewer tokens. */
+export function findThinkingChange(model: string, sampling: Sampling): readonly string[] {
+  const { thinkingLevel: wanted, thinkingMatch, thinkingBudget } = sampling;
+  if (thinkingMatch === undefined || wanted === undefined || thinkingBudget !== undefined) return [];
+  const { thinkingLevel: level, thinkingBudget: tokens } = chooseNearest(model, sampling);
+  if (level === wanted || tokens === LEVEL_BUDGETS[wanted]) return [];
+  const gets = level ?? `${formatCount(tokens ?? 0)} tokens to think`;
+  return [`${model} has no thinking level ${wanted}: it gets ${gets}`];
 }
 
 function toThinkingConfig(model: string, sampling: Sampling): JsonObject {
@@ -174,7 +188,7 @@ function toThinkingConfig(model: string, sampling: Sampling): JsonObject {
       hint: 'Use one of them. To see which the model takes: gmn models',
     });
   }
-  const facts = findModelFacts(model);
+  const facts = assumeModelFacts(model);
   if (thinkingLevel !== undefined) checkLevel(model, facts, thinkingLevel);
   if (thinkingBudget !== undefined) checkBudget(model, facts, thinkingBudget);
   return {
@@ -185,7 +199,7 @@ function toThinkingConfig(model: string, sampling: Sampling): JsonObject {
   };
 }
 
-function checkLevel(model: string, facts: ModelFacts | undefined, level: ThinkingLevel): void {
+function checkLevel(model: string, facts: Partial<ModelFacts> | undefined, level: ThinkingLevel): void {
   const isUnknown = facts?.levels === undefined && facts?.budget === undefined && !isNonThinking(model);
   if (isUnknown || facts?.levels?.includes(level)) return;
   const instead = facts?.budget && `Give it a budget instead: --thinking-budget ${formatBudgetRange(facts.budget)}`;
@@ -200,7 +214,7 @@ function isNonThinking(model: string): boolean {
   return /^gem(?:ini|ma)-/.test(model) && !canThink(model);
 }
 
-function checkBudget(model: string, facts: ModelFacts | undefined, budget: number): void {
+function checkBudget(model: string, facts: Partial<ModelFacts> | undefined, budget: number): void {
   if (isNonThinking(model)) {
     throw new AppError('usage', `${model} does not think`, { hint: 'Omit --thinking-budget.' });
   }

@@ -1,6 +1,6 @@
 import { isObject } from '../core/json.ts';
 import type { BilledCall, ModalityCount, Usage, UsageDetails } from '../core/usage.ts';
-import { BACKENDS, type Backend } from './table.ts';
+import { BACKENDS, type Backend, listFamily } from './table.ts';
 
 /** Dollars per million tokens. A rate that is absent is that of `input`, `cached` or `output`. */
 interface Rates {
@@ -41,6 +41,12 @@ interface PriceContext {
   readonly at: number;
   readonly backend?: Backend;
   readonly overrides?: PriceOverrides;
+}
+
+interface PriceLimit {
+  /** Those of the context, and the limit. */
+  readonly overrides: PriceOverrides;
+  readonly notice: string;
 }
 
 export interface CostContext extends PriceContext {
@@ -96,6 +102,20 @@ export function findPrice({ model, at, backend = 'gemini-api', overrides = {} }:
   const price = row.periods.findLast(({ from }) => from === undefined || at >= Date.parse(from))?.price;
   // Models that are free on the Gemini API run on the user's own machines on Vertex AI, at their price.
   return price?.input === undefined && backend !== 'gemini-api' ? undefined : price;
+}
+
+/**
+ * What a model without a price costs at most: the dearest price of its family. Undefined if it has a price of its own,
+ * or no family that gmn knows.
+ */
+export function findPriceLimit(context: PriceContext): PriceLimit | undefined {
+  if (findPrice(context) !== undefined) return undefined;
+  const id = context.model.slice(context.model.lastIndexOf('/') + 1);
+  const known = listFamily(id).map((facts) => ({ model: facts.id, price: findPrice({ ...context, model: facts.id }) }));
+  const [dearest] = known.toSorted((left, right) => (right.price?.output ?? 0) - (left.price?.output ?? 0));
+  if (dearest?.price === undefined) return undefined;
+  const notice = `the price of ${id} is not known: --max-cost counts it as ${dearest.model}, the dearest of its family`;
+  return { overrides: { ...context.overrides, [id]: dearest.price }, notice };
 }
 
 /** In dollars; undefined if it is not known, as without counts, or a price for the model, the tier or the output. */

@@ -1,8 +1,7 @@
 import type { OfficeGap } from '../core/files.ts';
+import type { ThinkingLevel } from '../core/model.ts';
 
 export type Backend = 'gemini-api' | 'vertex' | 'code-assist';
-
-export type ThinkingLevel = 'minimal' | 'low' | 'medium' | 'high';
 
 /** Thinking tokens; -1 is always allowed and means that the model decides. */
 export interface BudgetRange {
@@ -48,6 +47,7 @@ export const DEFAULT_MODEL = 'gemini-2.5-flash';
 export const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
 const ALL_LEVELS: readonly ThinkingLevel[] = ['minimal', 'low', 'medium', 'high'];
 const NO_MINIMAL: readonly ThinkingLevel[] = ['low', 'medium', 'high'];
+const UP_TO_XHIGH: readonly ThinkingLevel[] = [...NO_MINIMAL, 'xhigh'];
 
 const GEMINI = { backends: BACKENDS, thinks: true, inputLimit: 1_048_576, outputLimit: 65_536, sees: true } as const;
 /** Before Gemini 3.5 Flash. */
@@ -66,9 +66,10 @@ const GEMINI_4 = {
   backends: WITH_KEY,
   levels: NO_MINIMAL,
   sharesWindow: true,
-  isSlow: true,
-  note: 'paid projects only',
 } as const;
+const SLOW_GEMINI_4 = { ...GEMINI_4, isSlow: true, note: 'paid projects only' } as const;
+/** What the models of a family have in common, for those that are newer than this table. They may be slow. */
+const FAMILY = { pattern: /^gemini-[45]-/, facts: { ...GEMINI_4, levels: UP_TO_XHIGH, isSlow: true } } as const;
 const IMAGE = { backends: WITH_KEY, status: 'stable', thinks: true, sees: true, makes: 'images' } as const;
 const SPEECH = { backends: WITH_KEY, status: 'stable', thinks: false, sees: false, makes: 'speech' } as const;
 
@@ -151,8 +152,15 @@ export const MODELS: readonly ModelFacts[] = [
     note: 'the Gemini API answers with gemini-3.8-flash',
   },
   { ...GEMINI, id: 'gemini-3.8-flash', status: 'stable', levels: NO_MINIMAL },
-  { ...GEMINI_4, id: 'gemini-4-argon' },
-  { ...GEMINI_4, id: 'gemini-4-carbon', readsOffice: true, note: 'paid projects only; reads Office files' },
+  {
+    ...GEMINI_4,
+    id: 'gemini-4-hydrogen',
+    levels: UP_TO_XHIGH,
+    readsOffice: true,
+    note: 'has a free tier; reads Office files',
+  },
+  { ...SLOW_GEMINI_4, id: 'gemini-4-argon' },
+  { ...SLOW_GEMINI_4, id: 'gemini-4-carbon', readsOffice: true, note: 'paid projects only; reads Office files' },
   {
     ...GEMINI,
     id: 'gemini-flash-latest',
@@ -228,9 +236,24 @@ export function findModelFacts(id: string): ModelFacts | undefined {
   return MODELS.find((model) => model.id === id);
 }
 
-/** How many tokens of input leave room for an answer; undefined if the model is not in the table. */
+/** Whether the table has models of its family, but not this one. Models for media and the like are families of their own. */
+export function isNewOfFamily(id: string): boolean {
+  return FAMILY.pattern.test(id) && !/-(?:image|tts|live|audio|embedding|banana)\b/.test(id) && !findModelFacts(id);
+}
+
+/** The facts of the table; of a model that is newer, what its family has in common. */
+export function assumeModelFacts(id: string): Partial<ModelFacts> | undefined {
+  return findModelFacts(id) ?? (isNewOfFamily(id) ? FAMILY.facts : undefined);
+}
+
+/** The known models of the family that it is new of; else none. */
+export function listFamily(id: string): readonly ModelFacts[] {
+  return isNewOfFamily(id) ? MODELS.filter((known) => FAMILY.pattern.test(known.id)) : [];
+}
+
+/** How many tokens of input leave room for an answer; undefined if neither the model nor its family is in the table. */
 export function findPromptWindow(id: string): number | undefined {
-  const { inputLimit, outputLimit = 0, sharesWindow } = findModelFacts(id) ?? {};
+  const { inputLimit, outputLimit = 0, sharesWindow } = assumeModelFacts(id) ?? {};
   return inputLimit === undefined || !sharesWindow ? inputLimit : inputLimit - outputLimit;
 }
 

@@ -1,5 +1,6 @@
+import type { ThinkingLevel } from '../core/model.ts';
 import { LEVEL_BUDGETS } from './generation.ts';
-import { findModelFacts, type ThinkingLevel } from './table.ts';
+import { assumeModelFacts } from './table.ts';
 
 /** How much a model thinks: by level or by budget, as it takes it; neither: as it decides itself. */
 export interface ThinkingSetup {
@@ -21,7 +22,7 @@ const BUDGETS = { off: 0, ...PROPER } as const;
 
 /** What a person can choose for this model; `inForce` is always among them. The first leaves it to the model. */
 export function listThinkingChoices(model: string, inForce: ThinkingSetup): readonly ThinkingChoice[] {
-  const { levels = [], budget } = findModelFacts(model) ?? {};
+  const { levels = [], budget } = assumeModelFacts(model) ?? {};
   const isTaken = (tokens: number): boolean =>
     budget !== undefined &&
     ((tokens >= budget.min && tokens <= budget.max) || (tokens === 0 && budget.canBeOff === true));

@@ -128,6 +128,19 @@ test('an answer costs half of what it costs otherwise', async (t) => {
   expect(run.readLines()[0].cost).toBeCloseTo(JSON.parse(local ?? '').cost / 2, 9);
 });
 
+test('a job of a model without a price is held to --max-cost at the dearest price of its family', async (t) => {
+  const run = await scene(t, 'batch-polls=1');
+  const job = [...API, '--limit', '1', '-m', 'gemini-4-neon', '--max-output-tokens', '1000', '--max-cost'];
+  // 1,000 tokens at half of Argon's price are $0.005, or twice that.
+  const dear = await run.gmn([...job, '0.004']);
+  expect(dear).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('could cost more than is left') });
+  expect(
+    dear.stderr.match(/the price of gemini-4-neon is not known: --max-cost counts it as gemini-4-argon/g),
+  ).toHaveLength(1);
+  expect(await run.gmn([...job, '1'])).toMatchObject({ exitCode: 0 });
+  expect(run.readLines()).toMatchObject([{ ok: true, model: 'gemini-4-neon' }]);
+});
+
 test('moved to the local engine, a run collects what is complete, cancels the rest, and answers no row twice', async (t) => {
   const run = await scene(t, 'batch-polls=14');
   await run.interrupt(API);

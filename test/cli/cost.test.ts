@@ -326,3 +326,26 @@ posixTest.for([24, 60, 120])('usage is a chart on a terminal of %d columns', asy
   expect(rows[0]).toContain('$1.13+');
   if (columns >= 60) expect(rows[0]).toMatch(/█ .*500\.0k tokens {2}3 runs$/);
 });
+
+test('--max-cost takes the dearest price of the family for a model that gmn does not know, and says so once', async (t) => {
+  const usage = { promptTokenCount: 10, candidatesTokenCount: 1000 };
+  const gemini = await fakeGemini(t, [billed(usage, READ, 'gemini-4-neon'), billed(usage, READ, 'gemini-4-neon')]);
+  // Argon's introductory price, or twice that, does not buy a third call.
+  const flags = ['--tools', 'read', '-m', 'gemini-4-neon', '--max-cost', '0.021', '-o', 'json', 'x'];
+  const { stdout, exitCode } = await callGmn(t, flags, { gemini, files });
+  const { error } = JSON.parse(stdout);
+  expect([exitCode, error.type]).toEqual([1, 'LimitError']);
+  expect(error.warnings.filter((text: string) => text.includes('price'))).toEqual([
+    'the price of gemini-4-neon is not known: --max-cost counts it as gemini-4-argon, the dearest of its family',
+  ]);
+  expect(gemini.requests.length).toBeGreaterThan(0);
+  expect(gemini.requests[0]?.body.generationConfig.maxOutputTokens).toBeLessThan(2101);
+});
+
+test('what a model without a price has cost is not guessed', async (t) => {
+  const gemini = await fakeGemini(t, [
+    billed({ promptTokenCount: 10, candidatesTokenCount: 10 }, undefined, 'gemini-4-neon'),
+  ]);
+  const { stdout } = await callGmn(t, ['-m', 'gemini-4-neon', '--max-cost', '1', '-o', 'json', 'x'], { gemini });
+  expect(JSON.parse(stdout)).not.toHaveProperty('cost');
+});

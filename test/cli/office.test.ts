@@ -15,6 +15,8 @@ test.for([
   ['gemini-3.8-flash', [], 1],
   ['gemini-4-argon', [], 1],
   ['gemini-4-carbon', [], 0],
+  ['gemini-4-hydrogen', [], 0],
+  ['gemini-4-neon', [], 0],
   ['gemini-9-new', [], 0],
   ['gemini-4-carbon', ['--fallback', 'gemini-3.8-flash'], 1],
 ] as const)('%s %j: an Office file gives exit code %d', async ([model, more, expected], t) => {
@@ -25,7 +27,7 @@ test.for([
   });
   expect(exitCode).toBe(expected);
   if (expected === 0) expect(JSON.parse(stdout).body.contents[0].parts[0].inlineData.mimeType).toBe(DOCX_TYPE);
-  else expect(stderr).toMatch(/^Error: report\.docx is an Office file, which .* does not read\n.*-m gemini-4-carbon/);
+  else expect(stderr).toMatch(/^Error: report\.docx is an Office file, which .* does not read\n.*-m gemini-4-hydrogen/);
 });
 
 test('in a chat, the model that is in use decides whether an Office file can be sent', async (t) => {

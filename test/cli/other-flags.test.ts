@@ -48,7 +48,8 @@ describe('a line for another program means here what it means there', () => {
     ['-o json --json why', { outputFormat: 'json' }],
     ['--json why', { outputFormat: 'json', args: ['why'] }],
     ['--experimental-json why', { outputFormat: 'stream-json', args: ['why'] }],
-    ['--effort max why', { thinkingLevel: 'high' }],
+    ['--effort max why', { thinkingLevel: 'xhigh' }],
+    ['--effort xhigh why', { thinkingLevel: 'xhigh' }],
     ['--thinking minimal why', { thinkingLevel: 'minimal' }],
     ['--max-budget-usd 0.5 --fallback-model flash why', { maxCost: 0.5, fallback: 'flash' }],
     ['--allowedTools read_file --allowedTools glob why', { allowedTools: ['read_file', 'glob'] }],
@@ -105,6 +106,13 @@ test.for<readonly [line: string, thinkingConfig: object]>([
 ])('%s asks for what the model takes', async ([line, thinkingConfig], t) => {
   const { stdout, exitCode } = await callGmn(t, [...line.split(' '), '--demo', '--dry-run', 'why']);
   expect([exitCode, JSON.parse(stdout).body.generationConfig.thinkingConfig]).toEqual([0, thinkingConfig]);
+});
+
+test.for([
+  ['--effort max -m gemini-4-argon', 'gmn: gemini-4-argon has no thinking level xhigh: it gets high\n'],
+  ['--effort max -m gemini-4-hydrogen', ''],
+] as const)('what the model gets for %s is said where it is less', async ([line, notice], t) => {
+  expect((await callGmn(t, [...line.split(' '), '--demo', 'why'])).stderr).toBe(notice);
 });
 
 test('a level in words of gmn itself is still checked against the model', async (t) => {

@@ -71,18 +71,22 @@ test('a request of today’s SDK is taken, and Gemini 4 thinks at least a little
   const ask4 = (generationConfig: object) => demo.post(argon, ask('a', { store: false, generationConfig }));
   expect((await ask4({ audioTranscriptionConfig: {}, thinkingConfig: { thinkingLevel: 'LOW' } })).status).toBe(200);
   expect((await ask4({ thinkingConfig: { thinkingLevel: 'MINIMAL' } })).status).toBe(400);
+  expect((await ask4({ thinkingConfig: { thinkingLevel: 'XHIGH' } })).status).toBe(400);
+  const hydrogen = '/v1beta/models/gemini-4-hydrogen:streamGenerateContent?alt=sse';
+  const xhigh = ask('a', { generationConfig: { thinkingConfig: { thinkingLevel: 'XHIGH' } } });
+  expect((await demo.post(hydrogen, xhigh)).status).toBe(200);
   const { supportedGenerationMethods } = (await (await demo.get('/v1beta/models/gemini-4-argon')).json()) as {
     supportedGenerationMethods: string[];
   };
   expect(supportedGenerationMethods).not.toContain('createCachedContent');
 });
 
-test('Office files are for the model that reads them', async () => {
+test('Office files are for the models that read them', async () => {
   const demo = await testDemo();
   const inlineData = { mimeType: 'application/vnd.ms-excel', data: '0M8R4A==' };
   const body = { contents: [{ role: 'user', parts: [{ inlineData }, { text: 'a' }] }] };
   const ask4 = (model: string) => demo.post(`/v1beta/models/${model}:streamGenerateContent?alt=sse`, body);
-  expect((await ask4('gemini-4-carbon')).status).toBe(200);
+  for (const model of ['gemini-4-carbon', 'gemini-4-hydrogen']) expect((await ask4(model)).status).toBe(200);
   const refused = await ask4('gemini-4-argon');
   expect([refused.status, (await errorOf(refused)).message]).toEqual([
     400,

@@ -29,13 +29,16 @@ async function patience(t: TestContext, options: ModelOptions, env: Readonly<Rec
 }
 
 test('an ordinary model has five minutes, and the timers of every request', async (t) => {
-  expect(await patience(t, { model: 'gemini-3.8-flash' })).toEqual({ timers: undefined, timeoutMs: 5 * MINUTE });
+  for (const model of ['gemini-3.8-flash', 'gemini-4-hydrogen']) {
+    expect(await patience(t, { model })).toEqual({ timers: undefined, timeoutMs: 5 * MINUTE });
+  }
 });
 
 test.for<[string, ModelOptions]>([
   ['Gemini 4', { model: 'gemini-4-argon' }],
   ['a model of its family', { model: 'gemini-5-new' }],
   ['a model that is told to think long', { model: 'gemini-3.8-flash', thinkingLevel: 'high' }],
+  ['one that is told to think longest', { model: 'gemini-4-hydrogen', thinkingLevel: 'xhigh' }],
 ])('%s has twenty minutes, in total and in silence', async ([, options], t) => {
   const timers = { headersMs: 20 * MINUTE, idleMs: 20 * MINUTE };
   expect(await patience(t, options)).toEqual({ timers, timeoutMs: 20 * MINUTE });
@@ -58,5 +61,6 @@ test('where input and output share the window, a long prompt asks for a shorter 
   // The service decides about a prompt that does not fit at all.
   expect(ask(40_000_000)).toBe(1024);
   expect(findPromptWindow('gemini-4-carbon')).toBe(1_048_576 - 65_536);
+  for (const id of ['gemini-4-hydrogen', 'gemini-4-neon']) expect(findPromptWindow(id)).toBe(1_048_576 - 65_536);
   expect(findPromptWindow('gemini-3.8-flash')).toBe(1_048_576);
 });

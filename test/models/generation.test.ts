@@ -1,9 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createGenerationConfig, findIgnoredSampling, type Sampling } from '../../src/models/generation.ts';
-import { MODELS, type ThinkingLevel } from '../../src/models/table.ts';
+import { THINKING_LEVELS, type ThinkingLevel } from '../../src/core/model.ts';
+import {
+  createGenerationConfig,
+  findIgnoredSampling,
+  findThinkingChange,
+  type Sampling,
+} from '../../src/models/generation.ts';
+import { MODELS } from '../../src/models/table.ts';
 
-const LEVELS: readonly ThinkingLevel[] = ['minimal', 'low', 'medium', 'high'];
+const LEVELS = THINKING_LEVELS;
 
 const refusal = (model: string, sampling: Sampling): unknown => {
   try {
@@ -57,6 +63,7 @@ test('sampling flags are ignored by models that answer in text and read none', (
     'gemini-3.6-flash',
     'gemini-3.7-flash',
     'gemini-3.8-flash',
+    'gemini-4-hydrogen',
     'gemini-4-argon',
     'gemini-4-carbon',
   ]);
@@ -231,4 +238,59 @@ test.each([
 ] as const)('thoughts of %s are followed only if it thinks: %o %o', (model, flags, preset, thinkingConfig) => {
   const config = createGenerationConfig(model, { ...flags, followThoughts: true }, preset);
   expect(config.thinkingConfig).toEqual(thinkingConfig);
+});
+
+test.for<readonly [model: string, level: ThinkingLevel, thinkingConfig: object, change: string | undefined]>([
+  ['gemini-4-hydrogen', 'xhigh', { thinkingLevel: 'XHIGH' }, undefined],
+  ['gemini-4-argon', 'xhigh', { thinkingLevel: 'HIGH' }, 'has no thinking level xhigh: it gets high'],
+  ['gemini-4-argon', 'minimal', { thinkingLevel: 'LOW' }, 'has no thinking level minimal: it gets low'],
+  ['gemini-4-argon', 'high', { thinkingLevel: 'HIGH' }, undefined],
+  ['gemini-4-neon', 'xhigh', { thinkingLevel: 'XHIGH' }, undefined],
+  ['gemini-2.5-flash', 'high', { thinkingBudget: 24_576 }, undefined],
+  [
+    'gemini-2.5-flash',
+    'xhigh',
+    { thinkingBudget: 24_576 },
+    'has no thinking level xhigh: it gets 24,576 tokens to think',
+  ],
+  ['gemini-2.5-pro', 'xhigh', { thinkingBudget: 32_768 }, undefined],
+  // Nothing is known about them, and few models have the level.
+  ['gemini-pro-latest', 'xhigh', { thinkingLevel: 'HIGH' }, 'has no thinking level xhigh: it gets high'],
+  ['my-own-model', 'xhigh', { thinkingLevel: 'HIGH' }, 'has no thinking level xhigh: it gets high'],
+  ['my-own-model', 'medium', { thinkingLevel: 'MEDIUM' }, undefined],
+])(
+  'in the words of another program %s gets for %s what is nearest, and a notice tells',
+  ([model, level, config, change]) => {
+    const sampling: Sampling = { thinkingLevel: level, thinkingMatch: 'nearest' };
+    expect(createGenerationConfig(model, sampling)).toMatchObject({ thinkingConfig: config });
+    expect(findThinkingChange(model, sampling)).toEqual(change === undefined ? [] : [`${model} ${change}`]);
+  },
+);
+
+test('a level of gmn itself is sent as it is, or refused', () => {
+  const xhigh: Sampling = { thinkingLevel: 'xhigh' };
+  expect(createGenerationConfig('gemini-4-hydrogen', xhigh)).toMatchObject({
+    thinkingConfig: { thinkingLevel: 'XHIGH' },
+  });
+  expect(createGenerationConfig('my-own-model', xhigh)).toMatchObject({ thinkingConfig: { thinkingLevel: 'XHIGH' } });
+  expect(refusal('gemini-4-argon', xhigh)).toMatchObject({ hint: 'Its levels: low, medium, high' });
+  expect(findThinkingChange('gemini-4-argon', xhigh)).toEqual([]);
+});
+
+test.for(['gemini-4-neon', 'gemini-5-new', 'gemini-4-argon-cyber-permissive'])(
+  '%s, which is not in the table, is treated as its family',
+  (model) => {
+    expect(refusal(model, { thinkingLevel: 'minimal' })).toMatchObject({
+      message: `${model} has no thinking level "minimal"`,
+      hint: 'Its levels: low, medium, high, xhigh',
+    });
+    expect(createGenerationConfig(model, {})).toEqual({ maxOutputTokens: 65_536 });
+    expect(findIgnoredSampling(model, { topK: 1 })).toEqual([`${model} ignores --top-k`]);
+  },
+);
+
+test('models of a family for media, and of families gmn does not know, are left to the service', () => {
+  for (const model of ['gemini-4-flash-image', 'gemini-4-tts', 'gemini-5-nano-banana', 'gemini-6-new']) {
+    expect(findIgnoredSampling(model, { topK: 1 }), model).toEqual([]);
+  }
 });

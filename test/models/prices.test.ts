@@ -110,6 +110,12 @@ const RECORDED: readonly [name: string, usage: BilledUsage, context: Partial<Cos
     { model: 'gemini-4-argon' },
     600 * 2 + 400 * 0.1 + 100 * 10,
   ],
+  [
+    'the newest model that the package lacks',
+    { promptTokenCount: 1000, cachedContentTokenCount: 400, candidatesTokenCount: 100 },
+    { model: 'gemini-4-hydrogen' },
+    600 * 1.5 + 400 * 0.075 + 100 * 7.5,
+  ],
   ['the same, later', { candidatesTokenCount: 10 }, { model: 'gemini-4-carbon', at: Date.UTC(2026, 11, 1) }, 200],
   [
     'Vertex',

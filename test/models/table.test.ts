@@ -61,6 +61,12 @@ test('an unknown model passes, with its nearest names', () => {
   ]);
 });
 
+test('one that is newer than the table is treated as its family, and the notice says so', () => {
+  expect(resolveModel('gemini-4-neon', { backend: 'gemini-api' }).notices.join()).toMatch(
+    /^unknown model "gemini-4-neon"; gmn sends it as it is, with the thinking levels, window and sampling of Gemini 4/,
+  );
+});
+
 test('no retired model is suggested, nor an alias of one', () => {
   const suggest = (name: string): string => resolveModel(name, { backend: 'gemini-api' }).notices.join();
   expect(suggest('gemini-3-pr')).not.toMatch(/gemini-3-pro/);

@@ -1,7 +1,7 @@
 import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
 import { addUsage, type BilledCall, DETAIL_KEYS, type Usage, type UsageDetails } from '../../core/usage.ts';
-import { computeCost, sumCosts } from '../../models/prices.ts';
+import { computeCost, findPriceLimit, sumCosts } from '../../models/prices.ts';
 import { appendUsage } from '../../session/usage-log.ts';
 
 /** The price of a call in US dollars; undefined if it is not known. */
@@ -17,13 +17,24 @@ interface PriceOptions {
   readonly serviceTier?: string;
   /** The offline model costs nothing; an estimate is made as if it did. */
   readonly demo?: boolean;
+  /** Given with a limit: an estimate then takes what a model without a price costs at most, and says so once. */
+  readonly onPriceLimit?: ((notice: string) => void) | undefined;
 }
 
-export async function createPrices(app: App, { serviceTier, demo }: PriceOptions = {}): Promise<Prices> {
+export async function createPrices(app: App, { serviceTier, demo, onPriceLimit }: PriceOptions = {}): Promise<Prices> {
   const overrides = readSetting((await app.settings()).document ?? {}, 'prices');
+  let estimated = overrides;
   return {
     sum: (calls) => (calls.length === 0 || demo ? undefined : sumCosts(calls, overrides)),
-    estimate: (usage, model) => computeCost(usage, { model, at: app.clock.now(), serviceTier, overrides }),
+    estimate(usage, model) {
+      const at = app.clock.now();
+      const limit = onPriceLimit && findPriceLimit({ model, at, overrides: estimated });
+      if (limit !== undefined) {
+        estimated = limit.overrides;
+        onPriceLimit?.(limit.notice);
+      }
+      return computeCost(usage, { model, at, serviceTier, overrides: estimated });
+    },
   };
 }
 

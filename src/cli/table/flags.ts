@@ -1,6 +1,7 @@
 import { OUTPUT_FORMATS } from '../../core/app.ts';
 import { ENGINE_NAMES } from '../../core/confine.ts';
 import { AUTH_TYPES } from '../../core/credential.ts';
+import { THINKING_LEVELS } from '../../core/model.ts';
 import { under } from './command.ts';
 import { TOOL_NAMES } from './tools.ts';
 
@@ -145,18 +146,18 @@ export const THINKING_FLAGS = under('Answer', [
       {
         long: 'effort',
         of: ['claude'],
-        values: { low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' },
+        values: { low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'xhigh' },
         alsoSets: { thinkingMatch: 'nearest' },
       },
       {
         long: 'thinking',
         of: ['pi'],
-        values: { minimal: 'minimal', low: 'low', medium: 'medium', high: 'high', xhigh: 'high' },
+        values: { minimal: 'minimal', low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh' },
         alsoSets: { thinkingMatch: 'nearest' },
       },
     ],
     value: 'level',
-    choices: ['minimal', 'low', 'medium', 'high'],
+    choices: THINKING_LEVELS,
     hasNoEffectWith: COUNT,
     help: 'How hard the model thinks; checked against the model',
   },

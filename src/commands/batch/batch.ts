@@ -49,7 +49,6 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   const paths = requireOutput(options, app);
   keepHeapSmall();
   const stop = createAbortable();
-  const prices = await createPrices(app, options);
   const calls = createBilledCalls(options);
   let cost: number | undefined;
   const onCall = (call: BilledCall): void => {
@@ -60,11 +59,13 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
   const isQuiet = (options.quiet || options.json) ?? false;
   const { onNotice, showOn, list: listNotices } = createNotices(app, isQuiet);
   const budget = await openLocalBudget(options, app);
+  const isLimited = options.maxCost !== undefined && budget === undefined;
+  const prices = await createPrices(app, { ...options, onPriceLimit: isLimited ? onNotice : undefined });
   const setup = await openSetup(options, app, { prices, budget, onCall, onNotice, signal: app.signal });
   const input = openRows(options, source, setup, app);
   try {
     const { firstRow, rows, format } = await input;
-    if (options.maxCost !== undefined && budget === undefined) requirePrice(prices.estimate, setup.opened.modelId);
+    if (isLimited) requirePrice(prices.estimate, setup.opened.modelId);
     const journal = await openJournal({
       ...{ paths, settings: setup.settings, clock: app.clock, signal: app.signal },
       input: { name: source.name, firstRow },

@@ -125,7 +125,7 @@ async function openRemoteEngine(options: EngineOptions, parts: EngineParts): Pro
   // An answer that cannot be used is billed, too.
   const onCall = (call: BilledCall): void => {
     parts.onCall(call);
-    spent += prices.sum([call]) ?? 0;
+    spent += prices.sum([call]) ?? (options.demo ? 0 : (prices.estimate(call.usage, call.model) ?? 0));
   };
   const engine = createRemoteEngine({
     ...toRemoteOptions(options, { ...parts, onCall }, { store, service }),

@@ -3,9 +3,10 @@ import type { DecisionAnswers, DecisionQuestions } from '../../core/decision.ts'
 import type { TurnEvent } from '../../core/event.ts';
 import type { History } from '../../core/history.ts';
 import type { JsonObject } from '../../core/json.ts';
+import type { ThinkingLevel } from '../../core/model.ts';
 import type { SessionStore, SessionSummary } from '../../core/session.ts';
 import type { Usage } from '../../core/usage.ts';
-import type { BuiltInModel, ThinkingLevel } from '../../models/table.ts';
+import type { BuiltInModel } from '../../models/table.ts';
 
 export interface TurnRequest {
   readonly prompt: StoredContent;

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../core/json.ts';
+import { THINKING_LEVELS } from '../../../core/model.ts';
 import { PLAIN_BUILT_IN } from '../../../models/table.ts';
 import { checkModelName, PLAIN_MODEL, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
@@ -31,7 +32,7 @@ export const generateText = serverTool({
       thinkingLevel: {
         type: 'string',
         description: 'How hard to think; which levels there are depends on the model.',
-        enum: ['minimal', 'low', 'medium', 'high'],
+        enum: THINKING_LEVELS,
       },
       conversationId: {
         type: 'string',
