@@ -3,6 +3,7 @@ import { plural } from '../core/text/format.ts';
 import { type Difference, formatDifferences, listDifferences } from './difference.ts';
 import { type Exchange, formatTarget, type Recording, type StoredRequest, unwrapBody } from './exchange.ts';
 import { detachMedia } from './media.ts';
+import { redactNamed } from './named-secrets.ts';
 import { hashRequest, type Ignore, type NormalRequest, normaliseRequest } from './normalise.ts';
 
 /** `strict`: the same request. `order`: the next of that method. `last-user`: the same last words of the user. */
@@ -79,9 +80,9 @@ export function createPlayer({ exchanges }: Recording, { match = 'strict', ignor
   };
 }
 
-/** Another program may have written long data into the line itself. */
+/** As it is recorded today: another program may have written long data, or a password, into the line itself. */
 function withoutMedia(request: StoredRequest): StoredRequest {
-  return request.body === undefined ? request : { ...request, body: detachMedia(request.body, new Map()) };
+  return request.body === undefined ? request : { ...request, body: detachMedia(redactNamed(request.body), new Map()) };
 }
 
 function groupBy<Item>(items: readonly Item[], toKey: (item: Item) => string): ReadonlyMap<string, readonly Item[]> {

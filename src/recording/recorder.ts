@@ -18,6 +18,7 @@ import {
   readRecording,
 } from './exchange.ts';
 import { detachMedia, type Media, openMedia } from './media.ts';
+import { findNamedSecrets, redactNamedAcross } from './named-secrets.ts';
 import { hashRequest, normaliseRequest } from './normalise.ts';
 import { hasSecretInside, isSecretParameter, joinFields, listCredentials, scrub } from './scrub.ts';
 import { findModel, maskIds, maskIdsInText, type RawRequest, toStoredRequest } from './stored-request.ts';
@@ -163,7 +164,7 @@ async function buildExchange(observed: Observed, secrets: ReadonlySet<string>): 
   const target = formatTarget(request);
   if (total > MAX_BYTES) return `the response to ${target} is larger than 128 MB`;
   const headers = await scrub(storeHeaders(response.headers), secrets);
-  const raw = toChunks(pieces, isEventStream({ headers }), media);
+  const raw = redactStream(toChunks(pieces, isEventStream({ headers }), media));
   const chunks: RecordedChunk[] = [];
   for (const chunk of raw) chunks.push(await storeChunk(chunk, { secrets, id, media }));
   if (ending !== 'whole') chunks.push({ ms, cut: true });
@@ -177,7 +178,16 @@ async function buildExchange(observed: Observed, secrets: ReadonlySet<string>): 
   if (isTooDeep(exchange)) return `${target} is nested deeper than ${MAX_DEPTH} levels`;
   const texts = [JSON.stringify(exchange), ...listJoined(chunks), ...[...media.values()].flatMap(listReadings)];
   if (hasSecretInside(texts, secrets)) return `${target}: it holds a credential of this run`;
+  if (chunks.some((chunk) => 'text' in chunk) && listJoined(chunks).some((text) => findNamedSecrets(text).length > 0)) {
+    return `${target}: a password or token is split over its events`;
+  }
   return { exchange, media };
+}
+
+/** Without what stands beside words such as `password`, which may be said in pieces. */
+function redactStream(chunks: readonly RecordedChunk[]): readonly RecordedChunk[] {
+  const redacted = redactNamedAcross(chunks.map((chunk) => ('data' in chunk ? chunk.data : null)));
+  return chunks.map((chunk, index) => ('data' in chunk ? { ms: chunk.ms, data: redacted[index] ?? null } : chunk));
 }
 
 /** The bytes as text, and what they hold if they are compressed. */

@@ -2,10 +2,11 @@ import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.
 import { createSecretFinder, MARK, redactCredentials, redactIn } from '../core/text/secrets.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
 import { isDataKey } from './media.ts';
+import { redactNamed } from './named-secrets.ts';
 
-/** Without the given secrets in any of the forms of `redactKnown`, and without what has the form of a credential. */
+/** Without the given secrets in any of the forms of `redactKnown`, what has the form of a credential, and what is named as one. */
 export async function scrub<Value extends JsonValue>(value: Value, secrets: ReadonlySet<string>): Promise<Value> {
-  return replaceCredentials(await redactIn(value, secrets, nextTurn)) as Value;
+  return redactNamed(replaceCredentials(await redactIn(value, secrets, nextTurn))) as Value;
 }
 
 /** Not in data and signatures: a mark would break them, and by chance base64 resembles anything. */

@@ -48,8 +48,9 @@ async function storeBody(
     const stored = maskIds(await scrub(value, secrets), 'request');
     return { body: body.length > INLINE_LENGTH ? detachMedia(stored, media) : stored };
   }
-  if (text !== undefined && text.length <= TEXT_LENGTH) return { text: await scrub(text, secrets) };
-  return { media: addMedia(Buffer.from(body), media) };
+  if (text === undefined) return { media: addMedia(Buffer.from(body), media) };
+  const scrubbed = await scrub(text, secrets);
+  return text.length <= TEXT_LENGTH ? { text: scrubbed } : { media: addMedia(Buffer.from(scrubbed), media) };
 }
 
 /** As it came, if it is not what the header says. */

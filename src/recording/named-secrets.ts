@@ -1,0 +1,179 @@
+import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { MARK } from '../core/text/secrets.ts';
+import { trimTrailing } from '../core/text/trim.ts';
+import { isDataKey } from './media.ts';
+
+/** Part of a text, without the character at `end`. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+const STRONG =
+  'pass(?:word|wd|phrase|code)|(?<=[_-])pass(?![a-z])|pwd|secret(?!ar)|パスワード|パスフレーズ|パスコード|暗証番号|合言葉|シークレット';
+/** Beside these words, numbers are counts. */
+const COMMON =
+  '(?<!page_?|continuation_?)token(?!i[sz])|credential|(?:api|access|auth|private|signing|encryption|account|master)[_ -]?key|トークン';
+const IS_STRONG = new RegExp(STRONG, 'i');
+const IS_NAME = new RegExp(`${STRONG}|${COMMON}`, 'i');
+
+/** `"password": `, `**Password:** `, `| password | `, `<password>`, `--password `, `password is ` */
+const BETWEEN =
+  '(?:\\\\{0,7}["\'`*)\\]]){0,3}\\??\\s{0,5}(?:[!=]?={1,2}>?|:=|:(?!:)|[：＝]|(?<=\\|[^|\\n]{1,80})\\||(?<=<[^<>\\s]{1,60})>|\\b(?:is|was)(?=\\s)|は|が)[*]{0,2}\\s{0,5}|(?<=--[^\\s]{1,60})\\s{1,5}';
+/** The bounds keep matching linear on hostile text. */
+const NAMED = new RegExp(
+  `(?<name>${STRONG}|${COMMON})[\\w-]{0,40}?(?<between>${BETWEEN})` +
+    '(?:(?<quote>\\\\{0,7}["\'`])(?<quoted>(?:(?!\\k<quote>(?!\\w))(?:\\\\.|[^\\n])){1,2000})\\k<quote>' +
+    '|[「『](?<cornered>[^」』\\n]{1,2000})' +
+    '|\\\\{0,7}["\'`]?(?<bare>(?![[{(=>])(?:[^\\s"\'`\\\\<|]|\\\\(?![nrtu"\'])){1,2000}))',
+  'dgi',
+);
+
+const REFERENCE =
+  /^(?:\$|%\w+%$|<|\{\{|(?:process\.)?env[.[]|os\.(?:environ|getenv)|(?:‹redacted›|null|nil|none|undefined|true|false|str|string|any|number|bytes|required|optional|\*+|…|\.{3})[,;:)\]}.?]*$)/i;
+const EXPRESSION =
+  /^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)*[([]|^(?:this|self|req|request|args|options|config|ctx|props|state|params)\??\./;
+const COUNT = /^\d{1,7}(?:[.,]\d{1,7}){0,3}[,;)\]}]*$/;
+
+/** How often one encoding may be inside another. */
+const NESTING = 3;
+
+/** What may be text in another encoding. */
+const ENCODED: readonly (readonly [pattern: RegExp, decode: (found: string) => string])[] = [
+  [/[\w+/-]{12,}={0,2}/g, (found) => Buffer.from(found, 'base64').toString('utf8')],
+  [/(?:[\da-f]{2}){8,}/gi, (found) => Buffer.from(found, 'hex').toString('utf8')],
+  [
+    /\S+/g,
+    (found) =>
+      found
+        .replace(/(?:%[\da-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('utf8'))
+        .replace(/\\u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))),
+  ],
+];
+
+/** Replaces what stands beside words such as `password` and `token`: fields by their name, and texts, also encoded ones. */
+export function redactNamed(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return redactSpans(value, findNamedSecrets(value));
+  if (isList(value)) return value.map(redactNamed);
+  if (!isObject(value)) return value;
+  const object = value as JsonObject;
+  const entries = Object.entries(object).map(([key, item]) => [key, redactField(object, key, item)]);
+  return Object.fromEntries(entries);
+}
+
+function redactField(object: JsonObject, key: string, item: JsonValue | undefined): JsonValue | undefined {
+  // The tokens of a text, and the names of parameters, are no secrets.
+  if (item === undefined || key === 'logprobsResult' || /signature$/i.test(key)) return item;
+  if (key === 'properties' && isObject(item)) {
+    return Object.fromEntries(Object.entries(item as JsonObject).map(([name, it]) => [name, it && redactNamed(it)]));
+  }
+  if (typeof item === 'string' && isDataKey(key)) return key === 'data' ? redactData(item) : item;
+  const { name = object.key } = object;
+  // An entry of a form, or of a list of variables.
+  const isEntry = key === 'value' && typeof name === 'string';
+  return redactNamedValue(item, isEntry ? name : key);
+}
+
+function redactNamedValue(item: JsonValue, name: string): JsonValue {
+  if (!IS_NAME.test(name) || /^tokens$/i.test(name)) return redactNamed(item);
+  if (typeof item === 'string') return isSecretValue(item, name) ? MARK : item;
+  if (typeof item === 'number') return IS_STRONG.test(name) ? MARK : item;
+  return isList(item) ? item.map((one) => redactNamedValue(one, name)) : redactNamed(item);
+}
+
+/** In base64; bytes that are no text stay. */
+function redactData(data: string): string {
+  const bytes = Buffer.from(data, 'base64');
+  const text = bytes.toString('utf8');
+  if (text.includes('\uFFFD')) return data;
+  const redacted = redactSpans(text, findNamedSecrets(text));
+  return redacted === text ? data : Buffer.from(redacted).toString('base64');
+}
+
+/** The same in texts of which each continues the one before: a secret may be split over them. */
+export function redactNamedAcross(values: readonly JsonValue[]): readonly JsonValue[] {
+  const fields = new Map<string, string[]>();
+  for (const value of values) {
+    mapTexts(value, '', (text, field) => {
+      const pieces = fields.get(field) ?? [];
+      fields.set(field, pieces);
+      pieces.push(text);
+      return text;
+    });
+  }
+  const redacted = new Map([...fields].map(([field, pieces]) => [field, redactPieces(pieces)[Symbol.iterator]()]));
+  return values.map((value) => mapTexts(value, '', (text, field) => redacted.get(field)?.next().value ?? text));
+}
+
+function redactPieces(pieces: readonly string[]): readonly string[] {
+  const spans = findNamedSecrets(pieces.join(''));
+  let start = 0;
+  return pieces.map((piece) => {
+    const end = start + piece.length;
+    const inside = spans
+      .filter((span) => span.start < end && span.end > start)
+      .map((span) => ({ start: span.start - start, end: span.end - start }));
+    start = end;
+    return redactSpans(piece, inside);
+  });
+}
+
+/** Only texts that are said piece by piece. */
+function mapTexts(value: JsonValue, field: string, change: (text: string, field: string) => string): JsonValue {
+  if (isList(value)) return value.map((item) => mapTexts(item, field, change));
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value as JsonObject).map(([key, item]) => {
+    const inner = `${field}.${key}`;
+    if (typeof item === 'string') return [key, /^(?:text|delta|stringValue)$/.test(key) ? change(item, inner) : item];
+    return [key, item === undefined ? item : mapTexts(item, inner, change)];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** A span that began in an earlier text has its mark there. */
+function redactSpans(text: string, spans: readonly Span[], toMark = (_span: Span): string => MARK): string {
+  let end = 0;
+  const kept = spans.map((span) => {
+    const before = text.slice(end, Math.max(0, span.start));
+    end = span.end;
+    return span.start < 0 ? before : before + toMark(span);
+  });
+  return kept.join('') + text.slice(end);
+}
+
+/** `$TOKEN`, `string` and `null` give nothing away. */
+function isSecretValue(value: string, name: string): boolean {
+  const isCount = !IS_STRONG.test(name) && COUNT.test(value);
+  return value.trim() !== '' && !REFERENCE.test(value.trim()) && !isCount;
+}
+
+/** What stands beside a word such as `password`, also where the text is encoded. In order, without overlaps. */
+export function findNamedSecrets(text: string, depth = NESTING): readonly Span[] {
+  const spans = [...text.matchAll(NAMED)].flatMap((match): readonly Span[] => {
+    const { name = '', between = '', quoted, cornered, bare = '' } = match.groups ?? {};
+    const value = quoted ?? cornered ?? trimTrailing(bare, ',;)]}.');
+    if (!isSecretValue(value, name)) return [];
+    if (bare !== '' && /\s/.test(between) && EXPRESSION.test(value)) return [];
+    // "the password is wrong"
+    if (/\b(?:is|was)\s*$/.test(between) && !/[^A-Za-z.]/.test(value)) return [];
+    const { quoted: one, cornered: two, bare: three } = match.indices?.groups ?? {};
+    const [start = 0] = one ?? two ?? three ?? [];
+    return [{ start, end: start + value.length }];
+  });
+  if (depth === 0) return spans;
+  const rest = redactSpans(text, spans, ({ start, end }) => '*'.repeat(end - start));
+  return [...spans, ...findEncoded(rest, depth)].sort((a, b) => a.start - b.start);
+}
+
+function findEncoded(text: string, depth: number): readonly Span[] {
+  const found: Span[] = [];
+  for (const [pattern, decode] of ENCODED) {
+    for (const { 0: run, index } of text.matchAll(pattern)) {
+      const decoded = decode(run);
+      const span = { start: index, end: index + run.length };
+      const isSeen = found.some(({ start, end }) => start < span.end && span.start < end);
+      if (!isSeen && decoded !== run && findNamedSecrets(decoded, depth - 1).length > 0) found.push(span);
+    }
+  }
+  return found;
+}
