@@ -37,23 +37,30 @@ export async function findServerNotices({ file, text }: SettingsText): Promise<r
 export async function expandDocument(document: JsonObject, text: string, env: Env): Promise<JsonObject> {
   // `\u0024` is a dollar sign, too.
   if (!text.includes('$') && !text.includes('\\u0024')) return document;
-  const { expandVariables, expandInCommandLine } = await import('./variables.ts');
-  return mapValues(document, (value, key) => expandValue(value, [key], [expandVariables, expandInCommandLine], env));
+  const variables = await import('./variables.ts');
+  return mapValues(document, (value, key) => expandValue(value, [key], { variables, env }));
 }
 
-type Expand = (text: string, env: Env) => string;
+interface Expansion {
+  readonly variables: typeof import('./variables.ts');
+  readonly env: Env;
+}
 
-function expandValue(value: JsonValue, path: readonly string[], ways: readonly [Expand, Expand], env: Env): JsonValue {
+function expandValue(value: JsonValue, path: readonly string[], expansion: Expansion): JsonValue {
   // The shell fills in the variables of hooks, which may be set only when one runs.
   if (path[0] === 'hooks') return value;
-  if (typeof value === 'string') return (isInCommandLine(path) ? ways[1] : ways[0])(value, env);
-  if (Array.isArray(value)) return value.map((item) => expandValue(item, path, ways, env));
-  return isObject(value) ? mapValues(value, (item, key) => expandValue(item, [...path, key], ways, env)) : value;
-}
-
-function isInCommandLine([first, second, third]: readonly string[]): boolean {
-  if (first === 'mcp') return second === 'serverCommand';
-  return first === 'mcpServers' && (third === 'command' || third === 'args');
+  const { variables, env } = expansion;
+  if (typeof value === 'string') {
+    if (path.join('.') === 'mcp.serverCommand') return variables.expandInLine(value, env);
+    const [first, , third] = path;
+    const isWord = first === 'mcpServers' && (third === 'command' || third === 'args');
+    return isWord ? variables.expandInCommandLine(value, env) : variables.expandVariables(value, env);
+  }
+  if (Array.isArray(value)) return value.map((item) => expandValue(item, path, expansion));
+  if (!isObject(value)) return value;
+  const expanded = mapValues(value as JsonObject, (item, key) => expandValue(item, [...path, key], expansion));
+  const isServer = path[0] === 'mcpServers' && path.length === 2;
+  return isServer ? variables.expandShellLines(value as JsonObject, expanded, env) : expanded;
 }
 
 /** `JSON.parse` first; only files with comments, or broken ones, need the tolerant parser. */

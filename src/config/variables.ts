@@ -1,4 +1,6 @@
 import type { Env } from '../core/io.ts';
+import { isList, isObject, type JsonObject } from '../core/json.ts';
+import { findShellKind, referToVariables } from '../core/text/shell-line.ts';
 import { isSecretKey } from './secrets.ts';
 
 /** Where requests go, through which proxy, and what is trusted: set by the real environment only. */
@@ -100,6 +102,48 @@ export function expandVariables(text: string, env: Env): string {
 /** A command line is visible to every user of the machine, so variables with a secret name are not expanded. */
 export function expandInCommandLine(text: string, env: Env): string {
   return substitute(text, env, isSecretKey);
+}
+
+/** A program and its arguments in one line: a value that is more than one plain word would change what the line means. */
+export function expandInLine(text: string, env: Env): string {
+  return substitute(text, env, (name) => isSecretKey(name) || !PLAIN_WORD.test(env[name] ?? ''));
+}
+
+const PLAIN_WORD = /^[\p{L}\p{N}_@+=:,.\\/-]*$/u;
+
+/**
+ * Of a server that a shell runs, the line that the shell reads: values go in variables, since the name of a folder, pasted there, would run.
+ * `expanded` is the same server with its variables filled in.
+ */
+export function expandShellLines(server: JsonObject, expanded: JsonObject, env: Env): JsonObject {
+  const args = isList(server.args) ? server.args.map(String) : [];
+  const words = [String(server.command), ...args];
+  const start = words.findIndex((word) => findShellKind(word) !== undefined);
+  const shell = words[start] ?? '';
+  if (start === -1 || !isList(expanded.args)) return expanded;
+  const isPosix = findShellKind(shell) === 'posix';
+  const flag = words.findIndex((word, index) => index > start && /^-\w*c\w*$/.test(word));
+  const line = flag === -1 ? -1 : words.findIndex((word, index) => index > flag && !/^[-+]/.test(word));
+  const used: Record<string, string> = {};
+  const refer = (text: string): string => {
+    const named = text.replace(VARIABLE, (written, bare?: string, braced?: string, otherwise?: string) => {
+      const name = bare ?? braced ?? '';
+      const value = Object.hasOwn(env, name) ? env[name] : undefined;
+      if (isSecretKey(name)) return written;
+      if (value === undefined) return otherwise ?? written;
+      if (/^\w+$/.test(name)) used[name] = value;
+      return `\${${name}}`;
+    });
+    return referToVariables(named, Object.keys(used), shell);
+  };
+  const filled = expanded.args.map((arg, index) => {
+    const written = args[index] ?? '';
+    if (isPosix) return index + 1 === line ? refer(written) : arg;
+    // How many times Windows reads a line of `cmd /c` depends on who starts it.
+    return index + 1 > start ? expandInLine(written, env) : arg;
+  });
+  if (Object.keys(used).length === 0) return { ...expanded, args: filled };
+  return { ...expanded, args: filled, env: Object.assign(used, isObject(expanded.env) ? expanded.env : {}) };
 }
 
 export function findWithheldVariables(text: string): readonly string[] {
