@@ -56,8 +56,13 @@ const NAMES = ['x$(touch MARK)', "x';touch MARK;'", 'x"; touch MARK; "', 'x`touc
 posixTest.for(NAMES)('no directory of PATH runs in the line of a pager or an editor: %j', async (name) => {
   const place = join(temporary(), name);
   mkdirSync(place);
-  writeFileSync(join(place, 'pager'), '#!/bin/sh\ncat "$1" > "$(dirname "$0")/seen"\n', { mode: 0o755 });
-  const options = { text: 'all of it', pager: 'pager', env: { PATH: `${place}:/usr/bin:/bin` }, terminal: '/dev/null' };
+  writeFileSync(join(place, 'pager'), '#!/bin/sh\ncat "$1" > "$HOME/seen"\n', { mode: 0o755 });
+  const options = {
+    text: 'all of it',
+    pager: 'pager',
+    env: { HOME: place, PATH: `${place}:/usr/bin:/bin` },
+    terminal: '/dev/null',
+  };
   // A PATH cannot name a directory with a colon; none of these has one.
   expect(await showInPager(options, new AbortController().signal)).toBe(true);
   expect(readFileSync(join(place, 'seen'), 'utf8')).toBe('all of it');

@@ -245,6 +245,7 @@ test('-f loads what finds and reads files, and no tool', async (t) => {
       "src/core/text/path.ts",
       "src/core/text/secret-lists.ts",
       "src/core/text/secrets.ts",
+      "src/core/text/shell-line.ts",
       "src/core/text/trim.ts",
       "src/engine/redaction.ts",
       "src/input/assembly.ts",
