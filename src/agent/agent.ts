@@ -91,10 +91,35 @@ export interface Turn {
   readonly signal: AbortSignal;
   /** Tokens of the conversation before the prompt, if the server has counted them. */
   readonly tokensBefore?: number;
-  readonly repliesBefore?: number;
+  /** Shared by all rounds and sub-agents of a prompt. Absent: of this turn alone. */
+  readonly count?: PromptCount;
   /** What is called before the model is asked, because the user has asked for it. */
   readonly firstCall?: { readonly name: string; readonly args: JsonObject };
 }
+
+/** What a prompt has asked of the model and of the tools so far, its sub-agents included. */
+export class PromptCount {
+  turns = 0;
+  calls = 0;
+  requests = 0;
+  /** Model turns. */
+  readonly limit: number;
+  readonly #notify: (message: string) => void;
+
+  constructor(limit: number, notify: (message: string) => void = () => {}) {
+    this.limit = limit;
+    this.#notify = notify;
+  }
+
+  /** Retries are requests, too. */
+  readonly onRequest = (): void => {
+    this.requests += 1;
+    if (this.requests === MANY_REQUESTS)
+      this.#notify(`${MANY_REQUESTS} requests so far for this prompt; --max-turns and --max-cost set limits`);
+  };
+}
+
+const MANY_REQUESTS = 100;
 
 export type RunTurn = (agent: Agent, turn: Turn) => AsyncGenerator<TurnEvent, void>;
 

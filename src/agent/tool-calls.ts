@@ -5,7 +5,7 @@ import { type TurnEvent, toNotices } from '../core/event.ts';
 import type { History } from '../core/history.ts';
 import type { ReplyCall } from '../core/model.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
-import type { Agent, Turn } from './agent.ts';
+import type { Agent, PromptCount, Turn } from './agent.ts';
 import {
   cancelledResult,
   createRepeatGuard,
@@ -36,10 +36,12 @@ type Events = AsyncGenerator<TurnEvent, void>;
  * others one by one. However it ends, every call then has its result in the history. Throws the signal's reason;
  * AppError `limit` if the model keeps repeating a call, `interrupted` if the user stops the turn.
  */
-export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (calls: readonly ReplyCall[]) => Events {
+export function createToolCallRunner(
+  agent: Agent,
+  { history, signal, count }: Turn & { readonly count: PromptCount },
+): (calls: readonly ReplyCall[]) => Events {
   const repeats = createRepeatGuard();
   const limit = createLimit({ maxRunning: MAX_AT_ONCE });
-  let count = 0;
   const record = async (slot: Slot): Promise<ToolResult> => {
     const outcome = slot.outcome ?? cancelledResult();
     slot.isAnswered = true;
@@ -111,9 +113,9 @@ export function createToolCallRunner(agent: Agent, { history, signal }: Turn): (
     const tools = [...agent.tools, ...(agent.withheld ?? [])];
     const slots = calls.map((call, index): Slot => {
       const tool = tools.find(({ name }) => name === call.name);
-      return { call, index, count: count + index, tool, isAnnounced: false, isAnswered: false };
+      return { call, index, count: count.calls + index, tool, isAnnounced: false, isAnswered: false };
     });
-    count += calls.length;
+    count.calls += calls.length;
     const rest = (): readonly Slot[] => slots.filter(({ isAnswered }) => !isAnswered);
     try {
       for (const batch of toBatches(slots)) yield* answerBatch(batch, slots);

@@ -6,7 +6,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { Reply, ReplyCall, ReplyEvent } from '../core/model.ts';
 import type { Tool } from '../core/tool.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
-import type { Agent, Turn } from './agent.ts';
+import { type Agent, PromptCount, type Turn } from './agent.ts';
 import { type PreparedTurn, trackConversation } from './conversation.ts';
 
 export const REDACTED_NOTICE = "gmn's own credentials were in it; ‹redacted› is sent instead";
@@ -17,11 +17,13 @@ export const REDACTED_NOTICE = "gmn's own credentials were in it; ‹redacted›
  * `end` last. Throws AppError: what the model throws, `limit` after too many replies, `interrupted` if the user stops
  * it.
  */
-export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent, void> {
+export async function* runTurn(agent: Agent, given: Turn): AsyncGenerator<TurnEvent, void> {
+  const { count = new PromptCount(agent.maxTurns) } = given;
+  const turn = { ...given, count };
   const { contents, compactions = [] } = turn.history;
-  const given = { prompt: turn.prompt, earlier: [...contents], compacted: [...compactions], ...takeConfig(agent) };
-  const redacted = (await agent.redaction?.redact(given)) ?? given;
-  if (redacted !== given) yield { type: 'notice', message: REDACTED_NOTICE };
+  const prepared = { prompt: turn.prompt, earlier: [...contents], compacted: [...compactions], ...takeConfig(agent) };
+  const redacted = (await agent.redaction?.redact(prepared)) ?? prepared;
+  if (redacted !== prepared) yield { type: 'notice', message: REDACTED_NOTICE };
   await turn.history.append({ kind: 'prompt', content: redacted.prompt });
   const ask = createAsk(agent, turn, redacted);
   let answer: RunCalls | undefined;
@@ -34,7 +36,8 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
       yield event;
     }
   }
-  for (let step = turn.repliesBefore ?? 0; step < agent.maxTurns; step += 1) {
+  for (let step = 0; step < agent.maxTurns && count.turns < count.limit; step += 1) {
+    count.turns += 1;
     const { calls, finishReason, model, roomUsage, ...reply } = yield* ask();
     agent.onReply?.(reply);
     usage = addUsage(addUsage(usage, roomUsage), reply.usage);
@@ -51,7 +54,8 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
       yield event;
     }
   }
-  throw new AppError('limit', `stopped after ${agent.maxTurns} model ${agent.maxTurns === 1 ? 'turn' : 'turns'}`, {
+  const most = Math.min(agent.maxTurns, count.limit);
+  throw new AppError('limit', `stopped after ${most} model ${most === 1 ? 'turn' : 'turns'}`, {
     hint: 'Raise --max-turns, or ask for less at once.',
     isTurnsSpent: true,
   });

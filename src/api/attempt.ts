@@ -1,12 +1,21 @@
 import { toNotices } from '../core/event.ts';
 import type { HttpResponse } from '../core/io.ts';
-import type { AdmittedRequest, CountedCall, ModelRequest, Reply, ReplyEvent, SpendingLimit } from '../core/model.ts';
+import type {
+  AdmittedRequest,
+  CountedCall,
+  ModelRequest,
+  Reply,
+  ReplyEvent,
+  RequestWatch,
+  SpendingLimit,
+} from '../core/model.ts';
 import type { Deadline } from '../platform/runtime/clock.ts';
 import { parseServedTier, type ReplyReader } from './reply.ts';
 
 export interface Attempt {
   readonly request: ModelRequest;
   readonly admitted: AdmittedRequest | undefined;
+  readonly onRequest: RequestWatch['onRequest'];
   reader?: ReplyReader;
   isSent: boolean;
   /** Whether the service has answered with an error, which costs nothing. */
@@ -16,14 +25,14 @@ export interface Attempt {
 /** Every request passes here before it is sent. Throws AppError, or the signal's reason. */
 export async function beginAttempt(
   { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
-  { spending }: { readonly spending?: SpendingLimit },
+  { spending, onRequest }: { readonly spending?: SpendingLimit } & Pick<RequestWatch, 'onRequest'>,
   deadline: Deadline | undefined,
 ): Promise<Attempt> {
   signal.throwIfAborted();
   // It may wait for other requests, whose time is not this one's.
   const resume = spending && deadline?.pause();
   const admitted = await spending?.admit(request, signal).finally(resume);
-  return { request: admitted?.request ?? request, admitted, isSent: false, isRefused: false };
+  return { request: admitted?.request ?? request, admitted, onRequest, isSent: false, isRefused: false };
 }
 
 /** Called once, however it ended: what was counted is spent, and reported. */

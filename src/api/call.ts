@@ -2,7 +2,15 @@ import type { Part } from '../core/content.ts';
 import { AppError, findStatus } from '../core/error.ts';
 import { toNotices } from '../core/event.ts';
 import { type Clock, closeBody, type HttpRequest, type HttpResponse, type SendHttp, type Trace } from '../core/io.ts';
-import type { CountedCall, Model, ModelRequest, Reply, ReplyEvent, SpendingLimit } from '../core/model.ts';
+import type {
+  CountedCall,
+  Model,
+  ModelRequest,
+  Reply,
+  ReplyEvent,
+  RequestWatch,
+  SpendingLimit,
+} from '../core/model.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { type Attempt, addTier, beginAttempt, endAttempt, limitNotices, tierNotices } from './attempt.ts';
 import type { Backend } from './backend.ts';
@@ -45,8 +53,6 @@ export interface ModelOptions {
   readonly alternatives?: readonly Substitute[] | undefined;
   /** Asked before every request: the first one, retries, resumptions, continuations, and those to other models. */
   readonly spending?: SpendingLimit;
-  /** Gets what the service counted for every request, also for one that failed: that is billed. */
-  readonly onCall?: (call: CountedCall) => void;
 }
 
 interface Call {
@@ -110,7 +116,7 @@ export function geminiModel(options: ModelOptions): Model {
   async function* stream(
     asked: ModelRequest,
     runSignal: AbortSignal,
-    onCall?: (call: CountedCall) => void,
+    watch?: RequestWatch,
   ): AsyncGenerator<ReplyEvent, Reply> {
     const deadline = requestTimeout && createDeadline(runSignal, requestTimeout.ms, requestTimeout.error);
     const signal = deadline?.signal ?? runSignal;
@@ -118,15 +124,12 @@ export function geminiModel(options: ModelOptions): Model {
     let call = createCall(asked, signal, findSubstitute(asked.model));
     let response: HttpResponse | undefined;
     let attempt: Attempt | undefined;
-    const countCall = (counted: CountedCall): void => {
-      options.onCall?.(counted);
-      onCall?.(counted);
-    };
+    const countCall = (counted: CountedCall): void => watch?.onCall?.(counted);
     try {
       for (;;) {
         try {
           for (const event of await waitEvents(call, clock)) yield event;
-          attempt = await beginAttempt(call, options, deadline);
+          attempt = await beginAttempt(call, { ...options, onRequest: watch?.onRequest }, deadline);
           response = await sendAttempt(call, attempt, options);
           for (const event of beginEvents(call)) yield event;
           const reader = resumeReader(call) ?? replyReader(call.request.model, await readers(call.request));
@@ -429,11 +432,11 @@ async function sendCall(call: Call, attempt: Attempt, { backend, send }: ModelOp
     call.isSent = true;
     attempt.isSent = true;
   };
-  const prepare = async (refresh: boolean): Promise<HttpRequest> => ({
-    ...(await backend.prepare(request, { signal, refresh })),
-    isRepeatable: true,
-    onSent,
-  });
+  const prepare = async (refresh: boolean): Promise<HttpRequest> => {
+    const prepared = await backend.prepare(request, { signal, refresh });
+    attempt.onRequest?.();
+    return { ...prepared, isRepeatable: true, onSent };
+  };
   const response = await send(await prepare(false), signal);
   if (response.status !== 401 || !backend.canRefresh || call.isRefreshed) return response;
   call.isRefreshed = true;

@@ -78,12 +78,16 @@ export interface ReplyCall extends ToolCall {
 }
 
 export interface Model {
-  /** Throws AppError; deltas already yielded stay valid. `onCall` gets the counts of each request, failed or not. */
-  stream(
-    request: ModelRequest,
-    signal: AbortSignal,
-    onCall?: (call: CountedCall) => void,
-  ): AsyncGenerator<ReplyEvent, Reply>;
+  /** Throws AppError; deltas already yielded stay valid. */
+  stream(request: ModelRequest, signal: AbortSignal, watch?: RequestWatch): AsyncGenerator<ReplyEvent, Reply>;
+}
+
+/** Follows the requests of one reply: the first one, retries, resumptions, and those to other models. */
+export interface RequestWatch {
+  /** Called before each is sent. */
+  onRequest?(): void;
+  /** Gets the counts of each, failed or not. */
+  onCall?(call: CountedCall): void;
 }
 
 export interface GroundedAnswer {

@@ -109,14 +109,14 @@ function limitDeclarations(tools: readonly Tool[], notify: Notify): readonly Too
 
 /** Sub-agents are for runs with tools, of which they have a part. */
 async function openAgentsIfAny(
-  { app, host, opened, onCall, conventions, forAgents }: ToolboxContext,
+  { app, host, opened, watch, conventions, forAgents }: ToolboxContext,
   agent: ParentRun['agent'],
   contextText: string | undefined,
 ): Promise<readonly Tool[]> {
   const found = conventions?.agents ?? [];
   if (found.length === 0 || agent.tools.length === 0 || forAgents === undefined) return [];
   const { createAgentTools } = await import('./sub-agents.ts');
-  return createAgentTools(found, { app, host, opened, onCall, agent, contextText, ...forAgents });
+  return createAgentTools(found, { app, host, opened, watch, agent, contextText, ...forAgents });
 }
 
 async function readCompactionPolicy(

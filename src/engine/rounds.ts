@@ -1,4 +1,4 @@
-import type { Agent, RunTurn, Turn } from '../agent/agent.ts';
+import { type Agent, PromptCount, type RunTurn, type Turn } from '../agent/agent.ts';
 import type { StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
@@ -9,20 +9,13 @@ export function createRounds(
   agent: Agent,
   turn: Turn,
 ): (prompt: StoredContent) => AsyncGenerator<TurnEvent, void> {
-  let repliesBefore = turn.repliesBefore ?? 0;
-  let next = turn;
-  const counted: Agent = {
-    ...agent,
-    onReply(reply) {
-      repliesBefore += 1;
-      agent.onReply?.(reply);
-    },
-  };
+  const { count = new PromptCount(agent.maxTurns) } = turn;
+  let next: Turn = { ...turn, count };
   return (prompt) => {
-    const round = { ...next, prompt, repliesBefore };
+    const round = { ...next, prompt };
     // These are about the prompt of the user.
-    next = { ...turn, tokensBefore: undefined, firstCall: undefined };
-    return run(counted, round);
+    next = { ...turn, count, tokensBefore: undefined, firstCall: undefined };
+    return run(agent, round);
   };
 }
 

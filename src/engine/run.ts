@@ -1,4 +1,4 @@
-import type { Agent } from '../agent/agent.ts';
+import { type Agent, PromptCount } from '../agent/agent.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { Grant } from '../approval/grants.ts';
 import type { ApprovalMode, ModeInForce } from '../approval/policy.ts';
@@ -9,7 +9,7 @@ import { createSerial } from '../core/async.ts';
 import type { Confine } from '../core/confine.ts';
 import type { Content } from '../core/content.ts';
 import { type Notify, type TurnEvent, toNoticeEvent } from '../core/event.ts';
-import type { CountedCall } from '../core/model.ts';
+import type { CountedCall, RequestWatch } from '../core/model.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type { BilledCall } from '../core/usage.ts';
 import { findIgnoredSampling, findThinkingChange } from '../models/generation.ts';
@@ -134,6 +134,8 @@ interface RunHoldings {
   readonly onMode: (mode: ApprovalMode) => void;
   /** So that a change of the mode holds for a turn that runs, too. */
   readonly inForce: ModeInForce;
+  /** Of the latest prompt. Tools and sub-agents ask for it when they need it: turns with tools do not overlap. */
+  count?: PromptCount;
   /** Calls that tools have made since the last turn. */
   readonly toolCalls: BilledCall[];
   servers?: RunServers;
@@ -204,8 +206,11 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
     },
     pause: deadline.pause,
     turn: (prompt, options) => {
+      const state = requireState();
+      const count = new PromptCount(state.agent.maxTurns, host.notify);
       held.conversation = options.conversation;
-      return takeTurn(prompt, options, { ...parts, ...held, ...requireState() });
+      held.count = count;
+      return takeTurn(prompt, options, { ...parts, ...held, ...state, count });
     },
     change,
     async reloadServers() {
@@ -273,9 +278,12 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
     const tools = isPicture && setup.namedTools !== undefined ? 'none' : setup.tools;
     const remote = isPicture && setup.servers === 'all' ? undefined : held.servers?.current?.tools;
     const conventions = setup.noContext ? undefined : await readConventionsIfAny(workspace, app, host.notify);
-    const onCall = (call: CountedCall): void =>
-      void held.toolCalls.push(toBilledCall(call, model.billedTo, app.clock.now()));
+    const watch: RequestWatch = {
+      onRequest: () => held.count?.onRequest(),
+      onCall: (call: CountedCall) => void held.toolCalls.push(toBilledCall(call, model.billedTo, app.clock.now())),
+    };
     const forAgents = {
+      count: () => held.count,
       openModel: (name: string) => openOtherModel({ ...setup, model: name }, parts, skipKnown(host.notify, said)),
       openSession: async (report: (message: string) => void) =>
         held.conversation?.sessionId === undefined
@@ -284,7 +292,7 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
     };
     const agent = await openAgent(
       { ...setup, tools },
-      { app, opened: model, host, workspace, remote, conventions, forAgents, onCall, ...held },
+      { app, opened: model, host, workspace, remote, conventions, forAgents, watch, ...held },
     );
     if (held.sandbox !== confined) await confined?.close();
     return { setup: describeInForce({ ...setup, workspace }, agent), model, agent, said };

@@ -1,11 +1,11 @@
-import type { Agent } from '../agent/agent.ts';
+import type { Agent, PromptCount } from '../agent/agent.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { AgentDefinition } from '../config/conventions/agents.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import type { StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import type { CountedCall, Model } from '../core/model.ts';
+import type { Model, RequestWatch } from '../core/model.ts';
 import { formatDollars, plural } from '../core/text/format.ts';
 import { shortenId } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
@@ -29,7 +29,9 @@ export interface ParentRun {
   readonly app: App;
   readonly host: Host;
   readonly opened: OpenedModel;
-  readonly onCall?: (call: CountedCall) => void;
+  readonly watch?: RequestWatch;
+  /** Of the prompt that is being answered: a sub-agent's turns, calls and requests are among the prompt's. */
+  readonly count: () => PromptCount | undefined;
   /** With the budget of the run. Throws AppError. */
   readonly openModel: (name: string) => Promise<OpenedModel>;
   /** Undefined if the turn that is under way is not saved. */
@@ -115,6 +117,7 @@ async function takeAgentTurn(task: AgentTask, parts: AgentParts, signal: AbortSi
       history: conversation.history,
       prompt: content,
       signal: deadline.signal,
+      count: parent.count(),
     })) {
       if (event.type === 'text') text += event.delta;
       if (event.type === 'notice') host.notify({ ...event, message: `${agent.name}: ${event.message}` });
@@ -177,16 +180,19 @@ interface AgentParts {
 
 async function toAgent({ agent, tools, parent }: AgentTask, parts: AgentParts): Promise<Agent> {
   const { model, deadline, calls } = parts;
-  const { app, contextText, onCall } = parent;
+  const { app, contextText, watch } = parent;
   const { redaction, hooks, approve, compaction } = parent.agent;
   const written = [createSubAgentPrompt(agent.prompt, app), ...(contextText ? [contextText] : [])].join('\n\n');
   const system = (await redaction?.redact(written)) ?? written;
   const { temperature } = agent;
   const counted: Model = {
     stream: (request, signal) =>
-      model.model.stream(request, signal, (call) => {
-        calls.push(toBilledCall(call, model.billedTo, app.clock.now()));
-        onCall?.(call);
+      model.model.stream(request, signal, {
+        onRequest: watch?.onRequest,
+        onCall(call) {
+          calls.push(toBilledCall(call, model.billedTo, app.clock.now()));
+          watch?.onCall?.(call);
+        },
       }),
   };
   return {

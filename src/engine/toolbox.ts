@@ -14,7 +14,7 @@ import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
 import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
-import type { CountedCall, Model } from '../core/model.ts';
+import type { Model, RequestWatch } from '../core/model.ts';
 import type { Permission } from '../core/permission.ts';
 import { splitList } from '../core/text/names.ts';
 import { listStateDirectories } from '../core/text/secrets.ts';
@@ -77,7 +77,8 @@ export interface ToolboxContext {
   readonly opened: OpenedModel;
   /** Is told about calls that are denied without a question, and about failed writes; each once a turn. */
   readonly host: Host;
-  readonly onCall?: (call: CountedCall) => void;
+  /** Of the requests that tools make. */
+  readonly watch?: RequestWatch;
   /** It remembers which files were read. Absent: there are no tools. */
   readonly workspace?: Workspace;
   /** Keeps the commands in the background; the caller closes them. By default they end with the process. */
@@ -96,7 +97,7 @@ export interface ToolboxContext {
   readonly conventions?: Conventions;
   readonly hooks?: AgentHooks;
   /** What sub-agents need of the run. Absent: there are none. */
-  readonly forAgents?: Pick<ParentRun, 'openModel' | 'openSession'>;
+  readonly forAgents?: Pick<ParentRun, 'openModel' | 'openSession' | 'count'>;
 }
 
 type ToolboxParts = ToolboxContext & { readonly workspace: Workspace };
@@ -215,7 +216,7 @@ function createToolContext(
     app,
     opened,
     host,
-    onCall,
+    watch,
     sandbox,
     conventions,
     background: holder = {},
@@ -251,7 +252,7 @@ function createToolContext(
     ground: async (...query) => {
       const { createGround } = await import('../agent/grounding.ts');
       const { model, modelId, generationConfig } = opened;
-      const counted: Model = { stream: (request, signal) => model.stream(request, signal, onCall) };
+      const counted: Model = { stream: (request, signal) => model.stream(request, signal, watch) };
       return createGround(counted, { model: modelId, generationConfig })(...query);
     },
   };

@@ -1,4 +1,4 @@
-import type { Agent, Turn } from '../agent/agent.ts';
+import type { Agent, PromptCount, Turn } from '../agent/agent.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import type { StoredContent } from '../core/content.ts';
@@ -54,6 +54,7 @@ interface TurnParts {
   readonly denied: Set<string>;
   readonly sandbox?: RunSandbox;
   readonly hooks?: Hooks;
+  readonly count: PromptCount;
 }
 
 type EndEvent = Extract<TurnEvent, { type: 'end' }>;
@@ -114,7 +115,8 @@ export async function* takeTurn(
     const hooks = options.hasTools === false ? undefined : parts.hooks;
     const run = hooks?.aroundTurn(checked, conversation.sessionId) ?? checked;
     const firstCall = await findFirstCall(prompt, options, parts);
-    const turn = { history: conversation.history, prompt, signal, tokensBefore, firstCall };
+    const { count } = given;
+    const turn = { history: conversation.history, prompt, signal, tokensBefore, firstCall, count };
     for await (const event of run(agent, turn)) {
       if (event.type !== 'text') yield* await complete(event);
       else {
@@ -178,10 +180,13 @@ function chooseAgent({ request, hasTools = true, onReply }: TurnOptions, { forma
   return { ...own, request: { ...own.request, ...request }, tools: hasTools ? own.tools : [], onReply };
 }
 
-function countCalls(agent: Agent, { app, model }: TurnParts, onCall: (call: BilledCall) => void): Agent {
+function countCalls(agent: Agent, { app, model, count }: TurnParts, onCall: (call: BilledCall) => void): Agent {
   const counted: Model = {
     stream: (request, signal) =>
-      agent.model.stream(request, signal, (call) => onCall(toBilledCall(call, model.billedTo, app.clock.now()))),
+      agent.model.stream(request, signal, {
+        onRequest: count.onRequest,
+        onCall: (call) => onCall(toBilledCall(call, model.billedTo, app.clock.now())),
+      }),
   };
   return { ...agent, model: counted };
 }

@@ -7,7 +7,7 @@ import type { Notify } from '../core/event.ts';
 import { RETENTION, type RemoteFile, type UploadSource } from '../core/files.ts';
 import { SAID_MS } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import type { CountedCall, Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import type { Model, ModelRequest, Reply, ReplyEvent, RequestWatch } from '../core/model.ts';
 import { DAY_MS, formatDuration, formatSize } from '../core/text/format.ts';
 import { listByteForms } from '../core/text/secrets.ts';
 import { acquireLock, type Lock } from '../platform/files/lock.ts';
@@ -192,18 +192,18 @@ export async function* streamWithFiles(
   request: ModelRequest,
   open: () => Promise<Uploads>,
   signal: AbortSignal,
-  onCall?: (call: CountedCall) => void,
+  watch?: RequestWatch,
 ): AsyncGenerator<ReplyEvent, Reply> {
   const provided = await provideFiles(request, open, { signal });
   try {
-    return yield* model.stream(provided, signal, onCall);
+    return yield* model.stream(provided, signal, watch);
   } catch (thrown) {
     // Google answers 403 for a file that does not exist, and for a key without permission.
     if (findStatus(thrown) !== 403) throw thrown;
     const isGone = await (await open()).dropMissing(signal).catch(() => false);
     if (!isGone) throw thrown;
   }
-  return yield* model.stream(await provideFiles(request, open, { signal }), signal, onCall);
+  return yield* model.stream(await provideFiles(request, open, { signal }), signal, watch);
 }
 
 async function provideFile(

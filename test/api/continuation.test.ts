@@ -154,8 +154,8 @@ test.for([
 ] as const)(
   'a reply that never ends is %s a limited number of times, and each request is counted',
   async ([, answer, most], t) => {
-    const calls: unknown[] = [];
-    const { server, error, text } = await converse(t, [answer], { onCall: ({ usage }) => calls.push(usage) });
+    const { server, error, text, calls, requests } = await converse(t, [answer]);
+    expect(requests).toBe(most + 1);
     expect(server.requests).toHaveLength(most + 1);
     expect(text).toBe('x'.repeat(most + 1));
     expect(error).toMatchObject({ fault: 'api', message: expect.stringMatching(/^the answer was cut short/) });

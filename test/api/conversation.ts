@@ -4,7 +4,8 @@ import { geminiModel, type ModelOptions } from '../../src/api/call.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Clock } from '../../src/core/io.ts';
-import type { Model, ModelRequest, Reply, ReplyEvent } from '../../src/core/model.ts';
+import type { Model, ModelRequest, Reply, ReplyEvent, RequestWatch } from '../../src/core/model.ts';
+import type { Usage } from '../../src/core/usage.ts';
 import { createHttpClient } from '../../src/platform/http/send.ts';
 import { type Answer, type Loopback, loopback } from './loopback.ts';
 
@@ -33,6 +34,9 @@ export interface Outcome {
   /** How long each pause would have been. */
   readonly sleeps: readonly number[];
   readonly trace: readonly string[];
+  /** What was counted for each request. */
+  readonly calls: readonly Usage[];
+  readonly requests: number;
 }
 
 export interface Setting extends Partial<ModelOptions> {
@@ -72,12 +76,20 @@ export async function converseWith(baseUrl: URL, setting: Setting): Promise<Outc
     events.push(event);
     await setting.onEvent?.(event);
   };
+  const calls: Usage[] = [];
+  let requests = 0;
+  const watch: RequestWatch = {
+    onRequest() {
+      requests += 1;
+    },
+    onCall: ({ usage }) => void calls.push(usage),
+  };
   const end = await collect(
-    model.stream(setting.request ?? REQUEST, setting.signal ?? new AbortController().signal),
+    model.stream(setting.request ?? REQUEST, setting.signal ?? new AbortController().signal, watch),
     take,
     setting.leaveAt,
   );
-  return { events, text: deltas(events), ...end, sleeps, trace };
+  return { events, text: deltas(events), ...end, sleeps, trace, calls, requests };
 }
 
 /** A model behind a server on this machine. */

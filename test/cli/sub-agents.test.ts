@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { call, type FakeGemini, fakeGemini, reply } from '../support/gemini.ts';
+import { call, type FakeGemini, failure, fakeGemini, reply } from '../support/gemini.ts';
 import { callGmn, callGmnIn, type GmnOptions, parseLines, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { complainIfInput } from '../support/shell-lines.ts';
@@ -200,16 +200,57 @@ test('an answer that is sent back does not ask the sub-agent again', async (t) =
   expect(gemini.requests[2]?.prompt).toBe('again');
 });
 
-test('it has no more turns than its parent, and in plan mode no more tools', async (t) => {
+test('its turns count against those of the run, and in plan mode it has no more tools', async (t) => {
   const read = (file_path: string) => reply(call('read_file', { file_path }));
-  const gemini = await fakeGemini(t, [ASK, read('a.txt'), read('b.txt'), reply('done')]);
+  const gemini = await fakeGemini(t, [ASK, read('a.txt'), read('b.txt')]);
   const at = agentPlace(t, gemini, { files: { 'a.txt': 'A', 'b.txt': 'B' } }, '');
-  const gmn = await callGmnIn(t, at, ['--tools', 'all', '--approval-mode', 'plan', '--max-turns', '2', 'x']);
+  const flags = ['--tools', 'all', '--approval-mode', 'plan', '--max-turns', '3', '-o', 'json'];
+  const gmn = await callGmnIn(t, at, [...flags, 'x']);
   expect(gemini.requests[1]?.tools).toContain('read_file');
   for (const name of ['write_file', 'edit_file', 'run_shell_command', 'tester'])
     expect(gemini.requests[1]?.tools).not.toContain(name);
-  expect(gemini.requests[3]?.results[0].error).toMatch(/^stopped after 2 model turns/);
-  expect(gmn.stdout).toBe('done\n');
+  expect(gmn.exitCode).toBe(1);
+  expect(JSON.parse(gmn.stdout).error).toMatchObject({ type: 'LimitError', message: 'stopped after 3 model turns' });
+});
+
+test('sub-agents that run at the same time share the turns of the run', async (t) => {
+  const three = ['one', 'two', 'three'].map((prompt) => call('tester', { prompt }));
+  const gemini = await fakeGemini(t, (response, request) => {
+    const answer = gemini.requests.length === 1 ? reply(...three) : reply(call('read_file', { file_path: 'a.txt' }));
+    return answer(response, request);
+  });
+  const gmn = await callGmnIn(t, agentPlace(t, gemini, { files: { 'a.txt': 'A' } }, 'tools: [read_file]'), [
+    ...['--tools', 'read', '--max-turns', '6', '-o', 'json', 'x'],
+  ]);
+  expect(JSON.parse(gmn.stdout).error).toMatchObject({ message: 'stopped after 6 model turns' });
+  expect(gemini.requests).toHaveLength(6);
+});
+
+test('its calls count against those of the prompt', async (t) => {
+  const many = (from: number) =>
+    reply(...Array.from({ length: 50 }, (_, index) => call('read_file', { file_path: `${from + index}.txt` })));
+  const gemini = await fakeGemini(t, [ASK, many(0), many(50), many(100), many(150), reply('fine'), reply('done')]);
+  await callGmnIn(t, agentPlace(t, gemini), ['--tools', 'read', 'x']);
+  const answers = gemini.requests[5]?.results.map(({ error }) => String(error)) ?? [];
+  // One was the call of the sub-agent.
+  expect(answers.filter((error) => error.startsWith('at most 200 calls are run'))).toHaveLength(1);
+  expect(answers.at(-1)).toMatch(/^at most 200 calls are run/);
+});
+
+test('the hundredth request of a prompt is reported once, with retries and sub-agents counted', async (t) => {
+  const gemini = await fakeGemini(t, (response, request) => {
+    const made = gemini.requests.length;
+    if (made === 1) return ASK(response, request);
+    // Every other one is tried again.
+    if (made % 2 === 0) return failure(503, 'UNAVAILABLE')(response, request);
+    return (made < 203 ? reply(call('read_file', { file_path: `${made}.txt` })) : reply('done'))(response, request);
+  });
+  const at = agentPlace(t, gemini, {}, 'tools: [read_file]\nmax_turns: 20');
+  const gmn = await callGmnIn(t, at, ['--tools', 'read', '--max-turns', '200', '-o', 'json', 'x']);
+  const { warnings } = JSON.parse(gmn.stdout);
+  expect(warnings.filter((warning: string) => warning.includes('100 requests'))).toHaveLength(1);
+  const text = await callGmnIn(t, at, ['--tools', 'read', '--max-turns', '1', 'x']);
+  expect(text.stderr).not.toContain('100 requests');
 });
 
 test('a name that a tool has is not taken, offered or not; tools.exclude leaves one out', async (t) => {

@@ -238,7 +238,7 @@ export const APPROVAL_FLAGS = under('Tools', [
     fallback: '100',
     needs: ['tools'],
     hasNoEffectWith: COUNT,
-    help: 'Stop after this many model calls',
+    help: 'Stop after this many model calls, sub-agents included',
   },
   MAX_COST_FLAG,
 ]);
