@@ -144,7 +144,8 @@ export async function openSandbox(
       summary: `${engine.name}, ${describeReach(rules, sandboxNet)}`,
       rules: allowed,
       reportMade: () => reportMade?.(),
-      explain: (output) => explainBySandbox(output, proxy?.takeRefused() ?? [], allowed),
+      explain: (output) =>
+        explainBySandbox(output, proxy?.takeRefused() ?? [], { rules: allowed, network: network.kind }),
       close,
     };
   } catch (thrown) {
@@ -194,11 +195,21 @@ function describeRules(
   return `Commands run in a sandbox: they may write below ${writable.map(sanitize).join(', ')} only, but not to .git and settings of programs there; home is empty but for toolchains; /tmp is new for each command; ${network}.`;
 }
 
-/** How programs report what a sandbox refuses. */
+/** How programs report that they may not do something with a file or a process. */
 const REFUSALS =
-  /read-only file system|operation not permitted|permission denied|\bE(?:ROFS|PERM|ACCES|NETUNREACH|AI_AGAIN|NOTFOUND)\b|network is unreachable|could not resolve|name resolution|name or service not known|tunnel failed|unable to resolve/i;
+  /read-only file system|operation not permitted|permission denied|device or resource busy|\bE(?:ROFS|PERM|ACCES|BUSY)\b/i;
 
-function explainBySandbox(output: string, refused: readonly string[], rules: string): string | undefined {
+/** How programs report that they reach nothing: a name that is not resolved, or a server that does not answer. */
+const UNREACHED =
+  /\bE(?:CONNREFUSED|HOSTUNREACH|NETUNREACH|NETDOWN|ADDRNOTAVAIL|AI_AGAIN|AI_NONAME|NOTFOUND)\b|connection refused|actively refused|network is (?:unreachable|down)|no route to host|could not resolve|unable to resolve|failed to (?:lookup|resolve)|name resolution|name does not resolve|name or service not known|nodename nor servname|no such host|unknown ?host|tunnel failed/i;
+
+function explainBySandbox(
+  output: string,
+  refused: readonly string[],
+  { rules, network }: { readonly rules: string; readonly network: SandboxNetwork['kind'] },
+): string | undefined {
   if (refused.length > 0) return `The sandbox refused connections to ${refused.map(sanitize).join(', ')}. ${rules}`;
+  if (network !== 'all' && UNREACHED.test(output))
+    return `This may be the sandbox, not the server: from inside, localhost and all other addresses of this machine are empty but for what the same command starts, and ${network === 'none' ? 'there is no network' : 'other hosts are reached through HTTPS_PROXY only'}. Do not conclude that a server is down. ${rules}`;
   return REFUSALS.test(output) ? `This may be the sandbox. ${rules}` : undefined;
 }

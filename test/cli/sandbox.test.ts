@@ -78,6 +78,38 @@ linuxTest('a refusal is explained to the model in one line; other failures and s
   expect(results.slice(1).map(({ sandbox }) => sandbox)).toEqual([undefined, undefined]);
 });
 
+/** Of Node, psql, curl, git, Go, Java, musl, Rust, macOS, pip, and of the shell. */
+const UNREACHED = [
+  'Error: connect ECONNREFUSED 127.0.0.1:5432',
+  'psql: error: connection to server at "localhost" (::1), port 5432 failed: Connection refused',
+  "curl: (7) Failed to connect to localhost port 3000 after 0 ms: Couldn't connect to server: Connection refused",
+  "fatal: unable to access 'https://github.com/x/': Could not resolve host: github.com",
+  'dial tcp: lookup proxy.golang.org: no such host',
+  'java.net.UnknownHostException: repo.maven.apache.org',
+  "wget: bad address 'example.org': Name does not resolve",
+  'error: failed to lookup address information: Temporary failure in name resolution',
+  'npm error code EAI_AGAIN',
+  'connect: No route to host',
+];
+
+linuxTest('what cannot be reached from the sandbox is not taken for a server that is down', async (t) => {
+  const commands = UNREACHED.map((line) => `cat >&2 <<'END'\n${line}\nEND\nexit 1`);
+  const at = await placeWithEngine(t, [...commands.map(runs), reply('ok'), runs(commands[0] ?? ''), reply('ok')]);
+  const words = ['--sandbox', 'bwrap', '--tools', 'all', '-y', 'go'];
+  await callGmnIn(t, at, words);
+  const explain = ({ body }: (typeof at.gemini.requests)[number]) =>
+    body.contents.at(-1).parts[0].functionResponse?.response.sandbox;
+  const told = at.gemini.requests.slice(1).map(explain);
+  expect(told).toEqual(
+    UNREACHED.map(() =>
+      expect.stringMatching(/not the server: from inside, localhost [^\n]*there is no network\. Do not/),
+    ),
+  );
+  // With the network of the machine, a server that refuses is down.
+  await callGmnIn(t, at, ['--sandbox-net', 'all', ...words]);
+  expect(at.gemini.requests.slice(-1).map(explain)).toEqual([undefined]);
+});
+
 linuxTest('--verify runs confined, and so does what tools.sandbox asks for', async (t) => {
   const settings = { tools: { sandbox: 'bwrap' } };
   const at = await placeWithEngine(t, [reply('done')], settings);

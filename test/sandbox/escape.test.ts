@@ -48,6 +48,20 @@ libc = ctypes.CDLL(None, use_errno=True)
 pid = int(sys.argv[1])
 sys.exit(0 if libc.ptrace(16, pid, 0, 0) == 0 and os.waitpid(pid, 0x40000000) and libc.ptrace(17, pid, 0, 0) == 0 else 1)'`;
 
+/** The numbers of system calls that perl makes without a library between. */
+const CALLS = {
+  x64: { mknodat: 259, openat: 257, openat2: 437 },
+  arm64: { mknodat: 33, openat: 56, openat2: 437 },
+}[process.arch as 'x64' | 'arm64'] as Readonly<Record<string, number | undefined>> | undefined;
+const noPerl = !hasProgram('perl') && 'there is no perl';
+
+/** Succeeds if the file has one of the two bits then. */
+const privileged = (command: string): string => `rm -f bits; ${command}; test -u bits || test -g bits`;
+
+/** With the path `bits`; in `FD` it is open. */
+const callFromPerl = (name: string, args: string): string =>
+  privileged(`perl -e 'my $p = "bits"; syscall(${CALLS?.[name] ?? -1}, ${args})'`);
+
 interface Attempt {
   readonly name: string;
   readonly command: () => string;
@@ -118,6 +132,39 @@ const ATTEMPTS: readonly Attempt[] = [
     name: 'a set-user-id program',
     command: () => `test "$("${PLACE}/whoami" -u)" != ${process.getuid?.()}`,
     obstacle: !existsSync(join(PLACE, 'whoami')) && 'only root can make one',
+  },
+  { name: 'the set-user-id bit by chmod', command: () => privileged('touch bits; chmod u+s bits') },
+  { name: 'the set-group-id bit by install', command: () => privileged('install -m 2755 /bin/true bits') },
+  {
+    name: 'the bit of a copy',
+    command: () => `rm -f bits; cp -p "${PLACE}/whoami" bits; test -u bits`,
+    obstacle: !isRoot && 'only root can make one',
+  },
+  {
+    name: 'the bit by fchmod',
+    command: () => privileged(`perl -e 'open F, ">bits"; chmod 04755, *F'`),
+    obstacle: noPerl,
+  },
+  {
+    name: 'the bit by creating a file',
+    command: () => privileged(`perl -MFcntl -e 'sysopen F, "bits", O_CREAT | O_WRONLY, 04755'`),
+    obstacle: noPerl,
+  },
+  { name: 'the bit by openat', command: () => callFromPerl('openat', '-100, $p, 0x41, 04755'), obstacle: noPerl },
+  {
+    name: 'the bit by openat2',
+    command: () => callFromPerl('openat2', '-100, $p, pack("QQQ", 0x41, 04755, 0), 24'),
+    obstacle: noPerl,
+  },
+  { name: 'the bit by mknodat', command: () => callFromPerl('mknodat', '-100, $p, 0104755, 0'), obstacle: noPerl },
+  {
+    name: 'the bit by fchmodat2',
+    command: () => privileged(`touch bits; perl -e 'my $p = "bits"; syscall(452, -100, $p, 04755, 0)'`),
+    obstacle: noPerl,
+  },
+  {
+    name: 'the bit on a directory',
+    command: () => 'rm -rf bitsdir; mkdir bitsdir && chmod g+s bitsdir && test -g bitsdir',
   },
   {
     name: 'the capabilities of root',

@@ -49,6 +49,32 @@ const DENIED = {
 
 type Machine = 'x64' | 'arm64';
 
+/**
+ * Calls that give a file its mode, with the places of their arguments. A program with the set-user-id or set-group-id bit stays when nothing is
+ * confined any more, and runs as its owner whoever starts it. Where there are flags, the mode counts for new files only.
+ */
+const MODES: readonly {
+  readonly numbers: Readonly<Partial<Record<Machine, number>>>;
+  readonly mode: number;
+  readonly flags?: number;
+}[] = [
+  { numbers: { x64: 90 }, mode: 1 }, // chmod
+  { numbers: { x64: 91, arm64: 52 }, mode: 1 }, // fchmod
+  { numbers: { x64: 268, arm64: 53 }, mode: 2 }, // fchmodat
+  { numbers: { x64: 452, arm64: 452 }, mode: 2 }, // fchmodat2
+  { numbers: { x64: 85 }, mode: 1 }, // creat
+  { numbers: { x64: 133 }, mode: 1 }, // mknod
+  { numbers: { x64: 259, arm64: 33 }, mode: 2 }, // mknodat
+  { numbers: { x64: 2 }, mode: 2, flags: 1 }, // open
+  { numbers: { x64: 257, arm64: 56 }, mode: 3, flags: 2 }, // openat
+];
+
+/** Its mode is in memory, where no filter looks; programs that know it fall back to `openat` where it is missing. */
+const OPENAT2 = 437;
+
+const PRIVILEGED_BITS = 0o6000;
+const CREATING_FLAGS = 0x40 /* O_CREAT */ | 0x400000; /* __O_TMPFILE */
+
 const MACHINES: Readonly<Record<Machine, { readonly arch: number; readonly ioctl: number; readonly socket: number }>> =
   {
     x64: { arch: 0xc000003e, ioctl: 16, socket: 41 },
@@ -66,17 +92,18 @@ const X32_BIT = 0x40000000;
 const LOAD = 0x20;
 const JUMP_EQUAL = 0x15;
 const JUMP_AT_LEAST = 0x35;
+const JUMP_IF_ANY = 0x45;
 const RETURN = 0x06;
 const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;
 const REFUSE = 0x00050001; // ERRNO | EPERM
 const NO_FAMILY = 0x00050061; // ERRNO | EAFNOSUPPORT
+const MISSING = 0x00050026; // ERRNO | ENOSYS
 
 /** Offsets in `struct seccomp_data`; of an argument, the lower half. */
 const NUMBER = 0;
 const ARCH = 4;
-const FIRST_ARGUMENT = 16;
-const SECOND_ARGUMENT = 24;
+const toArgument = (index: number): number => 16 + 8 * index;
 
 export interface FilterOptions {
   /** Also refuses unix sockets, but for pairs: without a network of its own, a command would reach the abstract ones of the host. */
@@ -99,13 +126,33 @@ export function createSeccompFilter({ refusesUnixSockets }: FilterOptions, machi
       [JUMP_EQUAL, 0, 1, numbers[machine]],
       refuse,
     ]),
-    // Each of these two blocks ends the program, and is skipped for other calls.
+    [JUMP_EQUAL, 0, 1, OPENAT2],
+    [RETURN, 0, 0, MISSING],
+    // Each of these blocks ends the program, and is skipped for other calls.
+    ...MODES.flatMap(({ numbers, mode, flags }): readonly Instruction[] => {
+      const number = numbers[machine];
+      if (number === undefined) return [];
+      const check: readonly Instruction[] = [
+        [LOAD, 0, 0, toArgument(mode)],
+        [JUMP_IF_ANY, 0, 1, PRIVILEGED_BITS],
+        refuse,
+        allow,
+      ];
+      if (flags === undefined) return [[JUMP_EQUAL, 0, check.length, number], ...check];
+      return [
+        [JUMP_EQUAL, 0, check.length + 3, number],
+        [LOAD, 0, 0, toArgument(flags)],
+        [JUMP_IF_ANY, 1, 0, CREATING_FLAGS],
+        allow,
+        ...check,
+      ];
+    }),
     [JUMP_EQUAL, 0, 2 * TERMINAL_REQUESTS.length + 2, ioctl],
-    [LOAD, 0, 0, SECOND_ARGUMENT],
+    [LOAD, 0, 0, toArgument(1)],
     ...TERMINAL_REQUESTS.flatMap((value): readonly Instruction[] => [[JUMP_EQUAL, 0, 1, value], refuse]),
     allow,
     [JUMP_EQUAL, 0, 2 * FAMILIES.length + 2, socket],
-    [LOAD, 0, 0, FIRST_ARGUMENT],
+    [LOAD, 0, 0, toArgument(0)],
     ...FAMILIES.flatMap((family): readonly Instruction[] => [
       [JUMP_EQUAL, 0, 1, family],
       family === AF_UNIX && refusesUnixSockets ? refuse : allow,
