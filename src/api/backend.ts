@@ -2,7 +2,7 @@ import type { AuthScheme, Credential, KeyKind } from '../core/credential.ts';
 import { AppError, serverError } from '../core/error.ts';
 import type { HttpRequest } from '../core/io.ts';
 import type { ModelRequest } from '../core/model.ts';
-import type { CredentialKind } from './failure.ts';
+import type { CredentialKind } from './failure-case.ts';
 
 /** Everything that differs between Google's servers: how a model request is sent and how its events are unwrapped. */
 export interface Backend {

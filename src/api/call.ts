@@ -15,7 +15,7 @@ import { createDeadline } from '../platform/runtime/clock.ts';
 import { type Attempt, addTier, beginAttempt, endAttempt, limitNotices, tierNotices } from './attempt.ts';
 import type { Backend } from './backend.ts';
 import { type Chunk, parseChunk } from './chunk.ts';
-import type { FailedCall } from './failure.ts';
+import type { FailedCall } from './failure-case.ts';
 import type { Fallback, Substitute } from './fallback.ts';
 import { type Payload, parsePayload, readPayloads, readPrefix } from './payload.ts';
 import { createContentCollector, type ReplyOptions, type ReplyReader, replyMeter, replyReader } from './reply.ts';
@@ -244,7 +244,7 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
   const isGone = failure.fault === 'api' && failure.details.objection === 'model';
   const gone = isGone && canRestart ? fallback : undefined;
   if (gone?.from === model) {
-    events.push((await import('./fallback.ts')).fallbackNotice(gone));
+    events.push((await import('./fallback.ts')).fallbackNotice(failure, gone));
     return { events, next: () => createCall(call.asked, signal, gone) };
   }
   if (call.isSent && !call.hasBegun) events.push({ type: 'begin', model });
@@ -444,12 +444,13 @@ async function sendCall(call: Call, attempt: Attempt, { backend, send }: ModelOp
   return send(await prepare(true), signal);
 }
 
-function describeCall({ request: { model } }: Call, backend: Backend): CallDetails {
+function describeCall({ request: { model, tools = [] } }: Call, backend: Backend): CallDetails {
   const { credential, authHint, notFoundHint, secrets } = backend;
-  return { model, credential, authHint, notFoundHint: notFoundHint?.(model), secrets };
+  const usesSearch = tools.some((tool) => 'googleSearch' in tool);
+  return { model, usesSearch, credential, authHint, notFoundHint: notFoundHint?.(model), secrets };
 }
 
-type CallDetails = Pick<FailedCall, 'model' | 'credential' | 'authHint' | 'notFoundHint' | 'secrets'>;
+type CallDetails = Omit<FailedCall, 'status' | 'headers' | 'body' | 'asks'>;
 
 async function streamError(call: Call, backend: Backend, error: unknown): Promise<AppError> {
   const excess = replyMeter().value(error);

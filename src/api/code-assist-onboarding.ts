@@ -4,7 +4,7 @@ import { filterObjects, isObject, toNonEmptyString } from '../core/json.ts';
 import { redactKnown } from '../core/text/secrets.ts';
 import type { Identity } from './backend.ts';
 import { type CodeAssistEndpoint, codeAssistUrl, type Onboarding } from './code-assist.ts';
-import { findAccountError, toOneLine } from './google-error.ts';
+import { findAccountError, notServedError, toOneLine } from './google-error.ts';
 import { callJson, type Fields, type QueryContext } from './queries.ts';
 
 /** Five minutes at the default poll interval. */
@@ -19,7 +19,7 @@ interface OnboardingOptions {
   readonly project?: string;
 }
 
-/** Onboards a new account. Throws AppError `auth` if Google does not serve it, `api` if it is not eligible. */
+/** Onboards a new account. Throws AppError `auth` if Google does not serve it, `api` if it lacks a project. */
 export async function ensureOnboarded(options: OnboardingOptions, signal: AbortSignal): Promise<Onboarding> {
   const account = await loadCodeAssist(options, signal);
   const { secrets } = options.caller.identity;
@@ -27,16 +27,16 @@ export async function ensureOnboarded(options: OnboardingOptions, signal: AbortS
   const current = account.currentTier;
   if (isObject(current)) {
     const project = toNonEmptyString(account.cloudaicompanionProject) ?? options.project;
-    if (project === undefined) throw notServedError(ineligible, secrets);
+    if (project === undefined) throw ineligibleError(ineligible, secrets);
     const paid = isObject(account.paidTier) ? toNonEmptyString(account.paidTier.id) : undefined;
     return { project, tier: paid ?? toNonEmptyString(current.id) ?? 'standard-tier' };
   }
   const tiers = filterObjects(account.allowedTiers);
   if (ineligible.some(needsValidation) || (tiers.length === 0 && ineligible.length > 0))
-    throw notServedError(ineligible, secrets);
+    throw ineligibleError(ineligible, secrets);
   const tier = toNonEmptyString(tiers.find(({ isDefault }) => isDefault === true)?.id) ?? 'legacy-tier';
   const project = (await onboard(options, tier, signal)) ?? options.project;
-  if (project === undefined) throw notServedError(ineligible, secrets);
+  if (project === undefined) throw ineligibleError(ineligible, secrets);
   return { project, tier };
 }
 
@@ -101,7 +101,7 @@ function needsValidation(tier: Fields): boolean {
   return tier.reasonCode === 'VALIDATION_REQUIRED' && typeof tier.validationUrl === 'string';
 }
 
-function notServedError(ineligible: readonly Fields[], secrets: Identity['secrets']): AppError {
+function ineligibleError(ineligible: readonly Fields[], secrets: Identity['secrets']): AppError {
   const reasons = ineligible.flatMap(({ reasonCode }) => toNonEmptyString(reasonCode) ?? []);
   const texts = ineligible.flatMap(({ reasonMessage, validationErrorMessage }) => {
     return toNonEmptyString(validationErrorMessage) ?? toNonEmptyString(reasonMessage) ?? [];
@@ -111,10 +111,7 @@ function notServedError(ineligible: readonly Fields[], secrets: Identity['secret
   const problem = findAccountError(reasons, { detail, links });
   if (problem !== undefined) return problem;
   if (ineligible.length > 0) {
-    const why = detail === '' ? toOneLine(reasons.join(', '), 200) : detail;
-    return serverError('api', `Code Assist does not serve this account: ${why}`, {
-      hint: 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), or set GOOGLE_CLOUD_PROJECT.',
-    });
+    return notServedError({ detail: detail === '' ? toOneLine(reasons.join(', '), 200) : detail });
   }
   return serverError('api', 'Code Assist needs a project of yours for this account', {
     hint: 'Set GOOGLE_CLOUD_PROJECT to the id of a project with Gemini for Google Cloud, or use an API key: gmn auth set-key',

@@ -97,25 +97,20 @@ function wrapRequest(request: ModelRequest, project: string | undefined, session
   };
 }
 
-/** Reasons that concern the account itself: another project would not help. */
-const ACCOUNT_REASONS: readonly string[] = [
-  'VALIDATION_REQUIRED',
-  'TOS_VIOLATION',
-  'UNSUPPORTED_CLIENT',
-  'SECURITY_POLICY_VIOLATED',
-  'ACCESS_TOKEN_SCOPE_INSUFFICIENT',
-];
+const ACCOUNT_REASONS: readonly string[] = ['SECURITY_POLICY_VIOLATED', 'ACCESS_TOKEN_SCOPE_INSUFFICIENT'];
 
 const PRECONDITIONS: readonly string[] = ['FAILED_PRECONDITION', 'INVALID_ARGUMENT'];
 
 async function isProjectStale({ status, body }: ErrorResponse, project: string | undefined): Promise<boolean> {
   if (status !== 400 && status !== 403 && status !== 404) return false;
-  const { tryParseGoogleError } = await import('./google-error.ts');
+  const { isAccountReason, tryParseGoogleError } = await import('./google-error.ts');
   const error = tryParseGoogleError(body);
   // A 404 without a Google error body means a wrong address.
   if (error === undefined) return status === 403;
-  if (error.reasons.some((reason) => ACCOUNT_REASONS.includes(reason))) return false;
-  if (status !== 400) return true;
+  // These concern the account itself: another project would not help.
+  const isAccount = error.reasons.some((reason) => isAccountReason(reason) || ACCOUNT_REASONS.includes(reason));
+  if (isAccount) return false;
+  if (status !== 400 || error.reasons.includes('RESOURCE_PROJECT_INVALID')) return true;
   const text = [error.message, ...Object.values(error.metadata)].join(' ');
   const names = text.split(/[^\w.:-]+/).map((word) => trimTrailing(word.replace(/^[.:-]+/, ''), '.:-'));
   const isNamed = /\bproject\b/i.test(text) || (project !== undefined && names.includes(project));

@@ -1,7 +1,8 @@
-import { AppError, serverError } from '../core/error.ts';
+import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { ReplyEvent } from '../core/model.ts';
 import type { BuiltInModel } from '../models/table.ts';
+import { joinClauses } from './retry.ts';
 
 export interface Substitute {
   readonly to: string;
@@ -25,15 +26,17 @@ export function isModelGone(failure: unknown): boolean {
   return failure instanceof AppError && failure.fault === 'api' && failure.details.objection === 'model';
 }
 
-export function fallbackNotice({ from, to, choose }: Fallback): ReplyEvent {
-  return { type: 'notice', message: `${from} is retired, using ${to} (${choose.once})` };
+/** With Google's own words: whether the model is retired, or only not open to this account, is not always told apart. */
+export function fallbackNotice(failure: AppError, { to, choose }: Fallback): ReplyEvent {
+  return { type: 'notice', message: joinClauses(failure.shortMessage, `using ${to} (${choose.once})`) };
 }
 
-export function noModelError(cause: unknown, { from, to, choose }: Fallback): AppError {
-  return serverError('api', `${from} is retired, and so is ${to} (404)`, {
-    cause,
-    hint: `See which models there are: gmn models --refresh; then ${choose.now}.`,
-    status: 404,
-    objection: 'model',
+export function noModelError(failure: AppError, { from, choose }: Fallback): AppError {
+  const { hint = '' } = failure;
+  const why = hint === '' || hint.includes('gmn models --refresh') ? '' : `${hint}. `;
+  return failure.with({
+    message: joinClauses(failure.message, `it was asked instead of ${from}`),
+    shortMessage: joinClauses(failure.shortMessage, `it was asked instead of ${from}`),
+    hint: `${why}See which models there are: gmn models --refresh; then ${choose.now}.`,
   });
 }

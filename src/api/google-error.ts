@@ -2,6 +2,7 @@ import { type AppError, serverError } from '../core/error.ts';
 import { filterObjects, isObject, toNonEmptyString } from '../core/json.ts';
 import { tryParseDuration } from '../core/text/format.ts';
 import { redact } from '../core/text/secrets.ts';
+import { FAILURE_TEXTS } from './failure-texts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -17,6 +18,8 @@ export interface GoogleError {
   readonly quotaIds: readonly string[];
   /** `QuotaFailure.violations[].quotaValue` by quota id, where it is a number. */
   readonly quotaLimits?: Readonly<Record<string, number>>;
+  /** A quota of 0 was violated, which no wait mends. */
+  readonly hasZeroQuota?: boolean;
   readonly retryMs?: number;
   /** `Help.links[].url`, and where Code Assist lets an account be verified. */
   readonly links: readonly string[];
@@ -47,6 +50,7 @@ export function toGoogleError(error: Fields, message: string): GoogleError {
   const status = toNonEmptyString(error.status);
   const violations = details.flatMap((detail) => filterObjects(detail.violations));
   const limits = violations.flatMap((entry) => toQuotaLimit(entry));
+  const hasZeroQuota = violations.some(({ quotaValue }) => String(quotaValue) === '0');
   const links = details.flatMap((detail) => filterObjects(detail.links));
   const metadata = Object.fromEntries(details.flatMap((detail) => listStringEntries(detail.metadata)));
   const retryMs = details.map((detail) => tryParseDelay(detail.retryDelay)).find((ms) => ms !== undefined);
@@ -59,6 +63,7 @@ export function toGoogleError(error: Fields, message: string): GoogleError {
     metadata,
     quotaIds: filterTexts([...violations.map(({ quotaId }) => quotaId), metadata.quota_limit]),
     ...(limits.length === 0 ? {} : { quotaLimits: Object.fromEntries(limits) }),
+    ...(hasZeroQuota ? { hasZeroQuota } : {}),
     links: filterTexts([...links.map(({ url }) => url), metadata.validation_link, metadata.validation_url]),
   };
 }
@@ -114,12 +119,41 @@ export function findAccountError(reasons: readonly string[], problem: AccountPro
       `${KEY_HINT}, or a Workspace or Code Assist account with GOOGLE_CLOUD_PROJECT=<id>`,
     );
   }
-  if (has('TOS_VIOLATION')) {
-    const what = 'Google answered TOS_VIOLATION: it has suspended this account for breaking its terms of service';
+  if (has('TOS_VIOLATION') || FAILURE_TEXTS.termsViolated.pattern.test(problem.detail)) {
+    const answer = has('TOS_VIOLATION') ? 'Google answered TOS_VIOLATION: it' : 'Google';
+    const what = `${answer} has suspended this account for breaking its terms of service`;
     return accountError(what, problem, `${KEY_HINT} of another account, or appeal to Google`);
   }
-  if (!has('VALIDATION_REQUIRED')) return undefined;
-  return accountError('Google requires this account to be verified first', problem, validationHint(problem.links));
+  if (has('VALIDATION_REQUIRED')) {
+    return accountError('Google requires this account to be verified first', problem, validationHint(problem.links));
+  }
+  return NOT_SERVED.some(has) || FAILURE_TEXTS.notEligible.pattern.test(problem.detail)
+    ? notServedError(problem)
+    : undefined;
+}
+
+/** Reasons for which Code Assist refuses an account. */
+const NOT_SERVED: readonly string[] = [
+  'DASHER_USER',
+  'INELIGIBLE_ACCOUNT',
+  'NON_USER_ACCOUNT',
+  'RESTRICTED_AGE',
+  'RESTRICTED_DASHER_USER',
+  'RESTRICTED_NETWORK',
+  'UNKNOWN_LOCATION',
+  'UNSUPPORTED_LOCATION',
+];
+
+export function notServedError(problem: AccountProblem): AppError {
+  return accountError(
+    'Code Assist does not serve this account',
+    problem,
+    `${KEY_HINT}, or set GOOGLE_CLOUD_PROJECT=<id> of a project with a Code Assist licence`,
+  );
+}
+
+export function isAccountReason(reason: string): boolean {
+  return ['VALIDATION_REQUIRED', 'TOS_VIOLATION', 'UNSUPPORTED_CLIENT', ...NOT_SERVED].includes(reason);
 }
 
 function accountError(what: string, { detail, label, status }: AccountProblem, hint: string): AppError {

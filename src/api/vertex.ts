@@ -79,8 +79,9 @@ export function vertex(place: VertexEndpoint, identity: Identity): Backend {
       body: toRequestBody(request),
       headers: request.serviceTier === undefined ? undefined : { [TIER_HEADER]: request.serviceTier },
     }),
-    notFoundHint:
-      site &&
-      (() => `It may not be served in ${site.location}: choose another with -m, or set GOOGLE_CLOUD_LOCATION=global`),
+    notFoundHint: () =>
+      site === undefined || site.location === 'global'
+        ? undefined
+        : `It may not be served in ${site.location}: choose another with -m, or set GOOGLE_CLOUD_LOCATION=global`,
   });
 }

@@ -243,8 +243,10 @@ function toStopError(error: AppError): AppError {
     waitMs,
     resets = waitMs ? `The server asks to wait ${formatDuration(waitMs)}.` : '',
   } = findQuota(error) ?? {};
+  const next = 'Run the same command again then: it continues where it stopped.';
+  if (per === 'plan') return error.with({ hint: `${error.hint} ${next}` });
   if (per !== 'day' && waitMs === undefined) return error;
-  return error.with({ hint: `${resets} Run the same command again then: it continues where it stopped.`.trimStart() });
+  return error.with({ hint: `${resets} ${next}`.trimStart() });
 }
 
 interface KnownAnswer {

@@ -26,7 +26,7 @@ export interface RetryAdvice {
 type Objection = 'signature' | 'model' | 'length' | 'tools';
 
 export interface QuotaFault {
-  /** `minute`: waiting helps. `day`: it resets after this run. `plan`: the plan does not include it. */
+  /** `minute`: waiting helps. `day`: it resets after this run. `plan`: the plan does not include it, or its money is spent. */
   readonly per: 'minute' | 'day' | 'plan';
   /** Absent: requests. */
   readonly of?: 'tokens';

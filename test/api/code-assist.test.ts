@@ -58,7 +58,7 @@ test.for([
 test('what the server says of an account does not repeat the token', async () => {
   const tiers = [{ reasonCode: 'X', reasonMessage: 'no not-a-real-key-0123456789 here' }];
   const { result } = await onboardWith([{ ineligibleTiers: tiers }]);
-  expect(result.message).toBe('API error: Code Assist does not serve this account: no ‹redacted› here');
+  expect(result.message).toBe('authentication failed: Code Assist does not serve this account: no ‹redacted› here');
 });
 
 async function* bytes(text: string): AsyncGenerator<Uint8Array> {

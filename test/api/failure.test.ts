@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type CredentialKind, classifyResponse } from '../../src/api/failure.ts';
+import { classifyResponse } from '../../src/api/failure.ts';
+import type { CredentialKind } from '../../src/api/failure-case.ts';
 import { corpus, fuzz } from '../support/fuzz.ts';
 import { codePoint } from '../support/properties.ts';
 
@@ -144,12 +145,12 @@ test.for<readonly [string, string, string]>([
   [
     '429 no free tier',
     told(429, { message: "Gemini X doesn't have a free quota tier. Upgrade." }),
-    "api: API error: no quota for gemini-x (429): Gemini X doesn't have a free quota tier. Upgrade.\nYour plan does not include this model: choose another with -m, or enable billing.",
+    "api: API error: no quota for gemini-x (429): Gemini X doesn't have a free quota tier. Upgrade.\nYour plan does not include it: choose another model with -m, or enable billing: https://aistudio.google.com/billing",
   ],
   [
     '429 quota of zero',
     told(429, { ...EXHAUSTED, details: reason('RATE_LIMIT_EXCEEDED', { quota_limit_value: '0' }) }),
-    'api: API error: no quota for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nYour plan does not include this model: choose another with -m, or enable billing.',
+    'api: API error: no quota for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nYour plan does not include it: choose another model with -m, or enable billing: https://aistudio.google.com/billing',
   ],
   [
     '403 N12 validation by its other name',
@@ -291,7 +292,7 @@ test.for<readonly [string, string, string]>([
   [
     '429 limit 0',
     told(429, { message: 'Quota exceeded, limit: 0, model: x' }),
-    'api: API error: no quota for gemini-x (429): Quota exceeded, limit: 0, model: x\nYour plan does not include this model: choose another with -m, or enable billing.',
+    'api: API error: no quota for gemini-x (429): Quota exceeded, limit: 0, model: x\nYour plan does not include it: choose another model with -m, or enable billing: https://aistudio.google.com/billing',
   ],
   [
     '429 limit 0.5 is not 0',

@@ -20,13 +20,19 @@ async function asked(t: TestContext, body: string, status = 404, type = 'applica
 }
 
 test.for([
-  '{"error":{"code":404,"status":"NOT_FOUND","message":"Requested entity was not found."}}',
-  '{"error":{"message":"models/gemini-test is no longer available"}}',
-])('%s retires the default', async (body, t) => {
+  [
+    '{"error":{"code":404,"status":"NOT_FOUND","message":"Requested entity was not found."}}',
+    'model gemini-test not found, or not open to you (404 NOT_FOUND): Requested entity was not found; using heir (set GMN_MODEL to choose)',
+  ],
+  [
+    '{"error":{"message":"models/gemini-test is no longer available"}}',
+    'model gemini-test is retired (404): models/gemini-test is no longer available; using heir (set GMN_MODEL to choose)',
+  ],
+] as const)('%s takes the default away', async ([body, message], t) => {
   const { events, remembered, models, last } = await asked(t, body);
   expect(events).toEqual([
     { type: 'wait', what: 'gemini-test' },
-    { type: 'notice', message: 'gemini-test is retired, using heir (set GMN_MODEL to choose)' },
+    { type: 'notice', message },
     { type: 'wait', what: 'heir' },
     { type: 'begin', model: 'heir' },
     { type: 'text', delta: 'hi' },

@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest';
-import {
-  classifyResponse,
-  classifyStreamError,
-  type FailedCall,
-  msUntilPacificMidnight,
-} from '../../src/api/failure.ts';
+import { classifyResponse, classifyStreamError } from '../../src/api/failure.ts';
+import type { FailedCall } from '../../src/api/failure-case.ts';
+import { msUntilPacificMidnight } from '../../src/api/quota-failure.ts';
 import { type AppError, findStatus } from '../../src/core/error.ts';
 
 /** What is found only by those who look closely: the edges between one kind of refusal and the next. */
@@ -168,7 +165,7 @@ test.for([
   for (const status of [400, 429]) {
     expect(told({ status }, { message })).toMatchObject({
       message: `API error: no quota for models/gemini-x (${status}): ${message}`,
-      hint: 'Your plan does not include this model: choose another with -m, or enable billing.',
+      hint: 'Your plan does not include it: choose another model with -m, or enable billing: https://aistudio.google.com/billing',
     });
   }
 });

@@ -91,9 +91,10 @@ const CASES: Readonly<Record<string, Case>> = {
         ],
       }),
     ],
-    ...API,
-    message: 'API error: Code Assist does not serve this account: Not in your country. Too young.',
-    suggestion: 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), or set GOOGLE_CLOUD_PROJECT.',
+    ...AUTH,
+    message: 'authentication failed: Code Assist does not serve this account: Not in your country. Too young.',
+    suggestion:
+      'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), or set GOOGLE_CLOUD_PROJECT=<id> of a project with a Code Assist licence',
     isAsked: false,
   },
   'an account without a project': {

@@ -251,6 +251,25 @@ test('a quota of the day ends the run with 3 and the time to go on; a full disk 
   expect(readOutput(setting.cwd).every(({ ok }) => ok)).toBe(true);
 });
 
+test('a spending cap ends the run after one request, and what was left is asked for later', async (t) => {
+  const capped = failure(429, 'RESOURCE_EXHAUSTED', 'Your project has exceeded its monthly spending cap.');
+  let isCapped = true;
+  const server = await fakeGemini(
+    t,
+    answerEach((prompt) => (isCapped ? capped : `re: ${prompt}`)),
+  );
+  const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n"b"\n"c"\n' } });
+  const run = () => callGmnIn(t, setting, ['batch', 'in.jsonl', '--concurrency', '1', ...OUT]);
+  const { exitCode, stderr } = await run();
+  expect([exitCode, server.requests.length]).toEqual([3, 1]);
+  expect(stderr).toMatch(
+    /monthly spending cap is reached.*\n.*https:\/\/ai\.studio\/spend.*it continues where it stopped/,
+  );
+  isCapped = false;
+  expect((await run()).exitCode).toBe(0);
+  expect(readOutput(setting.cwd).map(({ ok }) => ok)).toEqual([true, true, true]);
+});
+
 test.skipIf(process.platform === 'win32')('a disk that is full loses nothing that was written', async (t) => {
   const server = await fakeGemini(
     t,

@@ -87,7 +87,7 @@ test('a kept default that is retired is replaced as in a new session; a model th
   const gone = failure(404, 'NOT_FOUND', 'models/x is no longer available.');
   const { gmn, asked } = await runs(t, [reply('yes'), gone, reply('yes'), reply('yes'), gone]);
   await gmn(['one']);
-  expect((await gmn(['-c', 'two'])).stderr).toContain('is retired, using gemini-flash-latest');
+  expect((await gmn(['-c', 'two'])).stderr).toContain('using gemini-flash-latest (');
   await gmn(['one', '-m', PRO]);
   expect(await gmn(['-c', 'two'])).toMatchObject({
     exitCode: 3,

@@ -5,7 +5,8 @@ import { parseLines } from '../support/gmn.ts';
 import { systemMode } from '../support/posix.ts';
 
 const GONE = failure(404, 'NOT_FOUND', 'models/gemini-2.5-flash is no longer available.');
-const NOTICE = 'gemini-2.5-flash is retired, using gemini-flash-latest (set GMN_MODEL to choose)';
+const NOTICE =
+  'model gemini-2.5-flash is retired (404 NOT_FOUND): models/gemini-2.5-flash is no longer available; using gemini-flash-latest (set GMN_MODEL to choose)';
 
 async function keyed(t: Parameters<typeof account>[0], script: readonly Scripted[]) {
   const google = await fakeGemini(t, script);
@@ -44,7 +45,7 @@ describe('a default that is gone', () => {
     await me.run(['hi']);
     expect(await me.run(['--no-fallback', 'hi'])).toMatchObject({
       stdout: '',
-      stderr: expect.stringMatching(/^Error: API error: model gemini-2\.5-flash not found \(404 NOT_FOUND\)/),
+      stderr: expect.stringMatching(/^Error: API error: model gemini-2\.5-flash is retired \(404 NOT_FOUND\)/),
       exitCode: 3,
     });
     expect(models()).toEqual(['gemini-2.5-flash', 'gemini-flash-latest', 'gemini-2.5-flash']);
@@ -76,7 +77,7 @@ describe('a default that is gone', () => {
     const { me } = await keyed(t, script);
     expect(await me.run(['hi'])).toMatchObject({
       stdout: '',
-      stderr: `gmn: ${NOTICE}\nError: API error: gemini-2.5-flash is retired, and so is gemini-flash-latest (404)\nSee which models there are: gmn models --refresh; then choose one with -m or GMN_MODEL.\n`,
+      stderr: `gmn: ${NOTICE}\nError: API error: model gemini-flash-latest not found (404 NOT_FOUND): no; it was asked instead of gemini-2.5-flash\nSee which models there are: gmn models --refresh; then choose one with -m or GMN_MODEL.\n`,
       exitCode: 3,
     });
     const again = await keyed(t, script);
@@ -116,11 +117,12 @@ describe('a default that is gone', () => {
     await me.run(['-m', 'gemini-2.5-pro', 'hi']);
     expect(await me.run(['hi'])).toMatchObject({
       stdout: 'ca\n',
-      stderr: 'gmn: gemini-2.5-flash is retired, using gemini-3-flash (set GMN_MODEL to choose)\n',
+      stderr:
+        'gmn: model gemini-2.5-flash not found (404 NOT_FOUND): No; using gemini-3-flash (set GMN_MODEL to choose)\n',
     });
     expect(await me.run(['--backend', 'vertex', 'hi'])).toMatchObject({
       stdout: 'v\n',
-      stderr: 'gmn: gemini-2.5-flash is retired, using gemini-3.8-flash (set GMN_MODEL to choose)\n',
+      stderr: `gmn: ${NOTICE.replace('gemini-flash-latest', 'gemini-3.8-flash')}\n`,
     });
     expect(google.requests[4]?.body.model).toBe('gemini-3-flash');
     expect(google.requests.at(-1)?.path).toContain('/models/gemini-3.8-flash:');
@@ -135,7 +137,7 @@ describe('a model that someone chose is never replaced', () => {
   ] as const)('with %j and %j', async ([args, env], t) => {
     const { me, models } = await keyed(t, [GONE]);
     const { stderr, exitCode } = await me.run([...args, 'hi'], env);
-    expect([exitCode, stderr]).toEqual([3, expect.stringContaining('model gemini-2.5-flash not found')]);
+    expect([exitCode, stderr]).toEqual([3, expect.stringContaining('model gemini-2.5-flash is retired')]);
     expect(models()).toEqual(['gemini-2.5-flash']);
   });
 });
@@ -211,4 +213,22 @@ describe('--fallback', () => {
     expect(await me.run([...args, 'hi'])).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(message) });
     expect(google.requests).toEqual([]);
   });
+});
+
+test('a region without the default and without its successor is named beside Google’s words', async (t) => {
+  const words = 'was not found or your project does not have access to it.';
+  const google = await fakeGemini(t, [
+    failure(404, 'NOT_FOUND', `Publisher Model \`gemini-2.5-flash\` ${words}`),
+    failure(404, 'NOT_FOUND', `Publisher Model \`gemini-3.8-flash\` ${words}`),
+  ]);
+  const me = signedIn(t, google, { env: { GOOGLE_CLOUD_LOCATION: 'europe-west4', GOOGLE_CLOUD_PROJECT: 'p' } });
+  const { stderr, exitCode } = await me.run(['--backend', 'vertex', 'hi']);
+  expect(exitCode).toBe(3);
+  expect(stderr.split('\n')).toEqual([
+    expect.stringMatching(/^gmn: model gemini-2\.5-flash not found, or not open to you .* using gemini-3\.8-flash/),
+    expect.stringMatching(/^Error: API error: model gemini-3\.8-flash not found, or not open to you .*access to it/),
+    'It may not be served in europe-west4: choose another with -m, or set GOOGLE_CLOUD_LOCATION=global. See which models there are: gmn models --refresh; then choose one with -m or GMN_MODEL.',
+    '',
+  ]);
+  expect(stderr).not.toContain('retired');
 });

@@ -88,7 +88,8 @@ test('a thinking level the model does not have is refused before the network', a
 });
 
 const GONE = failure(404, 'NOT_FOUND', 'models/gemini-3-pro-preview is no longer available.');
-const RETIRED = 'gemini-3-pro-preview is retired, using gemini-pro-latest (give `model` to choose)';
+const RETIRED =
+  'model gemini-3-pro-preview is retired (404 NOT_FOUND): models/gemini-3-pro-preview is no longer available; using gemini-pro-latest (give `model` to choose)';
 
 function askedModels({ requests }: { readonly requests: readonly { readonly path: string }[] }) {
   return requests.map(({ path }) => /models\/([^:]+):/.exec(path)?.[1]);
@@ -124,8 +125,12 @@ test('the fallback model of the plain tools is not that of the command line', as
 });
 
 test.for([
-  ['nobody chose', {}, 'API error: gemini-3-pro-preview is retired, and so is gemini-pro-latest (404)'],
-  ['somebody chose', { model: 'gemini-9' }, 'API error: model gemini-9 not found (404 NOT_FOUND)'],
+  [
+    'nobody chose',
+    {},
+    'API error: model gemini-pro-latest not found (404 NOT_FOUND): no; it was asked instead of gemini-3-pro-preview',
+  ],
+  ['somebody chose', { model: 'gemini-9' }, 'API error: model gemini-9 is retired (404 NOT_FOUND)'],
 ] as const)('a model that %s and that is gone leaves a next step to its caller', async ([_, model, words], t) => {
   const gone = 'model' in model ? [GONE] : [GONE, failure(404, 'NOT_FOUND')];
   const server = await serve(t, { gemini: await fakeGemini(t, gone) });
