@@ -17,6 +17,7 @@ import {
   ITEM_KINDS,
   type ItemKind,
   isApprovedItem,
+  isKnownItem,
   readTrustFile,
   type TrustRecord,
   type TrustRecords,
@@ -69,8 +70,7 @@ export async function reviewFolder(path: string, app: Pick<App, 'homes' | 'env' 
 }
 
 function describeThing({ item, ...description }: FolderThing, record: TrustRecord | undefined): FolderItem {
-  const isKnown = Object.hasOwn(record?.approved[item.kind] ?? {}, item.name);
-  const status = isApprovedItem(record, item) ? 'unchanged' : isKnown ? 'changed' : 'new';
+  const status = isApprovedItem(record, item) ? 'unchanged' : isKnownItem(record, item) ? 'changed' : 'new';
   return { ...description, item, status };
 }
 

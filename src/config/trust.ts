@@ -122,6 +122,14 @@ export function isApprovedItem(record: TrustRecord | undefined, { kind, name, ha
   return Object.hasOwn(hashes, name) && hashes[name] === hash;
 }
 
+/** Whether `gmn trust` has shown something of this name, whatever was in it. */
+export function isKnownItem(
+  record: TrustRecord | undefined,
+  { kind, name }: Pick<TrustItem, 'kind' | 'name'>,
+): boolean {
+  return Object.hasOwn(record?.approved[kind] ?? {}, name);
+}
+
 export type TrustRecords = ReadonlyMap<string, TrustRecord>;
 
 export function trustFilePath(gmnHome: string): string {

@@ -6,8 +6,8 @@ import { realPath } from '../../platform/files/path.ts';
 import { readDirectory } from '../../platform/files/read.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { readSetting } from '../keys.ts';
-import { isApprovedItem } from '../trust.ts';
-import { parseConventionFile, readConventionFile } from './front-matter.ts';
+import { isApprovedItem, isKnownItem } from '../trust.ts';
+import { parseConventionFile, ReviewLimits, readConventionFile } from './front-matter.ts';
 import { type ConventionPlace, listPlaces, type PlaceContext, type Skipped } from './places.ts';
 
 /** A sub-agent of the official CLI, or of Claude Code. */
@@ -47,9 +47,10 @@ export async function findAgents(context: PlaceContext): Promise<FoundAgents> {
   const overrides = readSetting(context.settings.document ?? {}, 'agents.overrides') ?? {};
   const found = new Map<string, AgentDefinition>();
   const skipped: Skipped[] = [];
+  const limits = new ReviewLimits();
   for (const place of listPlaces('agents', context)) {
     for (const file of await listAgentFiles(place.directory)) {
-      const agent = await readPlacedAgent(file, place);
+      const agent = await readPlacedAgent(file, place, limits);
       if ('why' in agent) {
         skipped.push(agent);
         continue;
@@ -82,6 +83,7 @@ export async function listAgentFiles(directory: string): Promise<readonly string
 async function readPlacedAgent(
   file: string,
   { folder, trust, record, scope, extension }: ConventionPlace,
+  limits: ReviewLimits,
 ): Promise<AgentDefinition | Skipped> {
   const name = basename(file, '.md');
   if (trust !== undefined && !trust.isTrusted)
@@ -89,10 +91,11 @@ async function readPlacedAgent(
   try {
     if (folder === undefined)
       return { ...(await parseAgent(await readConventionFile(realPath(file) ?? file), file)), scope, extension };
-    const { agent, ...item } = await readFolderAgent(file, folder);
-    if (!isApprovedItem(record, item))
-      return { ...skipAgent(name, file, 'it is new or has changed'), pendingIn: folder };
-    return { ...agent, scope };
+    const changed = { ...skipAgent(name, file, 'it is new or has changed'), pendingIn: folder };
+    if (!isKnownItem(record, { kind: 'agents', name: nameFolderAgent(file, folder) })) return changed;
+    const { item, bytes } = await hashFolderAgent(file, folder);
+    if (!isApprovedItem(record, item)) return changed;
+    return { ...(await parseAgent(bytes, file, limits)), scope };
   } catch (thrown) {
     return skipAgent(name, file, AppError.from(thrown).message);
   }
@@ -103,16 +106,29 @@ function skipAgent(name: string, file: string, why: string): Skipped {
 }
 
 /** A folder's agent with its hash. Throws AppError `config` with the reason if it is faulty. */
-export async function readFolderAgent(file: string, folder: string) {
-  const real = realPath(file);
-  if (real === undefined || !contains(folder, real)) throw new AppError('config', `it leads out of ${folder}`);
-  const bytes = await readConventionFile(real);
-  const agent = await parseAgent(bytes, file);
-  return { kind: 'agents', name: toSlashes(relative(folder, real)), hash: sha256(bytes), agent } as const;
+export async function readFolderAgent(file: string, folder: string, limits: ReviewLimits) {
+  const { item, bytes } = await hashFolderAgent(file, folder);
+  return { item, agent: await parseAgent(bytes, file, limits) };
 }
 
-async function parseAgent(bytes: Uint8Array, file: string): Promise<Omit<AgentDefinition, 'scope' | 'extension'>> {
-  const { fields, body } = await parseConventionFile(bytes);
+function nameFolderAgent(file: string, folder: string): string {
+  const real = realPath(file);
+  if (real === undefined || !contains(folder, real)) throw new AppError('config', `it leads out of ${folder}`);
+  return toSlashes(relative(folder, real));
+}
+
+async function hashFolderAgent(file: string, folder: string) {
+  const name = nameFolderAgent(file, folder);
+  const bytes = await readConventionFile(join(folder, name));
+  return { item: { kind: 'agents', name, hash: sha256(bytes) } as const, bytes };
+}
+
+async function parseAgent(
+  bytes: Uint8Array,
+  file: string,
+  limits?: ReviewLimits,
+): Promise<Omit<AgentDefinition, 'scope' | 'extension'>> {
+  const { fields, body } = await parseConventionFile(bytes, limits);
   if (fields.kind === 'remote') throw new AppError('config', 'it is a remote agent, which gmn does not call');
   const name = toNonEmptyString(fields.name) ?? basename(file, '.md');
   if (!NAME.test(name))

@@ -18,6 +18,7 @@ import { type FolderCommand, listFolderCommands, listTemplateDirectories } from 
 import type { TrustItem } from '../trust.ts';
 import { listAgentFiles, readFolderAgent } from './agents.ts';
 import { type FolderHook, listFolderHooks } from './folder-hooks.ts';
+import { ReviewLimits } from './front-matter.ts';
 import { listFolderDirectories } from './places.ts';
 import { listSkillDirectories, readFolderSkill } from './skills.ts';
 
@@ -61,15 +62,16 @@ export async function listFolderThings({ path, folder, document, app }: ThingCon
     if (hook.fault === undefined) things.push({ ...describeHook(hook), item: takeItem(hook) });
     else faults.push(sanitize(`hook ${hook.name} is not used: ${hook.fault}`));
   }
+  const limits = new ReviewLimits();
   for (const place of listFolderDirectories('skills', path).filter((directory) => !isOwn(directory))) {
     for (const directory of await listSkillDirectories(place))
-      for (const skill of await readOrName(directory, () => readFolderSkill(directory, folder)))
-        things.push({ ...describeSkill(skill), item: takeItem(skill) });
+      for (const skill of await readOrName(directory, () => readFolderSkill(directory, folder, limits)))
+        things.push({ ...describeSkill(skill), item: skill.item });
   }
   for (const place of listFolderDirectories('agents', path).filter((directory) => !isOwn(directory))) {
     for (const file of await listAgentFiles(place))
-      for (const agent of await readOrName(file, () => readFolderAgent(file, folder)))
-        things.push({ ...describeFolderAgent(agent), item: takeItem(agent) });
+      for (const agent of await readOrName(file, () => readFolderAgent(file, folder, limits)))
+        things.push({ ...describeFolderAgent(agent), item: agent.item });
   }
   const commands = (await listTemplateDirectories({ ...app, cwd: path })).filter(({ scope }) => scope === 'workspace');
   for (const command of await listFolderCommands(commands, folder))
@@ -111,13 +113,13 @@ function describeHook({ name, command, matcher, scripts }: FolderHook): ServerDe
   };
 }
 
-function describeSkill({ name, files, skill }: Awaited<ReturnType<typeof readFolderSkill>>): ServerDescription {
-  return describeText(name, skill.description, files > 1 ? [`${files} files`] : []);
+function describeSkill({ item, files, skill }: Awaited<ReturnType<typeof readFolderSkill>>): ServerDescription {
+  return describeText(item.name, skill.description, files > 1 ? [`${files} files`] : []);
 }
 
-function describeFolderAgent({ name, agent }: Awaited<ReturnType<typeof readFolderAgent>>): ServerDescription {
+function describeFolderAgent({ item, agent }: Awaited<ReturnType<typeof readFolderAgent>>): ServerDescription {
   const { description, tools, model } = agent;
-  return describeText(name, description, [
+  return describeText(item.name, description, [
     ...(tools === undefined ? [] : [`tools: ${tools.join(', ')}`]),
     ...(model === undefined ? [] : [`model: ${model}`]),
   ]);

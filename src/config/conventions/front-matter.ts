@@ -16,6 +16,28 @@ const MAX_LENGTH = 20_000;
 
 const MAX_BYTES = 500_000;
 
+/** What one look at folders may read of them: a repository can hold any number of skills and agents, and YAML takes its time. */
+export class ReviewLimits {
+  #bytes = 100_000_000;
+  #frontMatter = 300_000;
+
+  /** Of one more file. */
+  get maxBytes(): number {
+    return this.#bytes;
+  }
+
+  takeBytes(count: number): void {
+    this.#bytes -= count;
+  }
+
+  /** Throws AppError `config`. */
+  takeFrontMatter(length: number): void {
+    this.#frontMatter -= length;
+    if (this.#frontMatter < 0)
+      throw new AppError('config', 'with those before it, there is too much between --- lines to review');
+  }
+}
+
 /** A SKILL.md or the file of an agent. Throws AppError `usage`. */
 export async function readConventionFile(file: string): Promise<Uint8Array> {
   return readBytes(file, { maxBytes: MAX_BYTES, tooLarge: largeFileError, links: 'never', name: basename(file) });
@@ -26,18 +48,19 @@ function largeFileError(): AppError {
 }
 
 /** Throws AppError `config` with the reason if it is not text, too large, or has no front matter. */
-export async function parseConventionFile(bytes: Uint8Array): Promise<FrontMatter> {
+export async function parseConventionFile(bytes: Uint8Array, limits?: ReviewLimits): Promise<FrontMatter> {
   if (bytes.length > MAX_BYTES) throw largeFileError();
   const decoded = decodeText(bytes);
   if (!decoded.isText) throw new AppError('config', 'it is not text');
-  return parseFrontMatter(decoded.text);
+  return parseFrontMatter(decoded.text, limits);
 }
 
 /** What stands between two lines of `---` at the beginning of a Markdown file. Throws AppError `config` with the reason if there is none. */
-async function parseFrontMatter(text: string): Promise<FrontMatter> {
+async function parseFrontMatter(text: string, limits?: ReviewLimits): Promise<FrontMatter> {
   const [head, lines = ''] = FENCED.exec(text.slice(0, MAX_LENGTH)) ?? [];
   if (head === undefined)
     throw new AppError('config', `it does not begin with a block of --- lines, of at most ${MAX_LENGTH} characters`);
+  limits?.takeFrontMatter(lines.length);
   return { fields: await parseFields(lines), body: text.slice(head.length).trim() };
 }
 

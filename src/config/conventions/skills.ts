@@ -1,13 +1,13 @@
 import { basename, join, relative } from 'node:path';
 import { AppError } from '../../core/error.ts';
-import { toNonEmptyString } from '../../core/json.ts';
+import { canonicalJson, toNonEmptyString } from '../../core/json.ts';
 import { contains, toSlashes } from '../../core/text/path.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { inspectPath, readBytes, readDirectory } from '../../platform/files/read.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { readSetting } from '../keys.ts';
-import { isApprovedItem } from '../trust.ts';
-import { parseConventionFile, readConventionFile } from './front-matter.ts';
+import { isApprovedItem, isKnownItem } from '../trust.ts';
+import { parseConventionFile, ReviewLimits, readConventionFile } from './front-matter.ts';
 import { type ConventionPlace, listPlaces, type PlaceContext, type Skipped } from './places.ts';
 
 /** https://agentskills.io/specification */
@@ -39,10 +39,11 @@ export async function findSkills(context: PlaceContext): Promise<FoundSkills> {
   const off = readSetting(context.settings.document ?? {}, 'skills.disabled') ?? [];
   const found = new Map<string, Skill>();
   const skipped: Skipped[] = [];
+  const limits = new ReviewLimits();
   for (const place of listPlaces('skills', context)) {
     const inPlace = new Set<string>();
     for (const directory of await listSkillDirectories(place.directory)) {
-      const skill = await readPlacedSkill(directory, place);
+      const skill = await readPlacedSkill(directory, place, limits);
       const isTwice = !('why' in skill) && inPlace.has(skill.name);
       if ('why' in skill) skipped.push(skill);
       else if (isTwice) skipped.push(skipSkill(skill.name, skill.file, 'another one beside it has the same name'));
@@ -72,7 +73,11 @@ export async function listSkillDirectories(place: string): Promise<readonly stri
     .filter((directory) => realPath(join(directory, 'SKILL.md')) !== undefined);
 }
 
-async function readPlacedSkill(directory: string, place: ConventionPlace): Promise<Skill | Skipped> {
+async function readPlacedSkill(
+  directory: string,
+  place: ConventionPlace,
+  limits: ReviewLimits,
+): Promise<Skill | Skipped> {
   const file = join(directory, 'SKILL.md');
   const name = basename(directory);
   const { folder, trust, record } = place;
@@ -81,10 +86,12 @@ async function readPlacedSkill(directory: string, place: ConventionPlace): Promi
   try {
     if (folder === undefined)
       return { ...(await readSkill(directory)), scope: place.scope, extension: place.extension };
-    const { skill, ...item } = await readFolderSkill(directory, folder);
-    if (!isApprovedItem(record, item))
-      return { ...skipSkill(name, file, 'it is new or has changed'), pendingIn: folder };
-    return { ...skill, scope: place.scope };
+    const changed = { ...skipSkill(name, file, 'it is new or has changed'), pendingIn: folder };
+    // Nothing of one that nobody has seen is read.
+    if (!isKnownItem(record, { kind: 'skills', name: nameFolderSkill(directory, folder) })) return changed;
+    const read = await hashFolderSkill(directory, folder, limits);
+    if (!isApprovedItem(record, read.item)) return changed;
+    return { ...(await parseSkill(read.text, directory, limits)), scope: place.scope };
   } catch (thrown) {
     return skipSkill(name, file, AppError.from(thrown).message);
   }
@@ -102,8 +109,8 @@ async function readSkill(directory: string): Promise<ReadSkill> {
 }
 
 /** Throws AppError `config` with the reason if it is faulty. */
-async function parseSkill(bytes: Uint8Array, directory: string): Promise<ReadSkill> {
-  const { fields, body } = await parseConventionFile(bytes);
+async function parseSkill(bytes: Uint8Array, directory: string, limits?: ReviewLimits): Promise<ReadSkill> {
+  const { fields, body } = await parseConventionFile(bytes, limits);
   // Some have a title there; the directory's name is what the specification wants in both places.
   const name = [fields.name, basename(directory)].find((each) => typeof each === 'string' && NAME.test(each));
   if (typeof name !== 'string') throw new AppError('config', 'its name must be 1 to 64 of a-z, 0-9 and -');
@@ -120,51 +127,65 @@ async function parseSkill(bytes: Uint8Array, directory: string): Promise<ReadSki
   };
 }
 
-/** In all files of one skill. */
-const REVIEWED = { files: 1000, bytes: 20_000_000 };
+/** In one skill. */
+const REVIEWED = { entries: 1000, bytes: 20_000_000 };
 const MAX_DEPTH = 8;
 
-/** A folder's skill with the hash of all its files: scripts that it tells the model to run are a part of it. Throws AppError `config`. */
-export async function readFolderSkill(directory: string, folder: string) {
+/** A folder's skill, with the hash of all its files: scripts that it tells the model to run are a part of it. Throws AppError `config`. */
+export async function readFolderSkill(directory: string, folder: string, limits: ReviewLimits) {
+  const { item, files, text } = await hashFolderSkill(directory, folder, limits);
+  return { item, files, skill: await parseSkill(text, directory, limits) };
+}
+
+function nameFolderSkill(directory: string, folder: string): string {
   const real = realPath(directory);
   if (real === undefined || !contains(folder, real)) throw new AppError('config', `it leads out of ${folder}`);
-  const files = await listSkillTree(real);
+  return toSlashes(relative(folder, real));
+}
+
+async function hashFolderSkill(directory: string, folder: string, limits: ReviewLimits) {
+  const name = nameFolderSkill(directory, folder);
+  const real = join(folder, name);
+  const files: (readonly [path: string, hash: string])[] = [];
   let left = REVIEWED.bytes;
-  const parts: string[] = [];
   let text: Uint8Array | undefined;
-  for (const path of files) {
+  for (const path of await listSkillTree(real)) {
     const tooLarge = (): AppError =>
-      new AppError('usage', `its files have more than ${REVIEWED.bytes / 1_000_000} MB, too much to review`);
-    const bytes = await readBytes(path, { maxBytes: left, tooLarge, links: 'never' });
+      limits.maxBytes < left
+        ? new AppError('config', 'with those before it, there is too much to review')
+        : new AppError('config', `its files have more than ${REVIEWED.bytes / 1_000_000} MB, too much to review`);
+    const bytes = await readBytes(path, { maxBytes: Math.min(left, limits.maxBytes), tooLarge, links: 'never' });
     left -= bytes.length;
+    limits.takeBytes(bytes.length);
     if (path === join(real, 'SKILL.md')) text = bytes;
-    parts.push(`${toSlashes(relative(real, path))} ${sha256(bytes)}`);
+    files.push([relative(real, path), sha256(bytes)]);
   }
   if (text === undefined) throw new AppError('config', 'its SKILL.md is no file of its own');
-  const skill = await parseSkill(text, directory);
-  return {
-    kind: 'skills',
-    name: toSlashes(relative(folder, real)),
-    hash: sha256(parts.join('\n')),
-    files: files.length,
-    skill,
-  } as const;
+  const item = { kind: 'skills', name, hash: sha256(canonicalJson(files)) } as const;
+  return { item, files: files.length, text };
 }
 
 /** Regular files, sorted. Links are refused: what they lead to could change unseen. Throws AppError `config`. */
-async function listSkillTree(directory: string, depth = 0): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const { name, kind } of [...(await readDirectory(directory))].sort((left, right) =>
-    left.name < right.name ? -1 : 1,
-  )) {
-    const path = join(directory, name);
-    if (kind === 'link' || kind === 'other') throw new AppError('config', `${name} in it is no regular file`);
-    if (kind === 'file') found.push(path);
-    else if (depth < MAX_DEPTH) found.push(...(await listSkillTree(path, depth + 1)));
-    if (found.length > REVIEWED.files)
-      throw new AppError('config', `it has more than ${REVIEWED.files} files, too many to review`);
-  }
-  return found;
+async function listSkillTree(top: string): Promise<readonly string[]> {
+  const files: string[] = [];
+  let entries = 0;
+  const walk = async (directory: string, depth: number): Promise<void> => {
+    for (const { name, kind } of await readDirectory(directory)) {
+      const path = join(directory, name);
+      const shown = toSlashes(relative(top, path));
+      entries += 1;
+      if (entries > REVIEWED.entries)
+        throw new AppError('config', `it has more than ${REVIEWED.entries} files, too many to review`);
+      // Bytes that are no text all become the same character.
+      if (name.includes('\ufffd')) throw new AppError('config', `the name of ${shown} in it is not UTF-8`);
+      if (kind === 'file') files.push(path);
+      else if (kind !== 'directory') throw new AppError('config', `${shown} in it is no regular file`);
+      else if (depth === MAX_DEPTH) throw new AppError('config', `${shown} in it is too deep to review`);
+      else await walk(path, depth + 1);
+    }
+  };
+  await walk(top, 0);
+  return files.sort();
 }
 
 /** What a person may look for in it, beside SKILL.md; never throws. */

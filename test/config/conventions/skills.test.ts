@@ -1,8 +1,9 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { formatSkillList } from '../../../src/agent/prompt.ts';
 import { run as trust } from '../../../src/commands/trust.ts';
+import { findAgents } from '../../../src/config/conventions/agents.ts';
 import { parseConventionFile } from '../../../src/config/conventions/front-matter.ts';
 import { findSkills } from '../../../src/config/conventions/skills.ts';
 import { AppError } from '../../../src/core/error.ts';
@@ -139,6 +140,67 @@ test('the skills of a folder count only as gmn trust has shown them, scripts inc
     expect(JSON.parse(here.output().out).skills).toMatchObject([{ status: 'unchanged' }, { status: 'changed' }]);
     expect(await list(here)).toHaveLength(2);
   }
+});
+
+posixTest(
+  'no two trees have one hash: whatever a file of a skill is called, a change of the tree is a change of the skill',
+  async (t) => {
+    const { createHash } = await import('node:crypto');
+    const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
+    const here = place(t, {
+      'work/.gemini/skills/a/SKILL.md': skill('a'),
+      'work/.gemini/skills/a/x': '1',
+      'work/.gemini/skills/a/y': '2',
+    });
+    await trust({ args: [] }, here.app);
+    expect(await list(here)).toEqual(['a: does a']);
+    rmSync(here.path('work/.gemini/skills/a/x'));
+    rmSync(here.path('work/.gemini/skills/a/y'));
+    // The lines of two files, as the name of one.
+    here.write({ [`work/.gemini/skills/a/x ${sha('1')}\ny`]: '2' });
+    expect(await list(here)).toEqual([]);
+  },
+);
+
+test('nothing of a skill is left out: what is too deep, too large or not UTF-8 cannot be approved, and is named', async (t) => {
+  const deep = 'd/'.repeat(9);
+  const here = place(t, {
+    'work/.gemini/skills/deep/SKILL.md': skill('deep'),
+    [`work/.gemini/skills/deep/${deep}x.sh`]: '',
+    'work/.gemini/skills/good/SKILL.md': skill('good'),
+    'work/.gemini/skills/good/d/d/d/d/d/d/d/d/x.sh': '',
+    'work/.gemini/skills/odd/SKILL.md': skill('odd'),
+    'work/.gemini/skills/odd/\ufffd': '',
+  });
+  await trust({ args: [] }, here.app);
+  const { err } = here.output();
+  expect(err).toMatch(/skills\/deep is not used: d\/d\/d\/d\/d\/d\/d\/d\/d in it is too deep to review/);
+  expect(err).toMatch(/skills\/odd is not used: the name of .* in it is not UTF-8/);
+  expect(await list(here)).toEqual(['good: does good']);
+  here.write({ 'work/.gemini/skills/good/d/d/d/d/d/d/d/d/x.sh': 'x' });
+  expect(await list(here)).toEqual([]);
+});
+
+test('nothing of a skill or an agent is read before it was shown, and gmn trust itself reads only so much', async (t) => {
+  const long = `---\nname: x\ndescription: d\nmore: ${'x'.repeat(18_000)}\n---\nx\n`;
+  const many = Array.from({ length: 40 }, (_, index) => [`work/.gemini/skills/s${index}/SKILL.md`, long] as const);
+  const here = place(t, {
+    ...Object.fromEntries(many),
+    'work/.gemini/skills/bad/SKILL.md': '---\nname: [\n---\n',
+    'work/.gemini/agents/bad.md': '---\nname: [\n---\n',
+  });
+  const env = { GEMINI_CLI_TRUST_WORKSPACE: 'true' };
+  const { skipped } = await look(here, env);
+  expect([...new Set(skipped.map(({ why }) => why))]).toEqual(['it is new or has changed']);
+  const settings = await here.settings(env);
+  const { skipped: agents } = await findAgents({ ...here.app, env: { ...here.app.env, ...env }, settings });
+  expect(agents).toMatchObject([{ why: 'it is new or has changed' }]);
+  await trust({ args: [] }, here.app);
+  const { out, err } = here.output();
+  const shown = out.match(/^ {2}\.gemini\/skills\/s\d+ /gm)?.length ?? 0;
+  expect(shown).toBeGreaterThan(10);
+  expect(err.match(/there is too much between --- lines to review/g)).toHaveLength(40 - shown + 1);
+  expect(await list(here)).toHaveLength(1);
 });
 
 posixTest('links of a folder lead to no skill: out of it, into it, or to a file', async (t) => {
