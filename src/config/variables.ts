@@ -147,7 +147,12 @@ export function expandShellLines(server: JsonObject, expanded: JsonObject, env: 
 }
 
 export function findWithheldVariables(text: string): readonly string[] {
-  return [...text.matchAll(VARIABLE)].map(([, bare, braced]) => bare ?? braced ?? '').filter(isSecretKey);
+  return listVariables(text).filter(isSecretKey);
+}
+
+/** Those that `expandVariables` looks up. */
+export function listVariables(text: string): readonly string[] {
+  return [...text.matchAll(VARIABLE)].map(([, bare, braced]) => bare ?? braced ?? '');
 }
 
 function substitute(text: string, env: Env, isWithheld: (name: string) => boolean): string {

@@ -278,3 +278,42 @@ test('a server that has changed since it was shown is not approved', async (t) =
   const now = await reviewFolder(here.app.cwd, here.app);
   expect(now.items.map(({ status }) => status)).toEqual(['changed', 'unchanged']);
 });
+
+test('gmn trust warns where a server of the folder is given a variable that holds a credential', async (t) => {
+  const servers = {
+    env: {
+      command: 'run',
+      env: { KEY: '$GEMINI_API_KEY', HOME_PAGE: '$HOME_PAGE', OTHER: `x \${AWS_SECRET_ACCESS_KEY:-none}` },
+    },
+    header: { httpUrl: 'https://a.example/mcp', headers: { Authorization: `Bearer \${GITHUB_TOKEN}` } },
+    address: { url: 'https://a.example/sse?key=$API_KEY' },
+    database: { command: 'run', args: ['$DATABASE_URL', '$API_KEY'] },
+    plain: { command: 'run', env: { LEVEL: '$LOG_LEVEL', KEY: 'key', LITERAL: 'GEMINI_API_KEY' } },
+  };
+  const here = place(t, {
+    [WORKSPACE]: json({ mcpServers: servers }),
+    'work/.mcp.json': json({ mcpServers: { shared: servers.env } }),
+  });
+  const app = {
+    ...here.app,
+    env: { ...here.app.env, DATABASE_URL: 'postgres://me:canary-pass@db/x', LOG_LEVEL: 'info' },
+  };
+  const { items, lines } = await reviewFolder(here.path('work'), app);
+  const warnings = items.map(({ name, details }) => [name, details.filter((line) => line.startsWith('warning: '))]);
+  const words = (names: string): readonly string[] => [
+    `warning: it is given ${names}: its program or host can use the credential`,
+  ];
+  expect(Object.fromEntries(warnings)).toEqual({
+    env: words('GEMINI_API_KEY, AWS_SECRET_ACCESS_KEY'),
+    header: words('GITHUB_TOKEN'),
+    address: words('API_KEY'),
+    // In a command line, which every user of the machine sees, variables with such a name stay as they are written.
+    database: words('DATABASE_URL'),
+    plain: [],
+    shared: words('GEMINI_API_KEY, AWS_SECRET_ACCESS_KEY'),
+  });
+  expect(lines.join()).toContain('it is given GITHUB_TOKEN');
+  expect(await run({ args: [] }, app)).toBe(0);
+  expect(here.output().out).toContain('it is given GITHUB_TOKEN');
+  expect(here.output().out).not.toContain('canary-pass');
+});

@@ -1,10 +1,13 @@
 import { dirname, join, relative } from 'node:path';
 import type { App, Homes } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import type { JsonObject } from '../../core/json.ts';
+import type { Env } from '../../core/io.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
+import { redactCredentials } from '../../core/text/secrets.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { listUserPlaces } from '../context-place.ts';
+import { isSecretKey } from '../secrets.ts';
 import {
   addServers,
   describeServer,
@@ -16,6 +19,7 @@ import {
 } from '../servers.ts';
 import { type FolderCommand, listFolderCommands, listTemplateDirectories } from '../templates.ts';
 import type { TrustItem } from '../trust.ts';
+import { listVariables } from '../variables.ts';
 import { listAgentFiles, readFolderAgent } from './agents.ts';
 import { type FolderHook, listFolderHooks } from './folder-hooks.ts';
 import { ReviewLimits } from './front-matter.ts';
@@ -53,10 +57,14 @@ export async function listFolderThings({ path, folder, document, app }: ThingCon
   const isOwn = (directory: string): boolean =>
     listOwnDirectories(app.homes()).includes(realPath(directory) ?? directory);
   const things: FolderThing[] = [
-    ...(await listFolderServers(document, path, app.homes().gemini)).map((server) => ({
-      ...describeServer(server),
-      item: { kind: 'servers' as const, name: server.name, hash: server.hash },
-    })),
+    ...(await listFolderServers(document, path, app.homes().gemini)).map((server) => {
+      const { details, ...description } = describeServer(server);
+      return {
+        ...description,
+        details: details.concat(warnOfCredentials(server.definition, app.env)),
+        item: { kind: 'servers' as const, name: server.name, hash: server.hash },
+      };
+    }),
   ];
   for (const hook of await listFolderHooks(document, folder)) {
     if (hook.fault === undefined) things.push({ ...describeHook(hook), item: takeItem(hook) });
@@ -98,6 +106,21 @@ async function listFolderServers(
 ): Promise<readonly WorkspaceServer[]> {
   const shared = realPath(path) === realPath(dirname(home)) ? {} : await readSharedServers(join(path, SHARED_SERVERS));
   return listWorkspaceServers(addServers(document, shared));
+}
+
+/** Names the variables with credentials that a server is given: by their names, or by what they hold now. */
+function warnOfCredentials(definition: JsonValue, env: Env): readonly string[] {
+  if (!isObject(definition)) return [];
+  const { command, args, ...others } = definition as JsonObject;
+  const holdsCredential = (name: string): boolean => redactCredentials(env[name] ?? '', '') !== (env[name] ?? '');
+  const names = [
+    // With such a name they are not filled in there.
+    ...listVariables(JSON.stringify([command, args])).filter((name) => !isSecretKey(name) && holdsCredential(name)),
+    ...listVariables(JSON.stringify(others)).filter((name) => isSecretKey(name) || holdsCredential(name)),
+  ];
+  if (names.length === 0) return [];
+  const list = [...new Set(names)].map(sanitize).join(', ');
+  return [`warning: it is given ${list}: its program or host can use the credential`];
 }
 
 function describeHook({ name, command, matcher, scripts }: FolderHook): ServerDescription {
