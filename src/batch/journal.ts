@@ -34,6 +34,8 @@ export interface JournalOptions {
   readonly restarts: boolean;
   /** How the input looks, if it is a CSV: a table looks the same. */
   readonly table?: CsvFormat;
+  /** Whether a table has its cells as they are. Absent: as before. */
+  readonly isTableRaw?: boolean;
   readonly redact: RedactLines;
   readonly notify: (message: string) => void;
   readonly clock: Clock;
@@ -133,14 +135,19 @@ async function prepareRunFile(options: JournalOptions): Promise<RunFile> {
   const isBegun = before !== undefined && hasBegun(paths);
   if (isBegun && !restarts) {
     checkSameRun(before, { settings, input }, paths);
-    return before;
+    const { isTableRaw: isRaw } = options;
+    if (before.table === undefined || isRaw === undefined || before.table.isRaw === isRaw) return before;
+    const changed = { ...before, table: { ...before.table, isRaw } };
+    await writeRunFile(paths, changed);
+    return changed;
   }
   if (isBegun) {
     await moveFile(paths.output, paths.old);
     if (paths.table !== undefined && paths.oldTable !== undefined) await moveFile(paths.table, paths.oldTable);
     await moveFile(paths.failed, paths.oldFailed);
   }
-  const table = paths.table === undefined ? undefined : toTableFormat(paths.table, options.table);
+  const format = paths.table === undefined ? undefined : toTableFormat(paths.table, options.table);
+  const table = format && { ...format, isRaw: options.isTableRaw ?? false };
   const run = { runId: createRunId(), createdAt: new Date(clock.now()).toISOString(), settings, input, table };
   await writeRunFile(paths, run);
   return run;
@@ -320,7 +327,8 @@ async function formatTableLine(row: FinishedRow, redact: RedactLines): Promise<s
 
 async function updateTable({ paths, run, marks, notify }: JournalParts, forgetsOthers: boolean): Promise<void> {
   if (paths.table === undefined || run.table === undefined || (marks.size === 0 && !forgetsOthers)) return;
-  const isStale = (readModifiedTime(paths.table) ?? 0) <= (readModifiedTime(paths.output) ?? 0);
+  const writtenAt = readModifiedTime(paths.table) ?? 0;
+  const isStale = [paths.output, paths.run].some((path) => writtenAt <= (readModifiedTime(path) ?? 0));
   const hasOthers = forgetsOthers && marks.count(SEEN) < marks.size;
   if (!isStale && !hasOthers) return;
   const notices = await writeTable(paths, {

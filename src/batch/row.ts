@@ -21,6 +21,8 @@ export interface CsvFormat {
   /** Whether it begins with a byte order mark. */
   readonly hasMark: boolean;
   readonly columns: readonly string[];
+  /** Cells that a spreadsheet takes for a formula stay as they are. */
+  readonly isRaw?: boolean;
 }
 
 /** How a column of a CSV may be named; a placeholder of this shape must be a column. */

@@ -132,7 +132,8 @@ function tryParseTableFormat(value: unknown): CsvFormat | undefined {
   if (!isObject(value) || !Array.isArray(value.columns)) return undefined;
   const delimiter = DELIMITERS.find((each) => each === value.delimiter);
   const columns = value.columns.filter((column) => typeof column === 'string');
-  return delimiter === undefined ? undefined : { delimiter, hasMark: value.hasMark === true, columns };
+  if (delimiter === undefined) return undefined;
+  return { delimiter, hasMark: value.hasMark === true, columns, isRaw: value.isRaw === true };
 }
 
 export async function writeRunFile({ run }: RunPaths, file: RunFile): Promise<void> {

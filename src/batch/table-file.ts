@@ -187,23 +187,25 @@ const PIECE_CHARACTERS = 65_536;
 async function* formatCsv(
   { starts, rowColumns, answerColumns, isCut }: Scan,
   reader: LineReader,
-  { delimiter, hasMark, columns }: CsvFormat,
+  { delimiter, hasMark, columns, isRaw }: CsvFormat,
   notices: string[],
 ): AsyncGenerator<string, void> {
-  const header = nameColumns(rowColumns, [...answerColumns, ...LINE_COLUMNS]);
-  let piece = `${hasMark ? '\ufeff' : ''}${formatCsvRecord(header, delimiter)}`;
   let formulas = 0;
+  const formatRecord = (cells: readonly string[]): string => {
+    const isFormula = cells.map((cell) => FORMULA.test(cell));
+    if (isFormula.includes(true)) formulas += 1;
+    const safe = isRaw ? cells : cells.map((cell, at) => (isFormula[at] ? `'${cell}` : cell));
+    return formatCsvRecord(safe, delimiter);
+  };
+  const header = nameColumns(rowColumns, [...answerColumns, ...LINE_COLUMNS]);
+  let piece = `${hasMark ? '\ufeff' : ''}${formatRecord(header)}`;
   for (const start of starts) {
     const line = parseLine(reader.readAt(start));
     const answer = answerColumns.map((name) => (line.ok ? toCsvCell(line.answer, name) : ''));
-    if (answer.some((cell) => FORMULA.test(cell))) formulas += 1;
     // Only a CSV has records that do not fit its header.
     const list = columns.length > 0 ? line.list : undefined;
     const row = rowColumns.map((name, at) => toCsvCell(list ?? line.fields, list === undefined ? name : at));
-    piece += formatCsvRecord(
-      [...row, ...answer, ...LINE_COLUMNS.map((name) => toCsvCell(line.about, name))],
-      delimiter,
-    );
+    piece += formatRecord([...row, ...answer, ...LINE_COLUMNS.map((name) => toCsvCell(line.about, name))]);
     if (piece.length < PIECE_CHARACTERS) continue;
     yield piece;
     piece = '';
@@ -212,15 +214,14 @@ async function* formatCsv(
   if (isCut)
     notices.push(`the table has the first ${MAX_COLUMNS} columns; all fields are in the .jsonl file beside it`);
   if (formulas > 0) {
-    const cells = plural(formulas, 'answer');
-    notices.push(
-      `${cells} begin${formulas === 1 ? 's' : ''} with =, +, - or @, which a spreadsheet takes for a formula: import the column as text`,
-    );
+    const records = `${plural(formulas, 'record')} of the table ${formulas === 1 ? 'has' : 'have'} cells`;
+    const outcome = isRaw ? 'import them as text' : "they got a ' before them (--csv-raw: without)";
+    notices.push(`${records} that a spreadsheet takes for formulas, as they begin with =, +, - or @: ${outcome}`);
   }
 }
 
-/** Not of a number. */
-const FORMULA = /^(?:[=@\t\r]|[+-](?![\d.,]*$))/;
+/** The beginning of a formula; a negative number is none. */
+const FORMULA = /^(?:[=+@\t\r]|-(?!(?:\d[\d.,]*|[.,]\d+)(?:e[+-]?\d+)?%?$))/i;
 
 const LINE_COLUMNS = ['ok', 'error', 'model', 'cost'] as const;
 

@@ -147,11 +147,11 @@ export function expandShellLines(server: JsonObject, expanded: JsonObject, env: 
 }
 
 export function findWithheldVariables(text: string): readonly string[] {
-  return listVariables(text).filter(isSecretKey);
+  return findVariableNames(text).filter(isSecretKey);
 }
 
 /** Those that `expandVariables` looks up. */
-export function listVariables(text: string): readonly string[] {
+export function findVariableNames(text: string): readonly string[] {
   return [...text.matchAll(VARIABLE)].map(([, bare, braced]) => bare ?? braced ?? '');
 }
 

@@ -22,7 +22,10 @@ function openTable(name = 'out.csv') {
       isKept: (id: string) => boolean = () => true,
     ) {
       writeFileSync(paths.output, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-      const format = toTableFormat(paths.named, { delimiter: ',', hasMark: false, columns: [], ...input });
+      const format = {
+        ...toTableFormat(paths.named, { delimiter: ',', hasMark: false, columns: [], ...input }),
+        isRaw: input?.isRaw,
+      };
       const notices = await writeTable(paths, {
         format,
         marks: markIds(lines, isKept),
@@ -117,7 +120,7 @@ test('any rows and answers come back from the table, each row once, in the order
         ...(ok ? { response, model: 'm' } : { error: { message: response } }),
         row: { id: `r${row}`, city },
       }));
-      const { text } = await write(journal, { delimiter, columns: ['id', 'city'] });
+      const { text } = await write(journal, { delimiter, columns: ['id', 'city'], isRaw: true });
       const last = new Map(journal.map((each) => [each.id, each]));
       const first = (id: string): number => journal.find((each) => each.id === id)?.index ?? 0;
       const expected = [...last.values()].sort((left, right) => first(left.id) - first(right.id));
@@ -193,17 +196,54 @@ test.for([
   ['@SUM(A1)', true],
   ['- a list', true],
   ['+cmd', true],
+  ['+1,000', true],
+  ['\t=1', true],
+  ['-', true],
+  ['-1+cmd|x', true],
   ['-5.5', false],
-  ['+1,000', false],
+  ['-1,000.50', false],
+  ['-.5e-7', false],
+  ['-5%', false],
   ['fine', false],
 ] as const)(
-  'an answer that a spreadsheet takes for a formula is said, and kept as it is: %s',
-  async ([response, isSaid]) => {
-    const { text, notices } = await openTable().write([{ id: 'a', index: 0, ok: true, response, row: { id: 'a' } }]);
-    expect(parse(text)[1]?.[1]).toBe(response);
-    expect(notices).toEqual(isSaid ? [expect.stringContaining('1 answer begins with =, +, - or @')] : []);
+  "a cell that a spreadsheet takes for a formula gets a ', in every column: %s",
+  async ([cell, isFormula]) => {
+    const lines = [
+      { id: cell, index: 0, ok: true, response: cell, row: { id: cell, city: cell } },
+      { id: 'b', index: 1, ok: false, error: { message: cell }, row: { id: 'b', city: 'x' } },
+    ];
+    const safe = isFormula ? `'${cell}` : cell;
+    const columns = ['id', 'city'];
+    const table = await openTable().write(lines, { columns });
+    expect(parse(table.text, { relax_column_count: true }).map((row) => row.slice(0, 5))).toEqual([
+      [...columns, 'response', 'ok', 'error'],
+      [safe, safe, safe, 'true', ''],
+      ['b', 'x', '', 'false', safe],
+    ]);
+    const said = expect.stringMatching(/^2 records of the table have cells .* got a ' before them/);
+    expect(table.notices).toEqual(isFormula ? [said] : []);
+    const raw = await openTable().write(lines, { columns, isRaw: true });
+    expect(parse(raw.text)[1]?.slice(0, 3)).toEqual([cell, cell, cell]);
   },
 );
+
+test('no cell of a table begins a formula, the header included, and without its mark each is what it was', async () => {
+  const cell = fc.string({ unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', '1', '.', "'", 'e', '%', 'a') });
+  await fc.assert(
+    fc.asyncProperty(cell, cell, async (name, value) => {
+      const { text } = await openTable().write([{ id: 'a', index: 0, ok: true, json: { [name]: value }, row: {} }]);
+      for (const [at, wanted] of [name, value].entries()) {
+        const written: string = parse(text, { record_delimiter: '\n' })[at]?.[0] ?? '';
+        expect(
+          /^[=+@\t\r]/.test(written) ||
+            (/^-/.test(written) && Number.isNaN(Number(written.replace(/%$/, ''))) && !/^-[\d.,]+$/.test(written)),
+        ).toBe(false);
+        expect([written, written.replace(/^'/, '')]).toContain(wanted);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
 
 test('lines longer than what is read at once, in any order, are whole', async () => {
   const order = [5, 0, 4, 2, 1, 3];

@@ -97,11 +97,11 @@ test('of rows that differ, those without the column fail; lines and rows with pr
   });
   expect((await folder.gmn('in.jsonl', '-p', 'In {{city}}?', ...OUT)).exitCode).toBe(3);
   expect(folder.prompts()).toEqual(['In Rome?']);
-  expect(readTable(folder.cwd).map(([id, , , , , ok, error]) => [id, ok, error?.slice(0, 14)])).toEqual([
+  expect(readTable(folder.cwd).map(([id, , , , , ok, error]) => [id, ok, error?.slice(0, 15)])).toEqual([
     ['id', 'ok', 'error'],
-    ['a', 'false', '-p has {{city}'],
+    ['a', 'false', "'-p has {{city}"],
     ['b', 'true', ''],
-    ['c', 'false', '-p has {{city}'],
+    ['c', 'false', "'-p has {{city}"],
   ]);
   const lines = await folder.gmn('in.txt', '-p', 'A fruit?', '--output-file', 'lines.csv');
   expect(lines.exitCode).toBe(0);
@@ -253,4 +253,33 @@ test('a CSV has a total and the time left; Ctrl+C leaves whole lines and the way
   );
   expect(screen.cursor.column).toBe(0);
   expect(readFileSync(join(at.cwd, 'out.csv.jsonl'), 'utf8').match(/"ok":true/g)).toHaveLength(2);
+});
+
+test('ids and answers that begin a formula are marked in the table, found again in every later run, and bare with --csv-raw', async (t) => {
+  let isDown = true;
+  const server = await fakeGemini(
+    t,
+    answerEach((prompt) =>
+      isDown && prompt === 'Paris?' ? failure(400, 'INVALID_ARGUMENT', 'no') : `=HYPERLINK(${prompt})`,
+    ),
+  );
+  const setting = place(t, { gemini: server, files: { 'in.csv': 'id,city\n=a,Rome\n-b,Paris\n-1,Lyon\n' } });
+  const run = (...words: string[]) => callGmnIn(t, setting, ['batch', 'in.csv', '-p', '{{city}}?', ...OUT, ...words]);
+  const read = () => readTable(setting.cwd).map(([id, , response, ok]) => [id, response, ok]);
+  expect((await run()).exitCode).toBe(3);
+  expect(read().slice(1)).toEqual([
+    ["'=a", "'=HYPERLINK(Rome?)", 'true'],
+    ["'-b", '', 'false'],
+    ['-1', "'=HYPERLINK(Lyon?)", 'true'],
+  ]);
+  isDown = false;
+  expect((await run('--retry-failed')).exitCode).toBe(0);
+  expect(server.requests).toHaveLength(4);
+  expect(read()[2]).toEqual(["'-b", "'=HYPERLINK(Paris?)", 'true']);
+  // Nothing is asked again, and the table is made anew.
+  expect((await run('--csv-raw')).exitCode).toBe(0);
+  expect(read()[1]).toEqual(['=a', '=HYPERLINK(Rome?)', 'true']);
+  expect((await run()).exitCode).toBe(0);
+  expect(read()[1]).toEqual(["'=a", "'=HYPERLINK(Rome?)", 'true']);
+  expect(server.requests).toHaveLength(4);
 });

@@ -37,6 +37,7 @@ const OUTPUT_FLAGS = [
       value: 'path',
       help: 'One line of JSON per row, or .csv, .tsv; run it again to continue where it stopped',
     },
+    { long: 'csv-raw', help: "In a .csv or .tsv, put no ' before cells that a spreadsheet takes for formulas" },
     {
       long: 'dry-run',
       conflicts: ['--estimate'],

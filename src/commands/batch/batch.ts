@@ -36,6 +36,7 @@ interface BatchCommandOptions extends BatchOptions, SourceOptions, PrintOptions,
   readonly estimate?: boolean;
   readonly retryFailed?: boolean;
   readonly restart?: boolean;
+  readonly csvRaw?: boolean;
 }
 
 /** Asks every row of an input, and writes one line for each to the output, which a later run goes on with. */
@@ -71,6 +72,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
       input: { name: source.name, firstRow },
       restarts: options.restart ?? false,
       table: format,
+      isTableRaw: options.csvRaw ?? false,
       redact: setup.redact,
       notify: onNotice,
     });

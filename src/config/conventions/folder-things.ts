@@ -19,7 +19,7 @@ import {
 } from '../servers.ts';
 import { type FolderCommand, listFolderCommands, listTemplateDirectories } from '../templates.ts';
 import type { TrustItem } from '../trust.ts';
-import { listVariables } from '../variables.ts';
+import { findVariableNames } from '../variables.ts';
 import { listAgentFiles, readFolderAgent } from './agents.ts';
 import { type FolderHook, listFolderHooks } from './folder-hooks.ts';
 import { ReviewLimits } from './front-matter.ts';
@@ -115,8 +115,8 @@ function warnOfCredentials(definition: JsonValue, env: Env): readonly string[] {
   const holdsCredential = (name: string): boolean => redactCredentials(env[name] ?? '', '') !== (env[name] ?? '');
   const names = [
     // With such a name they are not filled in there.
-    ...listVariables(JSON.stringify([command, args])).filter((name) => !isSecretKey(name) && holdsCredential(name)),
-    ...listVariables(JSON.stringify(others)).filter((name) => isSecretKey(name) || holdsCredential(name)),
+    ...findVariableNames(JSON.stringify([command, args])).filter((name) => !isSecretKey(name) && holdsCredential(name)),
+    ...findVariableNames(JSON.stringify(others)).filter((name) => isSecretKey(name) || holdsCredential(name)),
   ];
   if (names.length === 0) return [];
   const list = [...new Set(names)].map(sanitize).join(', ');
