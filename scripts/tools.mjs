@@ -23,6 +23,7 @@ const SCOPES = {
   edits: 'a change',
   command: 'a command',
   tool: 'any other tool',
+  hosts: 'a fetch of pages',
   call: 'a file that may hold secrets',
 };
 const COLUMNS = ['tool', 'set', 'what it does', 'asks first'];

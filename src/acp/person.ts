@@ -2,8 +2,11 @@ import { listAnswers, type NamedAnswer } from '../approval/answers.ts';
 import { isPlainForm } from '../approval/elicitation.ts';
 import type { Answer, QuestionItem } from '../approval/keys.ts';
 import type { Person, WithPerson } from '../approval/person.ts';
+import { escapeText, escapeValue } from '../approval/view.ts';
 import type { Elicit } from '../core/elicitation.ts';
+import { filterStrings } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
+import { yieldToEvents } from '../platform/runtime/clock.ts';
 import type { Client } from './client.ts';
 import type {
   CreateElicitationRequest,
@@ -13,7 +16,7 @@ import type {
   RequestPermissionResponse,
   ToolCallUpdate,
 } from './sdk.ts';
-import { type FindTool, toPreviewContent, toTextContent, toToolCall } from './tool-call.ts';
+import { type FindTool, toQuestionContent, toToolCall } from './tool-call.ts';
 import type { TurnUpdates } from './updates.ts';
 
 interface PersonContext {
@@ -31,6 +34,13 @@ const KINDS: Readonly<Partial<Record<Answer['kind'], PermissionOptionKind>>> = {
   grant: 'allow_always',
 };
 
+/** The only answer to what is not shown whole. */
+const TOO_LONG: NamedAnswer = {
+  id: 'no',
+  name: 'Reject: too long to be shown whole',
+  answer: { kind: 'reply', text: 'This is too long to be shown whole. Do it in smaller steps.' },
+};
+
 /** The person at the editor, who is asked with `session/request_permission`. Several changes are asked about one by one. */
 export function createEditorPerson(context: PersonContext): WithPerson {
   const { client, findUpdates, onAnswered } = context;
@@ -41,10 +51,11 @@ export function createEditorPerson(context: PersonContext): WithPerson {
       async ask(question, signal) {
         const [item] = question.items;
         if (item === undefined || question.items.length > 1) return { kind: 'single' };
-        const answers = listAnswers(question);
+        const { toolCall, isWhole } = await toPermissionCall(item, { ...context, note, signal });
+        const answers = isWhole ? listAnswers(question) : [TOO_LONG];
         const asked: RequestPermissionRequest = {
           sessionId: client.sessionId,
-          toolCall: toPermissionCall(item, note, context),
+          toolCall,
           options: answers.map(({ id, name, answer }) => ({
             optionId: id,
             name,
@@ -80,21 +91,23 @@ function toEditorAnswer({ outcome }: RequestPermissionResponse, answers: readonl
   return answers.find(({ id }) => id === outcome.optionId)?.answer ?? { kind: 'no' };
 }
 
-function toPermissionCall(
+async function toPermissionCall(
   { name, preview, call = { id: name, name, args: {} } }: QuestionItem,
-  note: string | undefined,
-  { cwd, findTool, findUpdates }: PersonContext,
-): ToolCallUpdate {
+  {
+    cwd,
+    findTool,
+    findUpdates,
+    note,
+    signal,
+  }: PersonContext & { readonly note?: string; readonly signal: AbortSignal },
+): Promise<{ readonly toolCall: ToolCallUpdate; readonly isWhole: boolean }> {
   const id = findUpdates()?.toCallId(call.id) ?? call.id;
   const { guarded } = call;
-  const warnings = [note, guarded && `Asked about in every mode: ${sanitize(guarded)}`];
-  return {
-    ...toToolCall({ ...call, id, tool: findTool(name), cwd }),
-    content: [
-      ...warnings.flatMap((warning) => (warning ? [toTextContent(warning)] : [])),
-      ...toPreviewContent(preview),
-    ],
-  };
+  const warning = guarded && `Asked about in every mode: ${sanitize(guarded)}`;
+  const notes = filterStrings([note, warning]);
+  const pause = (): Promise<void> => yieldToEvents(signal);
+  const { content, isWhole } = await toQuestionContent(name, preview, { notes, pause });
+  return { toolCall: { ...toToolCall({ ...call, id, tool: findTool(name), cwd }), content }, isWhole };
 }
 
 /** Passes the questions of MCP servers on to an editor that shows forms; undefined if it does not, so that servers ask nothing. */
@@ -105,8 +118,9 @@ export function createEditorElicit(client: Client): Elicit | undefined {
     if (question.kind === 'url' || !isPlainForm(question.schema)) return { action: 'cancel' };
     const { server, message, schema } = question;
     const form: CreateElicitationRequest = {
-      ...{ mode: 'form', sessionId: client.sessionId, message: `MCP server ${server} asks: ${message}` },
-      requestedSchema: schema as Extract<CreateElicitationRequest, { mode: 'form' }>['requestedSchema'],
+      ...{ mode: 'form', sessionId: client.sessionId },
+      message: `MCP server ${sanitize(server)} asks: ${escapeText(message)}`,
+      requestedSchema: escapeValue(schema) as Extract<CreateElicitationRequest, { mode: 'form' }>['requestedSchema'],
     };
     const waiting = { cancellationSignal: signal, stopWaitingOnCancel: true };
     const answer = await client.request('elicitation/create', form, waiting);

@@ -12,6 +12,8 @@ import type { ContentBlock } from './sdk.ts';
 export interface EditorPrompt {
   /** What was typed, with the name of each resource where it was mentioned. */
   readonly words: string;
+  /** It begins with a slash that was typed: the name of a resource is no command. */
+  readonly isCommand: boolean;
   /** Pictures, sounds, and what the mentioned resources hold. */
   readonly parts: readonly Part[];
 }
@@ -31,7 +33,7 @@ export async function readPromptBlocks(blocks: readonly ContentBlock[], chat: Ch
         break;
       case 'resource_link': {
         const name = await nameResource(block.uri, chat, block.name);
-        words += name;
+        words += escapeMentions(name);
         const path = tryParseFileUrl(block.uri);
         if (path !== undefined) parts.push(...(await readLinkedFile(path, chat)));
         break;
@@ -39,7 +41,7 @@ export async function readPromptBlocks(blocks: readonly ContentBlock[], chat: Ch
       case 'resource': {
         const { resource } = block;
         const name = await nameResource(resource.uri, chat);
-        words += name;
+        words += escapeMentions(name);
         if ('text' in resource) parts.push({ text: `=== ${name} ===\n${resource.text.toWellFormed()}` });
         else
           parts.push(
@@ -51,12 +53,23 @@ export async function readPromptBlocks(blocks: readonly ContentBlock[], chat: Ch
     }
   }
   checkRoom(parts, 'Send less of it at once.');
-  return { words, parts };
+  return { words, parts, isCommand: isTypedCommand(blocks) };
+}
+
+/** The name of a resource mentions no other file, and no sub-agent. */
+function escapeMentions(name: string): string {
+  return name.replace(/(?<!\S)@/g, '\\@');
+}
+
+function isTypedCommand([first, second]: readonly ContentBlock[]): boolean {
+  if (first?.type !== 'text' || !/^\s*\/(?!\/)/.test(first.text)) return false;
+  // What is mentioned may be an argument, but no part of the command's name.
+  return !second?.type.startsWith('resource') || /^\s*\/\S+\s/.test(first.text);
 }
 
 /** The prompt of what was typed and what goes with it. Throws AppError `usage`. */
 export async function buildEditorPrompt(
-  { words, parts }: EditorPrompt,
+  { words, parts }: Pick<EditorPrompt, 'words' | 'parts'>,
   chat: Chat,
   signal: AbortSignal,
 ): Promise<StoredContent> {

@@ -74,7 +74,7 @@ export function createEditorSession({ chat, client, state, printed, findTool }: 
     await showReports();
     const given = await readPromptBlocks(blocks, chat);
     const entry = given.words.trim();
-    const next = /^\/(?!\/)/.test(entry)
+    const next = given.isCommand
       ? await runSlashPrompt(entry, { chat, client, printed }, signal)
       : { ask: await buildEditorPrompt(given, chat, signal), isWhole: true };
     if (next === undefined) return 'end_turn';

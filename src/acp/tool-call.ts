@@ -1,7 +1,10 @@
 import { isAbsolute, resolve } from 'node:path';
+import { escapeText, escapeValue, markBlanks, questionView } from '../approval/view.ts';
 import type { MediaPart } from '../core/content.ts';
 import { type JsonObject, toNonEmptyString } from '../core/json.ts';
-import { sanitize } from '../core/text/terminal.ts';
+import { formatCodeBlock } from '../core/text/code-block.ts';
+import { formatCount } from '../core/text/format.ts';
+import { sanitize, stripControls } from '../core/text/terminal.ts';
 import type { Effect, FileTexts, Preview, Tool, ToolResult } from '../core/tool.ts';
 import { formatCall } from '../render/tool-line.ts';
 import type { ContentBlock, ToolCall, ToolCallContent, ToolCallLocation, ToolKind } from './sdk.ts';
@@ -34,10 +37,10 @@ export function toToolCall({ id, name, args, tool, cwd }: CallFacts): ToolCall {
   return {
     toolCallId: id,
     title: formatCallTitle(name, args, tool),
-    name,
+    name: sanitize(name),
     kind: findKind(tool),
     status: 'pending',
-    rawInput: args,
+    rawInput: escapeValue(args),
     locations: findLocations(args, tool, cwd),
   };
 }
@@ -51,34 +54,64 @@ function findKind(tool: Tool | undefined): ToolKind {
 function formatCallTitle(name: string, args: JsonObject, tool: Tool | undefined): string {
   const command = tool?.findCommand?.(args)?.command;
   if (command === undefined) return formatCall(name, args);
-  const line = sanitize(command.trim());
-  return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1).toWellFormed()}…` : line;
+  const line = sanitize(markBlanks(command.trim()));
+  if (line.length <= MAX_TITLE) return line;
+  // Nothing can hide at the end behind a long beginning.
+  const half = MAX_TITLE / 2 - 2;
+  return `${line.slice(0, half).toWellFormed()} … ${line.slice(-half).toWellFormed()}`;
 }
 
 function findLocations(args: JsonObject, tool: Tool | undefined, cwd: string): ToolCallLocation[] {
   const path = tool?.effect === 'execute' ? undefined : tool?.findPath?.(args);
-  if (path === undefined || path.includes('\0')) return [];
+  // A path that cannot be shown is not one to open.
+  if (path === undefined || sanitize(path) !== path) return [];
   const { start_line: line } = args;
   const isLine = typeof line === 'number' && Number.isInteger(line) && line > 0 && line <= MAX_LINE;
   return [{ path: isAbsolute(path) ? path : resolve(cwd, path), ...(isLine ? { line } : {}) }];
 }
 
-/** What a person is asked to approve. */
-export function toPreviewContent(preview: Preview): ToolCallContent[] {
-  switch (preview.kind) {
-    case 'diff':
-      return preview.texts === undefined ? [toTextContent(preview.diff)] : [toDiff(preview.texts)];
-    case 'command': {
-      const where = `${preview.command}\n\nin ${preview.directory}${preview.isBackground ? ', in the background' : ''}`;
-      return [toTextContent(where)];
-    }
-    case 'text':
-      return [toTextContent(preview.text)];
-  }
+/** What a question shows, and whether that is all of it. */
+interface QuestionContent {
+  readonly content: ToolCallContent[];
+  readonly isWhole: boolean;
 }
 
+/** Editors break lines as they like: rows that are short enough for any of them show which ones belong together. */
+const COLUMNS = 80;
+
+/** As a block of code, because editors show text as Markdown, in which much can hide. */
+export async function toQuestionContent(
+  name: string,
+  preview: Preview,
+  { notes, pause }: { readonly notes: readonly string[]; readonly pause: () => Promise<void> },
+): Promise<QuestionContent> {
+  const view = await questionView(name, preview, { columns: COLUMNS, isStyled: false, pause });
+  const toBlock = (rows: readonly string[]): ToolCallContent =>
+    toContent({ type: 'text', text: formatCodeBlock([...notes, ...rows].join('\n')) });
+  if (preview.kind === 'diff' && preview.texts !== undefined) {
+    const diff = toDiff(preview.texts);
+    // The first row is the title of the call.
+    const isPlain = notes.length === 0 && view.title.length === 1;
+    return { content: isPlain ? [diff] : [toBlock(view.title), diff], isWhole: true };
+  }
+  const rows = [...view.title, ...view.body];
+  const text = rows.join('\n');
+  if (text.length <= MAX_TEXT) return { content: [toBlock(rows)], isWhole: true };
+  const ends = [text.slice(0, MAX_TEXT / 2), '┆ …', text.slice(-MAX_TEXT / 2)].map((end) => end.toWellFormed());
+  const why = `This is too long to be shown whole (${formatCount(text.length)} characters), so it cannot be allowed here: ask for smaller steps, or use gmn chat in a terminal.`;
+  return { content: [toContent({ type: 'text', text: why }), toBlock(ends)], isWhole: false };
+}
+
+/** For the editor's own diff. The line ends count where they change. */
 export function toDiff({ path, before, after }: FileTexts): ToolCallContent {
-  return { type: 'diff', path, oldText: before ?? null, newText: after };
+  const hasFeeds = [before ?? '', after].every((text) => !/(?<!\r)\n/.test(text));
+  const show = (text: string): string => escapeText(hasFeeds ? text.replaceAll('\r\n', '\n') : text);
+  return {
+    type: 'diff',
+    path: sanitize(path),
+    oldText: before === undefined ? null : show(before),
+    newText: show(after),
+  };
 }
 
 export function toResultContent({ ok, response, media = [] }: ToolResult): ToolCallContent[] {
@@ -95,7 +128,7 @@ export function toMediaBlock({ mimeType, data }: MediaPart['inlineData'], name =
 
 export function toTextContent(text: string): ToolCallContent {
   const shown = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT).toWellFormed()}\n…` : text;
-  return toContent({ type: 'text', text: shown });
+  return toContent({ type: 'text', text: stripControls(shown) });
 }
 
 function toContent(content: ContentBlock): ToolCallContent {

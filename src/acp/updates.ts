@@ -1,5 +1,6 @@
 import type { AppError } from '../core/error.ts';
 import { type AnswerFile, assertNever, type ServiceStep, type TurnEvent } from '../core/event.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import type { FileTexts, Todo } from '../core/tool.ts';
 import type { Renderer } from '../render/renderer.ts';
 import { formatVerifyLine } from '../render/tool-line.ts';
@@ -142,7 +143,7 @@ function createStepShower(client: Client, toCallId: (id: string) => string): Sho
   return (title, kind, text, isGood = true) => {
     count += 1;
     return client.update({
-      ...{ sessionUpdate: 'tool_call', toolCallId: toCallId(`step-${count}`), title, kind },
+      ...{ sessionUpdate: 'tool_call', toolCallId: toCallId(`step-${count}`), title: sanitize(title), kind },
       ...{ status: isGood ? 'completed' : 'failed', content: [toTextContent(text)] },
     });
   };

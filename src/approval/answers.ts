@@ -22,22 +22,26 @@ export function listAnswers({ offer, hasFile, canKeep = false }: Question): read
 const SCOPE_NAMES: Readonly<Record<Exclude<Scope, 'once'>, string>> = {
   edits: 'Allow all edits in this session',
   tool: 'Always allow this tool in this session',
+  hosts: 'Always allow this host in this session',
   command: 'Always allow this exact command in this session',
   call: 'Always allow reading this file in this session',
 };
 
+/**
+ * Hosts that know one answer of a kind take the first or the last: both hold for the session only, and what is kept for the
+ * project is offered where it can stand between them.
+ */
 function listGrants({ scope, words, server }: Offer, hasFile: boolean, canKeep: boolean): readonly NamedAnswer[] {
   if (scope === 'once') return [];
   const beginning = words === undefined ? '' : formatCommandWords(words);
-  return [
-    toNamedGrant('always', SCOPE_NAMES[scope], 'scope'),
-    ...(words === undefined ? [] : [toNamedGrant('prefix', `Always allow ${beginning} … in this session`, 'prefix')]),
-    ...(server === undefined
-      ? []
-      : [toNamedGrant('server', `Always allow all tools of ${sanitize(server)}`, 'server')]),
-    ...(hasFile && scope === 'edits' ? [toNamedGrant('file', 'Always allow changes of this file', 'file')] : []),
-    ...(canKeep && scope !== 'call' ? [toKeptGrant(scope, beginning)] : []),
-  ];
+  const first = toNamedGrant('always', SCOPE_NAMES[scope], 'scope');
+  const others: NamedAnswer[] = [];
+  if (words !== undefined) others.push(toNamedGrant('prefix', `Always allow ${beginning} … in this session`, 'prefix'));
+  if (server !== undefined)
+    others.push(toNamedGrant('server', `Always allow all tools of ${sanitize(server)}`, 'server'));
+  if (hasFile && scope === 'edits') others.push(toNamedGrant('file', 'Always allow changes of this file', 'file'));
+  if (others.length === 0 || !canKeep) return [first, ...others];
+  return [first, toKeptGrant(scope, beginning), ...others];
 }
 
 /** Kept for the project: the words of a command if there are any, else what `always` allows. */

@@ -4,13 +4,13 @@ import type { Out } from '../core/io.ts';
 import { filterStrings, isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { yieldToEvents } from '../platform/runtime/clock.ts';
-import { CONTINUED, INTERRUPT, openTty, type Tty } from '../platform/terminal/tty.ts';
+import { CONTINUED, INTERRUPT, OTHER_KEY, openTty, type Tty } from '../platform/terminal/tty.ts';
 import type { RunPaused } from './person.ts';
 import { questionView } from './view.ts';
 
 const CANCEL: ElicitationAnswer = { action: 'cancel' };
 const DECLINE: ElicitationAnswer = { action: 'decline' };
-const KEYS: ReadonlySet<string> = new Set(['y', 'n', '\r', '\n', '\u001b', '\u0004']);
+const KEYS: ReadonlySet<string> = new Set(['y', 'n', '\r', '\n', '\u001b', '\u0004', OTHER_KEY]);
 
 /** Never opens a URL. */
 export const acceptDefaults: Elicit = async (question) =>
@@ -48,7 +48,10 @@ async function askOnTerminal(
   await err.write(await formatQuestion(`MCP server ${server} asks`, message + address, tty, signal));
   const wanted = kind === 'url' ? 'Done?' : 'Answer?';
   let key = CONTINUED;
-  while (key === CONTINUED) key = await tty.key(KEYS, () => err.write(`╰ ${wanted} [y]es [n]o › `), signal);
+  while (key === CONTINUED || key === OTHER_KEY) {
+    if (key === OTHER_KEY) await err.write('\n');
+    key = await tty.key(KEYS, () => err.write(`╰ ${wanted} [y]es [n]o › `), signal);
+  }
   await err.write(`${key === 'y' ? 'y' : 'n'}\n`);
   if (key === INTERRUPT) return CANCEL;
   if (key !== 'y') return DECLINE;

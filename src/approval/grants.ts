@@ -24,8 +24,8 @@ export type Grant =
 /** What an answer covers: what `Scope` says, commands with the same first words, a server, a file. */
 export type Reach = 'scope' | 'prefix' | 'server' | 'file';
 
-/** `edits`: all of them; `tool`: every call of this tool; `command`: this very command in this directory; `call`: this very file; `once`: nothing. */
-export type Scope = 'edits' | 'tool' | 'command' | 'call' | 'once';
+/** `edits`: all of them; `tool`: every call of this tool; `hosts`: calls that reach these hosts only; `command`: this very command in this directory; `call`: this very file; `once`: nothing. */
+export type Scope = 'edits' | 'tool' | 'hosts' | 'command' | 'call' | 'once';
 
 /** What a person can allow beyond the call they are asked about. */
 export interface Offer {
@@ -54,6 +54,7 @@ export function toScope({ tool, args, secret, isGuarded }: ResolvedCall): Scope 
   if (secret !== undefined) return 'call';
   if (tool.remote !== undefined) return 'tool';
   if (tool.effect === 'write') return 'edits';
+  if (tool.findHosts !== undefined) return 'hosts';
   return tool.findCommand?.(args) === undefined ? 'tool' : 'command';
 }
 
@@ -84,6 +85,10 @@ export function createGrant(call: ResolvedCall, reach: Reach): Grant | undefined
   if (secret !== undefined) return { kind: 'secret', path: secret };
   if (tool.remote !== undefined) return { kind: 'server-tool', ...tool.remote };
   if (tool.effect === 'write') return { kind: 'edits' };
+  if (tool.findHosts !== undefined) {
+    const hosts = tool.findHosts(args);
+    return hosts && { kind: 'hosts', tool: tool.name, hosts };
+  }
   const command = tool.findCommand?.(args);
   if (command === undefined) return { kind: 'tool', tool: tool.name };
   return toCommandGrant(command, call);
@@ -105,7 +110,9 @@ export function isGranted(grants: readonly Grant[], call: ResolvedCall): boolean
   const isHere = (directory: string | undefined): boolean =>
     (directory ?? findRunDirectory(call)) === findRunDirectory(call);
   const prefixes = grants.flatMap((grant) => (grant.kind === 'prefix' && isHere(grant.directory) ? [grant.words] : []));
-  return grants.some((grant) => coversCall(grant, call)) || coversByWords(prefixes, call);
+  return (
+    grants.some((grant) => coversCall(grant, call)) || coversByWords(prefixes, call) || coversByHosts(grants, call)
+  );
 }
 
 /** A file that may hold secrets is covered by an answer about that file alone. */
@@ -113,9 +120,10 @@ function coversCall(grant: Grant, call: ResolvedCall): boolean {
   const { tool, args, secret, target } = call;
   if (secret !== undefined || grant.kind === 'secret') return grant.kind === 'secret' && grant.path === secret;
   switch (grant.kind) {
-    // The first is a mode, which the person can leave again; the second is for the parts of a command.
+    // The first is a mode, which the person can leave again; the others are for the parts of a call.
     case 'edits':
     case 'prefix':
+    case 'hosts':
       return false;
     case 'file':
       return grant.path === target;
@@ -153,6 +161,12 @@ function coversByWords(prefixes: readonly (readonly string[])[], call: ResolvedC
         (words) => beginsWith(part, words) && !part.slice(words.length).some((word) => namesReserved(word, directory)),
       ),
   );
+}
+
+/** Whether each host that the call would reach was allowed. */
+function coversByHosts(grants: readonly Grant[], { tool, args }: ResolvedCall): boolean {
+  const allowed = grants.flatMap((grant) => (grant.kind === 'hosts' && grant.tool === tool.name ? grant.hosts : []));
+  return tool.findHosts?.(args)?.every((host) => allowed.includes(host)) ?? false;
 }
 
 function findForegroundLine({ tool, args }: ResolvedCall): string | undefined {

@@ -1,7 +1,7 @@
 import { formatCommandWords } from '../core/permission.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type { Preview, ToolCall } from '../core/tool.ts';
-import { CONTINUED, INTERRUPT } from '../platform/terminal/tty.ts';
+import { CONTINUED, INTERRUPT, OTHER_KEY } from '../platform/terminal/tty.ts';
 import type { Offer, Reach, Scope } from './grants.ts';
 
 export interface QuestionItem {
@@ -41,7 +41,8 @@ export type Choice =
   | { readonly kind: 'reply' }
   | { readonly kind: 'all' }
   | { readonly kind: 'again' }
-  | { readonly kind: 'help' };
+  | { readonly kind: 'help' }
+  | { readonly kind: 'unknown' };
 
 const CHOICES: ReadonlyMap<string, Choice> = new Map<string, Choice>([
   ['y', { kind: 'yes' }],
@@ -61,6 +62,7 @@ const CHOICES: ReadonlyMap<string, Choice> = new Map<string, Choice>([
   [INTERRUPT, { kind: 'stop', isInterrupt: true }],
   ['?', { kind: 'help' }],
   [CONTINUED, { kind: 'again' }],
+  [OTHER_KEY, { kind: 'unknown' }],
 ]);
 
 /** The keys that answer this question. */
@@ -71,7 +73,7 @@ export function listAnswerKeys(question: Question): ReadonlyMap<string, Choice> 
   return new Map<string, Choice>([...plain, ['\u0004', { kind: 'stop' }]]);
 }
 
-const PLAIN_CHOICES: readonly Choice['kind'][] = ['yes', 'no', 'stop', 'all', 'again', 'help'];
+const PLAIN_CHOICES: readonly Choice['kind'][] = ['yes', 'no', 'stop', 'all', 'again', 'help', 'unknown'];
 
 function isKeyOffered({ items, offer, hasFile, canKeep = false }: Question, choice: Choice): boolean {
   if (choice.kind === 'edit') return items.length === 1;
@@ -97,7 +99,7 @@ export function isApproving({ kind }: Choice): boolean {
 
 /** What is shown as typed: a control character has no shape. */
 export function echoKey(key: string, { kind }: Choice, { offer }: Question): string {
-  if (key >= ' ' && key !== CONTINUED) return key;
+  if (key >= ' ' && kind !== 'again' && kind !== 'unknown') return key;
   if (kind === 'stop' && offer !== undefined) return 'q';
   return kind === 'no' ? 'n' : '';
 }
@@ -105,6 +107,7 @@ export function echoKey(key: string, { kind }: Choice, { offer }: Question): str
 const SCOPE_LABELS: Readonly<Record<Exclude<Scope, 'once'>, string>> = {
   edits: '[a]ll edits',
   tool: '[a]lways this tool',
+  hosts: '[a]lways this host',
   command: '[a]lways this command',
   call: '[a]lways this file',
 };
@@ -170,6 +173,7 @@ export const KEY_ROWS: readonly KeyRow[] = [
   { keys: 'a', key: 'a', scope: 'edits', about: 'yes, and all edits from now on: the mode auto_edit' },
   { keys: 'a', key: 'a', scope: 'command', about: 'yes, and from now on this very command in this directory' },
   { keys: 'a', key: 'a', scope: 'tool', about: 'yes, and from now on every call of this tool' },
+  { keys: 'a', key: 'a', scope: 'hosts', about: 'yes, and from now on every page of the hosts that are shown' },
   { keys: 'a', key: 'a', scope: 'call', about: 'yes, and from now on the same for this file' },
   { keys: 'p', key: 'p', about: 'yes, and from now on every command that begins with these words' },
   { keys: 's', key: 's', about: 'yes, and from now on every tool of this MCP server' },

@@ -1,9 +1,10 @@
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Preview } from '../core/tool.ts';
+import { yieldToEvents } from '../platform/runtime/clock.ts';
 import type { Answer, ProposedCall, Question } from './keys.ts';
 import type { Person, WithPerson } from './person.ts';
-import { formatQuestionTitle } from './view.ts';
+import { formatQuestionTitle, listViewLines } from './view.ts';
 
 /** What a program is asked in place of a person. */
 export interface CallQuestion {
@@ -12,6 +13,8 @@ export interface CallQuestion {
   readonly args: JsonObject;
   readonly diff: string | undefined;
   readonly title: string;
+  /** The rows that a terminal would show. */
+  readonly view: readonly string[];
   /** Why the question comes again. */
   readonly note: string | undefined;
   readonly default: 'no';
@@ -38,15 +41,18 @@ export function createProgramPerson(ask: AskProgram): WithPerson {
 
   async function askAbout(call: ProposedCall, preview: Preview, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
-    const question = toQuestion(call, preview, note);
+    const view = await listViewLines(call.name, preview, () => yieldToEvents(signal));
+    const { id, name, args, guarded } = call;
+    const diff = preview.kind === 'diff' ? preview.diff : undefined;
+    const title = formatTitle(name, preview, guarded);
+    const question: CallQuestion = { call: id, name, args, diff, title, view, note, default: 'no' };
     note = undefined;
     const answer = await ask(question, signal);
     if (answer.decision === 'no') {
       return answer.reason === undefined ? { kind: 'no' } : { kind: 'reply', text: answer.reason };
     }
-    const { decision, args } = answer;
-    if (args === undefined) return toPersonAnswer(decision);
-    change = { args, decision };
+    if (answer.args === undefined) return toPersonAnswer(answer.decision);
+    change = { args: answer.args, decision: answer.decision };
     return { kind: 'edit' };
   }
 
@@ -77,12 +83,6 @@ export function createProgramPerson(ask: AskProgram): WithPerson {
 
 function toPersonAnswer(decision: Change['decision']): Answer {
   return decision === 'always' ? { kind: 'grant', reach: 'scope', isKept: false } : { kind: 'yes' };
-}
-
-function toQuestion(call: ProposedCall, preview: Preview, note: string | undefined): CallQuestion {
-  const { id, name, args, guarded } = call;
-  const diff = preview.kind === 'diff' ? preview.diff : undefined;
-  return { call: id, name, args, diff, title: formatTitle(name, preview, guarded), note, default: 'no' };
 }
 
 function formatTitle(name: string, preview: Preview, guarded: string | undefined): string {

@@ -24,12 +24,9 @@ export async function askPerson(
     const choice = keys.get(key) ?? NO;
     await err.write(`${echoKey(key, choice, question)}\n`);
     const hasChanged = page.columns !== tty.columns || page.rows !== tty.rows;
-    if (choice.kind === 'help') {
-      await err.write(
-        explainKeys(question)
-          .map((row) => `${wrapExplanation(row, tty.columns)}\n`)
-          .join(''),
-      );
+    if (choice.kind === 'help' || choice.kind === 'unknown') {
+      const rows = choice.kind === 'help' ? explainKeys(question) : [UNKNOWN];
+      await err.write(rows.map((row) => `${wrapExplanation(row, tty.columns)}\n`).join(''));
       continue;
     }
     if (hasChanged) page = await layOutPage(question, { tty, err, pause });
@@ -57,6 +54,7 @@ export async function askPerson(
 }
 
 const NO = { kind: 'no' } as const;
+const UNKNOWN = 'That is none of the keys. They are these, and ? explains them:';
 
 interface Page {
   readonly columns: number;

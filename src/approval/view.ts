@@ -1,3 +1,4 @@
+import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { formatCount, plural } from '../core/text/format.ts';
 import { countInvisible, sanitize } from '../core/text/terminal.ts';
 import { measureWidth, splitGraphemes } from '../core/text/width.ts';
@@ -64,6 +65,32 @@ export async function questionView(name: string, preview: Preview, options: View
   const loss = formatLoss(preview);
   const lost = loss === undefined ? [] : layOutRows(loss, 'bold');
   return { title: [first.replace('│', '╭'), ...others, ...about, ...lost, ...warning], body };
+}
+
+/** The rows of a window that is as wide as its longest row. */
+export async function listViewLines(
+  name: string,
+  preview: Preview,
+  pause: () => Promise<void>,
+): Promise<readonly string[]> {
+  const view = await questionView(name, preview, { columns: Number.POSITIVE_INFINITY, isStyled: false, pause });
+  return [...view.title, ...view.body];
+}
+
+/** A text of several lines as a question shows it; short blanks at the end of a line stay. */
+export function escapeText(text: string): string {
+  const lines = [...collapseGaps(iterateLines(text), '')].filter((line) => line !== undefined);
+  return lines.map((line) => countBlanks(line, LONG_BLANKS).split('\t').map(sanitize).join('\t')).join('\n');
+}
+
+/** With all texts in it, also its keys, as a question shows them. */
+export function escapeValue(value: JsonValue | undefined): JsonValue | undefined {
+  if (typeof value === 'string') return escapeText(value.toWellFormed());
+  if (isList(value)) return value.map((item) => escapeValue(item) as JsonValue);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).map(([key, inner]) => [sanitize(key), escapeValue(inner)]),
+  );
 }
 
 export function groupView(views: readonly QuestionView[], previews: readonly Preview[]): QuestionView {
@@ -217,9 +244,14 @@ function* splitParts(text: string): Generator<string> {
 /** Longer runs of blank lines are replaced by a count: they could push what matters out of sight. */
 const MAX_GAP = 3;
 const GAPS = /(?<! )(?: {41,}| +$)|\t{11,}/g;
+const LONG_BLANKS = /(?<! ) {41,}|\t{11,}/g;
 
 export function markBlanks(line: string): string {
-  return line.replace(GAPS, (run) => `⟨${plural(run.length, run.startsWith(' ') ? 'space' : 'tab')}⟩`);
+  return countBlanks(line, GAPS);
+}
+
+function countBlanks(line: string, blanks: RegExp): string {
+  return line.replace(blanks, (run) => `⟨${plural(run.length, run.startsWith(' ') ? 'space' : 'tab')}⟩`);
 }
 
 /**

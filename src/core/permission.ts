@@ -1,4 +1,4 @@
-import { canonicalJson, isList, isObject, type JsonObject, type JsonValue } from './json.ts';
+import { canonicalJson, isObject, type JsonObject, type JsonValue } from './json.ts';
 import { quoteIfNeeded } from './text/quote.ts';
 import { sanitize } from './text/terminal.ts';
 
@@ -8,6 +8,8 @@ export type Permission =
   | { readonly kind: 'edits' }
   /** Every call of a built-in tool. */
   | { readonly kind: 'tool'; readonly tool: string }
+  /** Calls of a tool that reach these hosts and no others. */
+  | { readonly kind: 'hosts'; readonly tool: string; readonly hosts: readonly string[] }
   /** Exactly this command in this directory. */
   | { readonly kind: 'command'; readonly command: string; readonly directory: string; readonly isBackground?: true }
   /** Commands that begin with these words; with a directory, in that one alone: the program is named by a path from there. */
@@ -33,6 +35,8 @@ export function formatPermission(permission: Permission): string {
       return 'all edits';
     case 'tool':
       return sanitize(permission.tool);
+    case 'hosts':
+      return `${sanitize(permission.tool)}: ${permission.hosts.map(sanitize).join(', ')}`;
     case 'command':
       return `${sanitize(permission.command)} (exactly, in ${sanitize(permission.directory)}${permission.isBackground ? ', in the background' : ''})`;
     case 'prefix':
@@ -57,6 +61,10 @@ export function tryParsePermission(value: JsonValue | undefined): Permission | u
       return hasOnly(fields, []) ? { kind } : undefined;
     case 'tool':
       return hasOnly(fields, ['tool']) ? { kind, ...fields } : undefined;
+    case 'hosts': {
+      const { hosts, ...others } = fields;
+      return isTextList(hosts) && hasOnly(others, ['tool']) ? { kind, hosts, ...others } : undefined;
+    }
     case 'command': {
       const { isBackground, ...texts } = fields;
       if (!hasOnly(texts, ['command', 'directory']) || (isBackground !== undefined && isBackground !== true))
@@ -65,10 +73,8 @@ export function tryParsePermission(value: JsonValue | undefined): Permission | u
     }
     case 'prefix': {
       const { words, ...others } = fields;
-      const isValid =
-        isList(words) && words.length > 0 && words.every((word) => typeof word === 'string' && word !== '');
-      if (!isValid || !hasOnly(others, 'directory' in others ? ['directory'] : [])) return undefined;
-      return { kind, words: words as readonly string[], ...others };
+      if (!isTextList(words) || !hasOnly(others, 'directory' in others ? ['directory'] : [])) return undefined;
+      return { kind, words, ...others };
     }
     case 'server':
       return hasOnly(fields, ['server', 'fingerprint']) ? { kind, ...fields } : undefined;
@@ -77,6 +83,10 @@ export function tryParsePermission(value: JsonValue | undefined): Permission | u
     default:
       return undefined;
   }
+}
+
+function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((text) => typeof text === 'string' && text !== '');
 }
 
 /** Whether these keys, and no others, have texts. */

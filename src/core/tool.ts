@@ -33,6 +33,8 @@ export interface Tool {
   findPath?(args: JsonObject): string | undefined;
   /** What a call would run in a shell; undefined if its arguments are wrong. Only the shell tool has this. */
   findCommand?(args: JsonObject): CommandCall | undefined;
+  /** The hosts that a call would reach; undefined if its arguments are wrong. Only a tool that fetches addresses has this. */
+  findHosts?(args: JsonObject): readonly string[] | undefined;
   /** The tool of an MCP server that it stands for. Absent: it is built in. */
   readonly remote?: ServerOrigin & { readonly tool: string };
   /** A canonical form of the arguments, to recognize a repeated call. Absent: the arguments as they are. */

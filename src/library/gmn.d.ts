@@ -145,6 +145,7 @@ export type GmnEvent =
       readonly args: JsonObject;
       readonly diff?: string;
       readonly title: string;
+      readonly view: readonly string[];
       /** Why the question comes again. */
       readonly note?: string;
       readonly default: 'no';
@@ -225,6 +226,8 @@ export interface ApprovalRequest {
   readonly diff?: string;
   /** What would be done, in one line. It may be text of the model. */
   readonly title: string;
+  /** All of what would be done, as a terminal shows it: with escapes for what cannot be seen. */
+  readonly view: readonly string[];
   /** Why the question comes again. */
   readonly note?: string;
   readonly default: 'no';

@@ -78,6 +78,7 @@ interface ToolHandlers<S extends InputSchema> {
   /** What a person is shown first; a tool result instead refuses the call. A thrown AppError becomes such a result. */
   preview?(input: ArgumentsOf<S>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
   findCommand?(input: ArgumentsOf<S>): CommandCall;
+  findHosts?(input: ArgumentsOf<S>): readonly string[];
   /** Added to the arguments where calls are compared. */
   distinguish?(): JsonObject;
   /** A thrown AppError becomes a tool result with its message and hint. */
@@ -111,7 +112,7 @@ export function defineTool<const S extends InputSchema, Context>({
     (args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<T | ToolResult> =>
       runToResult(async () => handler(parseInput(input, aliases, args), signal, draft), signal);
   const create = (context: Context): Tool => {
-    const { root, preview, findCommand, distinguish, run } = handle(context);
+    const { root, preview, findCommand, findHosts, distinguish, run } = handle(context);
     return {
       name,
       description: typeof description === 'string' ? description : description(context),
@@ -123,7 +124,8 @@ export function defineTool<const S extends InputSchema, Context>({
         ...distinguish?.(),
       }),
       findPath: target === undefined ? undefined : (args) => toNonEmptyString(findArgument(args, target, aliases)),
-      findCommand: findCommand && ((args) => tryFindCommand(() => findCommand(parseInput(input, aliases, args)))),
+      findCommand: findCommand && ((args) => tryFind(() => findCommand(parseInput(input, aliases, args)))),
+      findHosts: findHosts && ((args) => tryFind(() => findHosts(parseInput(input, aliases, args)))),
       invoke: withValidation((values, signal) => run(values, signal)),
       preview: preview && withValidation((values, signal, draft) => preview(values, signal, draft)),
     };
@@ -131,8 +133,8 @@ export function defineTool<const S extends InputSchema, Context>({
   return { ...facts, create };
 }
 
-/** A call whose arguments are wrong runs nothing. */
-function tryFindCommand(find: () => CommandCall): CommandCall | undefined {
+/** A call whose arguments are wrong does nothing. */
+function tryFind<T>(find: () => T): T | undefined {
   try {
     return find();
   } catch (thrown) {

@@ -38,6 +38,7 @@ export const webFetch = defineTool({
         .map(({ href }) => href)
         .join('\n'),
     }),
+    findHosts: (input) => parseUrls(input).map(({ host }) => host),
     async run(input, signal) {
       const urls = parseUrls(input);
       const share = Math.floor(MAX_TEXT_CHARS / urls.length);

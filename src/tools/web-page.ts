@@ -15,14 +15,26 @@ const HEADERS = {
 };
 
 /**
- * Fetches a text page, following up to five redirects; `send` checks each address. Reads at most 2 MB. Throws AppError
- * `api` for any other response.
+ * Fetches a text page, following up to five redirects of its host; `send` checks each address. Reads at most 2 MB. Throws
+ * AppError `api` for any other response.
  */
 export async function fetchPage(start: URL, send: SendHttp, signal: AbortSignal) {
-  const { url, response } = await followRedirects(start, async (next) =>
-    send({ method: 'GET', url: checkUrl(next), headers: HEADERS }, signal),
-  );
+  const { url, response } = await followRedirects(start, async (next) => {
+    checkUrl(next);
+    // The user allowed the host that they saw.
+    if (toSite(next) !== toSite(start)) {
+      const target = next.href.slice(0, MAX_TARGET);
+      throw new AppError('api', `${start.href} redirects to another host, which is a call of its own: ${target}`);
+    }
+    return send({ method: 'GET', url: next, headers: HEADERS }, signal);
+  });
   return readPage(url, response);
+}
+
+const MAX_TARGET = 2000;
+
+function toSite({ host }: URL): string {
+  return host.replace(/^www\./, '');
 }
 
 /** Returns a URL that may be fetched, judged before DNS. Throws AppError `api` otherwise. */

@@ -113,8 +113,8 @@ test.for(COMMANDS)('a command that is answered with %s', async ([optionId, quest
   expect(editor.asked[0]?.options.map((option) => [option.optionId, option.kind])).toEqual([
     ['once', 'allow_once'],
     ['always', 'allow_always'],
-    ['prefix', 'allow_always'],
     ['project', 'allow_always'],
+    ['prefix', 'allow_always'],
     ['no', 'reject_once'],
   ]);
   const kept = await callGmnIn(t, editor.at, ['permissions', 'list']);

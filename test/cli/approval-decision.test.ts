@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { approvalPolicy } from '../../src/approval/policy.ts';
 import { askPerson } from '../../src/approval/question.ts';
 import { AppError } from '../../src/core/error.ts';
-import { CONTINUED, INTERRUPT } from '../../src/platform/terminal/tty.ts';
+import { CONTINUED, INTERRUPT, OTHER_KEY } from '../../src/platform/terminal/tty.ts';
 import { fakePerson, NO, READ, REMOTE, SHELL, tool, WRITE } from '../support/fake-person.ts';
 
 test('what the policy lets run is not asked about', async () => {
@@ -210,6 +210,12 @@ test('a narrow terminal gets short lines, each painted on its own, none without 
     `┊ ${green('コード')}`,
     '│',
   ]);
+});
+
+test('a key that is none says what the keys are, and answers nothing', async () => {
+  const { decide, screen } = fakePerson({ keys: [OTHER_KEY, 'y'] });
+  expect(await decide(SHELL, { command: 'ls' })).toEqual({ kind: 'run' });
+  expect(screen()).toMatch(/ › \n│ That is none of the keys\. .*\n╰ \[y\]es .* › y\n$/);
 });
 
 test('a question without a scope has yes, no and no answer; other keys mean no', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { groupView, questionView } from '../../src/approval/view.ts';
+import { escapeText, escapeValue, groupView, listViewLines, questionView } from '../../src/approval/view.ts';
+import { countInvisible } from '../../src/core/text/terminal.ts';
 import { measureWidth } from '../../src/core/text/width.ts';
 import type { Preview } from '../../src/core/tool.ts';
 
@@ -158,4 +159,34 @@ test('the words that a change replaces are marked, also where a line is wrapped 
   ]);
   const { body: plain } = await questionView('edit_file', preview, { ...plainView, columns: 40 });
   expect(plain).toEqual(shown.map((row) => row.replace(/(?<!@.*)[[\]]/g, '')));
+});
+
+test('who lays out the rows gets one for each line, whatever its length', async () => {
+  const command = `ls ${'a'.repeat(500)}\u202e${' '.repeat(90)}b\n\n\n\n\n\nc`;
+  expect(await listViewLines('sh', { kind: 'command', command, directory: '/w' }, async () => {})).toEqual([
+    ...['╭ sh in /w', '│ 1 character that cannot be seen: shown as escapes'],
+    ...[`│ ls ${'a'.repeat(500)}\\u202e⟨90 spaces⟩b`, '│ ⟨5 empty lines⟩', '│ c'],
+  ]);
+});
+
+test('any text shows nothing invisible, and one of plain words stays as it is', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      expect(countInvisible(escapeText(text).replace(/[\n\t]/g, ''))).toBe(0);
+    }),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.stringMatching(/^[!-~]([ \t]?[!-~])*$/)), (lines) => {
+      expect(escapeText(lines.join('\n'))).toBe(lines.join('\n'));
+    }),
+  );
+});
+
+test('of a value all texts are shown like that, keys too', () => {
+  const value = { a: ['\u202e', 1, null], 'b\u200b': { c: `x${'\t'.repeat(90)}\nd\ud800` }, e: undefined };
+  expect(escapeValue(value)).toEqual({
+    a: ['\\u202e', 1, null],
+    'b\\u200b': { c: 'x⟨90 tabs⟩\nd\ufffd' },
+    e: undefined,
+  });
 });

@@ -64,6 +64,19 @@ posixTest.for(['x', '\u001b[A', '\u001bOP', 'yes\r', 'yy', 'や', ' '])(
   },
 );
 
+posixTest('any other key says what the keys are and is no answer, and neither is what is typed with it', async (t) => {
+  const terminal = start(t, { calls: [command('touch made')] });
+  await terminal.until(PROMPT);
+  for (const key of ['\u001b[A', '1', 'x', '\t', 'yes\r']) {
+    terminal.type(key);
+    expect(await terminal.until(PROMPT)).toMatch(
+      /^\n│ That is none of the keys\. They are these, and \? explains them:\n╰ \[y\]es \[N\]o /,
+    );
+  }
+  terminal.type('y');
+  expect(verdictsIn((await terminal.ended).output)).toMatchObject([{ verdict: { kind: 'run' } }]);
+});
+
 posixTest('a diff is shown with its counts, in colour, and y writes it', async (t) => {
   const script: Script = { calls: [write('console.log("こんにちは");')], color: 'always' };
   const { screens, verdicts } = await answered(t, script, ['y']);

@@ -137,6 +137,7 @@ test('an approval shows what would be done, and changed arguments are checked li
     args: { file_path: 'a.txt', content: 'one\n' },
     diff: expect.stringContaining('+one'),
     title: 'write_file a.txt  +1 −0',
+    view: ['╭ write_file a.txt  +1 −0', '│ @@ -0,0 +1,1 @@', '│ +one'],
     default: 'no',
   });
   gmn.send({ type: 'approve', call: 'other', decision: 'yes' });

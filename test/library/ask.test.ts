@@ -404,6 +404,7 @@ describe('tools of the program', () => {
           name: 'pay',
           args: { yen: 100 },
           title: expect.stringContaining('pay'),
+          view: ['╭ pay', '│ {', '│   "yen": 100', '│ }'],
           default: 'no',
         },
       ]);

@@ -120,6 +120,7 @@ test.for([
     {
       ...{ type: 'approval', call: expect.any(String), name: 'pay', args: { yen: 100 }, default: 'no' },
       title: expect.stringContaining('pay'),
+      view: ['╭ pay', '│ {', '│   "yen": 100', '│ }'],
     },
   ]);
   expect(JSON.stringify(server.requests[1]?.results)).toContain(result);

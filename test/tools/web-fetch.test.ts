@@ -135,20 +135,34 @@ test.each([
   server.close();
 });
 
-test('every redirect is judged anew, and the page is named by where it ended', async (t) => {
+test('a redirect to another host is a call of its own, and the model learns its address', async (t) => {
   const { fetchIt, base, port, requests } = await web(t, (request, response) => {
+    if (request.url === '/') response.writeHead(302, { location: `http://www.page.test:${port}/www` }).end();
+    else response.writeHead(301, { location: `${base}/to` }).end();
+  });
+  const url = `http://127.0.0.1:${port}/from`;
+  expect((await fetchIt({ url })).response).toEqual({
+    pages: [{ url, error: `${url} redirects to another host, which is a call of its own: ${base}/to` }],
+  });
+  // The same site.
+  expect(JSON.stringify((await fetchIt({ url: base })).response)).toContain('www.page.test');
+  expect(requests.map(({ url: path }) => path)).toEqual(['/from', '/']);
+});
+
+test('every redirect is judged anew, and the page is named by where it ended', async (t) => {
+  const { fetchIt, port, requests } = await web(t, (request, response) => {
     if (request.url === '/inside') response.writeHead(302, { location: `http://127.0.0.9:${port}/` }).end();
     else if (request.url === '/file') response.writeHead(302, { location: 'file:///etc/passwd' }).end();
-    else if (request.url === '/from') response.writeHead(301, { location: `http://127.0.0.1:${port}/to` }).end();
+    else if (request.url === '/from') response.writeHead(301, { location: '/to' }).end();
     else response.setHeader('content-type', 'text/plain').end('here');
   });
-  expect((await fetchIt({ url: `${base}/from` })).response).toEqual({
-    pages: [{ url: `http://127.0.0.1:${port}/to`, content_type: 'text/plain', text: 'here' }],
+  const direct = `http://127.0.0.1:${port}`;
+  expect((await fetchIt({ url: `${direct}/from` })).response).toEqual({
+    pages: [{ url: `${direct}/to`, content_type: 'text/plain', text: 'here' }],
     ...UNTRUSTED,
   });
-  const direct = `http://127.0.0.1:${port}`;
   expect((await fetchIt({ url: `${direct}/inside` })).response).toEqual({
-    pages: [{ url: `${direct}/inside`, error: '127.0.0.9 is not an address of the open internet' }],
+    pages: [{ url: `${direct}/inside`, error: expect.stringContaining('redirects to another host') }],
   });
   expect((await fetchIt({ url: `${direct}/file` })).response).toEqual({
     pages: [{ url: `${direct}/file`, error: 'file: is not fetched, only http and https' }],

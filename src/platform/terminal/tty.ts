@@ -12,7 +12,7 @@ export interface Tty {
    * Discards typed input until the keyboard has been quiet for a moment, calls `show`, and resolves with the first of
    * `keys` typed after that: a letter, a sign or a control character. A letter that is a key in lower case only is that key. A paste is not a key. `INTERRUPT` stands for
    * Ctrl+C, an abort and the end of the terminal, `CONTINUED` for a resume after suspension; both may always be
-   * returned.
+   * returned. `OTHER_KEY`, if it is one of `keys`, stands for everything else that is typed.
    */
   key(keys: Keys, show: () => Promise<void>, signal: AbortSignal): Promise<string>;
   /** With `atEnd`, input typed ahead is discarded first, and that is the answer at Ctrl+D, and at Esc on an empty line. */
@@ -28,6 +28,7 @@ type Keys = { has(key: string): boolean };
 
 export const INTERRUPT = '\u0003';
 export const CONTINUED = 'continued';
+export const OTHER_KEY = 'other';
 const SUSPEND = '\u001a';
 
 /** Longer than the pause between two keys, so that text typed ahead answers no question. */
@@ -162,7 +163,7 @@ async function waitForKey(keyboard: Keyboard, show: () => Promise<void>, signal:
 /** With a Japanese input method switched on, a letter arrives in its full-width form. */
 function findKey(chunk: string, keys: Keys): string | undefined {
   const typed = chunk.normalize('NFKC');
-  return [typed, typed.toLowerCase()].find((key) => keys.has(key));
+  return [typed, typed.toLowerCase(), OTHER_KEY].find((key) => keys.has(key));
 }
 
 function waitForQuiet(keyboard: Keyboard, listen: (listener: (chunk: string) => void) => void): Promise<boolean> {
