@@ -24,14 +24,12 @@ import {
 import { readSseEvents } from './sse.ts';
 
 const ASKS = 'an agent';
-/** The shape of steps and events that is read here. */
-const REVISION = { 'api-revision': '2026-05-20' };
 const MAX_ERROR_BYTES = 100_000;
 
 /** https://ai.google.dev/gemini-api/docs/deep-research. Read in packages and pages, never recorded: docs/compat.md. */
 export function createInteractionsClient(context: ServiceContext): InteractionsClient {
   const { place, identity } = context;
-  const common = { asks: ASKS, headers: REVISION };
+  const common = { asks: ASKS };
   const { find } = createServiceCaller(context, common);
   const parse = (fields: Fields): Interaction => parseInteraction(fields, identity.secrets);
   return {
@@ -46,7 +44,7 @@ export function createInteractionsClient(context: ServiceContext): InteractionsC
     async *follow(id, lastEventId, signal) {
       const since = lastEventId === undefined ? '' : `&last_event_id=${encodeURIComponent(lastEventId)}`;
       const url = geminiApiUrl(place, `${toInteractionPath(id)}?stream=true${since}`);
-      const headers = { accept: 'text/event-stream', ...REVISION };
+      const headers = { accept: 'text/event-stream' };
       const response = await sendAuthorized(context, { method: 'GET', url, headers, isRepeatable: true }, signal);
       if (response.status !== 200) {
         const text = await readPrefix(response.body, MAX_ERROR_BYTES);

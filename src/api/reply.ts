@@ -360,6 +360,8 @@ function createUsageCounter() {
         usage = {};
         details = {};
       }
+      // The service may have continued by itself: `promptTokenCount` then counts what had come before as well.
+      if (isCount(metadata.initialPromptTokenCount)) promptTokens ??= metadata.initialPromptTokenCount;
       updateUsage(usage, metadata);
       updateDetails(details, metadata);
       serviceTier = parseServedTier(metadata.serviceTier ?? metadata.trafficType) ?? serviceTier;

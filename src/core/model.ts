@@ -35,7 +35,7 @@ export type ReplyEvent = Extract<TurnEvent, { type: 'wait' | 'begin' | 'text' | 
 export interface Reply {
   readonly finishReason: string;
   readonly usage: Usage;
-  /** Tokens of the request, if the reply came over several connections: `usage` has those of each added up. */
+  /** Tokens of the request, if `usage` counts more than once what was read: over several connections, or continued by the service. */
   readonly promptTokens?: number;
   /** Which of the tokens are not text; absent if all are, or the server did not say. */
   readonly details?: UsageDetails;

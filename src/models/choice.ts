@@ -42,31 +42,42 @@ export function resolveModel(
     };
   }
   const alias = Object.hasOwn(ALIASES, wanted) ? ALIASES[wanted] : undefined;
-  if (alias !== undefined) return { id: alias[backend], notices: [], isDefault: false };
+  if (alias !== undefined) return { id: alias[backend], notices: describeChosen(alias[backend]), isDefault: false };
   checkService(wanted);
-  const isKnown = findModelFacts(wanted) !== undefined || wanted.includes('/');
-  return { id: wanted, notices: isKnown ? [] : [formatUnknownModel(wanted)], isDefault: false };
+  return { id: wanted, notices: describeChosen(wanted), isDefault: false };
 }
 
 export function defaultChoice(id: string): ModelChoice {
   return { id, notices: [], isDefault: true };
 }
 
-/** Models that do not answer `generateContent`, what they answer instead, and the command that asks them. */
-const OTHER_SERVICES: readonly (readonly [RegExp, string, command?: string])[] = [
-  [/^gemini-decision-/, 'the Decisions API', 'gmn decide'],
-  [/^deep-research-/, 'the Interactions API', 'gmn research'],
-  [/^(?:gemini-omni-|antigravity-)/, 'the Interactions API'],
+/** Models that do not answer `generateContent`, what they answer instead, and what does their work. */
+const OTHER_SERVICES: readonly (readonly [RegExp, string, way?: string])[] = [
+  [/^gemini-decision-/, 'the Decisions API', 'Run gmn decide instead'],
+  [/^deep-research-/, 'the Interactions API', 'Run gmn research instead'],
   [/-live(?:-|$)/, 'the Live API'],
+  [
+    /^gemini-[\w.-]*-transcribe\b/,
+    'the Interactions API',
+    'Any model that hears writes down a recording: gmn -m flash -f talk.mp3 "transcribe it"',
+  ],
+  [/^lyria-/, 'the Interactions API', 'Google’s own command line makes music: gemini-api music'],
+  [/^(?:gemini-omni-|antigravity-)/, 'the Interactions API'],
 ];
 
 function checkService(id: string): void {
-  const [, service, command] = OTHER_SERVICES.find(([pattern]) => pattern.test(id)) ?? [];
+  const [, service, way = 'Choose another model with -m'] = OTHER_SERVICES.find(([pattern]) => pattern.test(id)) ?? [];
   if (service === undefined) return;
-  const other = command === undefined ? '' : `, or run ${command} instead`;
   throw new AppError('usage', `${id} answers only through ${service}, not to a prompt`, {
-    hint: `Choose another model with -m${other}. To see the models: gmn models`,
+    hint: `${way}. To see the models: gmn models`,
   });
+}
+
+/** What is to be said of a model that somebody has chosen: nothing, if it is one of the table that still answers. */
+function describeChosen(id: string): readonly string[] {
+  const facts = findModelFacts(id);
+  if (facts === undefined) return id.includes('/') ? [] : [formatUnknownModel(id)];
+  return facts.status === 'retired' ? [`${id} was ${facts.note ?? 'shut down'}`] : [];
 }
 
 function formatUnknownModel(name: string): string {

@@ -8,6 +8,7 @@ import {
   BACKENDS,
   type Backend,
   canThink,
+  findOutputKind,
   type ListedModel,
   MODELS,
   type ModelFacts,
@@ -185,6 +186,40 @@ function describeModel({ note, status, tiers }: ModelLine): string {
   const words = note ?? (status === 'unknown' ? 'listed by the service' : status);
   if (tiers === undefined) return words;
   return `${words}; ${tiers.length === 1 ? 'tier' : 'tiers'}: ${tiers.join(', ')}`;
+}
+
+/** What somebody chooses a model for, in the order of a list. */
+const GROUPS = [
+  'For most work',
+  'For the hardest questions, at a higher price',
+  'For many small tasks, at the lowest price',
+  'Open models',
+  'Pictures (gmn image)',
+  'Speech',
+  'Others that the service lists',
+  'Being retired',
+  'Shut down',
+] as const;
+
+function findPurpose({ id, status }: ModelLine): (typeof GROUPS)[number] {
+  if (status === 'retired') return 'Shut down';
+  if (status === 'retiring') return 'Being retired';
+  const makes = findOutputKind(id);
+  if (makes !== undefined) return makes === 'images' ? 'Pictures (gmn image)' : 'Speech';
+  if (/^gemma-/.test(id)) return 'Open models';
+  if (/-lite\b/.test(id)) return 'For many small tasks, at the lowest price';
+  if (/-(?:pro|argon|carbon)\b/.test(id)) return 'For the hardest questions, at a higher price';
+  return status === 'unknown' ? 'Others that the service lists' : 'For most work';
+}
+
+/** In each group previews come last, and before them the newest first. */
+export function groupModels(
+  lines: readonly ModelLine[],
+): readonly { readonly title: string; readonly lines: readonly ModelLine[] }[] {
+  const newest = lines.toReversed().sort((left, right) => STATUS_RANKS[left.status] - STATUS_RANKS[right.status]);
+  return GROUPS.map((title) => ({ title, lines: newest.filter((line) => findPurpose(line) === title) })).filter(
+    (group) => group.lines.length > 0,
+  );
 }
 
 export function formatModelRows(lines: readonly ModelLine[]): readonly (readonly string[])[] {

@@ -189,9 +189,12 @@ export const MODELS: readonly ModelFacts[] = [
   { ...SPEECH, id: 'gemini-3.1-flash-tts-preview', status: 'preview' },
 ];
 
+/** What others are compared with, whatever `gemini-flash-latest` means today. */
+export const FLASH_MODEL = 'gemini-3.8-flash';
+
 export const FALLBACK_MODELS: Readonly<Record<Backend, string>> = {
   'gemini-api': 'gemini-flash-latest',
-  vertex: 'gemini-3.8-flash',
+  vertex: FLASH_MODEL,
   'code-assist': 'gemini-3-flash',
 };
 

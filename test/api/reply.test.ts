@@ -284,3 +284,11 @@ test('what a connection has cost so far is told with the model that answers, and
   reader.take(parseChunk({ modelVersion: 'gemini-x', usageMetadata: { totalTokenCount: 4 } }));
   expect(reader.counted()).toEqual({ ...counted, usage: { totalTokenCount: 4 }, model: 'gemini-x' });
 });
+
+test('the tokens of the request are those before the service continued by itself', async () => {
+  const reader = replyReader('asked');
+  takeUsage(reader, { promptTokenCount: 70_000, initialPromptTokenCount: 9 }, 'CONTINUATION');
+  reader.resume();
+  takeUsage(reader, { promptTokenCount: 80_000, initialPromptTokenCount: 70_000 });
+  expect((await reader.finish()).reply).toMatchObject({ promptTokens: 9, usage: { promptTokenCount: 150_000 } });
+});

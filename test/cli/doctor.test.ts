@@ -352,3 +352,14 @@ posixTest('another gmn on PATH is named', async (t) => {
     { state: 'warning', text: expect.stringContaining(`"gmn" on PATH is another one: ${other}`) },
   ]);
 });
+
+test('who uses Code Assist is told when it ends', async (t) => {
+  const env = { GOOGLE_GENAI_USE_GCA: 'true', GOOGLE_CLOUD_ACCESS_TOKEN: 'ya29.token-0123456789' };
+  const [finding] = found(await scene(t, { env }).examine('--json'), 'backend');
+  expect(finding).toMatchObject({
+    state: 'ok',
+    text: expect.stringMatching(/9 October 2026.*31 January 2027.*31 December 2027/),
+  });
+  const other = scene(t, { env: { GEMINI_API_KEY: 'a-key-0123456789' } });
+  expect(found(await other.examine('--json'), 'backend')).toEqual([]);
+});

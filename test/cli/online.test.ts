@@ -164,7 +164,9 @@ test('models passes over the list of another key in the same variable', async (t
 test('models shows the default that would answer', async (t) => {
   const google = await fakeGemini(t, [failure(404, 'NOT_FOUND'), reply('a')]);
   const me = account(t, google, { env: KEY });
-  expect((await me.run(['models'])).stdout).toContain('\nDefault: gemini-2.5-flash\n');
+  expect((await me.run(['models'])).stdout).toContain(
+    '\nDefault: gemini-2.5-flash, being retired; where it is gone, flash answers\n',
+  );
   await me.run(['hi']);
   expect((await me.run(['models'])).stdout).toContain(
     '\nDefault: gemini-flash-latest, since gemini-2.5-flash is gone for this account\n',

@@ -17,14 +17,21 @@ test('gmn models has one line for a model in 80 columns, its note below', async 
   const here = place(t);
   await models({ args: [] }, appWith(here, { isTerminal: true }));
   const rows = here.output().out.trimEnd().split('\n');
-  expect(rows.slice(0, 5)).toEqual([
+  expect(rows.slice(0, 7)).toEqual([
     'MODEL                               STATUS    THINKING',
-    'gemini-2.5-flash                    retiring  budget 0–24,576',
-    '    gmn’s default; its announced end was in October 2026',
-    'gemini-2.5-pro                      retiring  budget 128–32,768',
-    '    its announced end was in October 2026',
+    '',
+    'For most work',
+    'gemini-flash-latest                 moving    low medium high',
+    '    the newest flash',
+    'gemini-4-hydrogen                   stable    low medium high xhigh',
+    '    has a free tier; reads Office files',
   ]);
-  expect(rows.slice(rows.indexOf(''))).toEqual([
+  expect(rows.slice(rows.indexOf('Shut down'))).toEqual([
+    'Shut down',
+    'gemini-3.1-flash-lite-preview       retired   minimal low medium high',
+    '    shut down in May 2026',
+    'gemini-3-pro-preview                retired   low high',
+    '    shut down in March 2026; the Gemini API answers with gemini-3.1-pro-preview',
     '',
     'ALIAS           BACKEND      MODEL',
     'gemini-3-pro    all          gemini-3-pro-preview',
@@ -42,7 +49,7 @@ test('gmn models has one line for a model in 80 columns, its note below', async 
     '                code-assist  gemini-3.1-flash-lite',
     'auto, auto-…    all          the default',
     '',
-    'Default: gemini-2.5-flash',
+    'Default: gemini-2.5-flash, being retired; where it is gone, flash answers',
     'Limits, tiers and backends: in a wider window, or with --json',
     'All models, since there is no credential; see: gmn auth status',
   ]);

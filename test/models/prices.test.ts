@@ -9,6 +9,7 @@ import {
   findPrice,
   PRICES_VERSION,
 } from '../../src/models/prices.ts';
+import { FLASH_MODEL } from '../../src/models/table.ts';
 
 const IN_2026 = Date.UTC(2026, 10, 17);
 const IN_2027 = Date.UTC(2027, 0, 1);
@@ -298,4 +299,16 @@ test('affordable tokens are as many as the money buys, and not one more', () => 
     }),
     { numRuns: 200 },
   );
+});
+
+test('what the description of generate_text says of the price of pro beside flash is so', () => {
+  const both = { promptTokenCount: 1000, candidatesTokenCount: 1000 };
+  const ratio = (at: number): number => {
+    const [pro = 0, flash = 1] = ['gemini-3.1-pro-preview', FLASH_MODEL].map((model) =>
+      computeCost(both, { model, at }),
+    );
+    return pro / flash;
+  };
+  expect(ratio(IN_2027 - 1)).toBeCloseTo(3.1, 1);
+  expect(ratio(IN_2027)).toBeCloseTo(1.6, 1);
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { resolveConfiguredModel } from '../../src/config/model-configs.ts';
 import type { JsonObject, JsonValue } from '../../src/core/json.ts';
 import { cacheDefault, readCachedDefault, resolveModel } from '../../src/models/choice.ts';
-import { cacheListing, listModelChoices, readListing } from '../../src/models/listing.ts';
+import { cacheListing, groupModels, listKnownModels, listModelChoices, readListing } from '../../src/models/listing.ts';
 import { ALIASES, type Backend, BUILT_IN, DEFAULT_MODEL, findModelFacts, MODELS } from '../../src/models/table.ts';
 import { place } from '../config/place.ts';
 
@@ -67,6 +67,19 @@ test('one that is newer than the table is treated as its family, and the notice 
   );
 });
 
+test('what was shut down is said of a model that somebody chose, also by its short name', () => {
+  const notices = [
+    'gemini-3-pro-preview was shut down in March 2026; the Gemini API answers with gemini-3.1-pro-preview',
+  ];
+  for (const name of ['gemini-3-pro', 'gemini-3-pro-preview']) {
+    expect(resolveModel(name, { backend: 'vertex' })).toEqual({
+      id: 'gemini-3-pro-preview',
+      notices,
+      isDefault: false,
+    });
+  }
+});
+
 test('no retired model is suggested, nor an alias of one', () => {
   const suggest = (name: string): string => resolveModel(name, { backend: 'gemini-api' }).notices.join();
   expect(suggest('gemini-3-pr')).not.toMatch(/gemini-3-pro/);
@@ -77,6 +90,10 @@ test.each([
   ['gemini-decision-1', 'the Decisions API'],
   ['gemini-omni-1.2-flash', 'the Interactions API'],
   ['gemini-3.8-live-extended-thinking', 'the Live API'],
+  ['gemini-3.5-transcribe', 'the Interactions API'],
+  ['gemini-3.5-transcribe-live', 'the Live API'],
+  ['lyria-3.5', 'the Interactions API'],
+  ['lyria-3-clip-preview', 'the Interactions API'],
 ])('%s is refused: it answers only through %s', (id, service) => {
   expect(() => resolveModel(id, { backend: 'gemini-api' })).toThrow(
     expect.objectContaining({ fault: 'usage', message: `${id} answers only through ${service}, not to a prompt` }),
@@ -90,6 +107,25 @@ test('a chat lists what is recommended first, and what retires last', () => {
   const states = names.slice(0, names.indexOf('gemini-3-pro')).map((name) => findModelFacts(name)?.status ?? '');
   const isEnding = (status: string): boolean => status.startsWith('retir');
   expect(states.findLastIndex((status) => !isEnding(status))).toBeLessThan(states.findIndex(isEnding));
+});
+
+test('a list has every model once, in groups, with what is retired last', () => {
+  const groups = groupModels([
+    ...listKnownModels(),
+    { id: 'nova-1', status: 'unknown', backends: ['gemini-api'], thinks: false },
+  ]);
+  const listed = groups.flatMap(({ lines }) => lines);
+  expect(listed.map(({ id }) => id).toSorted()).toEqual([...MODELS.map(({ id }) => id), 'nova-1'].toSorted());
+  const first = Object.fromEntries(groups.map(({ title, lines }) => [title, lines[0]?.id]));
+  expect(first).toMatchObject({
+    'For most work': 'gemini-flash-latest',
+    'For the hardest questions, at a higher price': 'gemini-pro-latest',
+    'For many small tasks, at the lowest price': 'gemini-flash-lite-latest',
+    'Others that the service lists': 'nova-1',
+  });
+  const isEnding = ({ status }: { status: string }): boolean => status.startsWith('retir');
+  expect(listed.slice(listed.findIndex(isEnding)).every(isEnding)).toBe(true);
+  expect(groups.at(-1)?.lines.every(({ status }) => status === 'retired')).toBe(true);
 });
 
 test('the prefix models/ is removed, other paths stay', () => {

@@ -1,4 +1,5 @@
 import type { Agent } from '../../agent/agent.ts';
+import { readSetting } from '../../config/keys.ts';
 import { loadSettings } from '../../config/settings.ts';
 import type { App } from '../../core/app.ts';
 import { type Locks, loadOnce } from '../../core/async.ts';
@@ -19,7 +20,7 @@ import type { TurnOptions } from '../../engine/turn.ts';
 import type { Engine, TurnRequest } from '../../mcp/server/engine.ts';
 import { outsideRootsError } from '../../mcp/server/roots.ts';
 import { listKnownModels } from '../../models/listing.ts';
-import { PLAIN_BUILT_IN } from '../../models/table.ts';
+import { FLASH_MODEL, PLAIN_BUILT_IN } from '../../models/table.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { createPinnedClient, isPublicAddress } from '../../platform/http/pinned.ts';
 import { fetchBytes } from '../../tools/web-page.ts';
@@ -99,6 +100,11 @@ export function createEngine(options: EngineOptions): Engine {
       }
     },
     fetchBytes: (url, signal) => fetchBytes(url, sendPinned, signal),
+    async computeFlashCost(usage) {
+      const { computeCost } = await import('../../models/prices.ts');
+      const overrides = readSetting((await app.settings()).document ?? {}, 'prices');
+      return computeCost(usage, { model: FLASH_MODEL, at: app.clock.now(), overrides });
+    },
     describeModels() {
       const { text, json } = createModelsReport(listKnownModels());
       return { text, document: json };

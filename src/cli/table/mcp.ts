@@ -60,7 +60,10 @@ const FLAGS = [
     help: 'Has no effect here: every call has a limit of its own',
   },
   { ...MAX_COST_FLAG, help: 'Spend at most this many dollars, all calls together; later calls are refused' },
-  MODEL_FLAG,
+  {
+    ...MODEL_FLAG,
+    fallback: "gmn's; of generate_text, analyze_image and count_tokens the successor of gemini-3-pro-preview",
+  },
   AUTH_FLAG,
   BACKEND_FLAG,
   DEMO_FLAG,

@@ -76,7 +76,20 @@ export async function checkCredential(app: App, settings: Settings): Promise<Cre
   });
   const finding = toCredentialFinding(survey);
   const isUsable = finding.state === 'ok' && survey.choice !== undefined;
-  return { findings: [finding, ...exposed], backend, choice: isUsable ? survey.choice : undefined };
+  return {
+    findings: [finding, ...exposed, ...checkEnd(backend)],
+    backend,
+    choice: isUsable ? survey.choice : undefined,
+  };
+}
+
+/** https://docs.cloud.google.com/gemini/docs/deprecations/features */
+const CODE_ASSIST_END =
+  'Google is ending Code Assist: no new subscriptions since 9 October 2026, no new licences or yearly renewals as of ' +
+  '31 January 2027, no monthly renewals after 31 December 2027. An API key will do then: gmn auth set-key';
+
+function checkEnd(backend: OpenedBackend['name'] | undefined): readonly Finding[] {
+  return backend === 'code-assist' ? [okFinding('backend', CODE_ASSIST_END)] : [];
 }
 
 function toCredentialFinding({ error, rows: [row] }: Survey): Finding {

@@ -73,5 +73,7 @@ export interface Engine {
   ): Promise<ServedDecision>;
   /** Only from https addresses of the public internet. Throws AppError `api`. */
   fetchBytes(url: URL, signal: AbortSignal): Promise<Uint8Array>;
+  /** In dollars; undefined if it is not known. */
+  computeFlashCost(usage: Usage): Promise<number | undefined>;
   describeModels(): { readonly text: string; readonly document: JsonObject };
 }

@@ -130,7 +130,9 @@ function toArgumentKey(name: string): string {
 /** The argument `model` of tools that make one model call. */
 export const PLAIN_MODEL = {
   type: 'string',
-  description: 'Model id or alias. If the server was started with -m, that model is the default.',
+  description:
+    'Model id or alias. Google shut the default down in March 2026: its successor answers, which metadata.model names. It costs about ' +
+    '3 times as much as "flash", from 2027 on 1.5 times. If the server was started with -m, that model is the default.',
   default: PLAIN_BUILT_IN.id,
 } as const;
 

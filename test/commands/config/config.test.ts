@@ -253,7 +253,7 @@ test('models prints the table and the aliases', async (t) => {
     'gemini-2.5-pro',
   ]);
   expect(lines.slice(-3)).toEqual([
-    'Default: gemini-2.5-flash',
+    'Default: gemini-2.5-flash, being retired; where it is gone, flash answers',
     'All models, since there is no credential; see: gmn auth status',
     '',
   ]);

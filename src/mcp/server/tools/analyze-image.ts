@@ -56,7 +56,8 @@ export const analyzeImage = serverTool({
           { progress },
         ),
       );
-      return plainResult(host.pages, { text: answer.text, notices: answer.notices, metadata: toMetadata(answer) });
+      const { text, notices } = answer;
+      return plainResult(host.pages, { text, notices, metadata: await toMetadata(answer, engine) });
     };
     return host.queue.run(describe, { signal });
   },

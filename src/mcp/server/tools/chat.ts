@@ -10,7 +10,10 @@ import { plainResult } from './results.ts';
 
 const PROPERTIES = {
   prompt: { type: 'string', description: 'What to say to Gemini.' },
-  model: { type: 'string', description: "Model id or alias, e.g. gemini-3-pro; gmn's default if it is not given." },
+  model: {
+    type: 'string',
+    description: "Model id or alias, e.g. flash or gemini-4-hydrogen; gmn's default if it is not given.",
+  },
   systemPrompt: { type: 'string', description: 'How the assistant should behave.' },
   cwd: {
     type: 'string',

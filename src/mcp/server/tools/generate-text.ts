@@ -67,7 +67,7 @@ export const generateText = serverTool({
       text: answer.text,
       files: answer.files,
       notices: answer.notices,
-      metadata: { ...toMetadata(answer), conversationId },
+      metadata: { ...(await toMetadata(answer, engine)), conversationId },
     });
   },
 });

@@ -3,6 +3,7 @@ import type { AnswerFile } from '../../../core/event.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import { formatSize } from '../../../core/text/format.ts';
 import { countBase64Bytes } from '../../../core/text/media.ts';
+import type { Engine } from '../engine.ts';
 import { formatFailure } from '../errors.ts';
 import type { Pages } from '../pages.ts';
 import type { CallResult } from '../tool.ts';
@@ -93,7 +94,10 @@ function formatBullets(title: string, lines: readonly string[]): readonly string
   return lines.length === 0 ? [] : [`${title}\n${lines.map((line) => `- ${line}`).join('\n')}`];
 }
 
-export function toMetadata({ model, usage, cost, finishReason, sources }: Answer): JsonObject {
+export async function toMetadata(
+  { model, usage, cost, finishReason, sources }: Answer,
+  { computeFlashCost }: Pick<Engine, 'computeFlashCost'>,
+): Promise<JsonObject> {
   const { totalTokenCount } = usage;
   return {
     model,
@@ -101,6 +105,7 @@ export function toMetadata({ model, usage, cost, finishReason, sources }: Answer
     finishReason,
     usage: { ...usage },
     cost,
+    costWithFlash: cost === undefined ? undefined : await computeFlashCost(usage),
     grounding: sources && { sources: sources.map((source) => ({ ...source })) },
   };
 }

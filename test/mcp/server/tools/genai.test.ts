@@ -14,6 +14,8 @@ const METADATA = {
   finishReason: 'STOP',
   usage: { promptTokenCount: 5, candidatesTokenCount: 12, totalTokenCount: 17 },
   cost: 0.0000315,
+  // 5 tokens at $0.75 and 12 at $3.75, per million; twice that in 2027.
+  costWithFlash: expect.toBeOneOf([0.00004875, 0.0000975]),
 };
 
 test('generate_text answers with content and metadata, mirrored in _meta', async (t) => {

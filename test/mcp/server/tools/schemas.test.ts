@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { toPublicTool } from '../../../../src/mcp/server/protocol/handshake.ts';
 import { selectServedTools } from '../../../../src/mcp/server/tools/list.ts';
-import { serve } from '../support.ts';
+import { callGmn } from '../../../support/gmn.ts';
+import { type Json, serve } from '../support.ts';
 
 const tools = selectServedTools(['chat', 'genai', 'delegate']).map((tool) =>
   toPublicTool(tool, { write: false, shell: false }),
@@ -67,4 +68,12 @@ test('the annotations say whether the agent only reads', async (t) => {
   expect(await hints()).toEqual([true, true, true]);
   expect(await hints('--allow-write')).toEqual([false, false, false]);
   expect(await hints('--allow-shell')).toEqual([false, false, false]);
+});
+
+test('who starts the server reads which model answers, as the tools name it', async (t) => {
+  const { stdout } = await callGmn(t, ['mcp', 'serve', '-h']);
+  const generate: Json = tools.find(({ name }) => name === 'generate_text');
+  const { model } = generate.inputSchema.properties;
+  expect(stdout.replace(/\s+/g, ' ')).toContain(`successor of ${model.default}`);
+  expect(model.description).toMatch(/its successor answers, which metadata\.model names/);
 });
