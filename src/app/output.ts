@@ -26,7 +26,10 @@ export function openOutput(options: OutputContext, app: App): Output {
     io: pages?.io ?? app.io,
     async *events(run) {
       try {
-        const file = options.outputFile === undefined ? undefined : await openOutputFile(options.outputFile, app.cwd);
+        const file =
+          options.outputFile === undefined
+            ? undefined
+            : await openOutputFile(options.outputFile, app.cwd, options.isFileSynced);
         const clipboard = options.copy ? openClipboard(app) : undefined;
         for await (const event of routeEvents(run, options, { file, name: options.outputFile ?? '', clipboard })) {
           // Print what has arrived before the error.
@@ -139,6 +142,8 @@ interface OutputContext extends OutputOptions {
   readonly dryRun?: boolean;
   readonly countTokens?: boolean;
   readonly quiet?: boolean;
+  /** Whether the output file survives a power failure, too. */
+  readonly isFileSynced?: boolean;
 }
 
 /** Pages only text on a terminal, if the flag or `GMN_PAGER` asks for it. */

@@ -14,6 +14,7 @@ import { acquireLock } from '../platform/files/lock.ts';
 import { makePrivateDirectory, WRITE_HINT } from '../platform/files/write.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { appendUsage } from '../session/usage-log.ts';
+import type { AnswerView } from './answer.ts';
 
 /** A job of research as it is begun here: everything but what the service adds. */
 export type ResearchJob = JobRecord & Pick<ResearchFields, 'kind' | 'title' | 'agent'>;
@@ -29,6 +30,9 @@ export interface ResearchContext {
   readonly notify: Notify;
   readonly isDemo: boolean;
 }
+
+/** With what waits for its report, or why there is none, to have left gmn. */
+export type DeliveryContext = ResearchContext & Pick<AnswerView, 'afterDelivery'>;
 
 export interface ResearchTask {
   readonly agent: string;
@@ -408,7 +412,7 @@ function formatSource({ title, uri }: Source): string {
   return `[${words}](${sanitize(link.href).replaceAll('(', '%28').replaceAll(')', '%29')})`;
 }
 
-/** The report was shown: the same question begins new research from now on. If this cannot be written, the same report is shown once more. */
+/** The report has left: the same question begins new research from now on. If this cannot be written, the same report is shown once more. */
 export async function markDelivered(record: ResearchJob, { store }: Pick<ResearchContext, 'store'>): Promise<void> {
   if (record.is_delivered !== true) await store.saveDurably({ ...record, is_delivered: true }).catch(requireWriteError);
 }
@@ -417,19 +421,18 @@ export async function markDelivered(record: ResearchJob, { store }: Pick<Researc
 export async function* answerResearch(
   record: ResearchJob,
   options: FollowOptions,
-  context: ResearchContext,
+  context: DeliveryContext,
 ): AsyncGenerator<TurnEvent, void> {
   const { job_id: jobId, agent } = record;
   yield { type: 'begin', model: agent, jobId };
   const { record: ended, report, sources, usage } = yield* followResearch(record, options, context);
+  context.afterDelivery(() => markDelivered(ended, context));
   if (report !== '') yield { type: 'text', delta: report };
   if (ended.status !== 'completed') {
-    await markDelivered(ended, context);
     throw new AppError('api', `research ${jobId}: ${ended.error ?? 'it failed'}`, {
       hint:
         report === '' ? 'Ask again, perhaps in other words.' : 'What it had written is above; ask again for the rest.',
     });
   }
   yield { type: 'end', model: agent, finishReason: 'STOP', usage, cost: ended.cost, sources, jobId };
-  await markDelivered(ended, context);
 }

@@ -1,4 +1,4 @@
-import { type AnswerOptions, showAnswer } from '../app/answer.ts';
+import { type AnswerOptions, type AnswerView, showAnswer } from '../app/answer.ts';
 import { openJobs } from '../app/jobs.ts';
 import { answerResearch, beginResearch, type ResearchContext } from '../app/research.ts';
 import { readServiceInput, type ServiceInputOptions } from '../app/service-input.ts';
@@ -23,10 +23,11 @@ interface ResearchOptions extends ResearcherOptions, AnswerOptions, ServiceInput
 /** Has a question researched as a job of the service, and prints the report when it is there. The same command again goes on with it. */
 export async function run(options: ResearchOptions, app: App): Promise<number> {
   checkResearch(options);
-  return showAnswer(options, app, (notify) => research(options, app, notify));
+  return showAnswer(options, app, (view) => research(options, app, view));
 }
 
-async function* research(options: ResearchOptions, app: App, notify: Notify): AsyncGenerator<TurnEvent, void> {
+async function* research(options: ResearchOptions, app: App, view: AnswerView): AsyncGenerator<TurnEvent, void> {
+  const { notify, afterDelivery } = view;
   const { max, interaction, timeout, maxCost, demo: isDemo = false } = options;
   const agent = max ? RESEARCH_AGENTS.max : RESEARCH_AGENTS.usual;
   const researcher = await openResearcher(options, app, notify);
@@ -41,7 +42,7 @@ async function* research(options: ResearchOptions, app: App, notify: Notify): As
     const job = await beginResearch({ agent, input, title, interactionId: interaction }, context);
     const deadline = createDeadline(app.signal, timeout ?? 0, () => deadlineError(timeout ?? 0));
     try {
-      yield* answerResearch(job, { signal: deadline.signal, maxCost }, context);
+      yield* answerResearch(job, { signal: deadline.signal, maxCost }, { ...context, afterDelivery });
       await store.prune();
     } finally {
       deadline.clear();

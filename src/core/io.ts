@@ -1,6 +1,8 @@
 export interface Out {
   /** Resolves when there is room for more. Rejects with fault `pipe` once the reader is gone, else with `internal`. */
   write(chunk: string): Promise<void>;
+  /** Resolves when all that was written has left gmn, however long a reader takes. Absent: it leaves at once. Rejects as `write`. */
+  flush?(): Promise<void>;
   readonly isTerminal: boolean;
   readonly columns: number;
   /** Height in rows. Absent: nothing can be drawn here, because the text does not go directly to the window. */

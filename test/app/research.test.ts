@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { answerResearch, beginResearch, type ResearchContext, type ResearchTask } from '../../src/app/research.ts';
+import { answerResearch, beginResearch, type DeliveryContext, type ResearchTask } from '../../src/app/research.ts';
 import type { App } from '../../src/core/app.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
@@ -96,21 +96,27 @@ function createProcess({
     ...{ toKey: () => 'key', toCost: () => cost, toCall: () => ({ backend: 'demo' }) },
   } as unknown as Researcher;
   const store = createJobStore(mortal, clock);
-  const context: ResearchContext = {
+  const works: (() => Promise<void>)[] = [];
+  const context: DeliveryContext = {
     app,
     store,
     researcher,
     notify: (notice) => said.push(String(notice)),
+    afterDelivery: (work) => void works.push(work),
     isDemo: false,
   };
-  return { context, sleeps, said, isDead: () => left < 0 };
+  const deliver = async (): Promise<void> => {
+    for (const work of works) await work();
+  };
+  return { context, deliver, sleeps, said, isDead: () => left < 0 };
 }
 
-async function live({ context }: ReturnType<typeof createProcess>, task = TASK, maxCost?: number) {
+async function live({ context, deliver }: ReturnType<typeof createProcess>, task = TASK, maxCost?: number) {
   const events: TurnEvent[] = [];
   const job = await beginResearch(task, context);
   const options = { signal: context.app.signal, maxCost };
   for await (const event of answerResearch(job, options, context)) events.push(event);
+  await deliver();
   return events.flatMap((event) => (event.type === 'text' ? [event.delta] : [])).join('');
 }
 
@@ -208,6 +214,7 @@ test.for([
       if (event.type === 'text') texts.push(event.delta);
   }).rejects.toThrow(message);
   expect(texts.join('')).toBe(text);
+  await process.deliver();
   // It was told, so the same question is a new one.
   await live(createProcess({ home, client })).catch(() => {});
   expect(created).toHaveLength(2);

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { parseFaults } from '../../src/demo/fault.ts';
@@ -291,3 +292,69 @@ posixTest('a job that an agent delegated is listed, waited for and cancelled lik
   const { stdout } = await callGmnIn(t, at, ['jobs', 'list', '--json']);
   expect(JSON.parse(stdout).jobs.map(({ status }: { status: string }) => status)).toEqual(['cancelled', 'completed']);
 });
+
+function hasByte(reader: number): boolean {
+  try {
+    return readSync(reader, Buffer.alloc(1)) === 1;
+  } catch {
+    // EAGAIN
+    return false;
+  }
+}
+
+/** A service whose report is longer than a pipe holds, and a pipe from which nobody reads. */
+async function withStuckReader(t: TestContext) {
+  let created = 0;
+  const text = 'why is the sky blue? '.repeat(10_000).trim();
+  const report = {
+    id: 'i-1',
+    status: 'completed',
+    steps: [{ type: 'model_output', content: [{ type: 'text', text }] }],
+  };
+  const server: Scripted = async (response, { method, path }) => {
+    if (path.includes('stream=true')) return json({}, 404)(response, { method, path } as never);
+    if (method === 'POST') created += 1;
+    return json(method === 'POST' ? { id: `i-${created}`, status: 'in_progress' } : report)(response, {
+      method,
+    } as never);
+  };
+  const at = place(t, { gemini: await fakeGemini(t, server), env: FAST });
+  const gmn = async (words: readonly string[]) => callGmnIn(t, at, words);
+  const listJobs = async () => JSON.parse((await gmn(['jobs', 'list', '--json'])).stdout).jobs;
+  return {
+    ...{ gmn, listJobs, text, created: () => created },
+    /** Killed once its output has begun, and two more commands have run: time enough for what it would write next. */
+    async runUntilKilled(words: readonly string[]): Promise<void> {
+      const fifo = join(at.cwd, `${words[1]}.fifo`);
+      spawnSync('mkfifo', [fifo]);
+      const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
+      t.onTestFinished(() => closeSync(reader));
+      const writer = openSync(fifo, constants.O_WRONLY);
+      const { child, ended } = await startGmn(t, words, { at, stdout: writer });
+      closeSync(writer);
+      while (!hasByte(reader)) await listJobs();
+      await listJobs();
+      await listJobs();
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+posixTest.for(['text', 'json', 'stream-json'])(
+  'killed while its report waits for a reader, it has delivered nothing, and the same command shows it: -o %s',
+  async (format, t) => {
+    const { gmn, listJobs, runUntilKilled, text, created } = await withStuckReader(t);
+    const ask = [...ASK, '-o', format];
+    await runUntilKilled(ask);
+    // Neither has a command that was killed in the same way when it showed the job.
+    const [{ job_id: id }] = await listJobs();
+    await runUntilKilled(['jobs', 'show', id]);
+    await runUntilKilled(['jobs', 'wait', id]);
+    expect((await gmn(ask)).stdout).toContain(text);
+    expect([created(), (await listJobs()).length]).toEqual([1, 1]);
+    // That one has left, so the same question is a new one.
+    await gmn(ask);
+    expect([created(), (await listJobs()).length]).toEqual([2, 2]);
+  },
+);

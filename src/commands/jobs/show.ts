@@ -17,9 +17,12 @@ export async function run(options: ShowOptions, app: App): Promise<number> {
   const { notify, take } = createNoticeCollector(options, app);
   const found = await requireJob(options.args[0] ?? '', store);
   const { record, output } = await refreshResearch(found, options, { app, store, notify });
-  if (isResearch(record) && hasEnded(record)) await markDelivered(record, { store });
   const text = `${formatTable(toJobRows(record))}${output === '' ? '' : `\n${output.trimEnd()}\n`}`;
-  return printReport({ text, json: { ...record, output }, notices: take(), isVerbatim: true }, options, app);
+  const report = { text, json: { ...record, output }, notices: take(), isVerbatim: true as const };
+  const exitCode = await printReport(report, options, app);
+  await app.io.out.flush?.();
+  if (isResearch(record) && hasEnded(record)) await markDelivered(record, { store });
+  return exitCode;
 }
 
 async function refreshResearch(view: JobView, options: ShowOptions, context: JobContext): Promise<JobView> {

@@ -1,4 +1,4 @@
-import { type AnswerOptions, showAnswer } from '../../app/answer.ts';
+import { type AnswerOptions, type AnswerView, showAnswer } from '../../app/answer.ts';
 import { type JobContext, openJobs, requireJob } from '../../app/jobs.ts';
 import { answerResearch, doubtError, isResearch, type ResearchJob } from '../../app/research.ts';
 import type { App } from '../../core/app.ts';
@@ -18,9 +18,9 @@ const POLL_MS = 500;
 export async function run(options: WaitOptions, app: App): Promise<number> {
   const store = openJobs(app);
   const { record } = await requireJob(options.args[0] ?? '', store);
-  return showAnswer(options, app, (notify) =>
+  return showAnswer(options, app, (view) =>
     isResearch(record)
-      ? waitForResearch(record, options, { app, store, notify })
+      ? waitForResearch(record, options, { ...view, app, store })
       : waitForDelegated(record.job_id, { app, store }),
   );
 }
@@ -28,7 +28,7 @@ export async function run(options: WaitOptions, app: App): Promise<number> {
 async function* waitForResearch(
   record: ResearchJob,
   { auth }: WaitOptions,
-  { app, store, notify }: JobContext,
+  { app, store, notify, afterDelivery }: JobContext & AnswerView,
 ): AsyncGenerator<TurnEvent, void> {
   if (record.interaction_id === undefined && !hasEnded(record)) {
     throw doubtError(record, 'the service has not answered the gmn that asked, or not yet');
@@ -36,7 +36,8 @@ async function* waitForResearch(
   const isDemo = record.is_demo === true;
   const researcher = await openResearcher(isDemo ? { demo: true } : { auth }, app, notify);
   try {
-    yield* answerResearch(record, { signal: app.signal }, { app, store, researcher, notify, isDemo });
+    const context = { app, store, researcher, notify, isDemo, afterDelivery };
+    yield* answerResearch(record, { signal: app.signal }, context);
   } finally {
     await researcher.close();
   }

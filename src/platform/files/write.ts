@@ -284,7 +284,7 @@ export interface OutputFile {
 }
 
 /** Checks it, and changes nothing. A file is later replaced in one step and keeps its mode. Throws AppError `usage`. */
-export async function openOutputFile(name: string, cwd: string): Promise<OutputFile> {
+export async function openOutputFile(name: string, cwd: string, isSynced = false): Promise<OutputFile> {
   // As /dev/null: the answer is not wanted.
   if (process.platform === 'win32' && /^nul$/i.test(name))
     return { write: async (content) => Buffer.byteLength(content) };
@@ -297,7 +297,7 @@ export async function openOutputFile(name: string, cwd: string): Promise<OutputF
     if (before === undefined && !canReplace) await access(dirname(target), constants.W_OK);
     const isReplaced = (before === undefined || before.isFile()) && canReplace;
     const mode = isReplaced ? (before?.mode ?? 0o666) : undefined;
-    return { write: (content) => writeOutput(target, Buffer.from(content), mode, name) };
+    return { write: (content) => writeOutput(target, Buffer.from(content), { mode, isSynced, name }) };
   } catch (cause) {
     throw outputError(name, cause);
   }
@@ -308,11 +308,17 @@ function ignoreAbsent(thrown: unknown): undefined {
   throw thrown;
 }
 
-async function writeOutput(target: string, bytes: Buffer, mode: number | undefined, name: string): Promise<number> {
+interface OutputTarget {
+  readonly mode: number | undefined;
+  readonly isSynced: boolean;
+  readonly name: string;
+}
+
+async function writeOutput(target: string, bytes: Buffer, { mode, isSynced, name }: OutputTarget): Promise<number> {
   try {
     // For a new file the umask applies, as with any other program.
-    const options = { mode: mode === 0o666 ? undefined : mode && mode & 0o7777, isSynced: false };
-    if (mode === undefined) await writeFile(target, bytes);
+    const options = { mode: mode === 0o666 ? undefined : mode && mode & 0o7777, isSynced };
+    if (mode === undefined) await writeFile(target, bytes, { flush: isSynced });
     else await writeBeside(target, bytes, options, (temporary) => replaceFile(temporary, target));
     return bytes.length;
   } catch (cause) {
