@@ -3,7 +3,7 @@ import { measureEditDistance } from '../core/text/names.ts';
 import type { Outline } from './invocation.ts';
 
 const SIGN_IN = 'To sign in: gmn auth set-key, or: gmn help auth';
-const NO_UPDATE = 'gmn does not update itself: use what you installed it with, such as npm i -g gmn';
+const NO_UPDATE = 'gmn does not update itself; how to do it, as it is installed here: gmn doctor';
 const SERVERS = 'Run: gmn mcp serve, or: gmn demo serve';
 const NOTHING_OPEN = 'There is nothing to leave: that is for the chat';
 const JUST_ASK = 'The words after gmn are the prompt: gmn "…"';

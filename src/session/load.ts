@@ -81,7 +81,7 @@ function requireHeader(text: string, file: string): RecoveredHeader {
 export function checkVersion(id: string, version: number): void {
   if (version <= VERSION) return;
   throw new AppError('usage', `the session ${id} was written by a newer gmn (format ${version})`, {
-    hint: 'Update gmn to use it: npm install -g gmn',
+    hint: 'Update gmn to use it; how: gmn doctor',
   });
 }
 

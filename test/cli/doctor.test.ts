@@ -24,6 +24,7 @@ function scene(t: TestContext, options: GmnOptions = {}) {
         .replaceAll(`${process.platform} ${process.arch}`, '<system>')
         .replace(/"version": "[^"]+"/, '"version": "<version>"')
         .replace(/gmn( +)\d+\.\d+\.\d+ in/, 'gmn$1<version> in')
+        .replace(/(installed +)[^\n]+(\n +(?:→|->) [^\n]+)*/, '$1<found>')
         // Where a sandbox is built in, one is found without a PATH.
         .replace(/([✓–] sandbox|(?:ok|-) +sandbox)( +)[^\n]+/, '– sandbox$2<found>');
     return { status, stdout: clean(stdout), stderr };
@@ -54,7 +55,7 @@ function expectToExist(command: string | undefined): void {
   if (command === undefined) return;
   const [program = '', ...words] = splitCommand(command);
   if (program === 'gmn') parseCommandLine(ROOT, words, {});
-  else expect(['chmod', 'export', 'mv', 'rm', 'unset', 'icacls']).toContain(program);
+  else expect(['chmod', 'export', 'git', 'mv', 'npm', 'rm', 'unset', 'icacls']).toContain(program);
 }
 
 posixTest('without anything configured it says what is missing, and what to do', async (t) => {
@@ -63,6 +64,7 @@ posixTest('without anything configured it says what is missing, and what to do',
     stderr: '',
     stdout: `✓ node        <node> on <system>
 ✓ gmn         <version> in <gmn.js>, not on PATH
+✓ installed   <found>
 – code-cache  not written yet
 – ripgrep     not found; searching works without it, only slower
 – home        <root>/home/.gmn will be created when needed
@@ -92,6 +94,7 @@ posixTest('where all is well it ends with 0; without a UTF-8 locale the marks ar
     status: 0,
     stdout: `ok   node        <node> on <system>
 ok   gmn         <version> in <gmn.js>, not on PATH
+ok   installed   <found>
 -    code-cache  not written yet
 -    ripgrep     not found; searching works without it, only slower
 -    home        <root>/home/.gmn will be created when needed

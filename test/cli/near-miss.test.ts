@@ -36,7 +36,7 @@ test.each([
 test.each([
   ['version', 'Run: gmn --version'],
   ['login', 'To sign in: gmn auth set-key, or: gmn help auth'],
-  ['update', 'gmn does not update itself: use what you installed it with, such as npm i -g gmn'],
+  ['update', 'gmn does not update itself; how to do it, as it is installed here: gmn doctor'],
   ['history', 'Run: gmn sessions list'],
   ['setup-token', 'To sign in: gmn auth set-key, or: gmn help auth'],
   ['review', 'Run: git diff | gmn --template review'],

@@ -85,7 +85,7 @@ test('a session of a newer gmn is listed, and neither read, renamed, pruned nor 
   const refusal = {
     fault: 'usage',
     message: `the session ${summary.id} was written by a newer gmn (format 2)`,
-    hint: 'Update gmn to use it: npm install -g gmn',
+    hint: 'Update gmn to use it; how: gmn doctor',
   };
   await expect(store.resume(summary, '/work')).rejects.toMatchObject(refusal);
   await expect(store.read(summary)).rejects.toMatchObject(refusal);

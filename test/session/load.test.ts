@@ -211,7 +211,7 @@ test('what is no session is refused in words', async () => {
   expect(await refusal(NAME, `${JSON.stringify({ ...HEADER, v: 2 })}\n`)).toEqual([
     'usage',
     `the session ${ID} was written by a newer gmn (format 2)`,
-    'Update gmn to use it: npm install -g gmn',
+    'Update gmn to use it; how: gmn doctor',
   ]);
   expect(() => checkVersion('x', 1)).not.toThrow();
 });

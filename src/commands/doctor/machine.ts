@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { App, Homes } from '../../core/app.ts';
 import { formatSize } from '../../core/text/format.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
@@ -23,7 +23,13 @@ import {
 export const OLDEST_NODE = '20.18.1';
 
 export function checkProgram(app: App, runtime: Runtime): readonly Finding[] {
-  return [checkNode(runtime), checkGmn(app, runtime), checkCodeCache(app, runtime), checkRipgrep(app)];
+  return [
+    checkNode(runtime),
+    checkGmn(app, runtime),
+    checkInstallation(runtime),
+    checkCodeCache(app, runtime),
+    checkRipgrep(app),
+  ];
 }
 
 function checkNode({ node, builtIn, platform, arch }: Runtime): Finding {
@@ -51,6 +57,32 @@ function checkGmn({ version, env, cwd }: App, { program }: Runtime): Finding {
     command: 'gmn --version',
   });
 }
+
+/** How it came here, and so how a newer one would. */
+export function checkInstallation({ builtIn, program = '' }: Pick<Runtime, 'builtIn' | 'program'>): Finding {
+  const found = (text: string, ...remedies: readonly Remedy[]): Finding => {
+    return { check: 'installed', state: 'ok', text, remedies };
+  };
+  if (builtIn !== undefined) {
+    return found('an executable', { words: 'To update, put a newer one where it is: npm run build:binary in a clone' });
+  }
+  const root = dirname(dirname(program));
+  const place = quoteIfNeeded(root);
+  if (readPathStatus(join(root, '.git')) !== undefined) {
+    const update = { words: 'To update', command: `git -C ${place} pull` };
+    return found(`from a clone, ${root}`, update, { words: 'Then', command: `npm --prefix ${place} ci` });
+  }
+  if (basename(dirname(root)) !== 'node_modules') return found(`from ${root}`, { words: UPDATE });
+  const project = dirname(dirname(root));
+  return readPathStatus(join(project, 'package.json')) === undefined
+    ? found('a package, for all projects', { words: UPDATE, command: 'npm i -g <package>' })
+    : found(`a package of the project ${project}`, {
+        words: UPDATE,
+        command: `npm --prefix ${quoteIfNeeded(project)} i <package>`,
+      });
+}
+
+const UPDATE = 'To update, make a package of a newer clone with npm pack, and install that';
 
 function checkCodeCache({ version }: App, { builtIn }: Runtime): Finding {
   if (builtIn !== undefined) return okFinding('code-cache', 'not needed: gmn is compiled already');

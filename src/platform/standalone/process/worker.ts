@@ -21,7 +21,7 @@ let stuck = 0;
 export const startThread: typeof startThreadNode = (file, workerData) => {
   if (stuck >= MAX_STUCK) {
     throw new AppError('usage', 'earlier searches with slow patterns are still running', {
-      hint: 'Restart gmn. Installed with npm (npm i -g gmn) it can stop such searches; this executable cannot.',
+      hint: 'Restart gmn. On Node it can stop such searches; this executable cannot.',
     });
   }
   // A thread cannot be started from a file inside the executable.
