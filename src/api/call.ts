@@ -212,7 +212,7 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
   const { model } = request;
   const { fallback, alternatives = [], trace, clock, random, deadline } = options;
   const events: ReplyEvent[] = [];
-  const { toFinalFailure, nextRetry, formatRetry, joinClauses } = await import('./retry.ts');
+  const { toFinalFailure, nextRetry, formatRetry, formatRetryNotice, joinClauses } = await import('./retry.ts');
   const limits = { baseMs: options.retryBaseMs, random, atMost: options.retries, now: clock.now, deadline };
   const canRestart = !signal.aborted && !call.hasShown;
   const other = canRestart ? await nextAlternative(call, failure, alternatives) : undefined;
@@ -224,7 +224,7 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
   if (resumed?.retry !== undefined) {
     const text = formatRetry(resumed.retry);
     trace(`${model}: ${failure.message}; resumed from its last token, ${text}`);
-    if (resumed.retry.delayMs > 0) events.push({ type: 'notice', message: joinClauses(failure.message, text) });
+    if (resumed.retry.delayMs > 0) events.push({ type: 'notice', message: formatRetryNotice(failure, resumed.retry) });
     return { events, next: () => resumed };
   }
   // Only the token was refused; the prompt itself may still be accepted.
@@ -236,7 +236,7 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
   if (retry !== undefined) {
     const text = formatRetry(retry);
     trace(`${model}: ${failure.message}; ${text}`);
-    events.push({ type: 'notice', message: joinClauses(failure.message, text) });
+    events.push({ type: 'notice', message: formatRetryNotice(failure, retry) });
     events.push({ type: 'wait', what: `${model}: ${text}` });
     const { checkpoint: _, ...fromStart } = call;
     return { events, next: () => ({ ...fromStart, retry, restarts: retry.number }) };

@@ -3,7 +3,15 @@ import { AppError } from '../core/error.ts';
 import type { AnswerFile, PageStep, ServiceStep } from '../core/event.ts';
 import { isCount, isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { CountedCall, Reply, ReplyEvent } from '../core/model.ts';
-import { addUsage, DETAIL_KEYS, NO_USAGE, USAGE_KEYS, type Usage, type UsageDetails } from '../core/usage.ts';
+import {
+  addUsage,
+  countUnnamed,
+  DETAIL_KEYS,
+  NO_USAGE,
+  USAGE_KEYS,
+  type Usage,
+  type UsageDetails,
+} from '../core/usage.ts';
 import type { Chunk } from './chunk.ts';
 import type { CallIds } from './reply-calls.ts';
 import type { SeenReply } from './reply-failure.ts';
@@ -354,9 +362,9 @@ function createUsageCounter() {
   let details: MutableDetails = {};
   let serviceTier: string | undefined;
   return {
-    /** Within a connection, the latest counts are the totals. What is left out beside a prompt and a total is zero. */
+    /** Within a connection, the latest counts are the totals. What is left out beside a total is zero if the others make it up. */
     take(metadata: Readonly<Record<string, unknown>>) {
-      if (isCount(metadata.promptTokenCount) && isCount(metadata.totalTokenCount)) {
+      if (isCount(metadata.promptTokenCount) && isCount(metadata.totalTokenCount) && countUnnamed(metadata) === 0) {
         usage = {};
         details = {};
       }

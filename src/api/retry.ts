@@ -59,15 +59,20 @@ export async function pauseBeforeRetry(
   { clock, trace, notify }: RetryPause,
   signal: AbortSignal,
 ): Promise<void> {
-  const text = joinClauses(failure.message, formatRetry(retry));
-  trace(text);
-  if (retry.delayMs > SAID_MS) notify?.(text);
+  trace(joinClauses(failure.message, formatRetry(retry)));
+  if (retry.delayMs > SAID_MS) notify?.(formatRetryNotice(failure, retry));
   await clock.sleep(retry.delayMs, signal);
 }
 
 /** Makes one sentence of two; the message of a server may end in a full stop. */
 export function joinClauses(message: string, next: string): string {
   return `${message.replace(/\.$/, '')}; ${next}`;
+}
+
+/** Who waits for long has to know how to stop it, also where no spinner shows it. */
+export function formatRetryNotice(failure: AppError, retry: Retry): string {
+  const stop = retry.delayMs > SAID_MS ? ' (Ctrl+C stops the wait)' : '';
+  return `${joinClauses(failure.message, formatRetry(retry))}${stop}`;
 }
 
 export function formatRetry({ number, of, delayMs }: Retry): string {

@@ -1,3 +1,5 @@
+import { isCount } from './json.ts';
+
 /** Token counts as the API names them. A count the server did not send is absent, never guessed. */
 export type Usage = { readonly [Key in UsageKey]?: number };
 
@@ -50,6 +52,21 @@ export function addUsage(left: Usage, right: Usage): Usage {
     if (a !== undefined || b !== undefined) sum[key] = (a ?? 0) + (b ?? 0);
   }
   return sum;
+}
+
+const PARTS_OF_TOTAL = [
+  'promptTokenCount',
+  'candidatesTokenCount',
+  'thoughtsTokenCount',
+  'toolUsePromptTokenCount',
+] as const;
+
+/** Tokens of the total that no other count names: output of a kind that the server left out. */
+export function countUnnamed(usage: { readonly [Key in UsageKey]?: unknown }): number {
+  const { totalTokenCount: total } = usage;
+  if (!isCount(total)) return 0;
+  const named = PARTS_OF_TOTAL.map((key) => usage[key]).filter(isCount);
+  return Math.max(0, total - named.reduce((sum, count) => sum + count, 0));
 }
 
 /** The API counts this many tokens per attachment, whatever its size. */

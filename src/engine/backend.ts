@@ -62,6 +62,13 @@ const ACCEPTED_BY: Readonly<Record<Credential['type'], readonly BackendName[]>> 
 
 /** Throws AppError `usage` if credential and backend do not fit, `config` for what the environment sets wrongly. */
 export async function openBackend(chosen: ChosenCredential, options: BackendOptions): Promise<OpenedBackend> {
+  const opened = await openNamedBackend(chosen, options);
+  const isStoreLeftOut = options.store === true && opened.batchFields?.store === undefined;
+  if (isStoreLeftOut) options.notify('--store is left out: only the Gemini API at Google’s own address takes it');
+  return opened;
+}
+
+async function openNamedBackend(chosen: ChosenCredential, options: BackendOptions): Promise<OpenedBackend> {
   const { app, settings, wanted, baseUrl, store = settings.store, notify } = options;
   const { credential, carrier } = chosen;
   const name = chooseBackend(credential, wanted);

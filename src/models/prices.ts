@@ -1,5 +1,5 @@
 import { isObject } from '../core/json.ts';
-import type { BilledCall, ModalityCount, Usage, UsageDetails } from '../core/usage.ts';
+import { type BilledCall, countUnnamed, type ModalityCount, type Usage, type UsageDetails } from '../core/usage.ts';
 import { BACKENDS, type Backend, listFamily } from './table.ts';
 
 /** Dollars per million tokens. A rate that is absent is that of `input`, `cached` or `output`. */
@@ -127,7 +127,8 @@ export function computeCost(usage: BilledUsage, context: CostContext): number | 
   const prompt = toTokenCount(usage.promptTokenCount) + toTokenCount(usage.toolUsePromptTokenCount);
   const rates = findRates(price, context.promptTokens ?? prompt);
   const cached = Math.min(toTokenCount(usage.cachedContentTokenCount), prompt);
-  const output = toTokenCount(usage.candidatesTokenCount) + toTokenCount(usage.thoughtsTokenCount);
+  const named = toTokenCount(usage.candidatesTokenCount) + toTokenCount(usage.thoughtsTokenCount);
+  const output = named + countUnnamed(usage);
   const { input: perInput, output: perOutput } = rates;
   if (perInput === undefined && perOutput === undefined) return 0;
   if (perInput === undefined || (perOutput === undefined && output > 0)) return undefined;

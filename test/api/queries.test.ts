@@ -167,7 +167,7 @@ test('a question is repeated as its failure advises, and then given up', async (
   const slow = { ...patience, retryBaseMs: 8000, retries: 5, notify: (message: string) => said.push(message) };
   await expect(withRetries(busy, slow, SIGNAL)).rejects.toMatchObject({ message: 'busy' });
   expect(sleeps.slice(3)).toEqual([8000, 16_000, 32_000, 60_000, 60_000]);
-  expect(said[0]).toBe('busy; retry 2 of 5 in 16 s');
+  expect(said[0]).toBe('busy; retry 2 of 5 in 16 s (Ctrl+C stops the wait)');
   expect(said).toHaveLength(4);
 });
 

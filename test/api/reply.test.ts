@@ -258,6 +258,14 @@ test('a last chunk that leaves out a count does not break the sum', async () => 
   expect((await reader.finish()).reply.usage).toEqual(last);
 });
 
+test('tokens of the last sum that nobody names are not lost: earlier counts stay', async () => {
+  const reader = replyReader('asked');
+  takeUsage(reader, { promptTokenCount: 10, thoughtsTokenCount: 50, totalTokenCount: 60 });
+  takeUsage(reader, { promptTokenCount: 10, candidatesTokenCount: 20, totalTokenCount: 80 });
+  const usage = { promptTokenCount: 10, candidatesTokenCount: 20, thoughtsTokenCount: 50, totalTokenCount: 80 };
+  expect((await reader.finish()).reply.usage).toEqual(usage);
+});
+
 test('counts of one connection alone are kept, and what are no counts is left out', async () => {
   const reader = replyReader('asked');
   const details = { candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 5 }] };

@@ -101,7 +101,7 @@ test.for([
     await pause((text) => happened.push(`notice: ${text}`));
     expect(happened.splice(0)).toEqual([
       traced,
-      ...(isTold ? ['notice: Slow down; retry 1 of 3 in 10 s'] : []),
+      ...(isTold ? ['notice: Slow down; retry 1 of 3 in 10 s (Ctrl+C stops the wait)'] : []),
       [delayMs, signal],
     ]);
     await pause();

@@ -9,6 +9,7 @@ import type { HttpRequest } from '../../src/core/io.ts';
 import { createHttpClient } from '../../src/platform/http/send.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { place as configPlace } from '../config/place.ts';
+import { fakeGemini, reply } from '../support/gemini.ts';
 import { callGmn } from '../support/gmn.ts';
 import { converseWith, KEY, keyIdentity, REQUEST } from './conversation.ts';
 import { type Answer, answer, loopback, whole } from './loopback.ts';
@@ -96,4 +97,22 @@ test('neither a gateway nor Vertex is sent the field', async (t) => {
   const vertex = { GOOGLE_GENAI_USE_ENTERPRISE: 'true', GOOGLE_API_KEY: 'a-key-0123456789' };
   const bodies = await Promise.all([body([], google), body(['--store'], google), body([], vertex)]);
   expect(bodies.map(({ store }) => store)).toEqual([false, true, undefined]);
+});
+
+test('--store towards a gateway or Vertex is said to be left out', async (t) => {
+  const gemini = await fakeGemini(t, [reply('hi'), reply('hi'), reply('hi')]);
+  const notice = 'gmn: --store is left out: only the Gemini API at Google’s own address takes it\n';
+  const gateway = { GEMINI_API_KEY: 'a-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url };
+  const vertex = {
+    GOOGLE_GENAI_USE_VERTEXAI: 'true',
+    GOOGLE_API_KEY: 'a-key-0123456789',
+    GOOGLE_VERTEX_BASE_URL: gemini.url,
+  };
+  const run = (args: readonly string[], env: Readonly<Record<string, string>>) =>
+    callGmn(t, [...args, '-m', 'gemini-2.5-pro', 'hi'], { env });
+  for (const env of [gateway, vertex]) {
+    expect(await run(['--store'], env)).toMatchObject({ stdout: 'hi\n', stderr: notice, exitCode: 0 });
+  }
+  const { warnings } = JSON.parse((await run(['--store', '-o', 'json'], gateway)).stdout);
+  expect(warnings).toEqual([notice.slice('gmn: '.length, -1)]);
 });

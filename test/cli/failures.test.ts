@@ -266,8 +266,11 @@ test.for([
 test.for([
   ['files', 'list'],
   ['models', '--refresh'],
-])('gmn %s %s says a long wait when it begins, in a pipe, too', async (words, t) => {
+  ['-m', 'gemini-2.5-pro', 'hi'],
+])('gmn %s %s … says a long wait when it begins, and how to stop it, in a pipe, too', async (words, t) => {
   const info = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '45s' };
   const gemini = await fakeGemini(t, [failure(429, 'RESOURCE_EXHAUSTED', 'Slow down.', [info])]);
-  expect(await firstNotice(t, place(t, { gemini }), words)).toMatch(/^gmn: .*Slow down; retry 1 of 3 in 45 s\n$/);
+  expect(await firstNotice(t, place(t, { gemini }), words)).toMatch(
+    /^gmn: .*Slow down; retry 1 of 3 in 45 s \(Ctrl\+C stops the wait\)\n$/,
+  );
 });

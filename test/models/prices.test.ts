@@ -27,6 +27,12 @@ const RECORDED: readonly [name: string, usage: BilledUsage, context: Partial<Cos
     12 * 0.3 + 438 * 2.5,
   ],
   [
+    'tokens of the total that no count names are output, as recorded',
+    { promptTokenCount: 20648, candidatesTokenCount: 12, totalTokenCount: 20769 },
+    {},
+    20648 * 0.3 + 121 * 2.5,
+  ],
+  [
     'cached tokens are part of the prompt',
     { promptTokenCount: 5000, cachedContentTokenCount: 4096, candidatesTokenCount: 10 },
     {},

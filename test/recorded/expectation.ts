@@ -135,11 +135,21 @@ function isPlain(part: Fields): boolean {
   return typeof part.text === 'string' && Object.keys(part).every((key) => key === 'text' || key === 'thought');
 }
 
-/** The counts of the last chunk that has a prompt and a total are the totals; what it leaves out is none. */
+/** The counts of the last chunk that has a prompt and a total are the totals; what it leaves out is none, if the rest makes up the total. */
 function readUsage(chunks: readonly Fields[]): Fields {
   const all = chunks.map(({ usageMetadata }) => usageMetadata).filter(isObject);
-  const isTotal = ({ promptTokenCount: prompt, totalTokenCount: sum }: Fields): boolean =>
-    prompt !== undefined && sum !== undefined;
+  const isTotal = ({ promptTokenCount: prompt, totalTokenCount: sum, ...others }: Fields): boolean => {
+    const {
+      candidatesTokenCount: text = 0,
+      thoughtsTokenCount: thoughts = 0,
+      toolUsePromptTokenCount: tools = 0,
+    } = others;
+    return (
+      prompt !== undefined &&
+      sum !== undefined &&
+      Number(prompt) + Number(text) + Number(thoughts) + Number(tools) >= Number(sum)
+    );
+  };
   const total = all.findLastIndex(isTotal);
   const merged: Fields = Object.assign({}, ...all.slice(Math.max(0, total)));
   return Object.fromEntries(USAGE_KEYS.flatMap((key) => (merged[key] === undefined ? [] : [[key, merged[key]]])));
