@@ -4,7 +4,7 @@ import { isObject } from '../../src/core/json.ts';
 import { callGmnIn, type GmnResult, place, runGmnIn } from '../support/gmn.ts';
 import { type Answer, expectRefusal, expectReply, type Failure, isRefused, readChunks } from './expectation.ts';
 import { LAST_WORDS, type Player, playRecording } from './player.ts';
-import { findKind, findModel, findService, type Kind, type Recording } from './recording.ts';
+import { findModel, findService, type Kind, type Recording } from './recording.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -19,15 +19,13 @@ interface Scene {
 export async function judgeRecording(
   t: TestContext,
   recording: Recording,
-  random: () => number,
+  { kind, random, isSpawned }: { readonly kind: Kind; readonly random: () => number; readonly isSpawned: boolean },
 ): Promise<readonly string[]> {
-  const kind = findKind(recording);
-  if (typeof kind !== 'string') return [];
   const player = await playRecording(t, recording, random);
   const here = place(t, { env: toEnvironment(recording, player.url) });
   const run = (...words: readonly string[]): Promise<GmnResult> =>
     // A picture is written to a descriptor.
-    (hasPicture(recording) ? runGmnIn : callGmnIn)(
+    (isSpawned || hasPicture(recording) ? runGmnIn : callGmnIn)(
       t,
       here,
       words,

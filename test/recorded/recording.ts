@@ -36,10 +36,24 @@ const KINDS: readonly (readonly [RegExp, Kind])[] = [
   [/\/files(?:\?|$)/, 'files'],
 ];
 
-/** What plays the recording; a text says why nothing does. */
+/** Requests that gmn does not make, or makes only as one of several. */
+const NOT_PLAYED: readonly (readonly [RegExp, string])[] = [
+  [/\/cachedContents\b/, 'an explicit cache: gmn leaves caching to the service'],
+  [/\/fileSearchStores\b/, 'a store of File Search, which gmn does not use'],
+  [/\/interactions\b/, 'an interaction with a model: gmn asks only agents there, and looks again until they are done'],
+  [/:batchGenerateContent\b|\/batches\b/, 'a job of the Batch API, which is several requests'],
+  [/\/operations\b/, 'an operation that gmn does not begin'],
+  [/\/publishers\/(?!google\/)|\/openai\//, 'a request in the form of another company’s service'],
+];
+
+/** What plays the recording; a text says why nothing does. Throws for a request that is in neither list. */
 export function findKind({ url, method, body, status }: Recording): Kind | { readonly skipped: string } {
   const kind = KINDS.find(([pattern]) => pattern.test(url))?.[1];
-  if (kind === undefined) return { skipped: 'gmn has no command that makes such a request' };
+  if (kind === undefined) {
+    const skipped = NOT_PLAYED.find(([pattern]) => pattern.test(url))?.[1];
+    if (skipped === undefined) throw new Error(`nothing plays a request to ${url}, and nothing says why`);
+    return { skipped };
+  }
   if ((kind === 'models' || kind === 'files') && method.toUpperCase() !== 'GET') {
     return { skipped: 'an upload, which is several requests' };
   }

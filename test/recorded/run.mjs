@@ -27,7 +27,8 @@ if (given === '' || !existsSync(given)) {
 }
 const file = resolve(given);
 
-if (!existsSync(join(root, 'dist', 'boot.js'))) {
+if (!process.env.GMN_BIN) {
+  // The program that is judged is the one of these sources.
   const built = spawnSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { stdio: 'inherit' });
   if (built.status !== 0) process.exit(built.status ?? 1);
 }
@@ -77,6 +78,7 @@ function summarise(text) {
     seed: Number(flags.seed),
     seconds: Math.round((Date.now() - started) / 1000),
     recordings: records.length,
+    program: process.env.GMN_BIN ? 'an executable' : 'bin/gmn.js, spawned',
     passed: played.length - failed.length,
     failed: failed.length,
     skipped: records.length - played.length,
