@@ -1,8 +1,9 @@
-import { execSync } from 'node:child_process';
+import { execSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, type TestContext, test } from 'vitest';
+import { parse } from 'yaml';
 import { call, failure, fakeGemini, reply } from '../support/gemini.ts';
 import { type GmnOptions, isStandalone, place, startProgram } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
@@ -141,40 +142,123 @@ err│ completed by gemini-2.5-flash
 `);
 });
 
-posixTest('review-pull-request.yml reviews what the branch changes, and hands the review to gh', async (t) => {
-  const steps = readFileSync(join(EXAMPLES, 'review-pull-request.yml'), 'utf8');
-  const scripts = Array.from(steps.matchAll(/^ {8}run: \|\n((?: {10}.*\n)+)/gm), ([, text = '']) =>
-    text.replace(/^ {10}/gm, ''),
-  );
-  expect(scripts).toHaveLength(2);
+interface Step {
+  readonly name?: string;
+  readonly if?: string;
+  readonly uses?: string;
+  readonly run?: string;
+}
+
+/** The steps of $E/review-pull-request.yml. */
+function readSteps(): readonly Step[] {
+  return parse(readFileSync(join(EXAMPLES, 'review-pull-request.yml'), 'utf8')).jobs.review.steps;
+}
+
+/** As GitHub runs a step, in a repository with one commit on main and what `change` adds to it. */
+function runSteps(t: TestContext, lines: readonly string[], change: string) {
   const identity = '-c user.name=a -c user.email=a@example.com';
   const before = [
-    'git init -q -b main && git add kept.txt',
+    'git init -q -b main && git add kept.txt .gitignore',
     `git ${identity} commit -qm one && git update-ref refs/remotes/origin/main HEAD`,
-    'echo new > added.txt && echo {} > package-lock.json && git add .',
-    `git ${identity} commit -qm two`,
-    'mkdir bin && printf \'#!/bin/sh\\necho gh "$@"; cat review.md\' > bin/gh && chmod +x bin/gh',
+    change,
+    `git add . && git ${identity} commit -qm two`,
   ].join(' && ');
-  // What is run of $E/review-pull-request.yml:
+  const named = readSteps().flatMap(({ name = '', run = '' }) => (run === '' ? [] : [[name.slice(0, 6).trim(), run]]));
+  const files = Object.fromEntries(named.map(([name, run]) => [`steps/${name}.sh`, run ?? '']));
+  const env = { BASE: 'main', GITHUB_OUTPUT: 'outputs', GITHUB_REPOSITORY: 'o/r', PR: '7' };
+  return ran(t, lines, {
+    files: { 'kept.txt': 'old\n', '.gitignore': 'steps\nbin\ncomments*\n', ...files },
+    before,
+    env,
+  });
+}
+
+const READY = 'GEMINI_API_KEY=x GMN=gmn@1.0.0 bash -e "steps/Is the.sh"';
+
+posixTest('review-pull-request.yml ends quietly without a key or a change, and aloud without a package', async (t) => {
   const lines = [
-    'BASE=main sh -e review.sh',
-    'cat change.diff | grep ^+++',
-    'PATH="$PWD/bin:$PATH" PR=7 sh -e comment.sh',
+    'bash -e "steps/Is the.sh"; [ ! -e outputs ]',
+    'GEMINI_API_KEY=x bash -e "steps/Is the.sh"; code=$?; [ ! -e outputs ] && exit $code',
+    `${READY}; [ ! -e outputs ]`,
   ];
-  const files = { 'kept.txt': 'old\n', 'review.sh': scripts[0] ?? '', 'comment.sh': scripts[1] ?? '' };
-  const transcript = await ran(t, lines, { files, before });
-  expect(transcript.split('\n').filter((line) => !line.startsWith('$'))).toEqual([
-    '=> 0',
-    ...['added.txt', 'comment.sh', 'review.sh'].map((name) => `out│ +++ b/${name}`),
-    '=> 0',
-    'out│ gh pr comment 7 --body-file review.md',
-    expect.stringMatching(/^out│ demo: diff --git a\/added\.txt/),
-    '=> 0',
-    '',
-  ]);
-  // No expression of the workflow reaches a shell as text, and every action is named by its commit.
-  expect(scripts.join('')).not.toContain('${{');
-  expect([...steps.matchAll(/uses: (\S+)/g)].filter(([, uses = '']) => !/@[0-9a-f]{40}$/.test(uses))).toEqual([]);
+  expect(await runSteps(t, lines, 'echo {} > package-lock.json')).toBe(`$ ${lines[0]}
+out│ No review: there is no secret GEMINI_API_KEY, or this pull request does not get it.
+=> 0
+$ ${lines[1]}
+out│ ::error::The variable GMN_PACKAGE is not set: name a release of gmn there, as in gmn@1.0.0 (Settings, Secrets and variables, Actions, Variables).
+=> 1
+$ ${lines[2]}
+out│ No review: nothing has changed but lock files.
+=> 0
+`);
+  // What follows costs time or money, and waits for a change.
+  const steps = readSteps();
+  const found = steps.findIndex((step) => 'id' in step);
+  expect(steps.slice(found + 1).map((step) => step.if)).toEqual(Array(4).fill('steps.found.outputs.change'));
+});
+
+const hasJq = spawnSync('jq', ['--version']).status === 0;
+
+test.skipIf(process.platform === 'win32' || !hasJq)(
+  'review-pull-request.yml reviews what the branch changes, in one comment that a later push edits',
+  async (t) => {
+    const comment = (id: number, login: string, body: string) => ({ id, user: { login }, body });
+    const others = [
+      comment(1, 'someone', '<!-- review by gmn --> not mine'),
+      comment(2, 'github-actions[bot]', 'Built.'),
+    ];
+    const mine = comment(3, 'github-actions[bot]', '<!-- review by gmn -->\nOld.');
+    // A stand-in: it lists comments.json as gh would, and prints any other call.
+    const gh = '#!/bin/sh\nif [ "$2" = --paginate ]; then jq -r "$5" comments.json; else echo gh "$@" >&2; fi\n';
+    const change = [
+      'echo new > added.txt && echo {} > package-lock.json',
+      `mkdir bin && printf '%s' '${gh.replaceAll("'", "'\\''")}' > bin/gh && chmod +x bin/gh`,
+      `printf %s '${JSON.stringify(others)}' > comments.json`,
+      `printf %s '${JSON.stringify([...others, mine])}' > comments-later.json`,
+    ].join(' && ');
+    const post = 'PATH="$PWD/bin:$PATH" bash -e steps/Commen.sh';
+    const lines = [
+      `${READY} && cat outputs && grep ^+++.*added change.diff && ! grep package-lock change.diff`,
+      'bash -e steps/Review.sh && head -n 1 review.md && tail -n +2 review.md | head -c 24',
+      post,
+      `mv comments-later.json comments.json && ${post}`,
+    ];
+    const transcript = await runSteps(t, lines, change);
+    expect(transcript.split('\n').filter((line) => !line.startsWith('$'))).toEqual([
+      ...['out│ change=true', 'out│ +++ b/added.txt', '=> 0'],
+      ...['out│ <!-- review by gmn -->', 'out│ demo: diff --git a/added', '=> 0'],
+      ...['err│ gh api --method POST repos/o/r/issues/7/comments -F body=@review.md', '=> 0'],
+      ...['err│ gh api --method PATCH repos/o/r/issues/comments/3 -F body=@review.md', '=> 0'],
+      '',
+    ]);
+  },
+);
+
+test('every action of a workflow is of a current major and named by its commit, and no expression reaches a shell', () => {
+  const workflows = join(ROOT, '.github/workflows');
+  const files = [
+    ...readdirSync(workflows).map((name) => join(workflows, name)),
+    join(EXAMPLES, 'review-pull-request.yml'),
+  ];
+  const oldest: Readonly<Record<string, number>> = {
+    'actions/checkout': 7,
+    'actions/setup-node': 7,
+    'actions/upload-artifact': 6,
+    'actions/download-artifact': 6,
+    'actions/attest-build-provenance': 4,
+  };
+  for (const text of files.map((file) => readFileSync(file, 'utf8'))) {
+    const uses = [...text.matchAll(/uses: (\S+?)@(\S+) # v(\d+)\./g)];
+    expect(uses).toHaveLength(text.split('uses:').length - 1);
+    for (const [line, name = '', commit, major] of uses) {
+      expect([line, commit, Number(major) >= (oldest[name] ?? Number.NaN)]).toEqual([
+        line,
+        expect.stringMatching(/^[0-9a-f]{40}$/),
+        true,
+      ]);
+    }
+  }
+  for (const { run = '' } of readSteps()) expect(run).not.toContain('${{');
 });
 
 /** A project that has gmn and vitest installed, with these examples in it. */
