@@ -39,13 +39,13 @@ async function refuseFolder(wanted: string, options: TrustOptions, app: App): Pr
 
 async function trustFolder(wanted: string, options: TrustOptions, app: App): Promise<number> {
   const review = await reviewFolder(wanted, app);
-  const { folder, items, removed, notices } = review;
+  const { folder, items, instructions, removed, notices } = review;
   await rememberTrust([review], app);
   const text = `Trusted: ${sanitize(folder)}\n${formatApproved(review)}\nTo undo this: gmn trust --remove\n`;
   const describe = (wanted: ItemKind) =>
     items.filter(({ item }) => item.kind === wanted).map(({ words: _, item: __, ...shown }) => shown);
   const brought = Object.fromEntries(ITEM_KINDS.map((kind) => [kind, describe(kind)]));
-  const json = { folder, ...brought, removed, file: trustFilePath(app.homes().gmn) };
+  const json = { folder, ...brought, instructions, removed, file: trustFilePath(app.homes().gmn) };
   return printReport({ text, json, notices }, options, app);
 }
 

@@ -41,6 +41,8 @@ export interface FolderReview {
   /** One or more for each thing, in which no name of the folder's is more than a name; empty if it brings nothing. */
   readonly lines: readonly string[];
   readonly items: readonly FolderItem[];
+  /** Context files, which every run there reads. */
+  readonly instructions: readonly string[];
   /** What is gone since the folder was trusted. */
   readonly removed: readonly string[];
   /** Names what is too long to be shown in full, or faulty, and so cannot be approved. */
@@ -59,14 +61,15 @@ export async function reviewFolder(path: string, app: Pick<App, 'homes' | 'env' 
   const items = all.filter(isShortEnough);
   const tooLong = all.filter((item) => !isShortEnough(item)).map(formatTooLong);
   const context = findContextFiles({ env, cwd: path, homes, settings: await app.settings() });
-  const instructions = context.filter(({ scope, directory }) => scope === 'project' && directory === path);
+  const own = context.filter(({ scope, directory }) => scope === 'project' && directory === path);
+  const instructions = own.map(({ file }) => sanitize(relative(path, file)));
   const removed = listRemoved(record, all);
   const lines = [
     ...(document === undefined ? [] : describeSettings(document)),
     ...formatFolderItems(items),
-    ...(instructions.length === 0 ? [] : [`Instructions for the model: ${relativeTo(path, instructions)}`]),
+    ...formatInstructions(instructions),
   ];
-  return { folder, lines, items, removed, notices: [...tooLong, ...found.faults] };
+  return { folder, lines, items, instructions, removed, notices: [...tooLong, ...found.faults] };
 }
 
 function describeThing({ item, ...description }: FolderThing, record: TrustRecord | undefined): FolderItem {
@@ -91,8 +94,8 @@ export function requireFolder(path: string): string {
   });
 }
 
-function relativeTo(folder: string, files: readonly { readonly file: string }[]): string {
-  return files.map(({ file }) => sanitize(relative(folder, file))).join(', ');
+function formatInstructions(files: FolderReview['instructions']): readonly string[] {
+  return files.length === 0 ? [] : [`Instructions for the model: ${files.join(', ')}`];
 }
 
 /** Undefined if there are none, or if they are the user's own. */
@@ -183,10 +186,15 @@ const KIND_LABELS: Readonly<Record<ItemKind, { readonly one: string; readonly ma
 };
 
 /** What a person reads after a folder was trusted. */
-export function formatApproved({ items, removed }: Pick<FolderReview, 'items' | 'removed'>): string {
+export function formatApproved({
+  items,
+  instructions,
+  removed,
+}: Pick<FolderReview, 'items' | 'instructions' | 'removed'>): string {
+  const used = [...formatFolderItems(items), ...formatInstructions(instructions)];
   const gone = removed.length === 0 ? [] : [`Gone since then: ${removed.join(', ')}`];
-  if (items.length === 0) return ['It brings nothing that runs programs or instructs models.', ...gone].join('\n');
-  return ['It may now use:', ...formatFolderItems(items), ...gone].join('\n');
+  if (used.length === 0) return ['It brings nothing that runs programs or instructs models.', ...gone].join('\n');
+  return ['It may now use:', ...used, ...gone].join('\n');
 }
 
 /** By kind. A long command line has one word a line. */

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import type { App, Homes } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { pathExists } from '../platform/files/path.ts';
 import { findDistrust, readSmallFile } from '../platform/files/small-file.ts';
@@ -26,6 +27,7 @@ export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promi
   const { env, notices } = await readEnvironment(app.env, homes);
   const defaults = await readSystemLayer('system-defaults', findSystemDefaults(app.env), env);
   const user = await readLayer('user', join(homes.gemini, 'settings.json'), env);
+  const claude = await readClaudeLayer(homes);
   const gmn = await readLayer('gmn', join(homes.gmn, 'config.json'), env);
   const system = await readSystemLayer('system', findSystemFile(app.env), env);
   const isTrustEnabled = (): boolean =>
@@ -35,13 +37,13 @@ export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promi
   const installed = await readExtensionsIfAny({ homes, env, cwd: app.cwd }, [defaults, user, gmn, system]);
   const { extensions, skipped } = installed;
   return {
-    layers: [defaults, ...installed.layers, user, gmn, ...workspace.layers, system, environmentLayer(env)],
+    layers: [defaults, ...installed.layers, ...claude, user, gmn, ...workspace.layers, system, environmentLayer(env)],
     env,
     ...{ extensions, skipped },
     notices: [
       ...(homes.isMissing ? [NO_HOME_NOTICE] : []),
       ...notices,
-      ...[defaults, system].flatMap(formatIgnored),
+      ...[defaults, system, ...claude].flatMap(formatIgnored),
       ...[defaults, user, gmn, system].flatMap((layer) => layer.notices ?? []),
       ...workspace.notices,
       ...skipped.flatMap(({ file, why, isQuiet }) => (isQuiet ? [] : [`${file} is not used: ${why}`])),
@@ -63,6 +65,19 @@ async function readLayer(name: LayerName, file: string, env: Env): Promise<Layer
   const document = await expandDocument(await parseSettingsText({ file, text }), text, env);
   const notices = await findServerNotices({ file, text });
   return { name, source: file, state: 'used', document, notices };
+}
+
+/** The user's hooks for Claude Code. */
+async function readClaudeLayer({ gemini, isMissing }: Homes): Promise<readonly Layer[]> {
+  const file = join(dirname(gemini), '.claude', 'settings.json');
+  if (isMissing || !pathExists(file)) return [];
+  const { readClaudeHooks } = await import('./conventions/hooks.ts');
+  try {
+    const hooks = readClaudeHooks(file);
+    return hooks === undefined ? [] : [{ name: 'user', source: file, state: 'used', document: { hooks } }];
+  } catch (thrown) {
+    return [ignoredLayer('user', file, AppError.from(thrown).message)];
+  }
 }
 
 interface SystemFile {
@@ -121,7 +136,8 @@ async function readWorkspaceFiles({
   const file = join(cwd, '.gemini', 'settings.json');
   const absent = { layers: [absentLayer('workspace', file)], notices: [] };
   if (join(cwd, '.gemini') === homes().gemini) return absent;
-  if (!pathExists(file) && !pathExists(join(cwd, '.mcp.json'))) return absent;
+  const others = ['.mcp.json', '.claude/settings.json', '.claude/settings.local.json'];
+  if (!pathExists(file) && !others.some((name) => pathExists(join(cwd, name)))) return absent;
   // Most runs need nothing of folder trust, so it is loaded here.
   const { readWorkspace } = await import('./workspace.ts');
   return readWorkspace({ file, cwd, homes: homes(), ...rest });

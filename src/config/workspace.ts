@@ -6,7 +6,14 @@ import { isObject, type JsonObject } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { pathExists, realPath } from '../platform/files/path.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
-import { isApprovedHook, listFolderHooks, restrictHooks } from './conventions/folder-hooks.ts';
+import {
+  type FolderHooks,
+  isApprovedHook,
+  listClaudeFiles,
+  listFolderHooks,
+  restrictHooks,
+} from './conventions/folder-hooks.ts';
+import { isClaudeFile, readClaudeHooks } from './conventions/hooks.ts';
 import { expandDocument, findServerNotices, parseSettingsText } from './document.ts';
 import { findFolderRefusal, findValue, listSettingKeys } from './keys.ts';
 import { absentLayer, ignoredLayer, type Layer, mergeDocuments, nestValue } from './layer.ts';
@@ -40,7 +47,8 @@ export async function readWorkspace(input: WorkspaceInput): Promise<WorkspaceLay
   try {
     const records = readTrustRecords(homes);
     const decision = decideTrust({ env: input.realEnv, cwd, homes, isEnabled: input.isTrustEnabled(), records });
-    if (!decision.isTrusted) return untrustedLayers([file, shared].filter(pathExists), decision);
+    const claude = listClaudeFiles(cwd, homes).filter((path) => tryReadClaudeHooks(path) !== undefined);
+    if (!decision.isTrusted) return untrustedLayers([...[file, shared].filter(pathExists), ...claude], decision);
   } catch (thrown) {
     return brokenLayer(pathExists(file) ? file : shared, thrown);
   }
@@ -49,7 +57,21 @@ export async function readWorkspace(input: WorkspaceInput): Promise<WorkspaceLay
   const servers = await readTrustedServers(shared, own, { ...input, folder }).catch((thrown: unknown) =>
     brokenLayer(shared, thrown),
   );
-  return { layers: [...servers.layers, ...own.layers], notices: [...own.notices, ...servers.notices] };
+  const others: WorkspaceLayers[] = [];
+  for (const path of listClaudeFiles(cwd, homes))
+    others.push(await readTrustedHooks(path, { homes, folder }).catch((thrown: unknown) => brokenLayer(path, thrown)));
+  return {
+    layers: [...servers.layers, ...others.flatMap(({ layers }) => layers), ...own.layers],
+    notices: [...own.notices, ...servers.notices, ...others.flatMap(({ notices }) => notices)],
+  };
+}
+
+function tryReadClaudeHooks(file: string): JsonObject | undefined {
+  try {
+    return readClaudeHooks(file);
+  } catch {
+    return undefined;
+  }
 }
 
 function brokenLayer(file: string, thrown: unknown): WorkspaceLayers {
@@ -74,16 +96,14 @@ async function readTrustedSettings(input: WorkspaceInput, folder: string): Promi
   const written = await parseSettingsText({ file, text });
   const { permitted, refused, refusedKeys } = divideDocument(written);
   const servers = divideItems(toServerItems(permitted), { homes, folder });
-  const hooks = await listFolderHooks(permitted, folder);
-  const record = hooks.length === 0 ? undefined : readTrustRecords(homes).get(folder);
-  const approved = hooks.filter((hook) => isApprovedHook(record, hook));
-  const pending = hooks.filter((hook) => !approved.includes(hook)).map(({ name }) => name);
-  const restricted = restrictHooks(restrictServers(permitted, servers.approved), approved);
+  const hooks = await divideHooks(permitted, { homes, folder });
+  const restricted = restrictHooks(restrictServers(permitted, servers.approved), hooks.approved);
   const document = await expandDocument(restricted, text, env);
   const notices = [
     ...(refusedKeys.length === 0 ? [] : [`${file}: not taken from a folder's settings: ${refusedKeys.join(', ')}`]),
     ...(await findServerNotices({ file, text })),
-    ...formatPending(file, { 'MCP server': servers.pending, hook: pending }),
+    ...formatPending(file, { 'MCP server': servers.pending, hook: hooks.pending }),
+    ...formatHookFaults(file, hooks.faults),
   ];
   const layer: Layer = { name: 'workspace', source: file, state: 'used', document, refused };
   return { layers: [layer], notices, serverNames: [...servers.approved, ...servers.pending] };
@@ -104,14 +124,40 @@ async function readTrustedServers(
   return { layers: [{ name: 'workspace', source: file, state: 'used', document }], notices };
 }
 
+/** Of a file of Claude Code. Throws AppError `config` if it is broken. */
+async function readTrustedHooks(file: string, place: TrustPlace): Promise<WorkspaceLayers> {
+  const written = readClaudeHooks(file);
+  if (written === undefined) return { layers: [], notices: [] };
+  const hooks = await divideHooks({ hooks: written }, place);
+  const document = restrictHooks({ hooks: written }, hooks.approved);
+  return {
+    layers: [{ name: 'workspace', source: file, state: 'used', document }],
+    notices: [...formatPending(file, { hook: hooks.pending }), ...formatHookFaults(file, hooks.faults)],
+  };
+}
+
+async function divideHooks(document: JsonObject, { homes, folder }: TrustPlace) {
+  const { hooks, faults } = await listFolderHooks(document, folder);
+  const record = hooks.length === 0 ? undefined : readTrustRecords(homes).get(folder);
+  const approved = hooks.filter((hook) => isApprovedHook(record, hook));
+  return { approved, pending: hooks.filter((hook) => !approved.includes(hook)).map(({ name }) => name), faults };
+}
+
+function formatHookFaults(file: string, faults: FolderHooks['faults']): readonly string[] {
+  const loud = faults.filter(({ isOther }) => !(isOther && isClaudeFile(file)));
+  return loud.map(({ name, why }) => sanitize(`${file}: hook ${name} is not used: ${why}`));
+}
+
 function toServerItems(document: JsonObject): readonly TrustItem[] {
   return listWorkspaceServers(document).map(({ name, hash }) => ({ kind: 'servers', name, hash }));
 }
 
-function divideItems(
-  items: readonly TrustItem[],
-  { homes, folder }: { readonly homes: Homes; readonly folder: string },
-) {
+interface TrustPlace {
+  readonly homes: Homes;
+  readonly folder: string;
+}
+
+function divideItems(items: readonly TrustItem[], { homes, folder }: TrustPlace) {
   const record = items.length === 0 ? undefined : readTrustRecords(homes).get(folder);
   const isKnown = (item: TrustItem): boolean => isApprovedItem(record, item);
   return {

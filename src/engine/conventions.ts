@@ -66,7 +66,7 @@ export async function surveyConventions(app: Pick<App, 'env' | 'cwd' | 'homes' |
             : undefined
           : 'hooksConfig.enabled in the settings is false',
       })),
-      ...faults.map((fault) => ({ ...fault, about: '' })),
+      ...faults.map(({ isQuiet, ...fault }) => ({ ...fault, about: '', isChosen: isQuiet || undefined })),
       ...toRows('hook'),
     ],
     extensions: [

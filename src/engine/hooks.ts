@@ -36,7 +36,8 @@ export async function openHooks(context: HookContext): Promise<Hooks | undefined
   const { hooks: found, faults } = parseHooks(settings.hooks ?? []);
   const { isOn, isOff } = readHookSwitches(settings);
   if (!isOn) return undefined;
-  for (const { file, name, why } of faults) notify(`${sanitize(file)}: hook ${sanitize(name)} is not used: ${why}`);
+  for (const { file, name, why, isQuiet } of faults)
+    if (!isQuiet) notify(`${sanitize(file)}: hook ${sanitize(name)} is not used: ${sanitize(why)}`);
   const hooks = found.filter((hook) => !isOff(hook));
   if (hooks.length === 0) return undefined;
   const runner = createHookRunner(hooks, context);

@@ -380,7 +380,7 @@ test('hooks can be turned off, all or by name, and faulty ones are named', async
     'hook BeforeAgent 1 is not used: gmn runs hooks of type "command" only, not "prompt"',
     'hook BeforeAgent 2 is not used: it has no command',
     'hook BeforeAgent 3 is not used: its matcher is no regular expression',
-    'hook BeforeModel is not used: gmn has no such event',
+    'hook BeforeModel is not used: gmn runs no hooks at it',
     '',
   ]);
 });

@@ -1,15 +1,15 @@
 import { dirname, join, relative, resolve } from 'node:path';
-import type { App } from '../../core/app.ts';
+import type { App, Homes } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { canonicalJson, isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
 import { contains, leadsAway, toSlashes } from '../../core/text/path.ts';
-import { isDirectory, realPath } from '../../platform/files/path.ts';
+import { isDirectory, pathExists, realPath } from '../../platform/files/path.ts';
 import { readBytes } from '../../platform/files/read.ts';
 import { readSmallFile } from '../../platform/files/small-file.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { parseSettingsText } from '../document.ts';
 import { isApprovedItem, readTrustRecords, type TrustDecision, type TrustItem, type TrustRecord } from '../trust.ts';
-import { type Hook, type HookEntry, listHookEntries } from './hooks.ts';
+import { type Hook, type HookEntries, type HookEntry, readClaudeHooks, readHookEntries } from './hooks.ts';
 import type { Skipped } from './places.ts';
 
 /** A hook that a folder's settings bring. */
@@ -24,10 +24,21 @@ export interface FolderHook extends TrustItem {
   readonly fault?: string;
 }
 
+/** What a file of a folder has. */
+export interface FolderHooks extends Pick<HookEntries, 'faults'> {
+  readonly hooks: readonly FolderHook[];
+}
+
 /** `folder` without links. */
-export async function listFolderHooks({ hooks }: JsonObject, folder: string): Promise<readonly FolderHook[]> {
-  const entries = isObject(hooks) ? listHookEntries(hooks as JsonObject) : [];
-  return Promise.all(entries.map((entry) => toFolderHook(entry, folder)));
+export async function listFolderHooks({ hooks }: JsonObject, folder: string): Promise<FolderHooks> {
+  const { entries, faults } = readHookEntries(isObject(hooks) ? (hooks as JsonObject) : {});
+  return { hooks: await Promise.all(entries.map((entry) => toFolderHook(entry, folder))), faults };
+}
+
+/** The files of Claude Code in a folder that is not the user's home; those that count more come last. */
+export function listClaudeFiles(path: string, { gemini }: Pick<Homes, 'gemini'>): readonly string[] {
+  if (realPath(path) === realPath(dirname(gemini))) return [];
+  return ['settings.json', 'settings.local.json'].map((name) => join(path, '.claude', name)).filter(pathExists);
 }
 
 async function toFolderHook(entry: HookEntry, folder: string): Promise<FolderHook> {
@@ -120,23 +131,36 @@ export async function findPendingHooks(
   decide: (folder: string) => TrustDecision,
 ): Promise<readonly Skipped[]> {
   const homes = findHomes();
-  const file = join(cwd, '.gemini', 'settings.json');
-  if (realPath(dirname(file)) === realPath(homes.gemini)) return [];
-  try {
-    const text = readSmallFile(file);
-    const folder = realPath(cwd);
-    if (text === undefined || folder === undefined) return [];
-    const hooks = await listFolderHooks(await parseSettingsText({ file, text }), folder);
-    const { isTrusted, why, isRefused } = decide(cwd);
-    const record = readTrustRecords(homes).get(folder);
-    return hooks
-      .filter((hook) => !isTrusted || !isApprovedHook(record, hook))
-      .map(({ name, fault }) => ({
-        ...{ kind: 'hook', name, file, pendingIn: folder, isQuiet: isRefused },
-        why: isTrusted ? (fault ?? 'it is new or has changed') : why,
-      }));
-  } catch (thrown) {
-    if (AppError.from(thrown).fault === 'config') return [];
-    throw thrown;
+  const folder = realPath(cwd);
+  if (folder === undefined) return [];
+  const { isTrusted, why, isRefused } = decide(cwd);
+  const record = readTrustRecords(homes).get(folder);
+  const found: Skipped[] = [];
+  for (const { file, document } of await readHookFiles(cwd, homes)) {
+    const { hooks, faults } = await listFolderHooks(document, folder);
+    for (const { name, fault } of hooks.filter((hook) => !isTrusted || !isApprovedHook(record, hook))) {
+      const pending = { kind: 'hook', name, file, pendingIn: folder, isQuiet: isRefused } as const;
+      found.push({ ...pending, why: isTrusted ? (fault ?? 'it is new or has changed') : why });
+    }
+    for (const each of faults) found.push({ kind: 'hook', name: each.name, file, why: each.why, isQuiet: isRefused });
   }
+  return found;
+}
+
+/** Broken ones are left out. */
+async function readHookFiles(path: string, homes: Homes) {
+  const own = join(path, '.gemini', 'settings.json');
+  const isOwn = realPath(dirname(own)) === realPath(homes.gemini);
+  const found: { file: string; document: JsonObject }[] = [];
+  for (const file of isOwn ? [] : [own, ...listClaudeFiles(path, homes)]) {
+    try {
+      const text = file === own ? readSmallFile(file) : undefined;
+      const document =
+        file === own ? text && (await parseSettingsText({ file, text })) : { hooks: readClaudeHooks(file) };
+      if (document) found.push({ file, document });
+    } catch (thrown) {
+      if (AppError.from(thrown).fault !== 'config') throw thrown;
+    }
+  }
+  return found;
 }

@@ -3,6 +3,7 @@ import type { App, Homes } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
+import { toSlashes } from '../../core/text/path.ts';
 import { redactCredentials } from '../../core/text/secrets.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { realPath } from '../../platform/files/path.ts';
@@ -21,8 +22,9 @@ import { type FolderCommand, listFolderCommands, listTemplateDirectories } from 
 import type { TrustItem } from '../trust.ts';
 import { findVariableNames } from '../variables.ts';
 import { listAgentFiles, readFolderAgent } from './agents.ts';
-import { type FolderHook, listFolderHooks } from './folder-hooks.ts';
+import { type FolderHook, listClaudeFiles, listFolderHooks } from './folder-hooks.ts';
 import { ReviewLimits } from './front-matter.ts';
+import { readClaudeHooks } from './hooks.ts';
 import { listFolderDirectories } from './places.ts';
 import { listSkillDirectories, readFolderSkill } from './skills.ts';
 
@@ -66,9 +68,19 @@ export async function listFolderThings({ path, folder, document, app }: ThingCon
       };
     }),
   ];
-  for (const hook of await listFolderHooks(document, folder)) {
-    if (hook.fault === undefined) things.push({ ...describeHook(hook), item: takeItem(hook) });
-    else faults.push(sanitize(`hook ${hook.name} is not used: ${hook.fault}`));
+  const files = listClaudeFiles(path, app.homes());
+  for (const file of [undefined, ...files]) {
+    const [read] =
+      file === undefined ? [document] : await readOrName(file, async () => ({ hooks: readClaudeHooks(file) }));
+    const found = await listFolderHooks(read ?? {}, folder);
+    // Two files can have a hook of the same name.
+    const prefix = file === undefined ? '' : `${toSlashes(relative(path, file))} `;
+    for (const { fault, ...hook } of found.hooks) {
+      const name = `${prefix}${hook.name}`;
+      if (fault !== undefined) faults.push(sanitize(`hook ${name} is not used: ${fault}`));
+      else things.push({ ...describeHook({ ...hook, name }), item: { kind: 'hooks', name, hash: hook.hash } });
+    }
+    for (const { name, why } of found.faults) faults.push(sanitize(`hook ${prefix}${name} is not used: ${why}`));
   }
   const limits = new ReviewLimits();
   for (const place of listFolderDirectories('skills', path).filter((directory) => !isOwn(directory))) {

@@ -1,6 +1,10 @@
+import { basename, dirname } from 'node:path';
 import type { HookSource } from '../../core/app.ts';
-import { filterObjects, isList, isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
+import { AppError } from '../../core/error.ts';
+import { isList, isObject, isTooDeep, type JsonObject, toNonEmptyString, tryParseJson } from '../../core/json.ts';
+import { findNearestNames } from '../../core/text/names.ts';
 import { compilePattern } from '../../core/text/pattern.ts';
+import { readSmallFile } from '../../platform/files/small-file.ts';
 
 /** By the official CLI's names, each with what Claude Code calls it. */
 const EVENTS = {
@@ -38,10 +42,29 @@ export interface HookFault {
   readonly name: string;
   readonly file: string;
   readonly why: string;
+  /** Only doctor names it. */
+  readonly isQuiet?: boolean;
 }
 
 /** No hook gets longer. */
 const MAX_MS = 60_000;
+
+/** Events of the two programs at which gmn runs nothing. https://code.claude.com/docs/en/hooks */
+const OTHER_EVENTS = [
+  ...['BeforeModel', 'AfterModel', 'BeforeToolSelection', 'PostToolUseFailure', 'PostToolBatch', 'PermissionRequest'],
+  ...[
+    'PermissionDenied',
+    'UserPromptExpansion',
+    'StopFailure',
+    'SubagentStart',
+    'SubagentStop',
+    'PostCompact',
+    'Setup',
+  ],
+  ...['Elicitation', 'ElicitationResult', 'TeammateIdle', 'TaskCreated', 'TaskCompleted', 'InstructionsLoaded'],
+  ...['CwdChanged', 'FileChanged', 'ConfigChange', 'WorktreeCreate', 'WorktreeRemove', 'PreModelSwitch'],
+  ...['PostModelSwitch', 'MessageDisplay', 'DirectoryAdded'],
+];
 
 /** Keys of older settings that stand beside the events. */
 const NO_EVENTS = ['enabled', 'disabled', 'notifications'];
@@ -54,12 +77,15 @@ export function parseHooks(sources: readonly HookSource[]): {
   const hooks: Hook[] = [];
   const faults: HookFault[] = [];
   for (const { hooks: written, scope, file } of sources) {
-    for (const entry of listHookEntries(written)) {
+    const { entries, faults: unread } = readHookEntries(written);
+    for (const entry of entries) {
       const why = findFault(entry);
       if (why !== undefined) faults.push({ name: entry.name, file, why });
       else hooks.push({ ...toHook(entry), scope, file });
     }
-    faults.push(...findStrayEvents(written).map((name) => ({ name, file, why: 'gmn has no such event' })));
+    faults.push(
+      ...unread.map(({ name, why, isOther }) => ({ name, file, why, isQuiet: isOther && isClaudeFile(file) })),
+    );
   }
   return { hooks, faults };
 }
@@ -73,7 +99,20 @@ export interface HookEntry {
   readonly name: string;
 }
 
-export function listHookEntries(hooks: JsonObject): readonly HookEntry[] {
+export interface HookEntries {
+  readonly entries: readonly HookEntry[];
+  /** What nobody could run, and why. */
+  readonly faults: readonly {
+    readonly name: string;
+    readonly why: string;
+    /** It is an event that only the other program has. */
+    readonly isOther?: boolean;
+  }[];
+}
+
+const GROUP = 'it must be {"matcher": "…", "hooks": [{"type": "command", "command": "…"}]}';
+
+export function readHookEntries(hooks: JsonObject): HookEntries {
   const names = new Set<string>();
   const choose = (wanted: string): string => {
     let name = wanted;
@@ -81,27 +120,61 @@ export function listHookEntries(hooks: JsonObject): readonly HookEntry[] {
     names.add(name);
     return name;
   };
-  return Object.entries(hooks).flatMap(([writtenEvent, groups]) => {
-    if (toHookEvent(writtenEvent) === undefined || !isList(groups)) return [];
-    return groups
-      .flatMap((group) =>
-        isObject(group)
-          ? filterObjects(group.hooks).map((definition) => ({
-              writtenEvent,
-              matcher: group.matcher as HookEntry['matcher'],
-              definition: definition as JsonObject,
-            }))
-          : [],
-      )
-      .map((entry, index) => ({
-        ...entry,
-        name: choose(`${writtenEvent} ${toNonEmptyString(entry.definition.name) ?? index + 1}`),
-      }));
+  const entries: HookEntry[] = [];
+  const faults: HookEntries['faults'][number][] = [];
+  for (const [writtenEvent, groups] of Object.entries(hooks)) {
+    if (NO_EVENTS.includes(writtenEvent)) continue;
+    if (toHookEvent(writtenEvent) === undefined) {
+      const isOther = OTHER_EVENTS.includes(writtenEvent);
+      faults.push({
+        name: writtenEvent,
+        why: isOther ? 'gmn runs no hooks at it' : explainEvent(writtenEvent),
+        isOther,
+      });
+      continue;
+    }
+    for (const [index, { matcher, definition }] of listDefinitions(groups).entries()) {
+      const name = `${writtenEvent} ${toNonEmptyString(definition?.name) ?? index + 1}`;
+      if (definition === undefined) faults.push({ name, why: GROUP });
+      else entries.push({ writtenEvent, matcher, definition, name: choose(name) });
+    }
+  }
+  return { entries, faults };
+}
+
+/** Those of all groups of an event; undefined for what is not one. */
+function listDefinitions(
+  groups: JsonObject[string],
+): readonly (Pick<HookEntry, 'matcher'> & { definition?: JsonObject })[] {
+  if (!isList(groups)) return [{ matcher: undefined }];
+  return groups.flatMap((group): ReturnType<typeof listDefinitions> => {
+    if (!isObject(group) || !isList(group.hooks)) return [{ matcher: undefined }];
+    const matcher = group.matcher as HookEntry['matcher'];
+    return group.hooks.map((each) => ({ matcher, definition: isObject(each) ? (each as JsonObject) : undefined }));
   });
 }
 
-function findStrayEvents(hooks: JsonObject): readonly string[] {
-  return Object.keys(hooks).filter((name) => toHookEvent(name) === undefined && !NO_EVENTS.includes(name));
+function explainEvent(written: string): string {
+  const names = Object.entries(EVENTS).flat();
+  const [near] = findNearestNames(written, names);
+  return near === undefined ? 'there is no such event' : `there is no such event: did you mean ${near}?`;
+}
+
+/** In Claude Code's own file, events that only Claude Code has are no mistake. */
+export function isClaudeFile(file: string): boolean {
+  return basename(dirname(file)) === '.claude';
+}
+
+/** The hooks of a file of Claude Code, of which gmn reads nothing else. Throws AppError `config`. */
+export function readClaudeHooks(file: string): JsonObject | undefined {
+  const text = readSmallFile(file);
+  if (text === undefined) return undefined;
+  const value = tryParseJson(text.replace(/^\uFEFF/, ''));
+  if (!isObject(value) || isTooDeep(value)) throw new AppError('config', 'it is not a JSON object');
+  const { hooks, disableAllHooks } = value;
+  return isObject(hooks) && disableAllHooks !== true && Object.keys(hooks).length > 0
+    ? (hooks as JsonObject)
+    : undefined;
 }
 
 function toHookEvent(written: string): HookEvent | undefined {

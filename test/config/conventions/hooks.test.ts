@@ -227,3 +227,110 @@ test('a matcher that takes too long to decide matches', () => {
     expect(matchesHook({ matcher: 'a+b', isClaude }, ['a'.repeat(64)])).toBe(false);
   }
 });
+
+const claude = (event: string, ...commands: readonly string[]): string =>
+  JSON.stringify({
+    permissions: { allow: ['Bash'] },
+    hooks: { [event]: [{ matcher: 'Read', hooks: commands.map((command) => ({ type: 'command', command })) }] },
+  });
+
+test('hooks of a folder’s .claude/settings.json are used like its others: shown, hashed, compared', async (t) => {
+  const here = place(t, {
+    [FILE]: settings('mine'),
+    'work/.claude/settings.json': claude('PreToolUse', 'sh ./check.sh'),
+    'work/.claude/settings.local.json': claude('PreToolUse', 'local'),
+    'work/check.sh': 'one',
+  });
+  expect((await here.settings()).notices.join()).toMatch(
+    /\.claude\/settings\.json and .*settings\.local\.json is not used: this folder/,
+  );
+  expect(await listUsed(here)).toEqual([]);
+  await trustFolder(here);
+  const { out } = here.output();
+  expect(out).toContain(
+    '  .claude/settings.json PreToolUse 1 (new): sh ./check.sh\n      matcher: Read\n      its files: check.sh\n',
+  );
+  expect(out).toContain('  .claude/settings.local.json PreToolUse 1 (new): local\n');
+  expect(await listUsed(here)).toEqual(['sh ./check.sh', 'local', 'mine']);
+  here.write({ 'work/check.sh': 'two' });
+  expect(await listUsed(here)).toEqual(['local', 'mine']);
+  const { hooks } = await surveyConventions(here.app);
+  expect(hooks.filter(({ why }) => why !== undefined)).toMatchObject([
+    { name: 'PreToolUse 1', why: 'it is new or has changed' },
+  ]);
+  await trustFolder(here);
+  expect(here.output().out).toContain('.claude/settings.json PreToolUse 1 (changed)');
+  expect(await listUsed(here)).toHaveLength(3);
+  here.write({ 'work/.claude/settings.json': '{' });
+  expect((await here.settings()).notices).toEqual([
+    expect.stringMatching(/\.claude\/settings\.json is not used: it is not a JSON object/),
+  ]);
+  expect(await listUsed(here)).toEqual(['local', 'mine']);
+});
+
+test('the user’s hooks for Claude Code are the user’s own; a file of a folder without hooks needs no trust', async (t) => {
+  const here = place(t, {
+    'home/.claude/settings.json': claude('PreToolUse', 'mine'),
+    'work/.claude/settings.json': '{"permissions":{}}',
+  });
+  const { hooks = [], notices } = await here.settings();
+  expect(parseHooks(hooks).hooks).toMatchObject([{ command: 'mine', scope: 'user', isClaude: true }]);
+  expect(notices).toEqual([]);
+  here.write({ 'home/.claude/settings.json': claude('PreToolUse', 'mine').replace('{', '{"disableAllHooks":true,') });
+  expect((await here.settings()).hooks).toEqual([]);
+  here.write({ 'home/.claude/settings.json': '[]' });
+  expect((await here.settings()).notices).toEqual([
+    expect.stringMatching(/\.claude\/settings\.json is not used: it is not a JSON/),
+  ]);
+});
+
+const ODD = {
+  BeforTool: [{ hooks: [{ type: 'command', command: 'a' }] }],
+  BeforeTool: [
+    { matcher: 'x', type: 'command', command: 'flat' },
+    { hooks: ['text'] },
+    { hooks: [{ type: 'command', command: 'good' }] },
+  ],
+  AfterTool: { hooks: [] },
+  SubagentStop: [],
+};
+
+const NAMED = [
+  'hook BeforTool is not used: there is no such event: did you mean BeforeTool',
+  'hook BeforeTool 1 is not used: it must be {"matcher": "…", "hooks": [{"type": "command", "command": "…"}]}',
+  'hook BeforeTool 2 is not used: it must be',
+  'hook AfterTool 1 is not used: it must be',
+];
+
+test('no hook is silent: a group without its list and a misspelled event are named, wherever they stand', async (t) => {
+  const text = JSON.stringify({ hooks: ODD });
+  const here = place(t, { [FILE]: text, 'work/.claude/settings.json': text, 'home/.claude/settings.json': text });
+  await trustFolder(here);
+  const { err } = here.output();
+  for (const prefix of ['', '.claude/settings.json '])
+    for (const each of NAMED) expect(err).toContain(each.replace('hook ', `hook ${prefix}`));
+  const { notices, hooks = [] } = await here.settings();
+  for (const each of NAMED) expect(notices.filter((notice) => notice.includes(each))).toHaveLength(2);
+  // What only Claude Code has is no mistake in its own file.
+  expect(notices.filter((notice) => notice.includes('SubagentStop'))).toEqual([expect.stringContaining('.gemini')]);
+  const { hooks: used, faults } = parseHooks(hooks);
+  expect(used.map(({ command }) => command)).toEqual(['good', 'good', 'good']);
+  expect(faults.map(({ name, isQuiet = false }) => `${name} ${isQuiet}`)).toEqual([
+    'BeforTool false',
+    'BeforeTool 1 false',
+    'BeforeTool 2 false',
+    'AfterTool 1 false',
+    'SubagentStop true',
+  ]);
+  const survey = await surveyConventions(here.app);
+  expect(survey.hooks.filter(({ name }) => name === 'BeforTool')).toHaveLength(3);
+  expect(survey.hooks.filter(({ name }) => name === 'SubagentStop')).toHaveLength(3);
+});
+
+test('gmn trust names AGENTS.md, which instructs models, where nothing else is there', async (t) => {
+  const here = place(t, { 'work/AGENTS.md': 'Be brief.' });
+  await trustFolder(here);
+  expect(here.output().out).toMatch(/^Trusted: .*\nIt may now use:\nInstructions for the model: AGENTS\.md\nTo undo/);
+  await trust({ args: [], json: true }, here.app);
+  expect(JSON.parse(here.output().out)).toMatchObject({ instructions: ['AGENTS.md'] });
+});
