@@ -379,8 +379,9 @@ test('hooks can be turned off, all or by name, and faulty ones are named', async
   expect(gmn.stderr.split('\n').map((line) => line.replace(/^.*settings\.json: /, ''))).toEqual([
     'hook BeforeAgent 1 is not used: gmn runs hooks of type "command" only, not "prompt"',
     'hook BeforeAgent 2 is not used: it has no command',
-    'hook BeforeAgent 3 is not used: its matcher is no regular expression',
+    'hook BeforeAgent 4 is not used: its matcher is no regular expression',
     'hook BeforeModel is not used: gmn runs no hooks at it',
+    'hook BeforeAgent 3 is not used: it must be {"matcher": "…", "hooks": [{"type": "command", "command": "…"}]}',
     '',
   ]);
 });

@@ -342,7 +342,7 @@ test('gmn trust for programs says what is new, changed or as before', async (t) 
       { name: 'b', commandLine: 'B', details: [], status: 'changed' },
       { name: 'c', commandLine: 'c', details: [], status: 'new' },
     ],
-    ...{ hooks: [], skills: [], agents: [], commands: [], removed: [] },
+    ...{ hooks: [], skills: [], agents: [], commands: [], instructions: [], removed: [] },
     file: path('home/.gmn/trust.json'),
   });
   await run({ args: [], list: true }, app);
