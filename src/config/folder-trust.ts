@@ -67,7 +67,7 @@ export async function reviewFolder(path: string, app: Pick<App, 'homes' | 'env' 
   const lines = [
     ...(document === undefined ? [] : describeSettings(document)),
     ...formatFolderItems(items),
-    ...formatInstructions(instructions),
+    ...describeInstructions(instructions),
   ];
   return { folder, lines, items, instructions, removed, notices: [...tooLong, ...found.faults] };
 }
@@ -94,7 +94,7 @@ export function requireFolder(path: string): string {
   });
 }
 
-function formatInstructions(files: FolderReview['instructions']): readonly string[] {
+function describeInstructions(files: FolderReview['instructions']): readonly string[] {
   return files.length === 0 ? [] : [`Instructions for the model: ${files.join(', ')}`];
 }
 
@@ -191,7 +191,7 @@ export function formatApproved({
   instructions,
   removed,
 }: Pick<FolderReview, 'items' | 'instructions' | 'removed'>): string {
-  const used = [...formatFolderItems(items), ...formatInstructions(instructions)];
+  const used = [...formatFolderItems(items), ...describeInstructions(instructions)];
   const gone = removed.length === 0 ? [] : [`Gone since then: ${removed.join(', ')}`];
   if (used.length === 0) return ['It brings nothing that runs programs or instructs models.', ...gone].join('\n');
   return ['It may now use:', ...used, ...gone].join('\n');
