@@ -146,7 +146,7 @@ test('--json says the same to programs', async (t) => {
     keys: ['ok', 'version', 'checks'],
   });
   expect(report.checks.map(({ check }) => check)).toEqual(
-    'node gmn code-cache ripgrep home official settings trust endpoint proxy credential model mcp sandbox extending terminal'.split(
+    'node gmn installed code-cache ripgrep home official settings trust endpoint proxy credential model mcp sandbox extending terminal'.split(
       ' ',
     ),
   );
