@@ -152,7 +152,7 @@ export function checkSameRun(
   const is = new Map(Object.entries(now.settings));
   const changes = [...new Set([...was.keys(), ...is.keys()])]
     .filter((name) => canonicalJson(was.get(name) ?? null) !== canonicalJson(is.get(name) ?? null))
-    .map((name) => `${name} was ${formatSetting(was.get(name))}, is ${formatSetting(is.get(name))}`);
+    .map((name) => describeChange(name, was.get(name), is.get(name)));
   const isOtherFile = before.input.name !== now.input.name || now.input.name === '-';
   if (isOtherFile && before.input.firstRow !== now.input.firstRow && now.input.name !== failed) {
     changes.push(describeInputChange(before.input.name, now.input.name));
@@ -169,11 +169,21 @@ function describeInputChange(before: string, now: string): string {
   return `the input was ${was}, is ${is}`;
 }
 
+/** A text that was given both times is long, so that only its hash is known. */
+function describeChange(name: string, before: JsonValue | undefined, now: JsonValue | undefined): string {
+  const [was, is] = [before, now].map(formatSetting);
+  return isHash(before) && isHash(now) ? `${name} has changed` : `${name} was ${was}, is ${is}`;
+}
+
+function isHash(value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && value.startsWith('sha256:');
+}
+
 const MAX_SHOWN = 60;
 
 function formatSetting(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return 'not given';
-  if (typeof value === 'string' && value.startsWith('sha256:')) return `another text (${value.slice(7, 15)})`;
+  if (isHash(value)) return 'given';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }

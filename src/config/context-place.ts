@@ -17,12 +17,19 @@ export interface ContextFile {
   readonly scope: 'user' | 'project';
 }
 
+export interface ContextText {
+  readonly name: string;
+  readonly text: string;
+}
+
 export interface Context {
   /** Text of the `GEMINI_SYSTEM_MD` file; replaces the system prompt unless `--system` is given. */
   readonly system?: string;
   /** Whether that text has the list of skills already. */
   readonly listsSkills?: boolean;
   readonly memory?: string;
+  /** What the two above are made of. */
+  readonly files: readonly ContextText[];
   /** Every file that this comes from, and those that it would come from if they existed. Real paths. */
   readonly sources: readonly string[];
   readonly notices: readonly string[];

@@ -12,6 +12,7 @@ import {
   type Context,
   type ContextFile,
   type ContextOptions,
+  type ContextText,
   findContextFiles,
   findSystemMdValue,
   hasRefusedName,
@@ -30,7 +31,7 @@ export async function readContext(
   const reader = createContextReader();
   const decide = createTrustCheck(options);
   const ignored = new Map<string, string>();
-  const texts: string[] = [];
+  const files: ContextText[] = [];
   for (const place of findContextFiles(options)) {
     const decision = place.scope === 'user' ? TRUSTED : decide(place.directory);
     if (!decision.isTrusted) {
@@ -38,13 +39,14 @@ export async function readContext(
       continue;
     }
     const text = (await reader.read(place))?.trim();
-    if (text) texts.push(frameText(place, options.cwd, text));
+    if (text) files.push(frameText(place, options.cwd, text));
   }
   const { system, source, notice, listsSkills } = readSystemMd(options, { tools, ...lists }, decide);
   return {
     system,
     listsSkills,
-    memory: texts.length === 0 ? undefined : texts.join('\n\n'),
+    memory: files.length === 0 ? undefined : files.map(({ text }) => text).join('\n\n'),
+    files: source === undefined || system === undefined ? files : [{ name: source, text: system }, ...files],
     sources: [...reader.sources, ...(source === undefined ? [] : [source])],
     notices: [
       ...formatRefusedNames(options.settings),
@@ -73,9 +75,9 @@ function formatRefusedNames({ document }: ContextOptions['settings']): readonly 
   return [`context.fileName takes ${MAX_CONTEXT_NAMES} names of files; paths and more names are not used. ${where}`];
 }
 
-function frameText({ file, scope }: ContextFile, cwd: string, text: string): string {
+function frameText({ file, scope }: ContextFile, cwd: string, text: string): ContextText {
   const name = scope === 'project' ? toSlashes(relative(cwd, file)) : file;
-  return `=== ${name} ===\n${text}\n=== end of ${name} ===`;
+  return { name, text: `=== ${name} ===\n${text}\n=== end of ${name} ===` };
 }
 
 function readSystemMd(

@@ -1,6 +1,12 @@
 import type { Agent, CompactionPolicy, Redaction } from '../agent/agent.ts';
 import { REDACTED_NOTICE } from '../agent/turn.ts';
-import { type Context, type ContextOptions, hasContext, joinSystemInstruction } from '../config/context-place.ts';
+import {
+  type Context,
+  type ContextOptions,
+  type ContextText,
+  hasContext,
+  joinSystemInstruction,
+} from '../config/context-place.ts';
 import { defaultSetting, readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
@@ -32,6 +38,7 @@ export interface AgentOptions extends ToolOptions, ServiceOptions {
 
 export interface OpenedAgent extends Agent, Pick<Toolbox, 'chosen' | 'mode'> {
   readonly contextText?: string;
+  readonly contextFiles?: readonly ContextText[];
   /** What a session keeps to be continued in the same way. */
   readonly setup: SessionSetup;
 }
@@ -55,7 +62,7 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
   const { tools, withheld, chosen, approve, mode, outputs } = toolbox;
   const service = await openServiceIfWanted(options, opened, tools.length > 0);
   const skills = await listSkills(context.conventions, { tools, notify });
-  const { text, given, prompt, contextText } = await readSystemInstruction(options, {
+  const { text, given, prompt, contextText, contextFiles } = await readSystemInstruction(options, {
     ...{ app, notify, tools, skills },
     isPlanning: mode === 'plan' && withheld.length > 0,
   });
@@ -92,7 +99,7 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
     chosen,
     mode,
     setup: { ...(await redaction.redact(given)), model: await redactName(opened, redaction) },
-    contextText,
+    ...{ contextText, contextFiles },
   };
 }
 
@@ -240,7 +247,7 @@ async function openServiceIfWanted(
   return (await import('./service-tools.ts')).toServiceFields(options, { modelId, backend, hasTools });
 }
 
-interface SystemInstruction extends Pick<OpenedAgent, 'contextText'> {
+interface SystemInstruction extends Pick<OpenedAgent, 'contextText' | 'contextFiles'> {
   readonly text?: string;
   readonly given?: Pick<SessionSetup, 'systemText' | 'appendText' | 'start'>;
   /** The agent prompt, with which the text begins. Undefined if its branch might be a credential. */
@@ -282,12 +289,13 @@ async function readSystemInstruction(
       { system, append, skills: context.listsSkills && system === undefined ? undefined : skills },
     ),
     contextText: context.memory,
+    contextFiles: context.files,
     given: { systemText: system, appendText: append, start: prompt?.start },
     prompt: mayHoldCredential(prompt?.start.branch ?? '') ? undefined : prompt?.text,
   };
 }
 
-const NO_CONTEXT: Context = { sources: [], notices: [] };
+const NO_CONTEXT: Context = { sources: [], files: [], notices: [] };
 
 async function loadContext(question: ContextOptions, tools: readonly Tool[], skills?: string): Promise<Context> {
   const { readContext } = await import('../config/context.ts');

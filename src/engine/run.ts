@@ -2,7 +2,7 @@ import { type Agent, PromptCount } from '../agent/agent.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { Grant } from '../approval/grants.ts';
 import type { ApprovalMode, ModeInForce } from '../approval/policy.ts';
-import { hasConventionPlaces } from '../config/context-place.ts';
+import { type ContextText, hasConventionPlaces } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
 import { createSerial } from '../core/async.ts';
@@ -41,6 +41,7 @@ export interface RunFacts {
   /** The names of the enabled tools, including those that the approval mode withholds from the model. */
   readonly tools: readonly string[];
   readonly contextText: string;
+  readonly contextFiles: readonly ContextText[];
   readonly servers: Servers | undefined;
   readonly schema: AnswerFormat['schema'];
   /** What was allowed by answers in this run; what is taken out is asked about again. */
@@ -191,11 +192,12 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
     },
     get facts() {
       const { setup, model, agent } = requireState();
-      const { chosen: tools, contextText = '' } = agent;
+      const { chosen: tools, contextText = '', contextFiles = [] } = agent;
       const servers = held.servers?.current?.servers;
       const { remembered: granted } = held;
       return {
-        ...{ setup, model, agent: format.agent(agent), tools, contextText, servers, schema: format.schema, granted },
+        ...{ setup, model, agent: format.agent(agent), tools, servers, schema: format.schema, granted },
+        ...{ contextText, contextFiles },
         sandbox: held.sandbox?.opened,
       };
     },

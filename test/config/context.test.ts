@@ -16,7 +16,7 @@ async function question({ app }: Place, { cwd = app.cwd, env = TRUST as Readonly
 }
 
 async function contextOf(here: Place, options: Parameters<typeof question>[1] = {}, tools: readonly string[] = []) {
-  const { sources: _, ...context } = await readContext(await question(here, options), tools);
+  const { sources: _, files: __, ...context } = await readContext(await question(here, options), tools);
   return context;
 }
 

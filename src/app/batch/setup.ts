@@ -11,7 +11,7 @@ import { createLazyRedaction } from '../../engine/agent.ts';
 import type { Budget } from '../../engine/budget.ts';
 import type { Host } from '../../engine/host.ts';
 import { chooseRetries, type ModelOptions, type OpenedModel } from '../../engine/model.ts';
-import { openRun, type Run } from '../../engine/run.ts';
+import { openRun, type Run, type RunFacts } from '../../engine/run.ts';
 import type { FileNeed } from '../../engine/uploads.ts';
 import { createAttachments } from '../../input/attachment.ts';
 import { type AttachedItem, addFiles } from '../../input/files.ts';
@@ -31,6 +31,8 @@ export interface BatchOptions extends ModelOptions, BatchDecisionFlags {
   readonly system?: string;
   /** Like it, but literal: a leading `@` does not name a file. */
   readonly systemText?: string;
+  /** Whether rows are asked with what the context files say; the library says `noContext` for the opposite. */
+  readonly context?: boolean;
   readonly noContext?: boolean;
   readonly appendSystemPrompt?: string;
   readonly outputSchema?: string;
@@ -64,7 +66,9 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
   const prompt = createRowPrompt({ words: options.prompt, template, params: options.param ?? [] });
   // The engine retries, not the model: what one row learns of the server holds for all.
   const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
-  const setup = { ...options, retries: 0, timing: 'request', servers: 'none', budget: context.budget } as const;
+  const { noContext = !options.context } = options;
+  const own = { noContext, retries: 0, timing: 'request', servers: 'none', budget: context.budget } as const;
+  const setup = { ...options, ...own };
   const host = createBatchHost(context.onNotice);
   const runs: Run[] = [];
   const open = async (own: { readonly model?: string }): Promise<Run> => {
@@ -80,7 +84,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
   try {
     const run = await open({});
     const { model: opened, agent, schema } = run.facts;
-    const { systemInstruction: system, generationConfig } = agent.request;
+    const { generationConfig } = agent.request;
     const attachments = await readSharedFiles(options.file ?? [], app, { opened, host, signal: context.signal });
     const others = new Map<string, Promise<Run>>();
     const chooseRun = (name: string): Promise<Run> => {
@@ -114,7 +118,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       /** What the answers depend on besides the rows; see `RunFile`. */
       settings: {
         '-m': opened.modelId,
-        ...toHashedSetting('the system instruction', system && JSON.stringify(system.parts)),
+        ...describeInstruction(run.facts),
         ...toHashedSetting('-p', options.prompt),
         ...toHashedSetting('--template', template?.body),
         ...(options.param === undefined ? {} : { '--param': options.param }),
@@ -172,6 +176,16 @@ function requireTextModel({ modelId }: OpenedModel): void {
 
 export function toHashedSetting(name: string, text: string | undefined): RunSettings {
   return text === undefined ? {} : { [name]: hashSetting(text) };
+}
+
+/** Each context file by its name, so that an error can name the one that changed. */
+function describeInstruction({ agent, contextFiles, setup: { systemText, appendText } }: RunFacts): RunSettings {
+  const { systemInstruction: system } = agent.request;
+  const own =
+    systemText === undefined && appendText === undefined ? undefined : JSON.stringify([systemText, appendText]);
+  const text = contextFiles.length > 0 ? own : system && JSON.stringify(system.parts);
+  const files = contextFiles.map((file) => [`the context file ${file.name}`, hashSetting(file.text)]);
+  return { ...toHashedSetting('the system instruction', text), ...Object.fromEntries(files) };
 }
 
 /** Field by field, so that an error can name the one that changed. */

@@ -79,10 +79,17 @@ const SPEED_FLAGS = under('Rows', [
   { long: 'estimate', help: 'Count the tokens of a sample, say what the rows would cost, and ask nothing' },
 ]);
 
+const CONTEXT_FLAGS = under('Prompt and input', [
+  {
+    long: 'context',
+    help: 'Tell the model what AGENTS.md and GEMINI.md say, as in a one-shot; without it rows do not',
+  },
+]);
+
 /** What a decision has no place for: it is not a request to a model. */
 const NOT_FOR_DECISIONS = [
   ...['--engine api', '--estimate', '--service-tier', '--fallback', '--no-fallback'],
-  ...[...SYSTEM_FLAGS, ...ANSWER_FLAGS].map(({ long }) => `--${long}`),
+  ...[...SYSTEM_FLAGS, ...ANSWER_FLAGS, ...CONTEXT_FLAGS].map(({ long }) => `--${long}`),
 ] as const;
 
 const DECISION_FLAGS = [
@@ -112,6 +119,7 @@ export const BATCH = command({
     MAX_COST_FLAG,
     ...MODEL_FLAGS,
     ...ROW_FLAGS,
+    ...CONTEXT_FLAGS,
     ...DECISION_FLAGS,
     SERVICE_TIER_FLAG,
     JSON_FLAG,
