@@ -35,6 +35,8 @@ export interface ApprovalOptions {
   readonly isGuarded?: (target: string) => boolean;
   /** The real path of the directory a command would run in. Absent: the path is taken as the model spelled it. */
   readonly findDirectory?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
+  /** The programs that a command would run in that directory. Absent: permissions for first words cover nothing. */
+  readonly findParts?: (tool: Tool, args: JsonObject, directory: string) => Promise<ResolvedCall['parts']>;
   readonly onDenied?: (notice: string) => void;
   /** Keeps a permission for later runs. Absent: that is not offered. Throws AppError. */
   readonly keep?: (permission: Permission) => Promise<void>;
@@ -130,15 +132,17 @@ function reportDenial({ onDenied }: ApprovalOptions, notice: string, reason: str
 }
 
 async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<ResolvedCall> {
-  const { findSecret, findTarget, isGuarded, findDirectory } = options;
+  const { findSecret, findTarget, isGuarded, findDirectory, findParts } = options;
   const target = await findTarget?.(tool, args);
+  const directory = await findDirectory?.(tool, args);
   return {
     tool,
     args,
     secret: await findSecret(tool, args),
     target,
     isGuarded: target !== undefined && isGuarded?.(target),
-    directory: await findDirectory?.(tool, args),
+    directory,
+    parts: directory === undefined ? undefined : await findParts?.(tool, args, directory),
   };
 }
 

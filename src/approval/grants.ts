@@ -1,19 +1,8 @@
-import { isAbsolute } from 'node:path';
 import type { JsonObject } from '../core/json.ts';
 import type { Permission } from '../core/permission.ts';
-import {
-  beginsWith,
-  findAllowableWords,
-  handsOver,
-  isRelativeProgram,
-  isWrapper,
-  listProgramNames,
-  parseShellLine,
-} from '../core/text/command-line.ts';
-import { contains } from '../core/text/path.ts';
-import { isSensitivePath } from '../core/text/secrets.ts';
+import { beginsWith, listProgramNames } from '../core/text/command-line.ts';
 import type { CommandCall, Tool } from '../core/tool.ts';
-import { isProtected, isSystemPath } from '../tools/workspace/protection.ts';
+import type { ResolvedPart } from './command-parts.ts';
 
 /** A permission, or one that ends with the run: changes of a file, and reading one that may hold secrets, by real path. */
 export type Grant =
@@ -47,6 +36,8 @@ export interface ResolvedCall {
   readonly isGuarded?: boolean;
   /** The real path of the directory it would run in, if it runs a command in one. */
   readonly directory?: string;
+  /** The programs of its command; undefined if not all of it is understood. */
+  readonly parts?: readonly ResolvedPart[];
 }
 
 export function toScope({ tool, args, secret, isGuarded }: ResolvedCall): Scope {
@@ -58,12 +49,15 @@ export function toScope({ tool, args, secret, isGuarded }: ResolvedCall): Scope 
   return tool.findCommand?.(args) === undefined ? 'tool' : 'command';
 }
 
+/** `p` stands in the row of keys. */
+const MAX_PREFIX = 60;
+
 /** The words of `p`; undefined if it is not offered. */
 export function findPrefix(call: ResolvedCall): readonly string[] | undefined {
-  const line = findForegroundLine(call);
-  const words = line === undefined ? undefined : findAllowableWords(line);
-  // It would not cover the very command that is asked about.
-  return words !== undefined && coversByWords([words], call) ? words : undefined;
+  const [part, ...others] = findForegroundParts(call) ?? [];
+  if (part?.allows?.offered === undefined || others.length > 0) return undefined;
+  const words = part.words.slice(0, part.allows.offered);
+  return words.join(' ').length > MAX_PREFIX ? undefined : words;
 }
 
 /** Undefined if the call has nothing of that reach, or is one that is asked about each time. */
@@ -73,9 +67,8 @@ export function createGrant(call: ResolvedCall, reach: Reach): Grant | undefined
   if (reach === 'file') return target === undefined ? undefined : { kind: 'file', path: target };
   if (reach === 'prefix') {
     const words = findPrefix(call);
-    // Elsewhere it would be another program.
-    const directory = isRelativeProgram(words?.[0] ?? '') ? findRunDirectory(call) : undefined;
-    return words && { kind: 'prefix', words, ...(directory === undefined ? {} : { directory }) };
+    // Elsewhere it could be another program, and runs other code.
+    return words && { kind: 'prefix', words, directory: findRunDirectory(call) };
   }
   if (reach === 'server') {
     if (tool.remote === undefined) return undefined;
@@ -148,19 +141,10 @@ function coversCall(grant: Grant, call: ResolvedCall): boolean {
   }
 }
 
-/** Whether each part of the command begins with the words of one of these. */
+/** Whether words that are allowed cover each part of the command. */
 function coversByWords(prefixes: readonly (readonly string[])[], call: ResolvedCall): boolean {
-  const line = findForegroundLine(call);
-  const parts = line === undefined ? undefined : parseShellLine(line);
-  if (parts === undefined) return false;
-  const directory = findRunDirectory(call);
-  return parts.every(
-    (part) =>
-      !handsOver(part) &&
-      prefixes.some(
-        (words) => beginsWith(part, words) && !part.slice(words.length).some((word) => namesReserved(word, directory)),
-      ),
-  );
+  const parts = findForegroundParts(call);
+  return parts?.every((part) => prefixes.some((words) => coversPart(words, part))) ?? false;
 }
 
 /** Whether each host that the call would reach was allowed. */
@@ -169,26 +153,26 @@ function coversByHosts(grants: readonly Grant[], { tool, args }: ResolvedCall): 
   return tool.findHosts?.(args)?.every((host) => allowed.includes(host)) ?? false;
 }
 
-function findForegroundLine({ tool, args }: ResolvedCall): string | undefined {
-  const found = tool.findCommand?.(args);
-  return found?.isPosix && !found.isBackground ? found.command : undefined;
+function coversPart(prefix: readonly string[], { words, allows }: ResolvedPart): boolean {
+  if (allows === undefined || !beginsWith(words, prefix) || prefix.length < allows.least) return false;
+  const [first, end] = allows.tasks ?? [0, 0];
+  return prefix.length <= first || prefix.length >= end;
 }
 
-/**
- * Whether an argument names what tools do not touch without a question, either: secrets, protected paths, and what is
- * outside of the directory. No fence: what a program opens by itself is not seen.
- */
-function namesReserved(word: string, directory: string): boolean {
-  // `--out=/x`, `-f/x`, `a:/x`, `@/x`.
-  const values = [word, word.replace(/^-\w/, ''), ...word.split(/[=:,@]/)];
-  return values.some(
-    (path) =>
-      isSensitivePath(path) ||
-      isProtected(path) ||
-      isSystemPath(path) ||
-      path.split(/[\\/]/).includes('..') ||
-      (isAbsolute(path) && !contains(directory, path)),
-  );
+function findForegroundParts({ tool, args, parts }: ResolvedCall): readonly ResolvedPart[] | undefined {
+  const found = tool.findCommand?.(args);
+  return found?.isPosix && !found.isBackground ? parts : undefined;
+}
+
+/** Whether a program runs with these first words. `unclear`: the table does not know all that it does. */
+export function matchPart({ words, names }: ResolvedPart, prefix: readonly string[]): 'yes' | 'no' | 'unclear' {
+  const [program, ...others] = words;
+  if (listProgramNames(program).some((name) => beginsWith([name, ...others], prefix))) return 'yes';
+  if (names === undefined) return 'unclear';
+  const plain = prefix.filter((word) => !word.startsWith('-'));
+  if (!names.some((each) => beginsWith(each, plain))) return 'no';
+  // Options may stand elsewhere.
+  return plain.length === prefix.length ? 'yes' : 'unclear';
 }
 
 /** `tools.core` and `tools.exclude` of the settings, as far as they are about commands. */
@@ -202,16 +186,11 @@ export interface CommandLimits {
 /** `unclear`: it cannot be told whether it runs something that is excluded. */
 export function checkLimits(
   { core, exclude }: CommandLimits,
-  { tool, args }: ResolvedCall,
+  { tool, args, parts }: ResolvedCall,
 ): 'core' | 'exclude' | 'unclear' | undefined {
-  const found = tool.findCommand?.(args);
-  if (found === undefined || (core === undefined && exclude.length === 0)) return undefined;
-  const parts = found.isPosix ? parseShellLine(found.command) : undefined;
-  const isExcluded = parts?.some(([program, ...rest]) =>
-    exclude.some((words) => listProgramNames(program).some((name) => beginsWith([name, ...rest], words))),
-  );
-  if (isExcluded) return 'exclude';
-  if (core !== undefined && !parts?.every((part) => core.some((words) => beginsWith(part, words)))) return 'core';
-  const isClear = parts?.every(([program]) => !isWrapper(program)) ?? false;
-  return exclude.length > 0 && !isClear ? 'unclear' : undefined;
+  if (tool.findCommand?.(args) === undefined || (core === undefined && exclude.length === 0)) return undefined;
+  const matches = exclude.flatMap((words) => parts?.map((part) => matchPart(part, words)) ?? 'unclear');
+  if (matches.includes('yes')) return 'exclude';
+  if (core !== undefined && !parts?.every((part) => core.some((words) => beginsWith(part.words, words)))) return 'core';
+  return matches.includes('unclear') ? 'unclear' : undefined;
 }

@@ -1,6 +1,7 @@
 import { AppError } from '../core/error.ts';
 import type { Secret, Workspace } from '../tools/workspace/workspace.ts';
 import type { ApprovalOptions } from './approve.ts';
+import { type PartsContext, resolveParts } from './command-parts.ts';
 
 /** Finds calls that read a file that may hold secrets, and permits one: by file identity, not by name. */
 export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'findSecret' | 'permit'> {
@@ -27,12 +28,13 @@ export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'findSe
 }
 
 /**
- * Finds the real path of the file a call would write, and of the directory a command would run in; undefined if the
- * fence refuses it, as it will again when the tool runs.
+ * Finds the real path of the file a call would write, and of the directory a command would run in, with the programs of
+ * the command; undefined if the fence refuses it, as it will again when the tool runs.
  */
 export function targetFiles(
   workspace: Workspace,
-): Required<Pick<ApprovalOptions, 'findTarget' | 'isGuarded' | 'findDirectory'>> {
+  isProgram: PartsContext['isProgram'],
+): Required<Pick<ApprovalOptions, 'findTarget' | 'isGuarded' | 'findDirectory' | 'findParts'>> {
   const findRealPath = (path: string, use: 'read' | 'write'): Promise<string | undefined> =>
     workspace.place(path, use).then(
       (place) => place.path,
@@ -44,6 +46,10 @@ export function targetFiles(
       tool.effect === 'execute' && tool.findPath !== undefined
         ? findRealPath(tool.findPath(args) ?? '.', 'read')
         : undefined,
+    findParts: async (tool, args, directory) => {
+      const found = tool.findCommand?.(args);
+      return found?.isPosix ? resolveParts(found.command, directory, { place: workspace.place, isProgram }) : undefined;
+    },
     findTarget: async (tool, args) => {
       const path = tool.effect === 'write' ? tool.findPath?.(args) : undefined;
       return path === undefined ? undefined : findRealPath(path, 'write');

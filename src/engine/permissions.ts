@@ -10,6 +10,7 @@ import {
 import type { App, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Permission } from '../core/permission.ts';
+import { isRelativeProgram } from '../core/text/command-line.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { realPath } from '../platform/files/path.ts';
 import { findToolName } from '../tools/builtins.ts';
@@ -76,13 +77,27 @@ export function openProjectPermissions(
   };
 }
 
-/** None if the file is damaged; a notice says so. */
+/** Of one program that is named by a path from a directory: elsewhere it is another one. */
+export function holdIn(directory: string, permissions: readonly Permission[]): readonly Permission[] {
+  return permissions.map((permission) =>
+    permission.kind === 'prefix' && isRelativeProgram(permission.words[0] as string)
+      ? { ...permission, directory }
+      : permission,
+  );
+}
+
+/** None if the file is damaged; a notice says so. Words that were kept without a directory hold in that of the project. */
 export function tryListPermissions(permissions: ProjectPermissions): {
   readonly kept: readonly Permission[];
   readonly notices: readonly string[];
 } {
   try {
-    return { kept: permissions.list().map(({ permission }) => permission), notices: [] };
+    const kept = permissions
+      .list()
+      .map(({ project, permission }) =>
+        permission.kind === 'prefix' ? { directory: project, ...permission } : permission,
+      );
+    return { kept, notices: [] };
   } catch (thrown) {
     const { message, hint } = AppError.from(thrown);
     return { kept: [], notices: [`${message}. ${hint ?? ''}`.trimEnd()] };

@@ -25,6 +25,7 @@ import { realPath } from '../platform/files/path.ts';
 import { createOutputStore } from '../platform/files/run-directory.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { type BackgroundCommands, createBackgroundCommands } from '../platform/process/background.ts';
+import { findProgram } from '../platform/process/program-path.ts';
 import { chooseShell, isPosixShell, type Shell } from '../platform/process/shell-choice.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { dropLoneCompanions, isBuiltinName, isToolSet, selectTools, translateNames } from '../tools/builtins.ts';
@@ -38,6 +39,7 @@ import type { Conventions } from './conventions.ts';
 import type { Host } from './host.ts';
 import type { OpenedModel } from './model.ts';
 import {
+  holdIn,
   openProjectPermissions,
   type ProjectPermissions,
   readAllowedSetting,
@@ -131,7 +133,8 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
   const chosen = [...own, ...(options.ownTools ?? []), ...remote];
   const offered = dropLoneCompanions(selectOfferedTools(chosen, mode));
   const setting = options.ignoresPermissions ? { allowed: [], notices: [] } : readAllowedSetting(settings);
-  const allowed = [...parseAllowedTools(options, context.remote), ...setting.allowed, ...kept.kept];
+  const written = [...parseAllowedTools(options, context.remote), ...setting.allowed];
+  const allowed = [...holdIn(workspace.roots[0] ?? app.cwd, written), ...kept.kept];
   const missing = formatMissingTools(options, context.remote);
   for (const notice of [...modeNotices, ...kept.notices, ...setting.notices, ...left.notices, ...notices, ...missing])
     host.notify(notice);
@@ -351,7 +354,7 @@ interface ApproveParts extends ToolboxParts {
 }
 
 function createApprove(parts: ApproveParts): Approve {
-  const { workspace, host, remembered, inForce, remote, onDenied, onMode } = parts;
+  const { app, workspace, host, remembered, inForce, remote, onDenied, onMode } = parts;
   const { mode, allowed, permissions, settings, isConfined } = parts;
   const policy = approvalPolicy({
     mode,
@@ -373,7 +376,7 @@ function createApprove(parts: ApproveParts): Approve {
       withPerson: host.withPerson ?? NOBODY,
       explainDenial: host.explainDenial,
       ...secretFiles(workspace),
-      ...targetFiles(workspace),
+      ...targetFiles(workspace, (word, directory) => findProgram(word, app.env, directory) !== undefined),
       onDenied,
       keep: permissions?.keep,
       showsChanges: host.showsChanges,
@@ -395,7 +398,7 @@ export async function checkCommand(
   const flags = splitRules(options.allowedTools ?? []).flatMap((entry) => toPermission(parseRule(entry)) ?? []);
   const policy = approvalPolicy({
     mode: mode === 'plan' ? 'default' : mode,
-    allowed: [...flags, ...readAllowedSetting(settings).allowed, ...kept],
+    allowed: [...holdIn(realPath(app.cwd) ?? app.cwd, [...flags, ...readAllowedSetting(settings).allowed]), ...kept],
     isTrusted: () => false,
     limits: readCommandLimits(settings),
   });
@@ -404,7 +407,18 @@ export async function checkCommand(
     findCommand: () => ({ command, isBackground: false, isPosix: isPosixShell(shell) }),
     invoke: async () => errorResult('only decided about'),
   };
-  return policy.rule({ tool, args: {}, directory: realPath(app.cwd) ?? app.cwd });
+  const [{ resolveParts }, { createFence }] = await Promise.all([
+    import('../approval/command-parts.ts'),
+    import('../tools/workspace/fence.ts'),
+  ]);
+  const directory = realPath(app.cwd) ?? app.cwd;
+  const { place } = await createFence({
+    roots: [directory],
+    denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
+  });
+  const isProgram = (word: string): boolean => findProgram(word, app.env, directory) !== undefined;
+  const parts = isPosixShell(shell) ? await resolveParts(command, directory, { place, isProgram }) : undefined;
+  return policy.rule({ tool, args: {}, directory, parts });
 }
 
 const NOBODY: WithPerson = async () => undefined;

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../src/core/json.ts';
 import { formatPermission, type Permission, tryParsePermission } from '../../src/core/permission.ts';
 import { createBackgroundCommands } from '../../src/platform/process/background.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
+import { findParts } from '../support/command-parts.ts';
 
 function createShellTool(path = '/bin/bash', args: readonly string[] = ['-c']) {
   return runShellCommand.create({
@@ -18,8 +19,9 @@ function createShellTool(path = '/bin/bash', args: readonly string[] = ['-c']) {
 
 const SHELL = createShellTool();
 
-function callOf(command: string, args: object = {}, tool = SHELL): ResolvedCall {
-  return { tool, args: { command, ...args }, directory: '/w/app' };
+async function callOf(command: string, args: object = {}, tool = SHELL): Promise<ResolvedCall> {
+  const all = { command, ...args };
+  return { tool, args: all, directory: '/w/app', parts: await findParts(tool, all, '/w/app') };
 }
 
 const WORDS: readonly Grant[] = [
@@ -30,13 +32,13 @@ const WORDS: readonly Grant[] = [
 
 test.each([
   'npm test',
-  'npm test -- -t "a b"',
+  'npm test -- src/a.test.ts',
   'npm test && git status -s',
   'git status | cat',
   'cat /w/app/src/a.ts',
   'cat a=b',
-])('words cover %j', (command) => {
-  expect(isGranted(WORDS, callOf(command))).toBe(true);
+])('words cover %j', async (command) => {
+  expect(isGranted(WORDS, await callOf(command))).toBe(true);
 });
 
 test.each([
@@ -82,16 +84,16 @@ test.each([
     'npm test --out=/etc/x',
     'cat a && cat .ssh/id_ed25519',
   ],
-])('words do not cover %j', (command) => {
-  expect(isGranted(WORDS, callOf(command))).toBe(false);
+])('words do not cover %j', async (command) => {
+  expect(isGranted(WORDS, await callOf(command))).toBe(false);
 });
 
-test('words never cover the background, another tool, or a shell that is not known to be POSIX', () => {
-  expect(isGranted(WORDS, callOf('npm test', { is_background: true }))).toBe(false);
-  expect(isGranted(WORDS, callOf('npm test', { is_background: false }))).toBe(true);
-  expect(isGranted(WORDS, callOf('npm test', { is_background: 'no' }))).toBe(false);
+test('words never cover the background, another tool, or a shell that is not known to be POSIX', async () => {
+  expect(isGranted(WORDS, await callOf('npm test', { is_background: true }))).toBe(false);
+  expect(isGranted(WORDS, await callOf('npm test', { is_background: false }))).toBe(true);
+  expect(isGranted(WORDS, await callOf('npm test', { is_background: 'no' }))).toBe(false);
   const { findCommand: _, ...other } = SHELL;
-  expect(isGranted(WORDS, callOf('npm test', {}, other))).toBe(false);
+  expect(isGranted(WORDS, await callOf('npm test', {}, other))).toBe(false);
   const cmd = ['/d', '/s', '/c'];
   for (const [path, args] of [
     ['/usr/bin/fish', ['-c']],
@@ -102,50 +104,53 @@ test('words never cover the background, another tool, or a shell that is not kno
     ['/bin/bash', ['-i']],
   ] as const) {
     const tool = createShellTool(path, args);
-    expect([path, isGranted(WORDS, callOf('npm test', {}, tool)), findPrefix(callOf('npm test', {}, tool))]).toEqual([
+    expect([
       path,
-      false,
-      undefined,
-    ]);
+      isGranted(WORDS, await callOf('npm test', {}, tool)),
+      findPrefix(await callOf('npm test', {}, tool)),
+    ]).toEqual([path, false, undefined]);
     // The very command can still be allowed.
     const exact: Grant = { kind: 'command', command: 'npm test', directory: '/w/app' };
-    expect(isGranted([exact], callOf('npm test', {}, tool))).toBe(true);
+    expect(isGranted([exact], await callOf('npm test', {}, tool))).toBe(true);
   }
-  expect(isGranted(WORDS, callOf('npm test', {}, createShellTool('C:\\Git\\bin\\bash.exe')))).toBe(true);
+  expect(isGranted(WORDS, await callOf('npm test', {}, createShellTool('C:\\Git\\bin\\bash.exe')))).toBe(true);
 });
 
-test('a program that is named by a path from a directory is allowed in that directory alone', () => {
+test('words that were allowed at a question hold in the directory of the command alone', async () => {
   const policy = approvalPolicy({ mode: 'default', allowed: [], isTrusted: () => false });
-  const kept = policy.remember(callOf('./run all'), 'prefix');
+  const kept = policy.remember(await callOf('./run all'), 'prefix');
   expect(kept).toEqual({ kind: 'prefix', words: ['./run', 'all'], directory: '/w/app' });
   expect(formatPermission(kept as Permission)).toBe('./run all … (in /w/app)');
   expect(tryParsePermission(kept as unknown as JsonObject)).toEqual(kept);
   expect(tryParsePermission({ kind: 'prefix', words: ['./run'], directory: '' })).toBeUndefined();
-  expect(policy.rule(callOf('./run all -x')).kind).toBe('run');
-  expect(policy.rule({ ...callOf('./run all -x'), directory: '/w/app/sub' }).kind).toBe('ask');
+  expect(policy.rule(await callOf('./run all x')).kind).toBe('run');
+  expect(policy.rule({ ...(await callOf('./run all x')), directory: '/w/app/sub' }).kind).toBe('ask');
   // One of the settings has no directory.
-  expect(isGranted([{ kind: 'prefix', words: ['./run'] }], callOf('./run'))).toBe(true);
+  expect(isGranted([{ kind: 'prefix', words: ['./run'] }], await callOf('./run'))).toBe(true);
 });
 
-test('words are offered only if they would cover the command itself', () => {
-  expect(findPrefix(callOf('cat a.txt'))).toEqual(['cat']);
-  expect(findPrefix(callOf('cat .env'))).toBeUndefined();
-  expect(findPrefix(callOf('cat a.txt', { is_background: true }))).toBeUndefined();
+test('words are offered only if they would cover the command itself', async () => {
+  expect(findPrefix(await callOf('cat a.txt'))).toEqual(['cat']);
+  expect(findPrefix(await callOf('cat .env'))).toBeUndefined();
+  expect(findPrefix(await callOf('cat a.txt', { is_background: true }))).toBeUndefined();
 });
 
-test('without a known directory, an absolute path is outside of it', () => {
-  const { directory: _, ...call } = callOf('cat /w/app/a');
+test('words cover nothing that nobody resolved', async () => {
+  const { parts: _, ...call } = await callOf('cat a');
   expect(isGranted(WORDS, call)).toBe(false);
-  expect(isGranted(WORDS, { ...call, args: { command: 'cat /w/app/a', dir_path: '/w/app' } })).toBe(true);
 });
 
-test('an answer that has nothing to cover is remembered as nothing', () => {
+test('an answer that has nothing to cover is remembered as nothing', async () => {
   const policy = approvalPolicy({ mode: 'default', allowed: [], isTrusted: () => false });
-  expect(policy.remember(callOf('a | b'), 'prefix')).toBeUndefined();
-  expect(policy.remember(callOf('a'), 'server')).toBeUndefined();
-  expect(policy.remember(callOf('a'), 'file')).toBeUndefined();
-  expect(policy.remember(callOf('npm test -x'), 'prefix')).toEqual({ kind: 'prefix', words: ['npm', 'test'] });
-  expect(policy.rule(callOf('npm test -y'))).toEqual({ kind: 'run' });
+  expect(policy.remember(await callOf('a | b'), 'prefix')).toBeUndefined();
+  expect(policy.remember(await callOf('a'), 'server')).toBeUndefined();
+  expect(policy.remember(await callOf('a'), 'file')).toBeUndefined();
+  expect(policy.remember(await callOf('npm test x'), 'prefix')).toEqual({
+    kind: 'prefix',
+    words: ['npm', 'test'],
+    directory: '/w/app',
+  });
+  expect(policy.rule(await callOf('npm test y'))).toEqual({ kind: 'run' });
 });
 
 const EXCLUDE = { exclude: [['rm'], ['git', 'push']] };
@@ -158,41 +163,65 @@ test.each([
   ['ls && rm x', 'exclude'],
   ['git push', 'exclude'],
   ['git status', undefined],
-  ['rmdir x', undefined],
+  ['npm run rm', undefined],
+  // The table does not know what else they do.
+  ['rmdir x', 'unclear'],
+  ['git -c a=b push', 'unclear'],
+  ['git -C sub push', 'unclear'],
+  ['git rebase main', 'unclear'],
+  ['timeout 5 rm x', 'unclear'],
+  ['npx rm', 'unclear'],
+  ['find . -exec rm', 'unclear'],
+  ['./ls', 'unclear'],
   // It cannot be told.
   ['ls > x', 'unclear'],
   ['$x', 'unclear'],
   ['sh -c "rm x"', 'unclear'],
   ['sudo rm x', 'unclear'],
   ['/usr/bin/env rm', 'unclear'],
-])('of tools.exclude with rm and git push, %j is %s', (command, limit) => {
-  expect(checkLimits(EXCLUDE, callOf(command))).toBe(limit);
+])('of tools.exclude with rm and git push, %j is %s', async (command, limit) => {
+  expect(checkLimits(EXCLUDE, await callOf(command))).toBe(limit);
 });
 
-test('tools.core allows only commands of which each part begins with its words', () => {
+test('what is excluded has other names, and options between its words', async () => {
+  const exclude = [['npm', 'test'], ['eslint'], ['git', 'commit', '--amend'], ['npm', 'run', 'deploy']];
+  const check = async (command: string) => checkLimits({ exclude }, await callOf(command));
+  for (const command of [
+    'npm t',
+    'npm tst -s',
+    'npx --no-install eslint src',
+    'npm run --silent deploy',
+    'git commit --amend',
+  ])
+    expect([command, await check(command)]).toEqual([command, 'exclude']);
+  expect(await check('git commit -m x --amend')).toBe('unclear');
+  expect(await check('npm run build')).toBeUndefined();
+});
+
+test('tools.core allows only commands of which each part begins with its words', async () => {
   const limits = { core: [['git'], ['npm', 'test']], exclude: [] };
-  const check = (command: string) => checkLimits(limits, callOf(command));
-  expect([check('git log'), check('npm test | git x')]).toEqual([undefined, undefined]);
+  const check = async (command: string) => checkLimits(limits, await callOf(command));
+  expect([await check('git log'), await check('npm test | git x')]).toEqual([undefined, undefined]);
   for (const command of ['ls', 'git log | ls', 'npm run', 'git $(ls)', 'git log > x'])
-    expect([command, check(command)]).toEqual([command, 'core']);
-  expect(checkLimits(limits, callOf('git log', {}, createShellTool('/usr/bin/fish')))).toBe('core');
+    expect([command, await check(command)]).toEqual([command, 'core']);
+  expect(checkLimits(limits, await callOf('git log', {}, createShellTool('/usr/bin/fish')))).toBe('core');
   const { findCommand: _, ...other } = SHELL;
-  expect(checkLimits(limits, callOf('ls', {}, other))).toBeUndefined();
+  expect(checkLimits(limits, await callOf('ls', {}, other))).toBeUndefined();
 });
 
-test('what is excluded is denied in every mode, and what is unclear asks, unless that very command was allowed', () => {
+test('what is excluded is denied in every mode, and what is unclear asks, unless that very command was allowed', async () => {
   const exact: Grant = { kind: 'command', command: 'ls > x', directory: '/w/app' };
   const allowed: Grant[] = [{ kind: 'tool', tool: 'run_shell_command' }, exact];
   for (const mode of ['default', 'auto_edit', 'yolo'] as const) {
     const { rule } = approvalPolicy({ mode, allowed, isTrusted: () => true, limits: EXCLUDE });
-    expect(rule(callOf('rm x'))).toEqual({
+    expect(rule(await callOf('rm x'))).toEqual({
       kind: 'deny',
       reason:
         'run_shell_command was not run: tools.exclude in the settings excludes this command. Tell the user what you would run.',
       advice: 'tools.exclude in the settings excludes this command. Where: gmn config explain tools.exclude',
     });
-    expect(rule(callOf('ls > y')).kind).toBe('ask');
-    expect(rule(callOf('ls > x')).kind).toBe('run');
-    expect(rule(callOf('ls')).kind).toBe('run');
+    expect(rule(await callOf('ls > y')).kind).toBe('ask');
+    expect(rule(await callOf('ls > x')).kind).toBe('run');
+    expect(rule(await callOf('ls')).kind).toBe('run');
   }
 });

@@ -66,12 +66,12 @@ test('the capital keys keep it for the project, and say so', async () => {
   await decide(SHELL, { command: 'a | b' });
   expect(kept).toEqual([
     { kind: 'edits' },
-    { kind: 'prefix', words: ['npm', 'test'] },
+    { kind: 'prefix', words: ['npm', 'test'], directory: '/w/app' },
     { kind: 'server', server: 'files', fingerprint: 'f1' },
     { kind: 'server-tool', server: 'files', fingerprint: 'f2', tool: 'delete' },
-    { kind: 'command', command: 'a | b', directory: '.' },
+    { kind: 'command', command: 'a | b', directory: '/w/app' },
   ]);
-  expect(screen()).toContain('› P\n│ Kept for this project: npm test …\n');
+  expect(screen()).toContain('› P\n│ Kept for this project: npm test … (in /w/app)\n');
 });
 
 test('what cannot be kept holds for this run, with the reason; where nothing is kept, capitals are no answer', async () => {
@@ -100,7 +100,7 @@ test('an edited command is offered by its own words', async () => {
   );
   await decide(SHELL, { command: 'npm test' });
   expect(screen()).toContain('[p] make test …');
-  expect(kept).toEqual([{ kind: 'prefix', words: ['make', 'test'] }]);
+  expect(kept).toEqual([{ kind: 'prefix', words: ['make', 'test'], directory: '/w/app' }]);
   // One that is excluded is not allowed for later.
   const policy = approvalPolicy({
     mode: 'default',

@@ -9,6 +9,7 @@ import {
   selectOfferedTools,
 } from '../../src/approval/policy.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { parseShellLine } from '../../src/core/text/command-line.ts';
 import type { Effect, Tool } from '../../src/core/tool.ts';
 import { createBackgroundCommands } from '../../src/platform/process/background.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
@@ -46,6 +47,7 @@ function policy(options: Partial<PolicyOptions> = {}) {
     secret: String(args.file_path).startsWith('.env') ? `/w/${args.file_path}` : undefined,
     ...(args.dir_path === 'sub' || args.dir_path === './sub' ? { directory: '/w/sub' } : {}),
     ...(one === WRITE ? { target: `/w/${args.file_path}` } : {}),
+    parts: typeof args.command === 'string' ? parseShellLine(args.command)?.map((words) => ({ words })) : undefined,
   });
   return {
     rule: (one: Tool, args: JsonObject) => rules.rule(asked(one, args)),
@@ -307,7 +309,7 @@ test('"always this file" covers that file, whichever tool writes it, and no othe
   rules.remember(WRITE, { file_path: 'a' }, 'file');
   expect(rules.rule(WRITE, { file_path: 'a', content: 'x' })).toEqual({ kind: 'run' });
   expect(rules.rule(WRITE, { file_path: 'b' })).toEqual({ kind: 'ask', scope: 'edits' });
-  expect(rules.rule(SHELL, { command: 'a' })).toEqual({ kind: 'ask', scope: 'command', words: ['a'] });
+  expect(rules.rule(SHELL, { command: 'a' })).toEqual({ kind: 'ask', scope: 'command' });
   expect(rules.rule(FETCH, { file_path: 'a' })).toEqual({ kind: 'ask', scope: 'tool' });
 });
 

@@ -8,7 +8,7 @@ import { place } from '../tools/place.ts';
 test('the file a call would write is given by its real path, under every name, and for writers only', async () => {
   const { root, tools, workspace } = await place({ 'a.txt': 'a\n' });
   symlinkSync('a.txt', join(root, 'link'));
-  const { findTarget } = targetFiles(workspace);
+  const { findTarget } = targetFiles(workspace, () => false);
   const target = (name: string, args: JsonObject) => findTarget?.(tools.get(name)!, args);
   for (const name of ['a.txt', './a.txt', 'link', join(root, 'x/../a.txt')])
     expect(await target('edit_file', { path: name })).toBe(join(root, 'a.txt'));
@@ -21,7 +21,7 @@ test('the file a call would write is given by its real path, under every name, a
 test('the directory of a command is given by its real path', async () => {
   const { root, tools, workspace } = await place({ 'sub/a.txt': 'a\n' });
   symlinkSync('sub', join(root, 'link'));
-  const { findDirectory } = targetFiles(workspace);
+  const { findDirectory } = targetFiles(workspace, () => false);
   const shell = tools.get('run_shell_command')!;
   for (const dir_path of ['sub', './sub/', 'link', join(root, 'sub')])
     expect(await findDirectory(shell, { dir_path })).toBe(join(root, 'sub'));

@@ -199,24 +199,24 @@ const CLEAR = { NO_COLOR: '1' };
 
 posixTest('in a chat: the keys of a question, what they allow, and /permissions', async (t) => {
   const settings = { mcpServers: { memo: fixtureServer('mcp-server.mjs') } };
-  const chat = chatInTerminal(t, ['--demo'], { settings, env: CLEAR, rows: 50, columns: 100 });
+  const chat = chatInTerminal(t, ['--demo'], { settings, env: CLEAR, rows: 50, columns: 160 });
   await chat.ready(1);
   chat.enter('call run_shell_command {"command":"echo one"}');
   await chat.shows(
-    /│ echo one\n╰ \[y\]es \[N\]o \[a\]lways this command \[p\] echo one … \[e\]dit \[r\]eply \[q\]uit turn \[\?\] ›/,
+    /│ echo one\n╰ \[y\]es \[N\]o \[a\]lways this command \[p\] echo … \[e\]dit \[r\]eply \[q\]uit turn \[\?\] ›/,
   );
   chat.type('?');
   await chat.shows(
     /│ p {15}yes, and from now on every command that begins with these words\n[\s\S]*│ q, Esc, Ctrl\+C {2}stops the turn\n[\s\S]*╰ [^\n]*›/,
   );
   chat.type('P');
-  await chat.shows(/│ Kept for this project: echo one …\n✓ run_shell_command echo one/);
+  await chat.shows(/│ Kept for this project: echo … \(in [^)]+\)\n✓ run_shell_command echo one/);
   chat.enter('call run_shell_command {"command":"echo one more | echo one"}');
   await chat.shows(/✓ run_shell_command echo one more \| echo one/);
-  chat.enter('call run_shell_command {"command":"echo three"}');
-  await chat.shows(/│ echo three\n╰ [^\n]*›/);
+  chat.enter('call run_shell_command {"command":"uname"}');
+  await chat.shows(/│ uname\n╰ [^\n]*›/);
   chat.type('\r');
-  await chat.shows(/✗ run_shell_command echo three: The user said no/);
+  await chat.shows(/✗ run_shell_command uname: The user said no/);
   // All edits: the mode, in the status line; the next change shows its diff.
   chat.enter('call write_file {"file_path":"a.txt","content":"1\\n"}');
   await chat.shows(/╰ \[y\]es \[N\]o \[a\]ll edits [^\n]*›/);
@@ -229,12 +229,12 @@ posixTest('in a chat: the keys of a question, what they allow, and /permissions'
   );
   chat.enter('/permissions');
   await chat.shows(
-    /❯ \/permissions\n {2}1 {2}kept for this project {2}echo one …\nTo remove one: \/permissions remove <number>\n❯/,
+    /❯ \/permissions\n {2}1 {2}kept for this project {2}echo … \(in [^)]+\)\nTo remove one: \/permissions remove <number>\n❯/,
   );
   chat.enter('/permissions remove 2');
   await chat.shows(/there is no permission "remove 2"/);
   chat.enter('/permissions remove 1');
-  await chat.shows(/Asked about again: echo one …\n/);
+  await chat.shows(/Asked about again: echo … \(in [^)]+\)\n/);
   chat.enter('call run_shell_command {"command":"echo one"}');
   await chat.shows(/Asked about again[\s\S]*│ echo one\n╰ [^\n]*›/);
   // Esc stops the turn.

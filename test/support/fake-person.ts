@@ -7,6 +7,7 @@ import type { CallDecision, Preview, Tool, ToolResult } from '../../src/core/too
 import { createBackgroundCommands } from '../../src/platform/process/background.ts';
 import { INTERRUPT, type Tty } from '../../src/platform/terminal/tty.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
+import { findParts } from './command-parts.ts';
 
 /** The error that the model gets after a plain no. */
 export const NO =
@@ -85,6 +86,8 @@ export function fakePerson(
     explainDenial: async (call, scope) => nonInteractiveDenial(call.tool, scope, true),
     findSecret: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
     permit: async (path) => void told.push(`permit ${path}`),
+    findDirectory: async () => '/w/app',
+    findParts,
     ...options,
   });
   const decide = (tool: Tool, args: JsonObject, signal = new AbortController().signal) =>

@@ -1,5 +1,6 @@
+import { judgeCommand } from '../../src/approval/judge-command.ts';
 import { extractCodeBlocks } from '../../src/core/text/code-block.ts';
-import { findAllowableWords } from '../../src/core/text/command-line.ts';
+import { parseShellLine } from '../../src/core/text/command-line.ts';
 import { findNearestNames } from '../../src/core/text/names.ts';
 import { hasSecret, isSensitiveEntry } from '../../src/core/text/secrets.ts';
 import { terminalFilter } from '../../src/core/text/terminal.ts';
@@ -51,7 +52,7 @@ export const READERS: Readonly<Record<string, (text: string) => unknown>> = {
     for (const format of ['md', 'html'] as const) for (const _ of await exportSession(session, format));
   },
   'code blocks': extractCodeBlocks,
-  'a command': findAllowableWords,
+  'a command': (text) => parseShellLine(text)?.forEach((part) => judgeCommand(part, () => false)),
   'a terminal filter': (text) => terminalFilter().filter(text),
   'wrapped text': (text) => wrapText(text, 80),
   secrets: hasSecret,

@@ -1,0 +1,17 @@
+import type { ApprovalOptions } from '../../src/approval/approve.ts';
+import { resolveParts } from '../../src/approval/command-parts.ts';
+import { isSensitivePath } from '../../src/core/text/secrets.ts';
+import { contains } from '../../src/core/text/path.ts';
+import { AppError } from '../../src/core/error.ts';
+import { isProtected } from '../../src/tools/workspace/protection.ts';
+
+/** The programs of a command in `/w/app`, which has no links: paths are judged by their spelling. */
+export const findParts: NonNullable<ApprovalOptions['findParts']> = async (tool, args, directory) => {
+  const found = tool.findCommand?.(args);
+  return found?.isPosix ? resolveParts(found.command, directory, { place, isProgram: () => false }) : undefined;
+};
+
+const place: Parameters<typeof resolveParts>[2]['place'] = async (path) => {
+  if (!contains('/w/app', path) || isProtected(path)) throw new AppError('usage', 'outside');
+  return { path, name: path, missing: 0, isSensitive: isSensitivePath(path) };
+};
