@@ -1,8 +1,8 @@
 import type { ApprovalOptions } from '../../src/approval/approve.ts';
 import { resolveParts } from '../../src/approval/command-parts.ts';
-import { isSensitivePath } from '../../src/core/text/secrets.ts';
-import { contains } from '../../src/core/text/path.ts';
 import { AppError } from '../../src/core/error.ts';
+import { contains } from '../../src/core/text/path.ts';
+import { isSensitivePath } from '../../src/core/text/secrets.ts';
 import { isProtected } from '../../src/tools/workspace/protection.ts';
 
 /** The programs of a command in `/w/app`, which has no links: paths are judged by their spelling. */

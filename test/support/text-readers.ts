@@ -52,7 +52,7 @@ export const READERS: Readonly<Record<string, (text: string) => unknown>> = {
     for (const format of ['md', 'html'] as const) for (const _ of await exportSession(session, format));
   },
   'code blocks': extractCodeBlocks,
-  'a command': (text) => parseShellLine(text)?.forEach((part) => judgeCommand(part, () => false)),
+  'a command': (text) => parseShellLine(text)?.map((part) => judgeCommand(part, () => false)),
   'a terminal filter': (text) => terminalFilter().filter(text),
   'wrapped text': (text) => wrapText(text, 80),
   secrets: hasSecret,
