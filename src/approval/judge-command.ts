@@ -59,8 +59,9 @@ interface OptionRow {
 interface Row {
   readonly operands: readonly string[];
   readonly options: ReadonlyMap<string, OptionRow>;
-  /** Options after a `--`; undefined: there is no `--`. */
-  readonly later: ReadonlyMap<string, OptionRow> | undefined;
+  readonly hasSeparator: boolean;
+  /** Options after a `--`. */
+  readonly later: ReadonlyMap<string, OptionRow>;
   readonly hasLongDashes: boolean;
 }
 
@@ -128,7 +129,7 @@ class Reader {
     const { row } = this.#node;
     if (row === undefined) return 0;
     const isScript = row.operands[0] === 'script' && this.#operands.length > 0;
-    if (word === '--' && !this.#isLater && !isScript && row.later !== undefined) {
+    if (word === '--' && !this.#isLater && !isScript && row.hasSeparator) {
       this.#isLater = true;
       return 1;
     }
@@ -148,7 +149,7 @@ class Reader {
   }
 
   #takeOption(row: Row, word: string, next: string | undefined): number {
-    const options = this.#isLater && row.later !== undefined ? row.later : row.options;
+    const options = this.#isLater ? row.later : row.options;
     if (/^-\d+$/.test(word)) return options.has('-#') ? 1 : 0;
     if (word.startsWith('+')) return this.#accept(options.get('+')?.value, word.slice(1)) ? 1 : 0;
     if (word.startsWith('--') || row.hasLongDashes) {
@@ -225,14 +226,15 @@ function findChild({ children }: Node, word: string, name: string): Node {
   return child;
 }
 
-function parseRow(text: string, { hasLongDashes, hasSeparator }: Family): Row {
+function parseRow(text: string, family: Family): Row {
   const [operands = '', options = ''] = text.split(/: ?/, 2);
   const [early = '', later] = options.split(/(?:^| )--(?: |$)/);
   return {
     operands: operands.split(' '),
     options: parseOptionRows(early),
-    later: later === undefined && !hasSeparator ? undefined : parseOptionRows(later ?? ''),
-    hasLongDashes: hasLongDashes === true,
+    hasSeparator: family.hasSeparator === true || later !== undefined,
+    later: parseOptionRows(later ?? ''),
+    hasLongDashes: family.hasLongDashes === true,
   };
 }
 
@@ -240,9 +242,8 @@ function parseOptionRows(text: string): ReadonlyMap<string, OptionRow> {
   const options = text.match(/\S+/g) ?? [];
   return new Map(
     options.map((option) => {
-      const [, name = '', value] = /^(\+|[^=]+)=?(.*)$/.exec(option) as RegExpExecArray;
-      const isAttached = value?.startsWith('?') ?? false;
-      return [name, { value: value === '' ? undefined : value?.replace('?', ''), isAttached }];
+      const [name = '', value] = option.split('=', 2);
+      return [name, { value: value?.replace('?', ''), isAttached: value?.startsWith('?') ?? false }];
     }),
   );
 }

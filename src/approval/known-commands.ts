@@ -10,7 +10,7 @@
  * - `args`: arguments of such code: as for an unknown program; `none`.
  *
  * Options: `-s`; `-n=kind` has a value, `-n 1`, `-n1` or `--n=1`; `--n=?kind` may have one, in the same word; `a|b` is one of
- * these; `-#` is a number, `+text` a word that begins with `+`. What follows ` --` may stand after a `--`.
+ * these; `-#` is a number, `+=text` a word that begins with `+`. What follows ` --` may stand after a `--`.
  */
 export interface Family {
   /** The manual; `*` stands for the words of the row, joined by `-`. */

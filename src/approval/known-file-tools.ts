@@ -24,7 +24,7 @@ export const FILE_TOOLS: readonly Family[] = [
       tr: 'texts: -c -d -s -t',
       nl: 'paths: -b=word -w=number',
       tac: 'paths:',
-      date: 'none: -u -R -I=?word -d=text -r=path +text --utc --date=text --rfc-3339=word',
+      date: 'none: -u -R -I=?word -d=text -r=path +=text --utc --date=text --rfc-3339=word',
       stat: 'paths: -L -t -f -c=text --format=text --printf=text --terse',
       du: 'paths: -a -b -c -h -k -m -s -x -d=number --max-depth=number --summarize --human-readable --apparent-size',
       df: 'paths: -a -h -i -k -T --human-readable',

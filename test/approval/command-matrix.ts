@@ -15,6 +15,7 @@ const rows = (text: string): readonly Row[] =>
 export const ORDINARY = rows(`
 p:git status            git status -sb                                      run  git-status: --short, --branch
 p:git status -s         git status --porcelain=v2 src                       run  git-status: --porcelain
+p:find . -name x        find src -mtime -1 -print                           run  find: a number may begin with a dash
 p:git log -1            git log --oneline --graph -20 -- src/a.ts           run  git-log
 p:git log               git log --format='%h %an %s' --since='2 weeks ago'  run  git-log: placeholders that only print
 p:git diff              git diff --stat HEAD~2 main                         run  git-diff
@@ -207,7 +208,22 @@ p:git diff              git diff --textconv                 ask  git-diff: --tex
 p:git diff              git diff --no-index a.txt /etc/x    ask  git-diff: --no-index
 p:git diff              git diff /etc/passwd /etc/group     ask  outside
 p:git diff              git diff -O/etc/x                   ask  git-diff: -O
-p:git log               git log --show-signature            ask  git-log: runs gpg
+p:git log               git log -n                          ask  the value is missing
+p:git log               git log --grep --output=a.txt       ask  the value may be an option
+p:git status            git status +x                       ask  not in the table
+p:git status            git -- status                       ask  not in the table
+p:git log               git log -- --output=a.txt           ask  no option, but nobody writes that
+p:git log               git log --oneline=x                 ask  takes no value
+p:git log               git log -sO/etc/x                   ask  letters, of which one is not known
+p:git log               git log --format=%x                 ask  git-log: not a placeholder
+p:wc -l a.txt           wc -5 a.txt                         ask  not in the table
+p:ls                    ls +x                               ask  not in the table
+p:make -k test lint     make -k test                        ask  other targets
+p:npm run build         npm run                             ask  other words
+p:cargo test            cargo test -- --format=json         ask  not in the table
+p:cat a.txt             cat @a.txt                          ask  more arguments from a file
+p:python tool.py        python tool.py -- x                 ask  what follows is not known
+p:python tool.py        python -O                           ask  python: code from the input            ask  git-log: runs gpg
 p:git log               git log --format=%G?                ask  git-log: %G runs gpg
 p:git log               git log -L:f:/etc/x                 ask  outside
 p:git show HEAD         git show HEAD:.env                  ask  secret

@@ -175,7 +175,10 @@ test('a change of the list that others have altered by then is asked about again
 async function editing(keys: readonly string[], files: Readonly<Record<string, string>>, allowedTools: string[] = []) {
   const here = await place(files);
   for (const file_path of Object.keys(files)) await here.output('read_file', { file_path });
-  const one = fakePerson({ keys, rows: 60 }, { ...targetFiles(here.workspace, () => false), policy: policyWith(allowedTools) });
+  const one = fakePerson(
+    { keys, rows: 60 },
+    { ...targetFiles(here.workspace, () => false), policy: policyWith(allowedTools) },
+  );
   const answer = async (
     calls: readonly (readonly [name: string, args: JsonObject])[],
     meddle: (index: number) => Promise<void> = async () => {},

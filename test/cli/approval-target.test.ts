@@ -29,3 +29,15 @@ test('the directory of a command is given by its real path', async () => {
   expect(await findDirectory(shell, { dir_path: '..' })).toBe(undefined);
   expect(await findDirectory(tools.get('read_file')!, {})).toBe(undefined);
 });
+
+test('the programs of a command are found with what they may do, for shells that read as POSIX ones do', async () => {
+  const { root, tools, workspace } = await place({ 'a.txt': 'a\n' });
+  const { findParts } = targetFiles(workspace, () => false);
+  const find = (name: string, command: string) => findParts(tools.get(name)!, { command }, root);
+  expect(await find('run_shell_command', 'cat a.txt | wc')).toMatchObject([
+    { words: ['cat', 'a.txt'], allows: { least: 1, offered: 1 }, names: [['cat', 'a.txt']] },
+    { words: ['wc'], allows: { least: 1, offered: 1 } },
+  ]);
+  expect(await find('run_shell_command', 'cat $x')).toBeUndefined();
+  expect(await find('read_file', 'cat a.txt')).toBeUndefined();
+});
