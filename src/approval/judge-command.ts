@@ -150,7 +150,7 @@ class Reader {
 
   #takeOption(row: Row, word: string, next: string | undefined): number {
     const options = this.#isLater ? row.later : row.options;
-    if (/^-\d+$/.test(word)) return options.has('-#') ? 1 : 0;
+    if (options.has('-#') && /^-\d+$/.test(word)) return 1;
     if (word.startsWith('+')) return this.#accept(options.get('+')?.value, word.slice(1)) ? 1 : 0;
     if (word.startsWith('--') || row.hasLongDashes) {
       const end = word.includes('=') ? word.indexOf('=') : word.length;

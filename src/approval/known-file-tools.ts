@@ -1,6 +1,6 @@
 import type { Family } from './known-commands.ts';
 
-const COLOR = '--color --color=?always|never|auto';
+const COLOR = '--color=?always|never|auto';
 
 /** Reads and lists files, and makes empty ones. What follows directories (`grep -r`) is not here: it reads secrets as well. */
 export const FILE_TOOLS: readonly Family[] = [

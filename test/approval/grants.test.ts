@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { checkLimits, findPrefix, type Grant, isGranted, type ResolvedCall } from '../../src/approval/grants.ts';
+import {
+  checkLimits,
+  findPrefix,
+  type Grant,
+  isGranted,
+  matchPart,
+  type ResolvedCall,
+} from '../../src/approval/grants.ts';
 import { approvalPolicy } from '../../src/approval/policy.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { formatPermission, type Permission, tryParsePermission } from '../../src/core/permission.ts';
@@ -196,6 +203,13 @@ test('what is excluded has other names, and options between its words', async ()
     expect([command, await check(command)]).toEqual([command, 'exclude']);
   expect(await check('git commit -m x --amend')).toBe('unclear');
   expect(await check('npm run build')).toBeUndefined();
+});
+
+test('whether a program runs with some words is yes, no, or unclear', async () => {
+  const match = async (command: string) =>
+    (await callOf(command)).parts?.map((part) => matchPart(part, ['git', 'push']));
+  expect(await match('git push origin | git log | git pushx | npm ls')).toEqual(['yes', 'no', 'unclear', 'no']);
+  expect(await match('gitx push')).toEqual(['unclear']);
 });
 
 test('tools.core allows only commands of which each part begins with its words', async () => {
