@@ -16,7 +16,8 @@ export const FAILURE_TEXTS = {
     sent: 'Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.',
   },
   freeTier: {
-    pattern: /\bfree (?:quota )?tier\b.{0,20}\bnot available\b|n[o']t have a free (?:quota )?tier\b/i,
+    pattern:
+      /\bfree (?:quota )?tier\b.{0,20}\bnot available\b|n[o']t have a free (?:quota )?tier\b|\bwithout a billing account\b|\bto billed users\b/i,
     sent: "Gemini 2.5 Pro Preview doesn't have a free quota tier. Please use Gemini 2.5 Pro Experimental instead.",
   },
   zeroLimit: {
@@ -56,6 +57,18 @@ export const FAILURE_TEXTS = {
   notEligible: {
     pattern: /\baccount is not eligible\b|\bmust be a named user\b|\brestricted from using Gemini Code Assist\b/i,
     sent: "You must be a named user on your organization's Gemini Code Assist Standard edition subscription to use this service.",
+  },
+  serviceDisabled: {
+    pattern: /\bhas not been used in project\b/i,
+    sent: 'Gemini for Google Cloud API has not been used in project 12345678 before or it is disabled. Enable it by visiting https://console.developers.google.com/apis/api/cloudaicompanion.googleapis.com/overview?project=12345678 then retry.',
+  },
+  billingDisabled: {
+    pattern: /\brequires billing to be enabled\b/i,
+    sent: 'This API method requires billing to be enabled. Please enable billing on project #p by visiting https://console.developers.google.com/billing/enable?project=p then retry.',
+  },
+  file: {
+    pattern: /\bpermission to access the file\b/i,
+    sent: 'You do not have permission to access the File 1a2b3c or it may not exist.',
   },
   callerDenied: { pattern: /\bcaller does not have permission\b/i, sent: 'The caller does not have permission' },
   projectDenied: {

@@ -57,7 +57,7 @@ function findCredentialError(failed: FailureCase): AppError | undefined {
     status,
   });
   if (problem !== undefined) return problem;
-  if (has('SERVICE_DISABLED'))
+  if (has('SERVICE_DISABLED') || says('serviceDisabled'))
     return refusalError(failed, `the API is not enabled${formatProject(failed)}`, { hint: enableHint(failed) });
   if (has('SECURITY_POLICY_VIOLATED')) {
     return refusalError(failed, 'your organisation’s policy forbids this request', {
@@ -80,9 +80,14 @@ function findPermissionError(failed: FailureCase): AppError | undefined {
       'The key is restricted: change what it may be used for at https://console.cloud.google.com/apis/credentials, or make another one.',
     );
   }
-  if (error.reasons.includes('BILLING_DISABLED')) {
+  if (error.reasons.includes('BILLING_DISABLED') || says('billingDisabled')) {
     return refusalError(failed, `billing is off${formatProject(failed)}`, {
       hint: `Set up billing at ${BILLING_URL}, or choose another model with -m.`,
+    });
+  }
+  if (says('file')) {
+    return refusalError(failed, 'a file is gone, or belongs to another project', {
+      hint: 'Google keeps files for 48 hours: attach it again. To see those there are: gmn files list',
     });
   }
   const role = findMissingRole(failed);
@@ -138,7 +143,7 @@ function formatProject({ error, quote }: FailureCase): string {
 }
 
 function enableHint({ error, quote }: FailureCase): string {
-  const url = error.metadata.activationUrl;
+  const url = error.metadata.activationUrl ?? /https:\/\/console\.\S*\w/.exec(error.message)?.[0];
   return url?.startsWith('https://console.')
     ? `Enable it: ${quote(url)}`
     : 'Enable the API in the Google Cloud console.';
@@ -170,6 +175,7 @@ function findRequestError(failed: FailureCase): AppError | undefined {
       windowTokens: findTokenLimit(error.message),
     });
   }
+  if (says('freeTier')) return noQuotaError(failed);
   if (says('location')) {
     return refusalError(failed, 'the Gemini API is not offered where this request came from', { hint: LOCATION_HINT });
   }
@@ -181,7 +187,6 @@ function findRequestError(failed: FailureCase): AppError | undefined {
       hint: 'Only the search is refused: ask without --search, or choose another model with -m.',
     });
   }
-  if (says('freeTier')) return noQuotaError(failed);
   if (says('size')) return tooLargeError(failed);
   return refusalError(failed, 'invalid request', {
     hint: failed.model === undefined ? WHO_ANSWERED : 'Check the prompt, the attachments and the flags.',
