@@ -84,10 +84,11 @@ async function run(invocation: RunInvocation, context: RunContext): Promise<numb
   return exitCode;
 }
 
-async function openRecorded(app: App, { env, flags: { replay } }: RunContext): Promise<RecordedRun | undefined> {
+async function openRecorded(app: App, { env, flags }: RunContext): Promise<RecordedRun | undefined> {
+  const { replay, match, ignore } = flags;
   const { GMN_RECORD: record } = env;
-  if (!record && replay === undefined) return undefined;
-  return (await import('./app/recording.ts')).openRecordedRun(app, { record, replay });
+  if (!record && (replay ?? match ?? ignore) === undefined) return undefined;
+  return (await import('./app/recording.ts')).openRecordedRun(app, { record, replay, match, ignore });
 }
 
 type RunInvocation = Extract<Invocation, { kind: 'run' }>;

@@ -5,7 +5,10 @@ import { AppError } from '../core/error.ts';
 import { plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { readSecrets } from '../engine/redaction.ts';
+import { realPath } from '../platform/files/path.ts';
+import { findUserHomes } from '../platform/host.ts';
 import type { Recording } from '../recording/exchange.ts';
+import { createPlaceNames, type Places } from '../recording/places.ts';
 import { createRecorder, type Recorder } from '../recording/recorder.ts';
 import { openReplay, type Replay, type ReplayOptions } from '../recording/replay.ts';
 
@@ -16,23 +19,33 @@ export interface RecordedRun {
   finish(exitCode: number): Promise<number>;
 }
 
+export interface RecordedRunOptions extends Pick<ReplayOptions, 'match' | 'ignore'> {
+  readonly record?: string;
+  readonly replay?: string;
+}
+
 /** `GMN_RECORD` and `--replay`. Throws AppError `usage` if the file cannot be used. */
 export async function openRecordedRun(
   app: App,
-  { record, replay }: { readonly record?: string; readonly replay?: string },
+  { record, replay, match, ignore }: RecordedRunOptions,
 ): Promise<RecordedRun> {
+  const idle = replay !== undefined ? undefined : match !== undefined ? '--match' : ignore && '--ignore';
+  if (idle !== undefined) {
+    throw new AppError('usage', `${idle} means nothing without --replay`, { hint: 'Add --replay <file>.' });
+  }
   if (replay !== undefined && record) {
     throw new AppError('usage', '--replay cannot be combined with GMN_RECORD', { hint: 'Unset GMN_RECORD.' });
   }
+  const omitsHomeContext = !app.env.GMN_RECORD_HOME;
   if (replay === undefined) {
     const { send } = await openRecorder(record ?? '', app);
-    return { app: { ...app, send, isRecorded: true }, finish: async (exitCode) => exitCode };
+    return { app: { ...app, send, isRecorded: true, omitsHomeContext }, finish: async (exitCode) => exitCode };
   }
-  const opened = await openReplayOf(replay, { clock: app.clock }, app);
+  const opened = await openReplayOf(replay, { match, ignore, clock: app.clock }, app);
   const { send, clock, recording } = opened;
   const replayed = chooseReplayed(recording);
   return {
-    app: { ...app, send, clock, preconnect: () => {}, replayed },
+    app: { ...app, send, clock, preconnect: () => {}, replayed, omitsHomeContext },
     async finish(exitCode) {
       // A run that failed has said why, and has asked for less.
       const problems = exitCode === 0 ? formatProblems(opened, {}) : [];
@@ -46,12 +59,26 @@ export function openRecorder(file: string, app: App, { isProxy = false } = {}): 
   const { cwd, send, clock, io } = app;
   // A closed stderr must not stop it.
   const report = (message: string): void => void io.err.write(`gmn: ${sanitize(message)}\n`).catch(() => undefined);
-  return createRecorder({ file, cwd, send, clock, report, isProxy, secrets: () => readSecrets(app) });
+  return createRecorder({
+    ...{ file, cwd, send, clock, report, isProxy, places: findPlaces(app) },
+    secrets: () => readSecrets(app),
+  });
+}
+
+function findPlaces({ cwd, env }: App): Places {
+  const homes = [env.HOME ?? '', ...findUserHomes(env)];
+  const all = [['workspace', cwd] as const, ...homes.map((home) => ['home', home] as const)];
+  return createPlaceNames([...all, ...all.map(([name, path]) => [name, realPath(path) ?? path] as const)]);
 }
 
 /** Throws AppError `usage`. Says what is wrong with the file's end. */
 export async function openReplayOf(file: string, options: Omit<ReplayOptions, 'name'>, app: App): Promise<Replay> {
-  const opened = await openReplay(resolve(app.cwd, file), { ...options, name: file, secrets: () => readSecrets(app) });
+  const opened = await openReplay(resolve(app.cwd, file), {
+    ...options,
+    name: file,
+    places: findPlaces(app),
+    secrets: () => readSecrets(app),
+  });
   for (const notice of opened.recording.notices) await app.io.err.write(`gmn: ${notice}\n`);
   return opened;
 }

@@ -112,7 +112,8 @@ To test with what the real service says, without it:
   gmn --replay calls.jsonl "hello"        and replay it
 A request that differs is refused, with the difference; the server ends with 1 if
 one was, or if an exchange was never asked for. --ignore date and the like say
-what does not count. Credentials are never in the file. --fault works, too:
+what does not count. Credentials are never in the file; neither are your paths, nor
+the context files of your home (but with GMN_RECORD_HOME=1). --fault works, too:
   gmn demo serve --replay calls.jsonl --fault cut-after=2x1
 `,
   extending: `gmn reads what you have for the Gemini CLI and Claude Code, where it is:

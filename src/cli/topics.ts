@@ -78,6 +78,7 @@ const RUN: readonly Row[] = [
   ['GMN_CONNECT_TIMEOUT, GMN_HEADERS_TIMEOUT, GMN_IDLE_TIMEOUT', 'how long a request may be silent', '10s, 60s, 120s'],
   ['GMN_RETRY_DELAY', 'the first pause before trying again', '1s'],
   ['GMN_RECORD', 'a file to which the exchanges with the service are added (gmn help demo)'],
+  ['GMN_RECORD_HOME', 'with GMN_RECORD or --replay: the context files of your home count, too'],
   ['NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM', 'colour'],
   ['GMN_MCP_TOKEN', 'the token that clients of gmn mcp serve --http need'],
   ['VISUAL, EDITOR', 'your editor'],

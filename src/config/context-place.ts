@@ -4,7 +4,7 @@ import { isList, type JsonObject } from '../core/json.ts';
 import { pathExists, realPath } from '../platform/files/path.ts';
 import { readSetting } from './keys.ts';
 
-export interface ContextOptions extends Pick<App, 'env' | 'cwd'> {
+export interface ContextOptions extends Pick<App, 'env' | 'cwd' | 'omitsHomeContext'> {
   readonly homes: Homes;
   readonly settings: Pick<Settings, 'env' | 'document' | 'ownDocument' | 'extensions'>;
 }
@@ -44,7 +44,8 @@ export const OWN_CONTEXT_NAME = 'AGENTS.md';
 const DEFAULT_NAMES: readonly string[] = [OWN_CONTEXT_NAME, 'GEMINI.md'];
 
 /** Those of extensions, the user's own, `~/.gmn` after `~/.gemini`, then the project's from its root (where `.git` is) down to the working directory. */
-export function findContextFiles({ cwd, homes, settings }: ContextOptions): readonly ContextFile[] {
+export function findContextFiles(options: ContextOptions): readonly ContextFile[] {
+  const { cwd, homes, settings, omitsHomeContext } = options;
   const folders = listProjectFolders(cwd);
   const find = (directory: string, top: string, scope: ContextFile['scope']): readonly ContextFile[] => {
     const names = listContextNames(settings, scope === 'project' && directory === cwd);
@@ -58,6 +59,7 @@ export function findContextFiles({ cwd, homes, settings }: ContextOptions): read
   );
   const own = [...installed, ...find(homes.gemini, homes.gemini, 'user'), ...added];
   const shared = folders.flatMap((folder) => find(folder, folders[0] ?? cwd, 'project'));
+  if (omitsHomeContext) return shared;
   return [...own, ...shared.filter(({ file }) => !own.some((other) => realPath(other.file) === realPath(file)))];
 }
 

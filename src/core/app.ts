@@ -105,6 +105,8 @@ export interface App {
   readonly httpTimers: HttpTimers;
   /** The exchanges are being recorded: what an earlier run has asked or uploaded is asked and uploaded again. */
   readonly isRecorded?: true;
+  /** Context files of the user's home stay out of the instruction: it is recorded, and replayed on other machines. */
+  readonly omitsHomeContext?: boolean;
   /** With `--replay`: what stands for the user's credential. `send` answers from the recording, and `clock` is its time. */
   readonly replayed?: { readonly credential: Credential; readonly carrier: AuthScheme };
   readonly homes: () => Homes;

@@ -268,7 +268,8 @@ async function readSystemInstruction(
   options: AgentOptions,
   { app, notify, tools, skills, isPlanning }: InstructionContext,
 ): Promise<SystemInstruction> {
-  const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
+  const { env, cwd, omitsHomeContext } = app;
+  const question = { env, cwd, omitsHomeContext, homes: app.homes(), settings: await app.settings() };
   const flags = [options.system, options.systemText, options.appendSystemPrompt, options.appendText];
   const isContext = !options.noContext && hasContext(question);
   const isAgent = tools.length > 0 && !options.noAgentPrompt;

@@ -28,6 +28,8 @@ export interface AppOptions {
   readonly debugFile?: string;
   /** A recording that answers in place of the service. */
   readonly replay?: string;
+  readonly match?: 'strict' | 'order' | 'last-user';
+  readonly ignore?: readonly string[];
 }
 
 /** Where a line is run: its streams, and what interrupts it. */

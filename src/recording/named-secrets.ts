@@ -2,12 +2,7 @@ import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.
 import { MARK } from '../core/text/secrets.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import { isDataKey } from './media.ts';
-
-/** Part of a text, without the character at `end`. */
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
+import { replaceSpans, type Span } from './spans.ts';
 
 const STRONG =
   'pass(?:word|wd|phrase|code)|(?<=[_-])pass(?![a-z])|pwd|secret(?!ar)|パスワード|パスフレーズ|パスコード|暗証番号|合言葉|シークレット';
@@ -53,7 +48,7 @@ const ENCODED: readonly (readonly [pattern: RegExp, decode: (found: string) => s
 
 /** Replaces what stands beside words such as `password` and `token`: fields by their name, and texts, also encoded ones. */
 export function redactNamed(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return redactSpans(value, findNamedSecrets(value));
+  if (typeof value === 'string') return replaceSpans(value, findNamedSecrets(value));
   if (isList(value)) return value.map(redactNamed);
   if (!isObject(value)) return value;
   const object = value as JsonObject;
@@ -86,59 +81,8 @@ function redactData(data: string): string {
   const bytes = Buffer.from(data, 'base64');
   const text = bytes.toString('utf8');
   if (text.includes('\uFFFD')) return data;
-  const redacted = redactSpans(text, findNamedSecrets(text));
+  const redacted = replaceSpans(text, findNamedSecrets(text));
   return redacted === text ? data : Buffer.from(redacted).toString('base64');
-}
-
-/** The same in texts of which each continues the one before: a secret may be split over them. */
-export function redactNamedAcross(values: readonly JsonValue[]): readonly JsonValue[] {
-  const fields = new Map<string, string[]>();
-  for (const value of values) {
-    mapTexts(value, '', (text, field) => {
-      const pieces = fields.get(field) ?? [];
-      fields.set(field, pieces);
-      pieces.push(text);
-      return text;
-    });
-  }
-  const redacted = new Map([...fields].map(([field, pieces]) => [field, redactPieces(pieces)[Symbol.iterator]()]));
-  return values.map((value) => mapTexts(value, '', (text, field) => redacted.get(field)?.next().value ?? text));
-}
-
-function redactPieces(pieces: readonly string[]): readonly string[] {
-  const spans = findNamedSecrets(pieces.join(''));
-  let start = 0;
-  return pieces.map((piece) => {
-    const end = start + piece.length;
-    const inside = spans
-      .filter((span) => span.start < end && span.end > start)
-      .map((span) => ({ start: span.start - start, end: span.end - start }));
-    start = end;
-    return redactSpans(piece, inside);
-  });
-}
-
-/** Only texts that are said piece by piece. */
-function mapTexts(value: JsonValue, field: string, change: (text: string, field: string) => string): JsonValue {
-  if (isList(value)) return value.map((item) => mapTexts(item, field, change));
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value as JsonObject).map(([key, item]) => {
-    const inner = `${field}.${key}`;
-    if (typeof item === 'string') return [key, /^(?:text|delta|stringValue)$/.test(key) ? change(item, inner) : item];
-    return [key, item === undefined ? item : mapTexts(item, inner, change)];
-  });
-  return Object.fromEntries(entries);
-}
-
-/** A span that began in an earlier text has its mark there. */
-function redactSpans(text: string, spans: readonly Span[], toMark = (_span: Span): string => MARK): string {
-  let end = 0;
-  const kept = spans.map((span) => {
-    const before = text.slice(end, Math.max(0, span.start));
-    end = span.end;
-    return span.start < 0 ? before : before + toMark(span);
-  });
-  return kept.join('') + text.slice(end);
 }
 
 /** `$TOKEN`, `string` and `null` give nothing away. */
@@ -161,7 +105,10 @@ export function findNamedSecrets(text: string, depth = NESTING): readonly Span[]
     return [{ start, end: start + value.length }];
   });
   if (depth === 0) return spans;
-  const rest = redactSpans(text, spans, ({ start, end }) => '*'.repeat(end - start));
+  const rest = replaceSpans(
+    text,
+    spans.map((span) => ({ ...span, text: '*'.repeat(span.end - span.start) })),
+  );
   return [...spans, ...findEncoded(rest, depth)].sort((a, b) => a.start - b.start);
 }
 

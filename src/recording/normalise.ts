@@ -82,7 +82,9 @@ function applyIgnored(value: JsonValue, ignored: readonly Ignore[], place: strin
     for (const [key, item] of Object.entries(value as JsonObject)) {
       if (item === undefined) continue;
       const inner = place === '' ? key : `${place}.${key}`;
-      const isField = typeof item === 'object' || ignored.every((ignore) => ignore(String(item), inner) !== undefined);
+      // A field is ignored as a whole, also where only one of two requests has it.
+      const text = typeof item === 'object' ? '' : String(item);
+      const isField = ignored.every((ignore) => ignore(text, inner) !== undefined);
       if (isField) entries.push([key, applyIgnored(item, ignored, inner)]);
     }
     return Object.fromEntries(entries);

@@ -18,9 +18,11 @@ import {
   readRecording,
 } from './exchange.ts';
 import { detachMedia, type Media, openMedia } from './media.ts';
-import { findNamedSecrets, redactNamedAcross } from './named-secrets.ts';
+import { findNamedSecrets } from './named-secrets.ts';
 import { hashRequest, normaliseRequest } from './normalise.ts';
+import { NO_PLACES, type Places } from './places.ts';
 import { hasSecretInside, isSecretParameter, joinFields, listCredentials, scrub } from './scrub.ts';
+import { replaceAcross } from './spans.ts';
 import { findModel, maskIds, maskIdsInText, type RawRequest, toStoredRequest } from './stored-request.ts';
 import { isEventStream } from './wire.ts';
 
@@ -33,6 +35,8 @@ export interface RecorderOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** The credentials that are known now; those that a request carries come on top. */
   readonly secrets: () => Promise<ReadonlySet<string>>;
+  /** Directories of this machine that are not to be named. */
+  readonly places?: Places;
   /** Gets what was not recorded, and why. */
   readonly report: (message: string) => void;
 }
@@ -59,7 +63,7 @@ export async function createRecorder(options: RecorderOptions): Promise<Recorder
   const secrets = new Set<string>();
   const write = async (observed: Observed): Promise<void> => {
     for (const secret of await options.secrets()) secrets.add(secret);
-    const built = await buildExchange(observed, secrets);
+    const built = await buildExchange(observed, secrets, options.places);
     if (typeof built === 'string') return report(`exchange ${observed.id} is not recorded: ${built}`);
     await inOrder(async () => {
       for (const bytes of built.media.values()) await media.put(bytes);
@@ -157,16 +161,20 @@ function observeBody(
 type Built = { readonly exchange: Exchange; readonly media: Media };
 
 /** A text says why it must not be written. */
-async function buildExchange(observed: Observed, secrets: ReadonlySet<string>): Promise<Built | string> {
+async function buildExchange(
+  observed: Observed,
+  secrets: ReadonlySet<string>,
+  places = NO_PLACES,
+): Promise<Built | string> {
   const { id, startMs, response, pieces, ending, ms } = observed;
   const total = pieces.reduce((sum, { bytes }) => sum + bytes.length, 0);
-  const { request, media } = await toStoredRequest(toRawRequest(observed.request), secrets);
+  const { request, media } = await toStoredRequest(toRawRequest(observed.request), secrets, places);
   const target = formatTarget(request);
   if (total > MAX_BYTES) return `the response to ${target} is larger than 128 MB`;
   const headers = await scrub(storeHeaders(response.headers), secrets);
-  const raw = redactStream(toChunks(pieces, isEventStream({ headers }), media));
+  const raw = redactStream(toChunks(pieces, isEventStream({ headers }), media), places);
   const chunks: RecordedChunk[] = [];
-  for (const chunk of raw) chunks.push(await storeChunk(chunk, { secrets, id, media }));
+  for (const chunk of raw) chunks.push(await storeChunk(chunk, { secrets, places, id, media }));
   if (ending !== 'whole') chunks.push({ ms, cut: true });
   const hash = hashRequest(normaliseRequest(request, []));
   const exchange: Exchange = {
@@ -184,9 +192,10 @@ async function buildExchange(observed: Observed, secrets: ReadonlySet<string>): 
   return { exchange, media };
 }
 
-/** Without what stands beside words such as `password`, which may be said in pieces. */
-function redactStream(chunks: readonly RecordedChunk[]): readonly RecordedChunk[] {
-  const redacted = redactNamedAcross(chunks.map((chunk) => ('data' in chunk ? chunk.data : null)));
+/** Without paths, and what stands beside words such as `password`: both may be said in pieces. */
+function redactStream(chunks: readonly RecordedChunk[], { findSpans }: Places): readonly RecordedChunk[] {
+  const data = chunks.map((chunk) => ('data' in chunk ? chunk.data : null));
+  const redacted = replaceAcross(replaceAcross(data, findSpans), findNamedSecrets);
   return chunks.map((chunk, index) => ('data' in chunk ? { ms: chunk.ms, data: redacted[index] ?? null } : chunk));
 }
 
@@ -221,12 +230,19 @@ function storeHeaders(headers: HttpResponse['headers']): Readonly<Record<string,
   return { ...kept, 'x-goog-upload-url': `${pathname}?${searchParams}` };
 }
 
-async function storeChunk(
-  chunk: RecordedChunk,
-  { secrets, id, media }: { readonly secrets: ReadonlySet<string>; readonly id: number; readonly media: Media },
-): Promise<RecordedChunk> {
+interface Storing {
+  readonly secrets: ReadonlySet<string>;
+  readonly places: Places;
+  readonly id: number;
+  readonly media: Media;
+}
+
+async function storeChunk(chunk: RecordedChunk, { secrets, places, id, media }: Storing): Promise<RecordedChunk> {
   if ('data' in chunk) {
-    return { ms: chunk.ms, data: detachMedia(maskIds(await scrub(chunk.data, secrets), 'response', id), media) };
+    return {
+      ms: chunk.ms,
+      data: detachMedia(maskIds(await scrub(chunk.data, secrets, places), 'response', id), media),
+    };
   }
-  return 'text' in chunk ? { ms: chunk.ms, text: maskIdsInText(await scrub(chunk.text, secrets), id) } : chunk;
+  return 'text' in chunk ? { ms: chunk.ms, text: maskIdsInText(await scrub(chunk.text, secrets, places), id) } : chunk;
 }

@@ -1,9 +1,10 @@
 import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, HttpResponse, SendHttp } from '../core/io.ts';
-import { type Exchange, type Recording, readRecording } from './exchange.ts';
+import { type Exchange, type RecordedChunk, type Recording, readRecording } from './exchange.ts';
 import { openMedia } from './media.ts';
 import { parseIgnored } from './normalise.ts';
+import { NO_PLACES, type Places } from './places.ts';
 import { createPlayer, type FoundExchange, type Match, type Player } from './player.ts';
 import { listCredentials } from './scrub.ts';
 import { type RawRequest, toStoredRequest } from './stored-request.ts';
@@ -16,6 +17,8 @@ export interface ReplayOptions extends PlaybackOptions {
   /** See `parseIgnored`. */
   readonly ignore?: readonly string[];
   readonly clock: Clock;
+  /** The directories of this machine. */
+  readonly places?: Places;
   /** Credentials that a recording would not hold. */
   readonly secrets?: () => Promise<ReadonlySet<string>>;
 }
@@ -39,19 +42,24 @@ export interface Replay {
 /** Throws AppError `usage`. */
 export async function openReplay(path: string, options: ReplayOptions): Promise<Replay> {
   const recording = await readRecording(path, options.name);
-  const player = createPlayer(recording, { match: options.match, ignored: (options.ignore ?? []).map(parseIgnored) });
+  const { places = NO_PLACES } = options;
+  const player = createPlayer(hideInRequests(recording, places), {
+    match: options.match,
+    ignored: (options.ignore ?? []).map(parseIgnored),
+  });
   const media = openMedia(path);
   const { chunks, speed, seed, clock } = options;
   const known = loadOnce(options.secrets ?? (async () => new Set<string>()));
   const time = createReplayClock(recording, clock);
   const find: Replay['find'] = async (request, { isFinal = true } = {}) => {
     const own = listCredentials(request.headers, request.query);
-    const { request: stored } = await toStoredRequest(request, new Set([...(await known()), ...own]));
+    const { request: stored } = await toStoredRequest(request, new Set([...(await known()), ...own]), places);
     return player.find(stored, isFinal);
   };
   const play: Replay['play'] = ({ id, at, response }, signal) => {
     const onChunk = (ms: number): void => time.reach(Date.parse(at) + ms);
-    return playBody(response, { id, chunks, speed, seed, media, clock, signal, onChunk });
+    const restored = { ...response, chunks: response.chunks.map((chunk) => restoreChunk(chunk, places)) };
+    return playBody(restored, { id, chunks, speed, seed, media, clock, signal, onChunk });
   };
   return {
     recording,
@@ -67,6 +75,20 @@ export async function openReplay(path: string, options: ReplayOptions): Promise<
       return toHttpResponse(exchange, url, withLostConnection(play(exchange, signal)));
     },
   };
+}
+
+/** One that an earlier gmn made names the directories. */
+function hideInRequests(recording: Recording, { hide }: Places): Recording {
+  const exchanges = recording.exchanges.map((exchange) => {
+    const { body } = exchange.request;
+    return body === undefined ? exchange : { ...exchange, request: { ...exchange.request, body: hide(body) } };
+  });
+  return { ...recording, exchanges };
+}
+
+function restoreChunk(chunk: RecordedChunk, { restore, restoreInJson }: Places): RecordedChunk {
+  if ('data' in chunk) return { ms: chunk.ms, data: restore(chunk.data) };
+  return 'text' in chunk ? { ms: chunk.ms, text: restoreInJson(chunk.text) } : chunk;
 }
 
 function unrecordedError(why: string, name: string): AppError {

@@ -3,10 +3,15 @@ import { createSecretFinder, MARK, redactCredentials, redactIn } from '../core/t
 import { nextTurn } from '../platform/runtime/clock.ts';
 import { isDataKey } from './media.ts';
 import { redactNamed } from './named-secrets.ts';
+import { NO_PLACES } from './places.ts';
 
-/** Without the given secrets in any of the forms of `redactKnown`, what has the form of a credential, and what is named as one. */
-export async function scrub<Value extends JsonValue>(value: Value, secrets: ReadonlySet<string>): Promise<Value> {
-  return redactNamed(replaceCredentials(await redactIn(value, secrets, nextTurn))) as Value;
+/** Without the given secrets in any of the forms of `redactKnown`, what has the form of a credential, what is named as one, and the names of directories. */
+export async function scrub<Value extends JsonValue>(
+  value: Value,
+  secrets: ReadonlySet<string>,
+  places = NO_PLACES,
+): Promise<Value> {
+  return redactNamed(places.hide(replaceCredentials(await redactIn(value, secrets, nextTurn)))) as Value;
 }
 
 /** Not in data and signatures: a mark would break them, and by chance base64 resembles anything. */

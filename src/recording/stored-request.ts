@@ -2,6 +2,7 @@ import { isObject, isTooDeep, type JsonObject, type JsonValue, tryParseJson } fr
 import { tryDecompress } from '../platform/runtime/zlib.ts';
 import { pickHeaders, type StoredRequest, unwrapBody } from './exchange.ts';
 import { addMedia, detachMedia, INLINE_LENGTH, type Media } from './media.ts';
+import { NO_PLACES } from './places.ts';
 import { isSecretParameter, scrub } from './scrub.ts';
 
 /** A request as a client sent it. */
@@ -24,6 +25,7 @@ const TEXT_LENGTH = 65_536;
 export async function toStoredRequest(
   { method, path, query, headers, body }: RawRequest,
   secrets: ReadonlySet<string>,
+  places = NO_PLACES,
 ): Promise<{ readonly request: StoredRequest; readonly media: Media }> {
   const media: Media = new Map();
   const kept = [...query]
@@ -32,24 +34,29 @@ export async function toStoredRequest(
   const outer = { path, query: Object.fromEntries(kept), headers: pickHeaders(headers, REQUEST_HEADERS) };
   const scrubbed = await scrub(outer, secrets);
   const plain = decodeBody(body, headers['content-encoding']);
-  const stored = { method, ...scrubbed, path: maskProject(scrubbed.path), ...(await storeBody(plain, secrets, media)) };
+  const stored = {
+    method,
+    ...scrubbed,
+    path: maskProject(scrubbed.path),
+    ...(await storeBody(plain, (value) => scrub(value, secrets, places), media)),
+  };
   return { request: stored, media };
 }
 
 async function storeBody(
   body: string | Uint8Array | undefined,
-  secrets: ReadonlySet<string>,
+  clean: <Value extends JsonValue>(value: Value) => Promise<Value>,
   media: Media,
 ): Promise<Pick<StoredRequest, 'body' | 'text' | 'media'>> {
   if (body === undefined || body.length === 0) return {};
   const text = typeof body === 'string' ? body : tryDecode(body);
   const value = text === undefined ? undefined : (tryParseJson(text) as JsonValue | undefined);
   if (value !== undefined && typeof value === 'object' && !isTooDeep(value)) {
-    const stored = maskIds(await scrub(value, secrets), 'request');
+    const stored = maskIds(await clean(value), 'request');
     return { body: body.length > INLINE_LENGTH ? detachMedia(stored, media) : stored };
   }
   if (text === undefined) return { media: addMedia(Buffer.from(body), media) };
-  const scrubbed = await scrub(text, secrets);
+  const scrubbed = await clean(text);
   return text.length <= TEXT_LENGTH ? { text: scrubbed } : { media: addMedia(Buffer.from(scrubbed), media) };
 }
 

@@ -104,7 +104,71 @@ test('a request that differs fails with the difference, and exchanges that are n
   });
 });
 
+/** A folder `work` in a home of its own, with a memory of the user's. */
+function homeWith(t: Parameters<typeof place>[0], more: Partial<Parameters<typeof place>[1]> = {}) {
+  const home = { '.gemini/GEMINI.md': 'remember: my cat is called Canary', 'work/a.txt': 'alpha', ...more?.home };
+  const at = place(t, { ...more, home });
+  return { ...at, cwd: join(at.home, 'work') };
+}
+
+test('a recording names nobody: without the memory of the home and its paths, it is replayed in any other', async (t) => {
+  const gemini = await fakeGemini(t, async (response, request) => {
+    const file = join(cwd, 'a.txt');
+    const text = `it is in ${cwd}, ${file}, and ${home}2 is another`;
+    const script = JSON.stringify(request.body).includes('functionResponse')
+      ? events([...(text.match(/.{1,7}/g) ?? []).map((piece) => chunk([{ text: piece }])), finish()])
+      : events([chunk([call('read_file', { file_path: file })]), finish()]);
+    return script(response, request);
+  });
+  const at = homeWith(t, { gemini, env: { GMN_RECORD: 'calls.jsonl' } });
+  const { cwd, home } = at;
+  const ask = ['read a.txt', '--tools', 'read', '--no-session'];
+  const recorded = await callGmnIn(t, at, ask);
+  expect(recorded).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`it is in ${cwd}, ${cwd}/a.txt`) });
+  const calls = readFileSync(join(cwd, 'calls.jsonl'), 'utf8');
+  expect(calls.replaceAll(`${home}2`, '')).not.toContain(home);
+  expect(calls).not.toContain('Canary');
+  const other = homeWith(t, { home: { '.gemini/GEMINI.md': 'something else', 'work/calls.jsonl': calls } });
+  const replayed = await callGmnIn(t, other, [...ask, '--replay', 'calls.jsonl']);
+  expect(replayed).toMatchObject({ exitCode: 0, stdout: recorded.stdout.replaceAll(cwd, other.cwd) });
+});
+
+test('the memory of the home is recorded, and replayed, where it is asked for', async (t) => {
+  const gemini = await fakeGemini(t, [reply('hi')]);
+  const at = homeWith(t, { gemini, env: { GMN_RECORD: 'calls.jsonl', GMN_RECORD_HOME: '1' } });
+  await callGmnIn(t, at, ['Hello', '--no-session']);
+  expect(readFileSync(join(at.cwd, 'calls.jsonl'), 'utf8')).toContain('Canary');
+  const replay = (env: Record<string, string>) =>
+    callGmnIn(t, { ...at, env: { ...at.env, GMN_RECORD: '', ...env } }, [
+      'Hello',
+      '--no-session',
+      '--replay',
+      'calls.jsonl',
+    ]);
+  expect(await replay({})).toMatchObject({ exitCode: 0, stdout: 'hi\n' });
+  expect((await replay({ GMN_RECORD_HOME: '' })).stderr).toContain('systemInstruction is missing');
+});
+
+test('--replay takes --match and --ignore: another order, other words, or another instruction', async (t) => {
+  const gemini = await fakeGemini(t, [reply('one')]);
+  const at = place(t, { gemini, env: { GMN_RECORD: 'calls.jsonl' } });
+  await callGmnIn(t, at, ['on 2026-11-18', '--no-session', '--system', 'Be brief.']);
+  const env = { ...at.env, GMN_RECORD: '' };
+  const replay = async (...words: string[]) =>
+    (await callGmnIn(t, { ...at, env }, ['--no-session', '--replay', 'calls.jsonl', ...words])).exitCode;
+  expect(await replay('other words')).toBe(3);
+  expect(await replay('other words', '--match', 'order')).toBe(0);
+  expect(await replay('on 2026-11-18')).toBe(3);
+  expect(await replay('on 2026-11-18', '--match', 'last-user')).toBe(0);
+  expect(await replay('on 2026-11-18', '--ignore', 'systemInstruction')).toBe(0);
+  expect(await replay('on 2026-11-18', '--system', 'Be long.', '--ignore', 'systemInstruction')).toBe(0);
+  expect(await replay('on 2027-01-01', '--ignore', 'systemInstruction')).toBe(3);
+  expect(await replay('on 2027-01-01', '--ignore', 'systemInstruction', '--ignore', 'date')).toBe(0);
+});
+
 test.for([
+  [['--ignore', 'date'], {}, '--ignore means nothing without --replay'],
+  [['--match', 'order'], {}, '--match means nothing without --replay'],
   [['--replay', 'none.jsonl'], {}, 'there is no file none.jsonl'],
   [['--replay', 'bad.jsonl'], {}, 'bad.jsonl:1: not JSON'],
   [['--replay', 'bad.jsonl', '--demo'], {}, 'cannot be combined'],

@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { JsonValue } from '../../src/core/json.ts';
+import { createPlaceNames } from '../../src/recording/places.ts';
+import { replaceAcross } from '../../src/recording/spans.ts';
 import { CANARIES, canariesIn } from '../support/canaries.ts';
 import { ask, recording, replaying, STREAM, text, toRequest } from './support.ts';
 
@@ -448,4 +451,40 @@ test('a request with a named secret is found again in its recording', async () =
   await send(request);
   expect(readFileSync(file, 'utf8')).not.toContain('hunter2');
   expect((await (await replaying(file)).ask(request)).text).toContain('ok');
+});
+
+test('every path of a directory comes back as it was, whatever is around it and however it is cut', async () => {
+  const piece = fc.constantFrom(
+    '/home/ann',
+    '/home/ann/work',
+    '/home/anna',
+    '.',
+    ' ',
+    '-',
+    'x',
+    '%2Fhome%2Fann',
+    '"',
+    '\\',
+  );
+  await fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), fc.array(fc.nat(200), { maxLength: 4 }), (parts, cuts) => {
+      const there = createPlaceNames([
+        ['workspace', '/home/ann/work'],
+        ['home', '/home/ann'],
+      ]);
+      const whole = parts.join('');
+      const pieces = cutAt(whole || ' ', cuts).map((part) => text(part));
+      const hidden = replaceAcross(pieces, there.findSpans);
+      const join = (values: readonly JsonValue[]): string =>
+        values.map((value) => JSON.parse(JSON.stringify(value)).candidates[0].content.parts[0].text).join('');
+      expect(join(hidden)).not.toMatch(/\/home\/ann(?![\w-]|\.\w)/);
+      expect(join(hidden.map(there.restore))).toBe(whole || ' ');
+      const elsewhere = createPlaceNames([
+        ['workspace', '/srv/w'],
+        ['home', '/root'],
+      ]);
+      expect(join(hidden.map(elsewhere.restore))).not.toMatch(/‹/);
+    }),
+    { numRuns: 300 },
+  );
 });

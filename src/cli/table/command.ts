@@ -74,7 +74,7 @@ export interface Command {
 }
 
 /** Flags that configure the App itself; no command needs to read them. */
-type AppOption = 'color' | 'noColor' | 'cwd' | 'debug' | 'debugFile' | 'replay';
+type AppOption = 'color' | 'noColor' | 'cwd' | 'debug' | 'debugFile' | 'replay' | 'match' | 'ignore';
 
 /** Flags of a command that its module has no option for, and would silently ignore. There must be none. */
 type Unread<Flags extends readonly Flag[], Options> = Exclude<

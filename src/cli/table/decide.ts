@@ -1,5 +1,5 @@
 import { command, under } from './command.ts';
-import { FILE_FLAG, MODEL_FLAGS, REPLAY_FLAG, REPORT_FLAGS, USAGE_FLAG } from './flags.ts';
+import { FILE_FLAG, MODEL_FLAGS, REPLAY_FLAGS, REPORT_FLAGS, USAGE_FLAG } from './flags.ts';
 import { STDIN_FLAGS } from './prompt.ts';
 
 /** What is asked, and what counts as a yes: the flags that `gmn decide` and `gmn batch` share. */
@@ -71,7 +71,7 @@ export const DECIDE = command({
     AUTH,
     BACKEND,
     DEMO,
-    REPLAY_FLAG,
+    ...REPLAY_FLAGS,
     RETRIES,
     USAGE_FLAG,
     ...REPORT_FLAGS,

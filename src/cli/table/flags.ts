@@ -48,13 +48,33 @@ export const BACKEND_FLAG = {
   help: 'Service to ask (default: the one the credential belongs to)',
 } as const;
 
-export const REPLAY_FLAG = {
+const REPLAY_FLAG = {
   long: 'replay',
   value: 'file',
   conflicts: ['--demo', '--auth', '--backend'],
   heading: 'Model',
   help: 'Answer from a recording: no account, no network (gmn help demo)',
 } as const;
+
+/** Of a replay; they mean nothing without one. */
+export const MATCH_FLAG = {
+  long: 'match',
+  value: 'how',
+  choices: ['strict', 'order', 'last-user'],
+  fallback: 'strict',
+  heading: 'Model',
+  help: 'With --replay: the same request, the next one, or the same last words',
+} as const;
+
+export const IGNORE_FLAG = {
+  long: 'ignore',
+  value: 'what',
+  repeatable: true,
+  heading: 'Model',
+  help: 'With --replay: differences that do not count: date, time, uuid, path, a field, or field:pattern',
+} as const;
+
+export const REPLAY_FLAGS = [REPLAY_FLAG, MATCH_FLAG, IGNORE_FLAG] as const;
 
 export const MODEL_FLAGS = under('Model', [
   {
@@ -86,7 +106,7 @@ export const MODEL_FLAGS = under('Model', [
     value: 'models',
     help: 'Ask these models, one after the other, when the quota is used up or the service overloaded; commas',
   },
-  REPLAY_FLAG,
+  ...REPLAY_FLAGS,
   { long: 'no-fallback', help: 'Fail if the default model is retired, instead of asking its successor' },
 ]);
 
@@ -386,6 +406,6 @@ export const EMBED_FLAGS = [
   USAGE_FLAG,
   { ...TIMEOUT, help: 'Give up a request after this long, e.g. 90s, 10m; 0 = never' },
   DEMO,
-  REPLAY_FLAG,
+  ...REPLAY_FLAGS,
   RETRIES,
 ] as const;

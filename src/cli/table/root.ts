@@ -4,7 +4,17 @@ import { BATCH } from './batch.ts';
 import { type Command, command } from './command.ts';
 import { DECIDE } from './decide.ts';
 import { FILES } from './files.ts';
-import { APP_FLAGS, AUTH_FLAG, BACKEND_FLAG, EMBED_FLAGS, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
+import {
+  APP_FLAGS,
+  AUTH_FLAG,
+  BACKEND_FLAG,
+  EMBED_FLAGS,
+  IGNORE_FLAG,
+  MATCH_FLAG,
+  MODEL_FLAGS,
+  QUIET_FLAG,
+  REPORT_FLAGS,
+} from './flags.ts';
 import { MCP, MCP_SERVER } from './mcp.ts';
 import { ACP_FLAGS, CHAT_FLAGS, IMAGE_FLAGS, PROMPT_FLAGS } from './prompt.ts';
 import { IGNORED_FLAGS, IGNORED_IN_CHATS, REFUSED_FLAGS, REFUSED_IN_CHATS } from './refused.ts';
@@ -215,19 +225,8 @@ const DEMO = command({
           conflicts: ['--script'],
           help: 'Answer from a recording; what is not in it is refused with the difference',
         },
-        {
-          long: 'match',
-          value: 'how',
-          choices: ['strict', 'order', 'last-user'],
-          fallback: 'strict',
-          help: 'With --replay: the same request, the next one, or the same last words',
-        },
-        {
-          long: 'ignore',
-          value: 'what',
-          repeatable: true,
-          help: 'With --replay: differences that do not count: date, time, uuid, path, a field, or field:pattern',
-        },
+        MATCH_FLAG,
+        IGNORE_FLAG,
         {
           long: 'speed',
           value: 'factor',
