@@ -195,6 +195,7 @@ in the directories you allow, and does nothing else unless you allow it.
   --allow-write     Gemini may change files there; gmn undo puts them back
   --allow-shell     Gemini may run commands, with your rights
   --tools <groups>  chat, genai, delegate
+  --show-session    the id of a chat in its text, if the host hides it
   --max-cost <usd>  for all calls together
   --http <port>     over http on this machine, with --token-file
 

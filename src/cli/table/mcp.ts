@@ -48,6 +48,7 @@ const FLAGS = [
   { long: 'allow-write', help: 'Let Gemini write files inside the roots' },
   { long: 'allow-shell', help: 'Let Gemini run commands' },
   ...SERVED_SANDBOX_FLAGS,
+  { long: 'show-session', help: "Put the id of a chat's session into its text, for hosts that hide _meta" },
   { long: 'max-running', value: 'n', kind: 'integer', fallback: '4', help: 'Delegated jobs at once' },
   { long: 'max-queued', value: 'n', kind: 'integer', fallback: '100', help: 'Delegated jobs that may wait' },
   { long: 'server-name', value: 'name', fallback: 'gmn', help: 'The name shown to clients' },

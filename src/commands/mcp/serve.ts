@@ -19,6 +19,7 @@ interface McpServeOptions extends HttpFlags {
   readonly root?: readonly string[];
   readonly allowWrite?: boolean;
   readonly allowShell?: boolean;
+  readonly showSession?: boolean;
   readonly sandbox?: string;
   readonly sandboxNet?: string;
   readonly maxRunning?: number;
@@ -79,6 +80,7 @@ function createService(options: McpServeOptions, app: App): Service {
     roots: resolveRoots(options.root, app),
     startDirectory: realPath(app.cwd) ?? app.cwd,
     allowed,
+    showsSession: options.showSession ?? false,
     clock: app.clock,
     jobDirectory: () => join(app.homes().gmn, 'jobs'),
     maxRunning: parseLimit(options.maxRunning, 4, '--max-running', 1),

@@ -22,6 +22,8 @@ export interface Host {
   readonly engine: () => Promise<Engine>;
   readonly clock: Clock;
   readonly roots: Roots;
+  /** For hosts that hide `_meta`: the id of a chat's session stands in its text. */
+  readonly showsSession: boolean;
   readonly allowed: { readonly write: boolean; readonly shell: boolean };
   /** With links resolved. */
   readonly startDirectory: string;

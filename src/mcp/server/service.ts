@@ -13,7 +13,7 @@ import { createRoots } from './roots.ts';
 import type { ServerTool, Service, ToolGroup } from './tool.ts';
 import { selectServedTools } from './tools/list.ts';
 
-interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory'> {
+interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory' | 'showsSession'> {
   readonly groups: readonly ToolGroup[];
   readonly roots: readonly string[];
   readonly openEngine: (locks: Locks) => Promise<Engine>;
@@ -42,7 +42,7 @@ function withoutFiles(tool: ServerTool): ServerTool {
 }
 
 function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
-  const { name, version, allowed, startDirectory, clock } = options;
+  const { name, version, allowed, startDirectory, showsSession, clock } = options;
   let engine: Promise<Engine> | undefined;
   const roots = createRoots(options.roots);
   const locks = createLocks();
@@ -51,6 +51,7 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
     version,
     allowed,
     startDirectory,
+    showsSession,
     clock,
     tools,
     roots,

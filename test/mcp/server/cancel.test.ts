@@ -73,13 +73,13 @@ test('a timeout is enforced, and keeps the output so far', async (t) => {
   const result = await server.call('delegate', { prompt: 'long', timeout_ms: 2000 });
   expect(result).toEqual({
     content: [
-      { type: 'text', text: 'TIMEOUT: Task exceeded timeout' },
+      { type: 'text', text: 'TIMEOUT: it took longer than timeout_ms (2000). Delegate again with more.' },
       { type: 'text', text: 'so far' },
     ],
     isError: true,
     structuredContent: {
       status: 'error',
-      error: 'Task exceeded timeout',
+      error: 'it took longer than timeout_ms (2000). Delegate again with more.',
       code: 'TIMEOUT',
       timeout_ms: 2000,
       job_id: UUID,

@@ -91,6 +91,7 @@ test('an image behind an address is fetched and sent as an image', async () => {
     groups: TOOL_GROUPS,
     roots: [],
     startDirectory: '/',
+    showsSession: false,
     allowed: { write: false, shell: false },
     clock: systemClock,
     jobDirectory: () => '/nowhere',

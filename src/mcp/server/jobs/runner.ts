@@ -93,7 +93,7 @@ export function createJobRunner({ store, clock, newId, locks, maxRunning, maxQue
     const stop = (by: StopReason): void => {
       if (hasEnded(record) || stoppedBy !== undefined) return;
       stoppedBy = by;
-      controller.abort(stopError(by));
+      controller.abort(stopError(by, work));
     };
     const startTimer = (): void => {
       stopTimer = callAfter(work.timeoutMs, () => stop('timeout'));
@@ -155,8 +155,9 @@ function toFailedState(stoppedBy: StopReason | undefined, thrown: unknown): Part
   }
 }
 
-function stopError(by: StopReason): AppError {
-  if (by === 'timeout') return new AppError('api', 'Task exceeded timeout');
+function stopError(by: StopReason, { timeoutMs }: JobWork): AppError {
+  if (by === 'timeout')
+    return new AppError('api', `it took longer than timeout_ms (${timeoutMs}). Delegate again with more.`);
   return new AppError('interrupted', by === 'cancelled' ? 'the job was cancelled' : 'the server ended');
 }
 

@@ -46,7 +46,9 @@ async function runChatTurn(
   host.latest.sessionId = sessionId;
   // A conversation that goes on keeps its model, which this call did not name.
   const answered = earlier === undefined || answer.model === DEFAULT_MODEL ? undefined : answer.model;
-  return plainResult(host.pages, { ...answer, meta: { sessionId, model: answered } });
+  const result = plainResult(host.pages, { ...answer, meta: { sessionId, model: answered } });
+  if (!host.showsSession) return result;
+  return { ...result, content: [...result.content, { type: 'text', text: `sessionId: ${sessionId}` }] };
 }
 
 /** Callers know this wording from earlier servers. */

@@ -57,9 +57,9 @@ export function formatJobRow({ job_id, status, created_at, code }: JobRecord): s
 }
 
 function formatJobState(record: JobRecord): string {
-  const { job_id, status, code, error } = record;
+  const { job_id, status, error } = record;
   if (!hasEnded(record)) return `Job ${job_id} is ${status}. Ask again, with wait_ms to wait for it.`;
-  return `Job ${job_id} is ${status}${code ? ` (${code})` : ''}${error ? `: ${error}` : ''}`;
+  return `Job ${job_id} ${status === 'failed' ? 'failed' : `is ${status}`}${error ? `: ${error}` : ''}`;
 }
 
 const TEXT = { type: 'string' } as const;

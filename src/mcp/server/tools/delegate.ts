@@ -12,7 +12,9 @@ import { collectAnswer } from '../turn.ts';
 import { delegateAnswer, delegateFailure, delegateResult, JOB_OUTPUT } from './delegate-result.ts';
 import { describeOmitted } from './results.ts';
 
-const DEFAULT_TIMEOUT_MS = 120_000;
+const SYNC_TIMEOUT_MS = 120_000;
+/** Nobody waits for it. */
+const ASYNC_TIMEOUT_MS = 1_800_000;
 
 const USAGE =
   'Waits for the answer (mode sync), or returns a job_id at once (mode async) for delegate_status: use async for anything that may take over a minute. ' +
@@ -38,8 +40,7 @@ const INPUT = {
     mode: { type: 'string', description: 'Wait, or get a job_id.', enum: ['sync', 'async'], default: 'sync' },
     timeout_ms: {
       type: 'integer',
-      description: 'Give up after this many milliseconds.',
-      default: DEFAULT_TIMEOUT_MS,
+      description: 'Give up after this many milliseconds; by default 120000, in mode async 1800000 (half an hour).',
       minimum: 1,
       maximum: 86_400_000,
     },
@@ -65,7 +66,7 @@ export const delegate = serverTool({
   fail: delegateFailure,
   async run(args, call) {
     const { host, signal } = call;
-    const { mode = 'sync', timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
+    const { mode = 'sync', timeout_ms: timeoutMs = mode === 'sync' ? SYNC_TIMEOUT_MS : ASYNC_TIMEOUT_MS } = args;
     const model = checkModelName(toModelName(args.model));
     const target = await resolveTarget(args, host);
     checkVerify(args.verify, target, host);
@@ -79,7 +80,7 @@ export const delegate = serverTool({
       sessionName: target.name,
       timeoutMs,
       isAwaited,
-      run: createWork({ ...args, model }, target, call),
+      run: createWork({ ...args, model, timeout_ms: timeoutMs }, target, call),
     });
     if (!isAwaited) {
       // From now on its id survives this process.
@@ -108,6 +109,7 @@ function toModelName(model: string | undefined): string | undefined {
 const BRAINSTORM = 'BRAINSTORMING MODE: Generate creative, diverse ideas for the following:\n\n';
 
 type DelegateArguments = ArgumentsOf<typeof INPUT>;
+type ResolvedArguments = DelegateArguments & { readonly timeout_ms: number };
 
 interface DelegateTarget {
   readonly directory?: string;
@@ -133,7 +135,7 @@ function checkVerify(verify: string | undefined, { directory }: DelegateTarget, 
   }
 }
 
-function createWork(args: DelegateArguments, target: DelegateTarget, call: Call): JobWork['run'] {
+function createWork(args: ResolvedArguments, target: DelegateTarget, call: Call): JobWork['run'] {
   if (target.name === undefined) return createTurnWork(args, target, call);
   return async (job) => {
     // An earlier job of the same name has begun the session meanwhile.
@@ -146,7 +148,7 @@ function createWork(args: DelegateArguments, target: DelegateTarget, call: Call)
 }
 
 function createTurnWork(
-  args: DelegateArguments,
+  args: ResolvedArguments,
   { directory, earlier, name }: DelegateTarget,
   { host, progress }: Call,
 ): JobWork['run'] {
@@ -167,7 +169,7 @@ function createTurnWork(
           update({ session_id });
         },
         // The job's own deadline must fire first.
-        timeoutMs: (args.timeout_ms ?? DEFAULT_TIMEOUT_MS) + 1000,
+        timeoutMs: args.timeout_ms + 1000,
         signal,
       },
       {

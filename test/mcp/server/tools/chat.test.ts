@@ -25,6 +25,20 @@ test('chat answers with text and the id of its session, and nothing else', async
   expect(body.contents).toEqual([{ role: 'user', parts: [{ text: 'Hello, who are you?' }] }]);
 });
 
+test('with --show-session the text of a chat ends with the id of its session, which chat-reply takes', async (t) => {
+  const server = await serve(t, { gemini: await fakeGemini(t, [echo, echo]), flags: ['--show-session'] });
+  const { content, _meta } = await server.call('chat', { prompt: 'one' });
+  expect(content).toEqual([
+    { type: 'text', text: 'echo: one' },
+    { type: 'text', text: `sessionId: ${_meta.sessionId}` },
+  ]);
+  const sessionId = content[1].text.replace('sessionId: ', '');
+  expect((await server.call('chat-reply', { prompt: 'two', sessionId })).content).toEqual([
+    { type: 'text', text: 'echo: two' },
+    content[1],
+  ]);
+});
+
 test('chat-reply continues the session it names, or the newest', async (t) => {
   const gemini = await fakeGemini(t, [echo, echo, echo, echo]);
   const server = await serve(t, { gemini });

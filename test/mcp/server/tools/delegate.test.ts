@@ -175,6 +175,28 @@ test('an async delegation returns at once; its output, partial while it runs, is
   expect(running.structuredContent.output).toBeUndefined();
 });
 
+test.for([
+  ['sync', {}, 120_000],
+  ['async', {}, 1_800_000],
+  ['async', { timeout_ms: 90_000 }, 90_000],
+] as const)('mode %s with %j gives up after %i ms', async ([mode, args, timeoutMs], t) => {
+  const at = place(t, { gemini: await fakeGemini(t, [echo]) });
+  const server = await serve(t, { at });
+  const { job_id } = (await server.call('delegate', { prompt: 'x', mode, ...args })).structuredContent;
+  await server.call('delegate_status', { job_id, wait_ms: 20_000 });
+  const shown = await callGmnIn(t, at, ['jobs', 'show', job_id, '--json']);
+  expect(JSON.parse(shown.stdout)).toMatchObject({ status: 'completed', timeout_ms: timeoutMs });
+});
+
+test('a job that took too long says how long it had, and what to do', async (t) => {
+  const { scripted } = silence('so far');
+  const server = await serve(t, { gemini: await fakeGemini(t, [scripted]) });
+  const { job_id } = (await server.call('delegate', { prompt: 'x', mode: 'async', timeout_ms: 50 })).structuredContent;
+  const { content, structuredContent } = await server.call('delegate_status', { job_id, wait_ms: 20_000 });
+  expect(content[0].text).toBe(`Job ${job_id} failed: it took longer than timeout_ms (50). Delegate again with more.`);
+  expect(structuredContent).toMatchObject({ status: 'failed', code: 'TIMEOUT' });
+});
+
 test('every failure has its code', async (t) => {
   const gemini = await fakeGemini(t, [failure(400, 'INVALID_ARGUMENT', 'bad')]);
   const server = await serve(t, { gemini });
