@@ -124,7 +124,7 @@ const MEANINGS: Readonly<Record<Fault, string>> = {
   internal: 'a bug in gmn, or the output could not be written',
   usage: 'a wrong flag, no prompt, a file that is missing',
   limit: "one of gmn's own limits, such as --max-turns",
-  verify: 'the command of --verify still fails',
+  verify: 'the command of --verify still fails, or a hook rejects the last answer',
   auth: 'no credential, or it was refused',
   api: 'HTTP, network, quota, timeout, blocked, cut short',
   config: 'a settings file or a variable that cannot be used',

@@ -42,6 +42,8 @@ export interface Occasion {
 export interface HookRunner {
   /** One after the other, in the order of the settings. What a hook has to say to the user is said. */
   fire(occasion: Occasion, signal: AbortSignal): AsyncGenerator<Fired, void>;
+  /** Whether there is a hook of the event. */
+  has(event: HookEvent): boolean;
   /** For events whose hooks decide nothing: undefined for one that failed, which is reported. */
   report(fired: Fired): HookAnswer | undefined;
   /** What they have for the model. */
@@ -92,6 +94,7 @@ export function createHookRunner(hooks: readonly Hook[], context: HookContext): 
 
   return {
     fire,
+    has: (event) => hooks.some((hook) => hook.event === event),
     report,
     async gather(occasion, signal) {
       const contexts: string[] = [];

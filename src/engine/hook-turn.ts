@@ -8,7 +8,7 @@ import { hookEnding } from './hook-output.ts';
 import type { Fired, HookRunner } from './hook-runner.ts';
 import { createRounds, passEvents } from './rounds.ts';
 
-/** An answer can be sent back so often. */
+/** An answer can be sent back so often; the one after that is the last. */
 const MAX_ROUNDS = 5;
 /** Of an answer, for the hooks after it. */
 const MAX_ANSWER = 200_000;
@@ -33,17 +33,21 @@ export function hookTurn(run: RunTurn, session: HookedSession): RunTurn {
     let prompt = await openPrompt(text, turn, session);
     let usage = NO_USAGE;
     const ask = createRounds(run, agent, turn);
+    // Text on stdout cannot be taken back: what a hook may still reject waits for its verdict.
+    const isHeld = runner.has('AfterAgent');
     for (let round = 0; ; round += 1) {
-      const answer = createAnswerKeeper();
+      const answer = createAnswerKeeper(isHeld);
       const { end, last } = yield* passEvents(answer.watch(ask(prompt)), { isFirst: round === 0, isHeld: false });
       usage = addUsage(usage, end.usage);
       const fields = { prompt: text, prompt_response: answer.text(), stop_hook_active: round > 0 };
       const after = runner.fire({ event: 'AfterAgent', fields }, signal);
-      const objection = round < MAX_ROUNDS ? await findObjection(after, runner) : undefined;
+      const objection = await findObjection(after, runner);
       if (objection === undefined) {
+        yield* answer.held();
         yield { ...end, usage };
         return;
       }
+      if (round === MAX_ROUNDS) throw rejectedError(objection, answer.text());
       if (last !== '' && last !== '\n') yield { type: 'text', delta: '\n' };
       yield { type: 'notice', message: `a hook sends the answer back: ${sanitize(objection)}` };
       prompt = { role: 'user', parts: [{ text: objection }], isFollowUp: true };
@@ -79,6 +83,11 @@ async function openPrompt(
   return addContexts(prompt, before, after);
 }
 
+function rejectedError(objection: string, answer: string): AppError {
+  const message = `hooks rejected the answer, and each of ${MAX_ROUNDS} more: ${objection}`;
+  return new AppError('verify', sanitize(message), { hint: 'To see the hooks: gmn doctor', answer });
+}
+
 function refusedPromptError(name: string, reason = ''): AppError {
   return new AppError('usage', sanitize(`the prompt was not sent: ${reason || `the hook ${name} says no`}`), {
     hint: 'To see the hooks: gmn doctor',
@@ -107,20 +116,32 @@ function addContexts(prompt: StoredContent, before: readonly string[], after: re
   return { ...prompt, ...nameByQuestion({ role: 'user', parts }, readText(prompt)) };
 }
 
-/** Keeps what is said after the last call. */
-function createAnswerKeeper() {
+/** Keeps what is said after the last call; if it is held, nobody else sees it before it is asked for. */
+function createAnswerKeeper(isHeld: boolean) {
   const pieces: string[] = [];
+  const waiting: TurnEvent[] = [];
   return {
     text: () => pieces.join('').slice(0, MAX_ANSWER),
+    held: () => waiting.splice(0),
     async *watch(events: AsyncGenerator<TurnEvent, void>): AsyncGenerator<TurnEvent, void> {
       let length = 0;
-      for await (const event of events) {
-        if (event.type === 'call') pieces.length = length = 0;
-        if (event.type === 'text' && length < MAX_ANSWER) {
-          pieces.push(event.delta);
-          length += event.delta.length;
+      try {
+        for await (const event of events) {
+          if (event.type === 'call') {
+            pieces.length = length = 0;
+            yield* waiting.splice(0);
+          }
+          if (event.type === 'text' && length < MAX_ANSWER) {
+            pieces.push(event.delta);
+            length += event.delta.length;
+          }
+          if (isHeld && (event.type === 'text' || event.type === 'file')) waiting.push(event);
+          else yield event;
         }
-        yield event;
+      } catch (thrown) {
+        // What had come before a failure is shown as ever.
+        yield* waiting.splice(0);
+        throw thrown;
       }
     },
   };

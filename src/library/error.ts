@@ -23,7 +23,8 @@ export class GmnError extends Error {
     this.code = error.fault;
     this.exitCode = error.exitCode;
     this.hint = error.hint;
-    this.partial = partial || error.answer || undefined;
+    this.partial =
+      partial && error.answer ? `${partial.replace(/\n$/, '')}\n${error.answer}` : partial || error.answer || undefined;
     this.status = findStatus(error);
     this.retryable = error.retry !== undefined;
     this.sessionId = sessionId;

@@ -69,6 +69,7 @@ export function jsonRenderer({ out }: Io): Renderer {
         const { error, sessionId } = event;
         if (error.fault === 'pipe') return;
         const hasText = response.some((text) => text !== '');
+        if (hasText && error.answer) response.push(...(response.at(-1)?.endsWith('\n') ? [] : ['\n']), error.answer);
         const fields = errorFields(error, hasText ? '' : undefined);
         const document = { error: { ...fields, sessionId, ...happened(), warnings: omitEmpty(warnings) } };
         if (!hasText) return out.write(encodeDocument(document));

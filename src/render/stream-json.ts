@@ -80,6 +80,8 @@ export function toStreamJson(emit: (event: JsonObject) => Promise<void>, options
         const { error, sessionId } = event;
         if (error.fault === 'pipe') return;
         if (partial === undefined) warnings.push('partialResponse left out: join the content events');
+        if (partial && error.answer)
+          partial = addBounded(partial, `${partial.endsWith('\n') ? '' : '\n'}${error.answer}`);
         const fields = { ...errorFields(error, partial || undefined), sessionId, warnings: omitEmpty(warnings) };
         return line({ type: 'error', error: fields });
       }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlink
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { call, fakeGemini, reply } from '../support/gemini.ts';
-import { callGmn, callGmnIn, place } from '../support/gmn.ts';
+import { callGmn, callGmnIn, parseLines, place } from '../support/gmn.ts';
 import { isRunning } from '../support/mcp-place.ts';
 import { isWindows, posixTest } from '../support/posix.ts';
 import { complain, complainIfInput, keepInput, print, printAndFail, WAIT_LONG } from '../support/shell-lines.ts';
@@ -224,7 +224,7 @@ posixTest('hooks around a turn add to the prompt, refuse it, and send the answer
   const gemini = await fakeGemini(t, [reply('one'), reply('two')]);
   const env = { ...at.env, GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: gemini.url };
   const gmn = await callGmnIn(t, { ...at, env }, ['-o', 'json', 'hello']);
-  expect(JSON.parse(gmn.stdout)).toMatchObject({ response: 'one\ntwo', usage: { totalTokenCount: 34 } });
+  expect(JSON.parse(gmn.stdout)).toMatchObject({ response: 'two', usage: { totalTokenCount: 34 } });
   expect(gemini.requests[0]?.parts.map(({ text }) => text)).toEqual([
     '<hook_context>\nfrom the start\n</hook_context>',
     'hello',
@@ -305,7 +305,7 @@ test('a hook that keeps saying no ends the rounds by itself', async (t) => {
     settings: hook('AfterAgent', 'exit 2'),
     script: Array.from({ length: 6 }, () => reply('a')),
   });
-  expect(gmn).toMatchObject({ exitCode: 0, stdout: 'a\na\na\na\na\na\n' });
+  expect(gmn).toMatchObject({ exitCode: 1, stdout: '' });
 });
 
 posixTest('what a hook starts ends with it, and hooks end with the run', async (t) => {
@@ -419,3 +419,66 @@ posixTest.for(HOSTILE_NAMES)(
     ).toEqual([]);
   },
 );
+
+const ONCE = `cat > stop; grep -q '"stop_hook_active":true' stop || { echo once more >&2; exit 2; }`;
+
+posixTest('an answer that a hook rejects is delivered in no format, and what was said before a call is', async (t) => {
+  for (const event of ['AfterAgent', 'Stop']) {
+    const script = [reply('I look.', call('read_file', { file_path: 'a.txt' })), reply('draft'), reply('final')];
+    const options = { files: { 'a.txt': 'A' }, settings: hook(event, ONCE), script };
+    const text = await callGmn(t, ['--tools', 'read', 'x'], options);
+    expect(text).toMatchObject({ stdout: 'I look.\nfinal\n', exitCode: 0 });
+    expect(text.stderr).toContain('a hook sends the answer back: once more');
+    const document = await callGmn(t, ['--tools', 'read', '-o', 'json', 'x'], options);
+    expect(JSON.parse(document.stdout)).toMatchObject({ response: 'I look.\nfinal' });
+    const stream = await callGmn(t, ['--tools', 'read', '-o', 'stream-json', 'x'], options);
+    const lines = parseLines(stream.stdout);
+    expect(
+      lines
+        .filter(({ type }) => type === 'content')
+        .map(({ text: piece }) => piece)
+        .join(''),
+    ).toBe('I look.\nfinal');
+    expect(stream.stdout).not.toContain('draft');
+    const file = await callGmn(t, ['--output-file', 'out.md', 'x'], {
+      settings: hook(event, ONCE),
+      script: [reply('draft'), reply('final')],
+    });
+    expect(file.exitCode).toBe(0);
+  }
+});
+
+posixTest('a run whose last answer is rejected too fails as --verify does', async (t) => {
+  const never = hook('Stop', 'echo not good >&2; exit 2');
+  const drafts = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const options = { settings: never, script: drafts.map((draft) => reply(draft)) };
+  const text = await callGmn(t, ['x'], options);
+  expect(text).toMatchObject({ stdout: '', exitCode: 1 });
+  expect(text.stderr).toContain(
+    'Error: hooks rejected the answer, and each of 5 more: not good\nTo see the hooks: gmn doctor\n',
+  );
+  const document = await callGmn(t, ['-o', 'json', 'x'], options);
+  expect(document.exitCode).toBe(1);
+  expect(JSON.parse(document.stdout).error).toMatchObject({ type: 'VerifyError', code: 1, partialResponse: 'f' });
+  const stream = await callGmn(t, ['-o', 'stream-json', 'x'], options);
+  expect(parseLines(stream.stdout).at(-1)).toMatchObject({
+    type: 'error',
+    error: { type: 'VerifyError', partialResponse: 'f' },
+  });
+  const tools = {
+    ...options,
+    files: { 'a.txt': 'A' },
+    script: [reply('I look.', call('read_file', { file_path: 'a.txt' })), ...options.script],
+  };
+  const after = await callGmn(t, ['--tools', 'read', '-o', 'json', 'x'], tools);
+  expect(JSON.parse(after.stdout).error).toMatchObject({ partialResponse: 'I look.\nf' });
+});
+
+posixTest('what had come of an answer before a failure is shown, although hooks wait for its end', async (t) => {
+  const gmn = await callGmn(t, ['--max-turns', '1', '--tools', 'read', '-o', 'json', 'x'], {
+    files: { 'a.txt': 'A' },
+    settings: hook('Stop', 'exit 0'),
+    script: [reply('I look.', call('read_file', { file_path: 'a.txt' }))],
+  });
+  expect(JSON.parse(gmn.stdout).error).toMatchObject({ type: 'LimitError', partialResponse: 'I look.\n' });
+});
