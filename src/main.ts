@@ -74,7 +74,8 @@ async function run(invocation: RunInvocation, context: RunContext): Promise<numb
   guardNearMiss(outline, path === 'gmn' ? options.args : [], isInteractive);
   const findHomes = WITHOUT_HOME.has(path) ? resolveHomesIfAny : resolveHomes;
   const base = await createApp({ ...context, secrets: listKeys(context.env), findHomes, loadSettings });
-  const guardPrompt = (typed: string): void => guardTypedCommand(outline, typed, isInteractive);
+  const guardPrompt: App['guardPrompt'] = (typed, source) =>
+    source === 'asked' ? guardTypedCommand(outline, typed) : guardNearMiss(outline, [typed], () => true);
   const app = { ...base, typedFlags: invocation.typedFlags, guardPrompt };
   const recorded = RECORDS_ITSELF.has(path) ? undefined : await openRecorded(app, context);
   const ended = await runNoticing(invocation, recorded?.app ?? app);

@@ -7,6 +7,7 @@ const NO_UPDATE = 'gmn does not update itself; how to do it, as it is installed 
 const SERVERS = 'Run: gmn mcp serve, or: gmn demo serve';
 const NOTHING_OPEN = 'There is nothing to leave: that is for the chat';
 const JUST_ASK = 'The words after gmn are the prompt: gmn "…"';
+const LISTED_AGENTS = 'Run: gmn doctor, which lists the sub-agents';
 const NO_PLUGINS = 'gmn has no plugins; MCP servers add to it: gmn mcp add --help';
 
 /** Words that are commands in other programs, and what to do here. A word that becomes a command of gmn never gets here. */
@@ -52,7 +53,9 @@ const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   'setup-token': SIGN_IN,
   plugin: NO_PLUGINS,
   plugins: NO_PLUGINS,
-  agents: 'Run: gmn doctor, which lists the sub-agents; in a chat: /agents',
+  agents: `${LISTED_AGENTS}; in a chat: /agents`,
+  memory: 'In a chat: /memory',
+  uninstall: 'To remove gmn: npm uninstall -g gmn, then delete ~/.gmn if you want its sessions and settings gone',
   exec: JUST_ASK,
   e: JUST_ASK,
   run: JUST_ASK,
@@ -66,7 +69,7 @@ export function findOtherCommandAdvice(word: string): string | undefined {
 
 const NO_EXTENSIONS =
   'gmn installs no extensions; it uses those that the official CLI has installed: gmn doctor lists them';
-const NO_HOOKS = 'gmn has no command for hooks; it runs those of the settings: gmn doctor lists them';
+const NO_MEMORY = 'gmn keeps memory in AGENTS.md files; in a chat: /memory';
 
 /**
  * The commands of the official CLI that gmn lacks: why, and their subcommands with the most words each takes. More
@@ -88,14 +91,15 @@ const OFFICIAL: Readonly<Record<string, readonly [why: string, below: Readonly<R
       config: 2,
     },
   ],
-  hooks: [NO_HOOKS, { migrate: 0 }],
+  agents: [LISTED_AGENTS, { list: 0, reload: 0 }],
+  memory: [NO_MEMORY, { list: 0, show: 0, refresh: 0, reload: 0 }],
   gemma: ['gmn starts no local models', { setup: 0, start: 0, stop: 0, status: 0, logs: 0 }],
 };
 
 /**
  * Stops a mistyped command from being sent to the model. Rejects a word followed by a subcommand of the command it
- * resembles, and commands of the official CLI that gmn lacks. A lone word, or a command of other programs, is rejected
- * only in an interactive run, since a script may well ask about one word. Throws AppError `usage`.
+ * resembles, and commands of the official CLI that gmn lacks. A lone word is rejected where `isInteractive`: somebody
+ * can type it again, or nothing but the word would be sent. Throws AppError `usage`.
  */
 export function guardNearMiss(
   { commands, groups }: Pick<Outline, 'commands' | 'groups'>,
@@ -145,7 +149,6 @@ export function guardNearMiss(
 export function guardTypedCommand(
   outline: Parameters<typeof guardNearMiss>[0],
   typed: string,
-  isInteractive: () => boolean,
 ): void {
   const words = typed.replace(/^gmn\s+/, '').split(/\s+/);
   const [name = '', next] = words;
@@ -155,7 +158,7 @@ export function guardTypedCommand(
       hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
     });
   }
-  guardNearMiss(outline, words, isInteractive);
+  guardNearMiss(outline, words, () => true);
 }
 
 function isOfficialCommand(

@@ -82,8 +82,11 @@ export interface App {
   readonly notices?: readonly string[];
   /** The flags on the command line; what a variable sets is among the options only. */
   readonly typedFlags?: readonly Flag[];
-  /** For a prompt that gmn asks for. Throws AppError `usage` if it is a command of the shell, or resembles one. */
-  readonly guardPrompt?: (typed: string) => void;
+  /**
+   * Throws AppError `usage` if a prompt was most likely meant as a command: `asked`, one typed where gmn asks for a prompt; `alone`,
+   * a single word with nothing else to send.
+   */
+  readonly guardPrompt?: (typed: string, source: 'asked' | 'alone') => void;
   readonly io: Io;
   readonly stdin: Stdin;
   /** Whatever else is printed to stdout from now on goes to stderr. */

@@ -112,14 +112,15 @@ const NEXT = `Next steps
   gmn -h                         the flags used most, and the commands
 `;
 
-export type TourChoice = 'run' | 'skip' | 'quit';
+/** `try`: the step's interactive command, which waits for keys of its own. */
+export type TourChoice = 'run' | 'try' | 'skip' | 'quit';
 
 interface Tour {
   readonly directory: string;
   readonly env: Env;
   readonly print: (text: string) => Promise<void>;
   /** What the person at the terminal wants to do with a step. Absent: nobody is there, and every step is run. */
-  readonly ask?: () => Promise<TourChoice>;
+  readonly ask?: (canTry: boolean) => Promise<TourChoice>;
   readonly runGmn: (run: SelfRun) => Promise<SelfResult>;
 }
 
@@ -128,14 +129,14 @@ export async function runTour(tour: Tour): Promise<void> {
   let choice: TourChoice = 'run';
   for (const [index, { title, commands, interactive, isSequel }] of STEPS.entries()) {
     if (isSequel && choice === 'skip') continue;
-    const isInteractive = tour.ask !== undefined && interactive !== undefined;
-    const shown = isInteractive ? [interactive.command] : commands;
-    const advice = isInteractive ? `${interactive.advice}\n` : '';
-    await tour.print(`\n${index + 1}/${STEPS.length}  ${title}\n${advice}`);
-    if (tour.ask !== undefined) await tour.print(shown.map(formatTourCommand).join(''));
-    choice = (await tour.ask?.()) ?? 'run';
+    await tour.print(`\n${index + 1}/${STEPS.length}  ${title}\n`);
+    if (tour.ask !== undefined) await tour.print(commands.map(formatTourCommand).join(''));
+    choice = (await tour.ask?.(interactive !== undefined)) ?? 'run';
     if (choice === 'quit') break;
-    if (choice === 'run') for (const command of shown) await runCommand(command, tour);
+    if (choice === 'try' && interactive !== undefined) {
+      await tour.print(`${interactive.advice}\n${formatTourCommand(interactive.command)}`);
+      await runCommand(interactive.command, tour);
+    } else if (choice === 'run') for (const command of commands) await runCommand(command, tour);
   }
   await tour.print(`\n${NEXT}`);
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { toOutline } from '../../src/cli/invocation.ts';
 import { guardNearMiss } from '../../src/cli/near-miss.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
+import { runGmn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 const OUTLINE = { commands: { mcp: ['list'], sessions: [], doctor: [], trust: [] }, groups: ['sessions'] };
@@ -103,6 +104,29 @@ test('a word typed on a terminal gets the hint, and no model is asked', async (t
   });
 });
 
+test.for(['login', 'chta', 'update', 'uninstall', 'memory', 'hlep'])(
+  'a script does not send %s either when there is nothing else to send',
+  async (word, t) => {
+    const nobody = await runGmn(t, ['--demo', word]);
+    const emptyPipe = await runGmn(t, ['--demo', word], { stdin: '' });
+    for (const { stdout, stderr, exitCode } of [nobody, emptyPipe]) {
+      expect([stdout, exitCode]).toEqual(['', 1]);
+      expect(stderr).toContain(`To send it as a prompt: gmn -p "${word}"`);
+    }
+  },
+);
+
+test.for<readonly [args: readonly string[], stdin?: string]>([
+  [['-p', 'login']],
+  [['login'], 'a text\n'],
+  [['-f', 'a.txt', 'update']],
+  [['--tools', 'read', 'update']],
+  [['hello']],
+])('%j is sent by a script', async ([args, stdin], t) => {
+  const sent = await runGmn(t, ['--demo', ...args], { stdin, files: { 'a.txt': 'text' } });
+  expect([sent.exitCode, sent.stdout === '']).toEqual([0, false]);
+});
+
 test('the refusal names the command that was meant, and the way to send it all the same', () => {
   expect(() => guardNearMiss(OUTLINE, ['mpc', 'list'], () => false)).toThrow(
     expect.objectContaining({
@@ -118,13 +142,14 @@ test.each([
   [['extensions', 'install', 'https://github.com/a/b'], /gmn installs no extensions/],
   [['extensions', 'uninstall', 'a', 'b', 'c'], /gmn installs no extensions/],
   [['extensions', 'new', 'dir', 'mcp-server'], /gmn installs no extensions/],
-  [['hooks', 'migrate'], /gmn has no command for hooks/],
+  [['agents', 'list'], /gmn doctor, which lists the sub-agents/],
+  [['memory', 'show'], /in a chat: \/memory/],
   [['gemma', 'status'], /gmn starts no local models/],
 ])('%j of the official CLI is refused, with or without a person', (words, why) => {
   for (const isThere of [true, false]) expect(() => guardNearMiss(OUTLINE, words, () => isThere)).toThrow(why);
 });
 
-test.each([['extensions'], ['hooks'], ['gemma']])('%s alone is refused where a person sits only', (word) => {
+test.each([['extensions'], ['gemma']])('%s alone is refused where a person sits only', (word) => {
   expect(() => guardNearMiss(OUTLINE, [word], () => true)).toThrow(/official CLI/);
   expect(() => guardNearMiss(OUTLINE, [word], () => false)).not.toThrow();
 });
@@ -132,8 +157,8 @@ test.each([['extensions'], ['hooks'], ['gemma']])('%s alone is refused where a p
 test.each([
   [['extensions', 'of', 'python', 'files?']],
   [['extensions', 'list', 'for', 'rust', 'developers']],
-  [['hooks', 'in', 'react']],
-  [['hooks', 'migrate', 'from', 'classes', 'how?']],
+  [['agents', 'in', 'films']],
+  [['memory', 'list', 'of', 'what?']],
   [['extensions list']],
   [['gemma', 'or', 'llama?']],
 ])('%j is a prompt', (words) => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runTour, TOUR_FILES, type TourChoice } from '../../src/demo/tour.ts';
 import type { SelfRun } from '../../src/platform/process/self.ts';
 
-async function tour(choices?: readonly TourChoice[]) {
+async function tour(choices?: readonly TourChoice[], offered: boolean[] = []) {
   let printed = '';
   let asked = 0;
   const runs: SelfRun[] = [];
@@ -12,7 +12,12 @@ async function tour(choices?: readonly TourChoice[]) {
     print: async (text) => {
       printed += text;
     },
-    ...(choices === undefined ? {} : { ask: async () => choices[asked++] ?? 'quit' }),
+    ask:
+      choices &&
+      (async (canTry) => {
+        offered.push(canTry);
+        return choices[asked++] ?? 'quit';
+      }),
     runGmn: async (run) => {
       runs.push(run);
       return { stdout: `out ${runs.length}\n`, stderr: '', exitCode: run.args.includes('x.md') ? 1 : 0 };
@@ -33,19 +38,26 @@ test('without anybody there the tour runs every command, and shows what it reall
   expect(printed).toMatch(/out 10\n=> exit 1\n\nNext steps\n(.+\n)+$/);
 });
 
-test('somebody there chooses with each step, which is shown first; edits and the chat are theirs', async () => {
-  const { printed, runs, asked } = await tour(['run', 'skip', 'skip', 'skip', 'run', 'run', 'run', 'quit']);
+test('Enter alone runs the same commands on a terminal as in a pipe, through to the end', async () => {
+  const alone = await tour();
+  const { printed, runs, asked } = await tour(Array<TourChoice>(8).fill('run'));
   expect(asked).toBe(8);
-  expect(runs.map(({ args }) => args)).toEqual([
-    ['--demo', 'what can gmn do?'],
-    ['--demo', '--tools', 'edit', 'fix the loop in sum.js'],
-    ['undo'],
-    ['chat', '--demo'],
+  expect(runs).toEqual(alone.runs);
+  expect(printed).toContain('\nNext steps\n');
+});
+
+test('t tries the edit and the chat with keys of one’s own; other steps do not offer it', async () => {
+  const offered: boolean[] = [];
+  const { printed, runs } = await tour(['run', 'skip', 'skip', 'skip', 'try', 'run', 'try', 'quit'], offered);
+  expect(offered).toEqual([false, false, false, false, true, false, true, false]);
+  expect(runs.map(({ args, input }) => [args, input])).toEqual([
+    [['--demo', 'what can gmn do?'], undefined],
+    [['--demo', '--tools', 'edit', 'fix the loop in sum.js'], undefined],
+    [['undo'], undefined],
+    [['chat', '--demo'], undefined],
   ]);
-  expect(runs.every(({ input }) => input === undefined)).toBe(true);
   expect(printed).toContain('\n5/8  With tools');
   expect(printed).toContain('y accepts the edit');
-  expect(printed).not.toContain('auto_edit');
   expect(printed).toContain('\nNext steps\n');
 });
 

@@ -86,6 +86,21 @@ const SKILLS: Command = command({
   ],
 });
 
+const HOOKS: Command = command({
+  name: 'hooks',
+  summary: 'Commands that run before and after tools and turns',
+  flags: APP_FLAGS,
+  defaultSubcommand: 'list',
+  subcommands: [
+    command({
+      name: 'list',
+      summary: "Your hooks, this folder's and those of extensions, and which are not used and why",
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/hooks/list.ts'),
+    }),
+  ],
+});
+
 const AUTH = command({
   name: 'auth',
   summary: 'Which credential gmn uses, and the API key it keeps',
@@ -418,6 +433,7 @@ export const ROOT: Command = command({
     FILES,
     TEMPLATES,
     SKILLS,
+    HOOKS,
     DEMO,
     command({
       name: 'sandbox',

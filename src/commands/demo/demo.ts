@@ -23,7 +23,7 @@ export async function run(_options: object, app: App): Promise<number> {
       env: createTourEnv(app.env, scratch.path, guard.url),
       print: (text) => app.io.out.write(hasPerson ? wrapText(text, app.io.out.columns) : text),
       runGmn: (command) => runSelf({ ...command, isAttached: hasPerson }, app.signal),
-      ask: hasPerson ? () => askForChoice(app) : undefined,
+      ask: hasPerson ? (canTry) => askForChoice(canTry, app) : undefined,
     });
     return 0;
   } finally {
@@ -41,15 +41,17 @@ const CHOICES: ReadonlyMap<string, TourChoice> = new Map([
 ]);
 
 /** Throws AppError `interrupted` at Ctrl+C. */
-async function askForChoice({ io, signal }: App): Promise<TourChoice> {
+async function askForChoice(canTry: boolean, { io, signal }: App): Promise<TourChoice> {
   const tty = openTty();
   if (tty === undefined) return 'run';
+  const choices = canTry ? new Map([...CHOICES, ['t', 'try'] as const]) : CHOICES;
+  const question = `[Enter] run it  ${canTry ? '[t]ry it yourself  ' : ''}[s]kip  [q]uit › `;
   try {
     for (;;) {
-      const key = await tty.key(CHOICES, () => io.err.write('[Enter] run it  [s]kip  [q]uit › '), signal);
+      const key = await tty.key(choices, () => io.err.write(question), signal);
       await io.err.write('\n');
       if (key === INTERRUPT) throw signal.reason ?? new AppError('interrupted', 'Interrupted.');
-      if (key !== CONTINUED) return CHOICES.get(key) ?? 'run';
+      if (key !== CONTINUED) return choices.get(key) ?? 'run';
     }
   } finally {
     tty.close();

@@ -247,15 +247,30 @@ async function readPrompt(options: PromptOptions, { app, run, host }: ReadingCon
     ...{ cwd, env, homes, stdin, clock, signal, notify },
   });
   resume?.();
+  const word = findLoneWord(options);
+  const [first, ...others] = content.parts;
+  const isAlone = first !== undefined && 'text' in first && first.text === word && others.length === 0;
+  if (word !== undefined && isAlone) app.guardPrompt?.(word, 'alone');
   return content;
 }
 
 const COMPOSE_FLAGS = ['attach', 'mimeType', 'paste', 'template', 'param', 'editor', 'skill'] as const;
+const OTHER_INPUT = [...COMPOSE_FLAGS, 'prompt', 'file', 'continue', 'resume', 'isPicture'] as const;
 
-/** Throws AppError `usage` if there is no prompt, or more than one. */
-function checkInput(options: PromptOptions, { stdin }: App): void {
+/** Throws AppError `usage` if there is no prompt, more than one, or a lone word that was meant as a command. */
+function checkInput(options: PromptOptions, { stdin, guardPrompt }: App): void {
   if (options.prompt !== undefined && listWords(options).length > 0) throw twoPromptsError(options.prompt);
-  if (hasNoInput(options) && stdin.kind() === 'none') throw noInputError(options);
+  if (stdin.kind() !== 'none') return;
+  if (hasNoInput(options)) throw noInputError(options);
+  const word = findLoneWord(options);
+  if (word !== undefined) guardPrompt?.(word, 'alone');
+}
+
+/** Undefined if a flag adds to it: files, tools, a session that is continued. */
+function findLoneWord(options: PromptOptions): string | undefined {
+  const [word, ...others] = options.args;
+  const hasMore = hasTools(options) || OTHER_INPUT.some((name) => options[name] !== undefined);
+  return others.length === 0 && !hasMore ? word : undefined;
 }
 
 function hasNoInput({ args, prompt, file, attach, template, stdin, editor, paste }: PromptOptions): boolean {

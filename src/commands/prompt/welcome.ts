@@ -17,7 +17,7 @@ export async function runWelcome(options: PromptOptions, app: App): Promise<numb
   if (typed === INTERRUPT) return FAULTS.interrupted.exitCode;
   if (LEAVING.includes(typed)) return 0;
   if (BEGINNING.includes(typed)) return runInChat(options, undefined, app);
-  if (typed !== 'help') app.guardPrompt?.(typed);
+  if (typed !== 'help') app.guardPrompt?.(typed, 'asked');
   return runInChat(options, typed, app);
 }
 

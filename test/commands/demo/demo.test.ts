@@ -127,7 +127,7 @@ test('the tour runs by itself when piped, shows real output, and leaves nothing 
 });
 
 posixTest(
-  'on a terminal each step can be run, skipped or the last; edits ask, and undo puts them back',
+  'on a terminal each step can be run, tried, skipped or the last; a tried edit asks, and undo puts it back',
   { timeout: TOUR_MS },
   async (t) => {
     const terminal = runInTerminal(t, ['demo'], { env: { NO_COLOR: '1' }, columns: 72 });
@@ -139,7 +139,7 @@ posixTest(
     // Laid out as on a terminal: a table with lines, no bars.
     await terminal.until(/What gmn does[\s\S]*─{5}/);
     for (const step of [2, 3, 4]) await steps(step, 's');
-    await steps(5, '\r');
+    await steps(5, 't');
     await terminal.until(/│ -\s+while \(n !== 0\) \{[\s\S]*│ \+\s+while \(n > 0\) \{[\s\S]*\[y\]es[^│]*› $/);
     terminal.type('y');
     await terminal.until(/Fixed\./);
@@ -154,6 +154,17 @@ posixTest(
     expect(output).not.toContain('November');
   },
 );
+
+posixTest('Enter alone works through the tour to its end', { timeout: TOUR_MS }, async (t) => {
+  const terminal = runInTerminal(t, ['demo'], { env: { NO_COLOR: '1' }, columns: 72 });
+  for (const step of [1, 2, 3, 4, 5, 6, 7, 8]) {
+    await terminal.until(new RegExp(`${step}/8 [\\s\\S]*\\[q\\]uit › $`));
+    terminal.type('\r');
+  }
+  const { exitCode, output } = await terminal.ended;
+  expect(exitCode).toBe(0);
+  for (const shown of ['Fixed.', 'sum.js', 'November', 'x.md', 'Next steps']) expect(output).toContain(shown);
+});
 
 posixTest('a tour without room for its files says where', async (t) => {
   expect(await runGmn(t, ['demo'], { env: { TMPDIR: '/nowhere' } })).toMatchObject({
