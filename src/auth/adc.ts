@@ -123,7 +123,7 @@ async function readKeyFile(env: Env): Promise<KeyDocument | undefined> {
     if (isObject(value)) return { source: `GOOGLE_APPLICATION_CREDENTIALS (${named})`, value };
     throw new AppError(
       'auth',
-      `authentication failed: GOOGLE_APPLICATION_CREDENTIALS names ${named}, ${formatProblem(file.kind)}`,
+      `GOOGLE_APPLICATION_CREDENTIALS names ${named}, ${formatProblem(file.kind)}`,
       {
         hint: 'Set it to a key file in JSON, or run: gcloud auth application-default login',
       },

@@ -52,7 +52,7 @@ function findKeyKind(key: string): KeyKind | undefined {
 export function createKeyChoice({ type, key: text, source, env }: Key): CredentialChoice {
   const key = text.trim();
   if (!/^[\x21-\x7e]*$/.test(key)) {
-    throw new AppError('auth', `authentication failed: ${source} contains characters that no API key has`, {
+    throw new AppError('auth', `${source} contains characters that no API key has`, {
       hint: 'Copy the key alone from https://aistudio.google.com/apikey',
     });
   }

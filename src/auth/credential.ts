@@ -69,7 +69,7 @@ function parseType(name: string, by: string): RequestedType {
   if (name.trim() === '') {
     throw new AppError('usage', `${by} needs a type`, { hint: `Use one of: ${Object.keys(TYPES).join(', ')}` });
   }
-  throw new AppError('auth', `authentication failed: ${by} names an unknown type: ${name}`, {
+  throw new AppError('auth', `${by} names an unknown type: ${name}`, {
     hint: `Use one of: ${Object.keys(TYPES).join(', ')}`,
   });
 }
@@ -79,7 +79,7 @@ function checkEnforced(wanted: RequestedType, enforced: string | undefined): voi
   if (parseType(enforced, 'security.auth.enforcedType').type === wanted.type) return;
   throw new AppError(
     'auth',
-    `authentication failed: the settings allow only ${enforced} (security.auth.enforcedType), but ${wanted.requestedBy} asks for ${wanted.type}`,
+    `the settings allow only ${enforced} (security.auth.enforcedType), but ${wanted.requestedBy} asks for ${wanted.type}`,
     { hint: `Use it: gmn --auth ${enforced} …` },
   );
 }

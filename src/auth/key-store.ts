@@ -100,7 +100,7 @@ function tryParseKeyRecord(
 }
 
 function keyUnavailableError(why: string): AppError {
-  return new AppError('auth', `authentication failed: ${why}`, { hint: 'Store the key again: gmn auth set-key' });
+  return new AppError('auth', `${why}`, { hint: 'Store the key again: gmn auth set-key' });
 }
 
 function wrongOwnerError(fault: 'auth' | 'config', path: string): AppError {

@@ -130,7 +130,7 @@ function findPassword(
 }
 
 function otherMachineError(name: string): AppError {
-  return new AppError('auth', `authentication failed: ${name} was stored for another machine or user`, {
+  return new AppError('auth', `${name} was stored for another machine or user`, {
     hint: 'Sign in again on this machine using: gemini',
   });
 }

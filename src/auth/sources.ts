@@ -98,7 +98,7 @@ function notSignedInError(input: ChoiceInput, by: string): AppError {
   const other = hasKey ? ', or use your API key: gmn --auth gemini-api-key …' : '';
   const { gemini, isMissing } = input.homes();
   const where = isMissing ? 'no home directory to have one in' : `none in ${join(gemini, 'oauth_creds.json')}`;
-  return new AppError('auth', `authentication failed: ${by} asks for a Google sign-in, but there is ${where}`, {
+  return new AppError('auth', `${by} asks for a Google sign-in, but there is ${where}`, {
     hint: isMissing ? `Set HOME${other}.` : `Please sign in using: gemini${other}`,
     isMissing: true,
   });
@@ -112,6 +112,7 @@ const GUIDE = [
   '  gmn auth set-key              store that key, in the keyring or a private file',
   "  gemini                        official CLI's sign-in (Workspace, Code Assist)",
   '  gmn --demo "hello"            try gmn offline, no account needed',
+  '  gmn chat --demo               the same as a chat',
 ].join('\n');
 
 async function noCredentialError(
@@ -121,7 +122,7 @@ async function noCredentialError(
 ): Promise<AppError> {
   const found = await findProjectKey(cwd, homes());
   const unread = found === undefined ? '' : ` (${formatUnread(found, cwd)})`;
-  return new AppError('auth', `authentication failed: no ${what} found${unread}`, { ...advice, isMissing: true });
+  return new AppError('auth', `no ${what} found${unread}`, { ...advice, isMissing: true });
 }
 
 interface ProjectKey {

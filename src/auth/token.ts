@@ -114,13 +114,13 @@ export async function waitUntilComplete<T>(
 }
 
 function damagedFileError(path: string): AppError {
-  return new AppError('auth', `authentication failed: ${path} is empty or damaged`, {
+  return new AppError('auth', `${path} is empty or damaged`, {
     hint: 'gmn left it as it is. If this keeps happening, sign in again using: gemini',
   });
 }
 
 export function unreadableSignInError(name: string, why: string): AppError {
-  return new AppError('auth', `authentication failed: cannot read ${name}: ${why}`, {
+  return new AppError('auth', `cannot read ${name}: ${why}`, {
     hint: 'Fix its permissions, or sign in again using: gemini',
   });
 }

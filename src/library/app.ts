@@ -46,7 +46,7 @@ function chooseVariables({ apiKey, server }: ServiceOptions): Env {
 /** The auth type that the options choose. Throws AppError `auth` if there is none, or only stored ones, which may not be used. */
 export function chooseAuth({ apiKey, server, settings }: ServiceOptions, { env }: App): string | undefined {
   if (apiKey?.trim() === '') {
-    throw new AppError('auth', 'authentication failed: apiKey is empty', {
+    throw new AppError('auth', 'apiKey is empty', {
       hint: 'Leave it out to use GEMINI_API_KEY.',
       isMissing: true,
     });
@@ -56,7 +56,7 @@ export function chooseAuth({ apiKey, server, settings }: ServiceOptions, { env }
   const wanted = findRequestedType(undefined, { env, notices: [] });
   const isStored = wanted?.type === 'gemini-api-key' && !wanted.isGateway && !env.GEMINI_API_KEY?.trim();
   if (wanted !== undefined && !isStored) return undefined;
-  throw new AppError('auth', 'authentication failed: there is no key in the environment', {
+  throw new AppError('auth', 'there is no key in the environment', {
     hint: 'Set GEMINI_API_KEY, pass apiKey, or pass settings: true to use the credentials of the command line.',
     isMissing: true,
   });

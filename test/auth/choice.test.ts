@@ -95,7 +95,7 @@ test('a key that no header can carry is named in the error, not shown', async (t
   const choice = chooseCredential(choiceInput(home(t), { GEMINI_API_KEY: 'two\nlines-of-secret' }));
   await expect(choice).rejects.toMatchObject({
     fault: 'auth',
-    message: 'authentication failed: GEMINI_API_KEY contains characters that no API key has',
+    message: 'GEMINI_API_KEY contains characters that no API key has',
   });
 });
 
@@ -126,7 +126,7 @@ test.for<[string, Record<string, string>, object, string]>([
 ])('an unknown type in %s is refused by name', async ([, env, changes, message], t) => {
   await expect(chooseCredential(choiceInput(home(t), env, changes))).rejects.toMatchObject({
     fault: 'auth',
-    message: `authentication failed: ${message}`,
+    message: `${message}`,
     hint: 'Use one of: oauth-personal, gemini-api-key, gateway, vertex-ai, compute-default-credentials, cloud-shell',
   });
 });
@@ -138,7 +138,7 @@ test('a type the settings do not allow is refused, and the allowed one is used i
   await expect(chooseCredential(choiceInput(place, vertex, { settings }))).rejects.toMatchObject({
     fault: 'auth',
     message:
-      'authentication failed: the settings allow only oauth-personal (security.auth.enforcedType), but GOOGLE_GENAI_USE_VERTEXAI asks for vertex-ai',
+      'the settings allow only oauth-personal (security.auth.enforcedType), but GOOGLE_GENAI_USE_VERTEXAI asks for vertex-ai',
   });
   for (const env of [{}, { GEMINI_API_KEY: KEY }, { GOOGLE_API_KEY: KEY }, { CLOUD_SHELL: 'true' }]) {
     const { credential } = await chooseCredential(choiceInput(place, env, { settings }));
@@ -150,12 +150,13 @@ const GUIDE = `Do one of these:
   export GEMINI_API_KEY=<key>   get one at https://aistudio.google.com/apikey
   gmn auth set-key              store that key, in the keyring or a private file
   gemini                        official CLI's sign-in (Workspace, Code Assist)
-  gmn --demo "hello"            try gmn offline, no account needed`;
+  gmn --demo "hello"            try gmn offline, no account needed
+  gmn chat --demo               the same as a chat`;
 
 test('with nothing at all, there are four ways forward', async (t) => {
   await expect(chooseCredential(choiceInput(emptyHome(t)))).rejects.toMatchObject({
     exitCode: 2,
-    message: 'authentication failed: no Gemini credentials found',
+    message: 'no Gemini credentials found',
     hint: 'Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo',
     details: { isMissing: true, guide: GUIDE },
   });
@@ -167,11 +168,11 @@ test("a key in a project's .env is pointed at, not used and not shown", async (t
   mkdirSync(cwd, { recursive: true });
   writeFileSync(join(place.root, 'project', '.env'), 'X=1\nexport GEMINI_API_KEY="secret-of-the-project"\n');
   await expect(chooseCredential(choiceInput(place, {}, { cwd }))).rejects.toMatchObject({
-    message: `authentication failed: no Gemini credentials found (${join(place.root, 'project', '.env')} sets GEMINI_API_KEY, but gmn does not read a project's .env)`,
+    message: `no Gemini credentials found (${join(place.root, 'project', '.env')} sets GEMINI_API_KEY, but gmn does not read a project's .env)`,
   });
   await expect(chooseCredential(choiceInput(place, {}, { cwd: join(cwd, '..') }))).rejects.toMatchObject({
     message:
-      "authentication failed: no Gemini credentials found (.env sets GEMINI_API_KEY, but gmn does not read a project's .env)",
+      "no Gemini credentials found (.env sets GEMINI_API_KEY, but gmn does not read a project's .env)",
   });
 });
 
@@ -185,7 +186,7 @@ test('a requested sign-in that does not exist is reported as missing, with a key
 
 test('a requested key that does not exist is reported as missing', async (t) => {
   await expect(chooseCredential(choiceInput(home(t), {}, { flag: 'gemini-api-key' }))).rejects.toMatchObject({
-    message: 'authentication failed: no API key found',
+    message: 'no API key found',
     hint: 'Set GEMINI_API_KEY, or store a key: gmn auth set-key',
   });
 });
@@ -221,7 +222,7 @@ test.for<[string, string]>([
   const place = home(t, { '.gemini/oauth_creds.json': text });
   await expect(chooseCredential(choiceInput(place))).rejects.toMatchObject({
     exitCode: 2,
-    message: 'authentication failed: ~/.gemini/oauth_creds.json is empty or damaged',
+    message: '~/.gemini/oauth_creds.json is empty or damaged',
   });
 });
 
@@ -238,6 +239,6 @@ test('a credential file without a token, or that is a directory, is named in the
   const place = emptyHome(t);
   mkdirSync(place.credentials);
   await expect(chooseCredential(choiceInput(place))).rejects.toMatchObject({
-    message: 'authentication failed: cannot read ~/.gemini/oauth_creds.json: it is not a regular file',
+    message: 'cannot read ~/.gemini/oauth_creds.json: it is not a regular file',
   });
 });

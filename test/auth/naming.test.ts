@@ -31,7 +31,7 @@ test('for a type from an .env file of the user, the error names GMN_AUTH', async
   const settings = { env: { GMN_AUTH: 'nonsense' }, authType: 'nonsense' };
   await expect(chooseCredential(choiceInput(home(t), {}, { settings }))).rejects.toMatchObject({
     fault: 'auth',
-    message: 'authentication failed: GMN_AUTH names an unknown type: nonsense',
+    message: 'GMN_AUTH names an unknown type: nonsense',
   });
 });
 

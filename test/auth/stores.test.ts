@@ -47,7 +47,7 @@ test.for([12, 16])('the encrypted file is read when its variable asks for it (%i
   expect(await authorization(place, { GEMINI_FORCE_ENCRYPTED_FILE_STORAGE: 'true' })).toEqual(expected);
   expect(await authorization(place, { GEMINI_FORCE_FILE_STORAGE: 'true' })).toEqual(expected);
   await expect(authorization(place, {})).rejects.toMatchObject({
-    message: 'authentication failed: no Gemini credentials found',
+    message: 'no Gemini credentials found',
   });
 });
 
@@ -56,7 +56,7 @@ test('an encrypted file of another machine is reported as such, and left alone',
   const place = home(t, { '.gemini/gemini-credentials.json': sealed });
   await expect(authorization(place, { GEMINI_FORCE_ENCRYPTED_FILE_STORAGE: 'true' })).rejects.toMatchObject({
     exitCode: 2,
-    message: 'authentication failed: ~/.gemini/gemini-credentials.json was stored for another machine or user',
+    message: '~/.gemini/gemini-credentials.json was stored for another machine or user',
   });
   expect(readFileSync(join(place.gemini, 'gemini-credentials.json'), 'utf8')).toBe(sealed);
 });

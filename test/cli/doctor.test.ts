@@ -73,7 +73,7 @@ posixTest('without anything configured it says what is missing, and what to do',
 – trust       this folder has no settings of its own
 ✓ endpoint    Google's own
 – proxy       none
-✗ credential  authentication failed: no Gemini credentials found
+✗ credential  no Gemini credentials found
               → Set GEMINI_API_KEY, sign in with: gemini, or try: gmn --demo "hello"
               → To keep an API key: gmn auth set-key
 ✓ model       gemini-2.5-flash, the default; where it is retired, gemini-flash-latest answers
@@ -154,7 +154,7 @@ test('--json says the same to programs', async (t) => {
     {
       check: 'credential',
       state: 'failure',
-      text: 'authentication failed: no Gemini credentials found',
+      text: 'no Gemini credentials found',
       code: 2,
       remedies: [
         { words: 'Set GEMINI_API_KEY, sign in with: gemini, or try: gmn --demo "hello"' },

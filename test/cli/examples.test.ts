@@ -128,7 +128,7 @@ err│ asking gemini-2.5-flash
 err│ 17 tokens
 => 0
 $ ${lines[1]}
-err│ AuthError: authentication failed: no Gemini credentials found
+err│ AuthError: no Gemini credentials found
 err│ Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo
 => 2
 `);

@@ -25,7 +25,7 @@ test.for([
   [{}, '– No API key yet: https://aistudio.google.com/apikey, then: gmn auth set-key'],
   [
     { GMN_AUTH: 'nonsense' },
-    '✗ authentication failed: GMN_AUTH names an unknown type: nonsense. What to do: gmn doctor',
+    '✗ GMN_AUTH names an unknown type: nonsense. What to do: gmn doctor',
   ],
 ] as const)('gmn alone on a terminal prints a card: %j', async ([env, standing], t) => {
   const { output, exitCode } = await runInTerminal(t, [], { env, columns: 100 }).ended;

@@ -277,7 +277,7 @@ test.runIf(canBeNobody)('without a home there is nothing to undo, and no sign-in
     status: 2,
     stdout: '',
     stderr:
-      'Error: authentication failed: --auth asks for a Google sign-in, but there is no home directory to have one in\nSet HOME.\n',
+      'Error: --auth asks for a Google sign-in, but there is no home directory to have one in\nSet HOME.\n',
   });
 });
 

@@ -174,7 +174,7 @@ describe('stream-json in the gemini dialect', () => {
         status: 'error',
         error: {
           type: 'AuthError',
-          message: 'authentication failed: no Gemini credentials found',
+          message: 'no Gemini credentials found',
           code: 2,
           suggestion: 'Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo',
         },

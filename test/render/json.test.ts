@@ -59,7 +59,7 @@ describe('json', () => {
   "error": {
     "code": 2,
     "type": "AuthError",
-    "message": "authentication failed: no Gemini credentials found",
+    "message": "no Gemini credentials found",
     "suggestion": "Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo"
   }
 }

@@ -41,11 +41,12 @@ export const GUIDE = `Do one of these:
   export GEMINI_API_KEY=<key>   get one at https://aistudio.google.com/apikey
   gmn auth set-key              store that key, in the keyring or a private file
   gemini                        official CLI's sign-in (Workspace, Code Assist)
-  gmn --demo "hello"            try gmn offline, no account needed`;
+  gmn --demo "hello"            try gmn offline, no account needed
+  gmn chat --demo               the same as a chat`;
 
 export const unauthenticated: readonly TurnEvent[] = [
   failure(
-    new AppError('auth', 'authentication failed: no Gemini credentials found', {
+    new AppError('auth', 'no Gemini credentials found', {
       guide: GUIDE,
       hint: 'Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo',
     }),

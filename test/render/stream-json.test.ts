@@ -34,7 +34,7 @@ describe('stream-json', () => {
 
   test('an error before the request is the only line', async () => {
     expect((await renderAll('stream-json', unauthenticated)).out).toBe(
-      '{"type":"error","error":{"code":2,"type":"AuthError","message":"authentication failed: no Gemini credentials found","suggestion":"Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo"}}\n',
+      '{"type":"error","error":{"code":2,"type":"AuthError","message":"no Gemini credentials found","suggestion":"Set GEMINI_API_KEY, store a key with: gmn auth set-key, sign in with: gemini, or add --demo"}}\n',
     );
   });
 

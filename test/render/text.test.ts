@@ -53,7 +53,7 @@ describe('text into a pipe', () => {
   test('an error is a line and its next step on stderr', async () => {
     const { out, err } = await renderAll('text', unauthenticated);
     expect(out).toBe('');
-    expect(err).toBe(`Error: authentication failed: no Gemini credentials found\n${GUIDE}\n`);
+    expect(err).toBe(`Error: no Gemini credentials found\n${GUIDE}\n`);
   });
 
   test('partial text stays, and its line is ended', async () => {
@@ -184,7 +184,7 @@ describe('text on a terminal', () => {
       [
         '\u001b[2mThey greet me.\u001b[22m\n',
         '\u001b[2mgemini-2.5-flash · 5 in · 12 out · 17 tokens · 0.0s\u001b[22m\n',
-        '\u001b[31mError: authentication failed: no Gemini credentials found\u001b[39m\n',
+        '\u001b[31mError: no Gemini credentials found\u001b[39m\n',
         `${GUIDE}\n`,
       ].join(''),
     );

@@ -48,7 +48,7 @@ test('auth status ends with 2 and names the way out when nothing can be used', a
   expect(await statusOf(place, {})).toEqual({
     exitCode: 2,
     err: '',
-    out: `✗ none            authentication failed: no Gemini credentials found
+    out: `✗ none            no Gemini credentials found
     → Set GEMINI_API_KEY, sign in with: gemini, or try: gmn --demo "hello"
 – GEMINI_API_KEY  not set
 – stored key      none (gmn auth set-key)
