@@ -121,13 +121,9 @@ async function readKeyFile(env: Env): Promise<KeyDocument | undefined> {
     const file = await readFileState(named);
     const value = file.kind === 'text' ? tryParseJson(file.text) : undefined;
     if (isObject(value)) return { source: `GOOGLE_APPLICATION_CREDENTIALS (${named})`, value };
-    throw new AppError(
-      'auth',
-      `GOOGLE_APPLICATION_CREDENTIALS names ${named}, ${formatProblem(file.kind)}`,
-      {
-        hint: 'Set it to a key file in JSON, or run: gcloud auth application-default login',
-      },
-    );
+    throw new AppError('auth', `GOOGLE_APPLICATION_CREDENTIALS names ${named}, ${formatProblem(file.kind)}`, {
+      hint: 'Set it to a key file in JSON, or run: gcloud auth application-default login',
+    });
   }
   const path = findGcloudPath(env);
   const file = path === undefined ? undefined : await readFileState(path);

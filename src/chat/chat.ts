@@ -28,6 +28,8 @@ export interface Chat {
   readonly customCommands: CustomCommands;
   /** Whether somebody can be asked about tool calls. */
   readonly canAsk: boolean;
+  /** A turn or a command runs, and prints: there is no room for a pager. */
+  readonly isBusy?: true;
   /** An editor shows the conversation, and has the commands that are for terminals. */
   readonly isInEditor?: boolean;
   /** The approval modes that the user may choose, in the order of Shift+Tab. */

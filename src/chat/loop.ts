@@ -1,13 +1,14 @@
 import { raceWithAbort } from '../core/async.ts';
 import { AppError, FAULTS } from '../core/error.ts';
 import { settlesWithin } from '../core/io.ts';
+import { withoutSpinner } from '../render/spinner.ts';
 import { switchToNextMode } from './approval-modes.ts';
 import { formatBanner, formatFarewell } from './banner.ts';
 import type { Chat } from './chat.ts';
 import type { NextLine, NextPrompt, NextStep } from './commands/command.ts';
 import { isNote, rememberEntry } from './commands/memory.ts';
 import { buildServerPrompt } from './commands/servers.ts';
-import { runSlashEntry } from './commands/table.ts';
+import { findShowCommand, runSlashEntry } from './commands/table.ts';
 import type { Entry } from './line/source.ts';
 import { askToGoOn } from './plan.ts';
 import { buildPrompt } from './prompt.ts';
@@ -201,6 +202,19 @@ async function runEntry(
   return { ask: prompt };
 }
 
+/** Answers a command that only shows something, beside the work that runs. Returns whether the entry was one. */
+function showDuringTurn(text: string, chat: Chat): boolean {
+  const command = findShowCommand(text);
+  if (command === undefined) return false;
+  const { app, lines, view } = chat;
+  const show = async (): Promise<void> => {
+    lines.echo?.(formatMark(view), text);
+    await command.run('', { ...chat, isBusy: true }, app.signal);
+  };
+  void withoutSpinner(view.io.err, show).catch((thrown: unknown) => view.fail(AppError.from(thrown)));
+  return true;
+}
+
 type CancellableResult<Result> =
   | { readonly kind: 'done'; readonly result: Result }
   /** The user does not wait for the work to stop; `rest` resolves when it has. */
@@ -211,9 +225,13 @@ type CancellableResult<Result> =
  * `hasLeft` becomes true. Signals of the system abort it too. Throws what `work` throws.
  */
 async function runCancellable<Result>(
-  { lines, app: { signal: chatSignal } }: Chat,
+  chat: Chat,
   work: (signal: AbortSignal, hasLeft: () => boolean) => Promise<Result>,
 ): Promise<CancellableResult<Result>> {
+  const {
+    lines,
+    app: { signal: chatSignal },
+  } = chat;
   const controller = new AbortController();
   const abortWithChat = (): void => controller.abort(chatSignal.reason);
   let hasLeft = false;
@@ -226,11 +244,14 @@ async function runCancellable<Result>(
   });
   if (chatSignal.aborted) abortWithChat();
   chatSignal.addEventListener('abort', abortWithChat, { once: true });
-  const unwatch = lines.watch((key) => {
-    const hint = key === 'ctrl-c' ? 'Press Ctrl+C again on an empty line to leave.' : undefined;
-    if (controller.signal.aborted) leave();
-    else controller.abort(new AppError('interrupted', '⏹ cancelled', { hint }));
-  });
+  const unwatch = lines.watch(
+    (key) => {
+      const hint = key === 'ctrl-c' ? 'Press Ctrl+C again on an empty line to leave.' : undefined;
+      if (controller.signal.aborted) leave();
+      else controller.abort(new AppError('interrupted', '⏹ cancelled', { hint }));
+    },
+    (text) => showDuringTurn(text, chat),
+  );
   try {
     const working = work(controller.signal, () => hasLeft);
     const waitForEnd = async (): Promise<void> => void (await working.catch(() => {}));

@@ -146,10 +146,7 @@ export function guardNearMiss(
 }
 
 /** The same for what is typed where gmn asks for a prompt: there, a command itself is a slip too. Throws AppError `usage`. */
-export function guardTypedCommand(
-  outline: Parameters<typeof guardNearMiss>[0],
-  typed: string,
-): void {
+export function guardTypedCommand(outline: Parameters<typeof guardNearMiss>[0], typed: string): void {
   const words = typed.replace(/^gmn\s+/, '').split(/\s+/);
   const [name = '', next] = words;
   const below = Object.hasOwn(outline.commands, name) ? outline.commands[name] : undefined;

@@ -11,7 +11,7 @@ import {
 } from '../core/flag.ts';
 import type { Env } from '../core/io.ts';
 import { findNearestNames } from '../core/text/names.ts';
-import { findIdleFlags, formatFlag } from './help.ts';
+import { findIdleFlags, formatFlag, isTopic } from './help.ts';
 import type { Invocation } from './invocation.ts';
 import type { Command, RefusedFlag } from './table/command.ts';
 import { QUIET_FLAG } from './table/flags.ts';
@@ -108,7 +108,12 @@ function createParser(input: ParserInput): Parser {
     const isShort = helpFlags.some(({ h }) => h) && !helpFlags.some(({ help }) => help);
     if (command.name === 'help')
       return onRun({ kind: 'help', path: parser.args, isShort, isJson: given.json ? true : undefined });
-    if (helpFlags.some(({ h, help }) => h || help)) return onRun({ kind: 'help', path: here.slice(1), isShort });
+    if (helpFlags.some(({ h, help }) => h || help)) {
+      const [word = '', ...others] = parser.args;
+      const isAboutTopic = here.length === 1 && others.length === 0 && isTopic(word);
+      const path = isAboutTopic ? [word] : here.slice(1);
+      return onRun({ kind: 'help', path, isShort: isShort && !isAboutTopic });
+    }
     if (command.name === 'completion')
       return onRun({ kind: 'completion', shell: requireOneArgument(parser.args, here) });
     const runsDefault = defaultSubcommand !== undefined && parser.args.length === 0;

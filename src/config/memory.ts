@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { findFileKind, realPath } from '../platform/files/path.ts';
-import { OWN_CONTEXT_NAME } from './context-place.ts';
+import { findFileKind, pathExists, realPath } from '../platform/files/path.ts';
+import { listProjectFolders, OWN_CONTEXT_NAME } from './context-place.ts';
 import { editFile } from './file-edit.ts';
 import { noHomeError } from './home.ts';
 
@@ -11,6 +11,14 @@ export type MemoryScope = 'user' | 'project';
 
 export function findMemoryFile(scope: MemoryScope, { homes, cwd }: Pick<App, 'homes' | 'cwd'>): string {
   return join(scope === 'user' ? homes().gmn : cwd, OWN_CONTEXT_NAME);
+}
+
+/** Whether a note here is most likely about the project: a repository, or a folder that has notes already. */
+export function isInProject(cwd: string): boolean {
+  return (
+    pathExists(join(cwd, OWN_CONTEXT_NAME)) ||
+    listProjectFolders(cwd).some((folder) => pathExists(join(folder, '.git')))
+  );
 }
 
 /**

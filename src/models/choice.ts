@@ -81,7 +81,7 @@ function describeChosen(id: string): readonly string[] {
 }
 
 function formatUnknownModel(name: string): string {
-  const served = MODELS.filter(({ status }) => status !== 'retiring' && status !== 'retired').map(({ id }) => id);
+  const served = MODELS.filter(({ status }) => status !== 'retired').map(({ id }) => id);
   const aliases = Object.entries(ALIASES).filter(([, by]) => served.includes(by['gemini-api']));
   const near = findNearestNames(name, [...served, ...aliases.map(([alias]) => alias), DEFAULT_MODEL]);
   const question = near.length > 0 ? `. Did you mean ${near.join(' or ')}?` : '';

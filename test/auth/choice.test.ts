@@ -171,8 +171,7 @@ test("a key in a project's .env is pointed at, not used and not shown", async (t
     message: `no Gemini credentials found (${join(place.root, 'project', '.env')} sets GEMINI_API_KEY, but gmn does not read a project's .env)`,
   });
   await expect(chooseCredential(choiceInput(place, {}, { cwd: join(cwd, '..') }))).rejects.toMatchObject({
-    message:
-      "no Gemini credentials found (.env sets GEMINI_API_KEY, but gmn does not read a project's .env)",
+    message: "no Gemini credentials found (.env sets GEMINI_API_KEY, but gmn does not read a project's .env)",
   });
 });
 

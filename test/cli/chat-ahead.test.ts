@@ -49,6 +49,25 @@ posixTest(
   },
 );
 
+posixTest('commands that only show something answer during a turn, others wait for its end', async (t) => {
+  const [first, rest] = [gate(), gate()];
+  const slow = stream(first.opened, 'half of 答え', rest.opened, finish('STOP', [{ text: ' and the rest' }]), END);
+  const gemini = await fakeGemini(t, [slow]);
+  const chat = chatInTerminal(t, [], { gemini });
+  await chat.ready(1);
+  chat.enter('one');
+  first.open();
+  await chat.shows(/❯ one\nhalf of 答え\n/);
+  chat.type('/ps\r');
+  await chat.shows(/❯ \/ps\nNothing was started in the background\.\nhalf of 答え\n/);
+  chat.type('/save later\r');
+  await chat.shows(/queued[^\n]*: \/save later\n/);
+  rest.open();
+  await chat.shows(/half of 答え and the rest\n\n❯ \/save later\n[^\n]*later[^\n]*\n❯/);
+  chat.type(CTRL_D);
+  expect((await chat.ended).exitCode).toBe(0);
+});
+
 posixTest('what is typed while a !command runs is seen below its output, and is there when it has ended', async (t) => {
   const chat = chatInTerminal(t, [], { gemini: await fakeGemini(t, []) });
   await chat.ready(1);

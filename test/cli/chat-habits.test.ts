@@ -156,9 +156,11 @@ posixTest('a line that begins with # asks where it goes, and nothing of the list
   chat.enter('#use tabs');
   await chat.shows(/#use tabs\nadd to ›/);
   chat.type(`${DOWN}\r`);
-  await chat.shows(/Added to \.\/AGENTS\.md\.\n[\s\S]*It is not used before you trust this folder: \/trust\n❯/);
+  // One command for trust, the one that works here.
+  await chat.shows(/Added to \.\/AGENTS\.md\.\nIt is not used until you trust this folder: \/trust\n❯/);
   chat.enter('#12 is broken');
-  await chat.shows(/#12 is broken\nadd to ›/);
+  // The folder has notes now, so its file comes first.
+  await chat.shows(/#12 is broken\nadd to ›\n› \.\/AGENTS\.md +for this directory\n/);
   chat.type(`${DOWN}${DOWN}\r`);
   await chat.shows(/❯ #12 is broken\none\n\n❯/);
   chat.type('/appro');
@@ -336,7 +338,7 @@ posixTest('/init improves what is there, and gmn undo puts it back', async (t) =
   chat.enter('/init');
   await chat.shows(/edit_file AGENTS\.md[\s\S]*╰ \[y\]es/);
   chat.type('y');
-  await chat.shows(/Better\.\n\n[\s\S]*It is not used before you trust this folder: \/trust\n❯/);
+  await chat.shows(/Better\.\n\nIt is not used until you trust this folder: \/trust\n❯/);
   expect(gemini.requests[0]?.body.contents[0].parts[0].text).toContain('AGENTS.md exists already: read it first.');
   chat.type(CTRL_D);
   await chat.ended;
@@ -354,7 +356,7 @@ posixTest('a link in the place of AGENTS.md is left alone by # and by /init, whe
   await chat.ready(1);
   chat.enter('#fsmonitor = evil');
   await chat.shows(/add to ›/);
-  chat.type(`${DOWN}\r`);
+  chat.type('\r');
   await chat.shows(/Error: \S*AGENTS\.md is a link to \S*config, and is left alone\n[\s\S]*❯/);
   chat.enter('/init');
   await chat.shows(/\/init\nError: \S*AGENTS\.md is a link to \S*config, and is left alone\n[\s\S]*❯/);

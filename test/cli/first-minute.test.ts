@@ -23,10 +23,7 @@ ${standing}
 
 test.for([
   [{}, '– No API key yet: https://aistudio.google.com/apikey, then: gmn auth set-key'],
-  [
-    { GMN_AUTH: 'nonsense' },
-    '✗ GMN_AUTH names an unknown type: nonsense. What to do: gmn doctor',
-  ],
+  [{ GMN_AUTH: 'nonsense' }, '✗ GMN_AUTH names an unknown type: nonsense. What to do: gmn doctor'],
 ] as const)('gmn alone on a terminal prints a card: %j', async ([env, standing], t) => {
   const { output, exitCode } = await runInTerminal(t, [], { env, columns: 100 }).ended;
   expect({ exitCode, output: output.replaceAll('\r', '').replace(/(?<=^gmn )[\d.]+/, '0.1.0') }).toEqual({

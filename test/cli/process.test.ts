@@ -276,8 +276,7 @@ test.runIf(canBeNobody)('without a home there is nothing to undo, and no sign-in
   expect(runHomeless(['--auth', 'oauth-personal', 'hi'])).toEqual({
     status: 2,
     stdout: '',
-    stderr:
-      'Error: --auth asks for a Google sign-in, but there is no home directory to have one in\nSet HOME.\n',
+    stderr: 'Error: --auth asks for a Google sign-in, but there is no home directory to have one in\nSet HOME.\n',
   });
 });
 

@@ -8,7 +8,7 @@ import { ROOT } from '../../src/cli/table/root.ts';
 import { topicPage } from '../../src/cli/topics.ts';
 import { FAULTS } from '../../src/core/error.ts';
 import { parseFaults } from '../../src/demo/fault.ts';
-import { runGmn } from '../support/gmn.ts';
+import { callGmn, runGmn } from '../support/gmn.ts';
 
 const NAMES = Object.keys(TOPICS) as readonly Topic[];
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
@@ -21,6 +21,15 @@ test.for(NAMES)('gmn help %s prints a page that fits a terminal', async (topic, 
   expect(lines.filter((line) => line.length > 84)).toEqual([]);
   expect(lines.length).toBeGreaterThanOrEqual(15);
   expect(page.startsWith(`${TOPICS[topic]}\n\n`)).toBe(true);
+});
+
+test.for([
+  ['-h', 'tools'],
+  ['tools', '-h'],
+  ['--help', 'exit-codes'],
+] as const)('gmn %s %s is the page of that topic', async (words, t) => {
+  const topic = words.find((word) => !word.startsWith('-')) ?? '';
+  expect(await callGmn(t, words)).toEqual(await callGmn(t, ['help', topic]));
 });
 
 test('gmn help lists every topic', async (t) => {

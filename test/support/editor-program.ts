@@ -51,7 +51,10 @@ async function ask(): Promise<void> {
 async function turn(): Promise<void> {
   let stop = (): void => {};
   await new Promise<void>((resolve) => {
-    stop = lines.watch(() => resolve());
+    stop = lines.watch(
+      () => resolve(),
+      () => false,
+    );
     say('turn').catch(resolve);
   });
   stop();

@@ -26,6 +26,8 @@ export interface SlashCommand {
    * without a question.
    */
   readonly mayBegin?: true;
+  /** It only shows something, so it is answered at once while a turn or a command runs. */
+  readonly onlyShows?: true;
   /** Where an editor shows the conversation it has no use: the editor itself does that. */
   readonly isForTerminals?: true;
   readonly complete?: (chat: Chat) => readonly Candidate[] | Promise<readonly Candidate[]>;

@@ -33,6 +33,7 @@ function listing(name: keyof Survey, { help, aliases, none }: Listing): SlashCom
   return {
     name,
     aliases,
+    onlyShows: true,
     help,
     async run(_, { app, view }) {
       const rows = (await surveyConventions(app))[name];

@@ -100,6 +100,7 @@ export const COMPRESS: SlashCommand = {
 
 export const CONTEXT: SlashCommand = {
   name: 'context',
+  onlyShows: true,
   mayBegin: true,
   help: "Show what is in the model's window, and how full it is",
   async run(_, { conversation, run: { facts }, view }) {

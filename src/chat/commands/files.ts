@@ -62,6 +62,7 @@ export const EDIT: SlashCommand = {
 
 export const DIFF: SlashCommand = {
   name: 'diff',
+  onlyShows: true,
   help: 'Show what tools changed in this session',
   async run(_, { changes, conversation, view }) {
     const diff = await changes.diff(conversation.session);

@@ -20,6 +20,7 @@ export const EXIT: SlashCommand = {
 
 export const STATS: SlashCommand = {
   name: 'stats',
+  onlyShows: true,
   mayBegin: true,
   help: 'Show turns, tokens, time, cost and tool calls',
   async run(_, { stats, view }) {
@@ -41,6 +42,7 @@ export const PLAN: SlashCommand = {
 
 export const STATUS: SlashCommand = {
   name: 'status',
+  onlyShows: true,
   mayBegin: true,
   help: 'Show the version, the model, the directory, the session and what was used',
   async run(_, chat) {
@@ -78,7 +80,8 @@ export const OUTPUT: SlashCommand = {
 /** In the pager, if there is one and the text does not fit the window. */
 export async function sayOrPage(text: string, chat: Chat, signal: AbortSignal): Promise<void> {
   const { lines, view } = chat;
-  const isLong = lines.isTerminal && text.split('\n').length >= (view.io.err.rows ?? Number.POSITIVE_INFINITY);
+  const isLong =
+    lines.isTerminal && !chat.isBusy && text.split('\n').length >= (view.io.err.rows ?? Number.POSITIVE_INFINITY);
   const isPaged = isLong && (await openInPager(`${stripControls(text)}\n`, chat, signal));
   if (!isPaged) await view.sayVerbatim(text);
 }
@@ -96,6 +99,7 @@ function openInPager(text: string, { lines, app }: Chat, signal: AbortSignal): P
 
 export const KEYS: SlashCommand = {
   name: 'keys',
+  onlyShows: true,
   isForTerminals: true,
   mayBegin: true,
   help: 'List the keys',

@@ -36,9 +36,8 @@ export async function askToInitialize(chat: Chat, signal: AbortSignal): Promise<
     release: chat.changes.workspace.permitInstruction(NAME),
     onEnded: async () => {
       if (findFileKind(file) === undefined) return;
-      // What was written is in force with the next prompt.
-      await changeRun(chat, {});
-      await warnIfUntrusted(chat);
+      // What was written is in force with the next prompt, if it is used at all.
+      if (!(await warnIfUntrusted(chat))) await changeRun(chat, {});
     },
   };
 }

@@ -1,5 +1,5 @@
 import { OWN_CONTEXT_NAME } from '../../config/context-place.ts';
-import { addMemory, findMemoryFile, type MemoryScope } from '../../config/memory.ts';
+import { addMemory, findMemoryFile, isInProject, type MemoryScope } from '../../config/memory.ts';
 import { AppError } from '../../core/error.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -18,7 +18,7 @@ export const MEMORY: SlashCommand = {
     const [, word = '', note = ''] = /^(\S*)\s*([\s\S]*)$/.exec(argument) ?? [];
     if (word === 'add') {
       requireNote(note);
-      const scope = await choosePlace(chat, ['user', 'project']);
+      const scope = await choosePlace(chat, listScopes(chat));
       return scope === undefined ? undefined : remember(chat, scope, note);
     }
     if (word !== '' && (word !== 'show' || note !== '')) {
@@ -42,9 +42,15 @@ export function isNote(entry: string): boolean {
 /** For an entry that begins with `#`. Throws AppError. */
 export async function rememberEntry(entry: string, chat: Chat, signal: AbortSignal): Promise<NextStep> {
   const note = requireNote(entry.replace(/^#+/, ''));
-  const place = await choosePlace(chat, ['user', 'project', 'prompt']);
+  const place = await choosePlace(chat, [...listScopes(chat), 'prompt']);
   if (place === 'prompt') return { ask: await buildPrompt(chat, entry, signal) };
   return place === undefined ? { line: { draft: entry } } : remember(chat, place, note);
+}
+
+/** The likelier one first: it is marked. */
+function listScopes({ app: { cwd, homes }, lines }: Chat): readonly MemoryScope[] {
+  const prefersProject = lines.pick !== undefined && !homes().isMissing && isInProject(cwd);
+  return prefersProject ? ['project', 'user'] : ['user', 'project'];
 }
 
 function requireNote(text: string): string {
@@ -57,8 +63,8 @@ async function remember(chat: Chat, scope: MemoryScope, note: string): Promise<u
   const { app, run, view } = chat;
   await addMemory(scope, (await run.facts.agent.redaction?.redact(note)) ?? note, app);
   await view.say(`Added to ${nameMemoryFile(scope, chat)}.`);
+  if (scope === 'project' && (await warnIfUntrusted(chat))) return;
   await changeRun(chat, {});
-  if (scope === 'project') await warnIfUntrusted(chat);
 }
 
 /** Without a list to choose from, the first. Undefined if nothing was chosen. */

@@ -8,6 +8,7 @@ import type { SlashCommand } from './command.ts';
 
 export const PS: SlashCommand = {
   name: 'ps',
+  onlyShows: true,
   help: 'List the commands that the model has started in the background',
   async run(_, { run, view }) {
     const all = run.background?.list() ?? [];

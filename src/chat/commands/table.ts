@@ -38,6 +38,7 @@ const OTHER_ENTRIES: readonly ListRow[] = [
 
 const HELP: SlashCommand = {
   name: 'help',
+  onlyShows: true,
   mayBegin: true,
   aliases: ['h'],
   help: 'List the commands',
@@ -111,6 +112,13 @@ export async function runSlashEntry(
     });
   }
   return (await command.run(argument.trim(), chat, signal)) || undefined;
+}
+
+/** The command that the entry calls, if it only shows something: it is answered while a turn runs. */
+export function findShowCommand(entry: string): SlashCommand | undefined {
+  const { name, argument } = splitEntry(entry.trim());
+  const command = entry.startsWith('/') && argument === '' ? findCommand(name) : undefined;
+  return command?.onlyShows ? command : undefined;
 }
 
 async function followHabit(

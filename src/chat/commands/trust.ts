@@ -49,10 +49,11 @@ async function decideFolderTrust({ app: { env, cwd, homes, settings } }: Chat): 
   return createTrustCheck({ env, cwd, homes: homes(), settings: await settings() })(cwd);
 }
 
-/** Call after the folder's own context file has changed. */
-export async function warnIfUntrusted(chat: Chat): Promise<void> {
+/** Call after the folder's own context file has changed. Returns whether it warned. */
+export async function warnIfUntrusted(chat: Chat): Promise<boolean> {
   const { isTrusted } = await decideFolderTrust(chat);
-  if (!isTrusted) await chat.view.showNotice('It is not used before you trust this folder: /trust');
+  if (!isTrusted) await chat.view.showNotice('It is not used until you trust this folder: /trust');
+  return !isTrusted;
 }
 
 /** `isShown`: the user has seen what the folder brings. */

@@ -78,10 +78,10 @@ export interface LineSource {
   /**
    * During a turn: calls `onCancel` at each Esc and Ctrl+C. Other keys edit the line; Enter queues it for the next
    * `read`, and Up takes the last queued entry back. When the turn is cancelled, all of that is put into the line, and
-   * nothing of it is sent. After Ctrl+C twice in a row, the next `read` gives `leave`. Call the returned
-   * function to stop; a Ctrl+C soon after that has no effect.
+   * nothing of it is sent. After Ctrl+C twice in a row, the next `read` gives `leave`. An entry for which `onEntry` returns true
+   * is not queued. Call the returned function to stop; a Ctrl+C soon after that has no effect.
    */
-  watch(onCancel: (key: CancelKey) => void): () => void;
+  watch(onCancel: (key: CancelKey) => void, onEntry: (text: string) => boolean): () => void;
   /**
    * Shows what is typed and queued during a turn, and the status, in `footer`, until the returned function is called or
    * the watching stops. Absent where nothing can be drawn.

@@ -102,9 +102,9 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
     },
     echo: (prompt, text) => echoEntry(context, prompt, text),
     pick: isPlain ? undefined : pick,
-    watch(onCancel) {
+    watch(onCancel, onEntry) {
       keyboard.take();
-      return typeAhead.watch(onCancel);
+      return typeAhead.watch(onCancel, onEntry);
     },
     showTypedKeys: isPlain ? undefined : typeAhead.showIn,
     hasTyped: typeAhead.hasTyped,

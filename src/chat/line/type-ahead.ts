@@ -5,11 +5,11 @@ import { LEAVE_WITHIN_MS } from './commands.ts';
 import { createPastedBlocks } from './folds.ts';
 import { clipRow, layOut } from './layout.ts';
 import { createSuggester, type ReadingContext } from './reading.ts';
-import type { CancelKey, Entry, Footer } from './source.ts';
+import type { CancelKey, Entry, Footer, LineSource } from './source.ts';
 import { layOutMenu } from './view.ts';
 
 interface TypeAhead {
-  watch(onCancel: (key: CancelKey) => void): () => void;
+  watch: LineSource['watch'];
   press(key: Key): void;
   showIn(footer: Footer): () => void;
   /** While others have the terminal, nothing is shown; call the returned function when they are done. */
@@ -33,6 +33,7 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
   let footer: Footer | undefined;
   let isHidden = false;
   let cancel: ((key: CancelKey) => void) | undefined;
+  let isAnswered: (text: string) => boolean = () => false;
   let interruptedAt = Number.NEGATIVE_INFINITY;
   let isLeaving = false;
   const show = (): void => {
@@ -44,7 +45,9 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
     if (isKey(key, 'up') && !isInMenu && takeBackLast(context, queue)) return;
     if (key.kind === 'key' && IDLE_KEYS.has(key.name) && !(isInMenu && key.name === 'tab')) return;
     const request = editor.press(key, clock.now());
-    if (request?.kind === 'text' || request?.kind === 'end' || request?.kind === 'next-mode') queue.push(request);
+    const isShown = request?.kind === 'text' && isAnswered(request.text);
+    const isEntry = request?.kind === 'text' || request?.kind === 'end' || request?.kind === 'next-mode';
+    if (isEntry && !isShown) queue.push(request);
     if (request?.kind === 'text') editor.clear();
   };
   const typePending = (): void => {
@@ -57,8 +60,9 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
   };
   return {
     typePending,
-    watch(onCancel) {
+    watch(onCancel, onEntry) {
       cancel = onCancel;
+      isAnswered = onEntry;
       interruptedAt = Number.NEGATIVE_INFINITY;
       typePending();
       return () => {

@@ -14,7 +14,7 @@ import { openRun, type Run } from '../../engine/run.ts';
 import type { RunSetup } from '../../engine/setup.ts';
 import type { Verification } from '../../engine/verify.ts';
 import { buildPromptContent, noPromptError, twoPromptsError } from '../../input/prompt.ts';
-import { canThink, findModelFacts } from '../../models/table.ts';
+import { canThink, findModelFacts, makesPictures } from '../../models/table.ts';
 import { onAbort } from '../../platform/runtime/abort.ts';
 import { callEvery, nextTurn } from '../../platform/runtime/clock.ts';
 import { isInteractive } from '../../platform/terminal/io.ts';
@@ -116,7 +116,10 @@ async function* answer(options: PromptOptions, app: App, host: Host): AsyncGener
 }
 
 function toPromptSetup(options: PromptOptions, { setup: kept }: OpenedConversation, app: App): RunSetup {
-  const { outputFormat = 'text', usage: showsUsage } = options;
+  const { outputFormat = 'text', usage: showsUsage, option = [] } = options;
+  // A session that is named is most likely asked about its picture; `gmn image` and the next prompt (-c) change it.
+  const asksForText =
+    options.resume !== undefined && !options.isPicture && makesPictures(options.model ?? kept?.model ?? '');
   const isResumable = hasTools(options) && !options.noSession && !options.demo;
   const resume = isResumable
     ? ' To continue where it stopped: gmn -c "continue", with the same --tools and a higher --max-cost.'
@@ -124,6 +127,7 @@ function toPromptSetup(options: PromptOptions, { setup: kept }: OpenedConversati
   return {
     ...options,
     kept,
+    option: asksForText ? ['responseModalities=["TEXT"]', ...option] : option,
     kind: 'prompt',
     costHint: `Raise --max-cost, or choose a cheaper model with -m.${resume}`,
     followThoughts: outputFormat === 'text' && hasSpinner(app.io.err, toRenderOptions(options, app)),

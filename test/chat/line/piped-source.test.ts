@@ -82,7 +82,10 @@ test('however the bytes are cut, the entries are the same', async () => {
 test('nobody sits at a pipe: there is nothing to watch, and lending is free', async () => {
   const source = pipedLines(chunks());
   expect(source.isTerminal).toBe(false);
-  source.watch(() => expect.unreachable())();
+  source.watch(
+    () => expect.unreachable(),
+    () => expect.unreachable(),
+  )();
   expect(await source.withTerminal(async () => 7)).toBe(7);
   await source.close();
   expect(await source.read({ prompt: '' })).toEqual({ kind: 'end' });
