@@ -85,7 +85,10 @@ function* splitPieces(text: string): Generator<string> {
 
 const INDENT = 4;
 
-/** At words; continued lines are indented to the column they belong to. A word that is too wide is not broken, unless told so. */
+/**
+ * At words; continued lines are indented to the column they belong to. A word that is too wide is not broken, unless told so, and
+ * neither is a command after a colon: it can be copied as it stands.
+ */
 export function wrapText(text: string, columns: number, options: WrapOptions = {}): string {
   return text
     .split('\n')
@@ -105,14 +108,29 @@ function wrapLine(line: string, columns: number, { breaksPaths = false }: WrapOp
   const rows: string[] = [];
   let row = '';
   // Spaces belong to the word after them and are dropped at the start of a row.
-  const words = line.trimEnd().match(/^ *\S+|\s+\S+/g) ?? [];
-  for (const word of words.flatMap((each) => (isBroken(each) ? (each.match(/[^/]*\/|[^/]+$/g) ?? []) : [each]))) {
+  for (const word of splitWords(line.trimEnd()).flatMap((each) => (isBroken(each) ? (each.match(/[^/]*\/|[^/]+$/g) ?? []) : [each]))) {
     if (row !== '' && row.trim() !== '' && measureWidth(row + word) > columns) {
       rows.push(row);
       row = indent + word.trimStart();
     } else row += word;
   }
   return [...rows, row].join('\n');
+}
+
+const COMMAND =
+  /(?<=[:,] )(?:gmn|gemini|npm|gcloud|export|unset|chmod|mv|rm|git) (?:"[^"]*"|'[^']*'|[^,;"'])*?(?:[,;]|\.? *$|\.(?= ))/g;
+/** No advice is longer; a longer line is not searched. */
+const MAX_ADVICE = 1000;
+
+function splitWords(line: string): readonly string[] {
+  const toWords = (text: string): readonly string[] => text.match(/^ *\S+|\s+\S+/g) ?? [];
+  const words: string[] = [];
+  let end = 0;
+  for (const { index, 0: command } of line.length > MAX_ADVICE ? [] : line.matchAll(COMMAND)) {
+    words.push(...toWords(line.slice(end, index)), ` ${command}`);
+    end = index + command.length;
+  }
+  return [...words, ...toWords(line.slice(end))];
 }
 
 function findColumnStart(line: string, columns: number): number {

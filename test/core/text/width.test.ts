@@ -107,3 +107,19 @@ test('a path wider than a row is broken after its slashes if that is wanted, an 
   const address = 'read https://a.b/long/path/to/a/page';
   expect(wrapText(address, 20, { breaksPaths: true })).toBe('read\n    https://a.b/long/path/to/a/page');
 });
+
+test.each([
+  ['nothing is trusted here: gmn trust --list', 30, ['nothing is trusted here:', '    gmn trust --list']],
+  [
+    'Run: gmn auth status, or: gmn doctor --online',
+    24,
+    ['Run: gmn auth status,', '    or:', '    gmn doctor --online'],
+  ],
+  [
+    'Try: gmn -c "one, two and three", or continue: gmn chat -c',
+    20,
+    ['Try:', '    gmn -c "one, two and three",', '    or continue:', '    gmn chat -c'],
+  ],
+])('a command in %j is not broken at %d columns', (text, columns, rows) => {
+  expect(wrapText(text, columns).split('\n')).toEqual(rows);
+});
