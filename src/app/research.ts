@@ -17,7 +17,7 @@ import { appendUsage } from '../session/usage-log.ts';
 import type { AnswerView } from './answer.ts';
 
 /** A job of research as it is begun here: everything but what the service adds. */
-export type ResearchJob = JobRecord & Pick<ResearchFields, 'kind' | 'title' | 'agent'>;
+export type ResearchJob = JobRecord & Pick<ResearchFields, 'kind' | 'agent'> & { readonly title: string };
 
 export function isResearch(record: JobRecord): record is ResearchJob {
   return record.kind === 'research' && record.agent !== undefined && record.title !== undefined;

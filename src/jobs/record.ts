@@ -1,6 +1,8 @@
 import type { Source } from '../core/event.ts';
 import { isInteractionId } from '../core/interaction.ts';
 import { isCount, isObject } from '../core/json.ts';
+import { hasSecret } from '../core/text/secrets.ts';
+import { truncateEnd } from '../core/text/width.ts';
 import type { Usage } from '../core/usage.ts';
 import { type ProcessIdentity, tryParseProcessIdentity } from '../platform/process/identity.ts';
 
@@ -21,6 +23,8 @@ export interface JobRecord extends Partial<ResearchFields> {
   readonly cost?: number;
   readonly working_directory?: string;
   readonly prompt_sha256: string;
+  /** The first words of the prompt. Absent if they seem to contain a secret. */
+  readonly title?: string;
   readonly timeout_ms: number;
   readonly error?: string;
   readonly code?: string;
@@ -31,8 +35,6 @@ export interface JobRecord extends Partial<ResearchFields> {
 /** What a research job has besides; a delegated one has none of it. */
 export interface ResearchFields {
   readonly kind: 'research';
-  /** The beginning of the question. */
-  readonly title: string;
   readonly agent: string;
   /** Written down when the service has answered: before that it is not known whether the research has begun. */
   readonly interaction_id: string;
@@ -47,6 +49,13 @@ export interface ResearchFields {
 export interface JobView {
   readonly record: JobRecord;
   readonly output: string;
+}
+
+const TITLE_LENGTH = 60;
+
+export function toJobTitle(prompt: string): string | undefined {
+  const words = prompt.slice(0, 1000).replace(/\s+/g, ' ').trim();
+  return hasSecret(words) ? undefined : truncateEnd(words, TITLE_LENGTH);
 }
 
 export function hasEnded({ status }: Pick<JobRecord, 'status'>): boolean {

@@ -108,7 +108,9 @@ function wrapLine(line: string, columns: number, { breaksPaths = false }: WrapOp
   const rows: string[] = [];
   let row = '';
   // Spaces belong to the word after them and are dropped at the start of a row.
-  for (const word of splitWords(line.trimEnd()).flatMap((each) => (isBroken(each) ? (each.match(/[^/]*\/|[^/]+$/g) ?? []) : [each]))) {
+  for (const word of splitWords(line.trimEnd()).flatMap((each) =>
+    isBroken(each) ? (each.match(/[^/]*\/|[^/]+$/g) ?? []) : [each],
+  )) {
     if (row !== '' && row.trim() !== '' && measureWidth(row + word) > columns) {
       rows.push(row);
       row = indent + word.trimStart();

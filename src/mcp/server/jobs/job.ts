@@ -23,7 +23,7 @@ export function findJobPage({ record, output }: JobView, page = 1): Page | undef
 
 /** Has `output` once the job is completed, `partial_output` before that or if it failed. */
 export function toPublicJob(view: JobView): JsonObject {
-  const { record } = view;
+  const { title: _, ...record } = view.record;
   const { text = '', ...next } = findJobPage(view) ?? {};
   if (record.status === 'completed') return { ...record, output: text, ...next };
   return text === '' ? { ...record } : { ...record, partial_output: text, ...next };

@@ -8,6 +8,7 @@ import { formatFailure, toErrorCode } from '../errors.ts';
 
 export interface JobWork {
   readonly promptSha256: string;
+  readonly title?: string;
   readonly workingDirectory?: string;
   /** The session to continue: the job waits for its lock. */
   readonly sessionId?: string;
@@ -76,6 +77,7 @@ export function createJobRunner({ store, clock, newId, locks, maxRunning, maxQue
       session_id: work.sessionId,
       working_directory: work.workingDirectory,
       prompt_sha256: work.promptSha256,
+      title: work.title,
       timeout_ms: work.timeoutMs,
     };
     let stoppedBy: StopReason | undefined;

@@ -2,6 +2,7 @@ import { nameByQuestion } from '../../../core/content.ts';
 import { AppError } from '../../../core/error.ts';
 import type { ArgumentsOf } from '../../../core/schema.ts';
 import type { SessionSummary } from '../../../core/session.ts';
+import { toJobTitle } from '../../../jobs/record.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
 import type { Host } from '../host.ts';
 import type { JobWork } from '../jobs/runner.ts';
@@ -75,6 +76,7 @@ export const delegate = serverTool({
     const isAwaited = mode === 'sync';
     const job = host.jobs.submit({
       promptSha256: sha256(args.prompt),
+      title: toJobTitle(args.prompt),
       workingDirectory: target.directory,
       sessionId: target.earlier?.id,
       sessionName: target.name,
