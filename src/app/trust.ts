@@ -1,3 +1,4 @@
+import type { Answer } from '../approval/keys.ts';
 import { createTerminalPerson } from '../approval/person.ts';
 import { createTrustCheck } from '../config/context.ts';
 import { findContextFiles } from '../config/context-place.ts';
@@ -24,9 +25,7 @@ export async function askTrust(app: App): Promise<App | undefined> {
     throw thrown;
   });
   if (folders.length === 0) return app;
-  const withPerson = createTerminalPerson({ ...app, err: app.io.err, runPaused: (work) => work() });
-  const answer = await withPerson((person) => person.ask(toTrustQuestion(folders), app.signal));
-  app.signal.throwIfAborted();
+  const answer = await askAboutFolders(folders, app);
   if (answer?.kind === 'stop' && answer.isInterrupt) return undefined;
   if (answer?.kind !== 'yes' && answer?.kind !== 'no') return app;
   const isTrusted = answer.kind === 'yes';
@@ -37,6 +36,14 @@ export async function askTrust(app: App): Promise<App | undefined> {
   const said = isTrusted ? folders.flatMap(({ notices }) => notices) : ['not trusted. To change that: gmn trust'];
   for (const notice of said) await app.io.err.write(formatNotice(notice, app.io.err));
   return { ...app, settings: loadOnce(() => loadSettings(app)) };
+}
+
+/** Shows what the folders bring, and asks; undefined if there is no terminal. Throws the signal's reason. */
+export async function askAboutFolders(folders: readonly FolderReview[], app: App): Promise<Answer | undefined> {
+  const withPerson = createTerminalPerson({ env: app.env, err: app.io.err, runPaused: (work) => work() });
+  const answer = await withPerson((person) => person.ask(toTrustQuestion(folders), app.signal));
+  app.signal.throwIfAborted();
+  return answer;
 }
 
 /**
@@ -64,7 +71,7 @@ function toTrustQuestion(folders: readonly FolderReview[]) {
   const text = [
     ...folders.flatMap(({ folder, lines }) => (folders.length === 1 ? lines : [`${sanitize(folder)}:`, ...lines])),
     'Nothing of this is used unless you trust the folder.',
-    'A yes or a no is kept; gmn trust changes it. Esc: not now.',
+    'A yes or a no is remembered; gmn trust changes it. Esc: not now.',
   ].join('\n');
   const name = `Trust ${folders.map(({ folder }) => folder).join(' and ')}, and all folders in ${folders.length === 1 ? 'it' : 'them'}?`;
   return { items: [{ name, preview: { kind: 'text', text } as const }], hasFile: false };

@@ -1,5 +1,6 @@
 import { parse } from 'csv-parse';
 import { AppError } from '../core/error.ts';
+import { plural } from '../core/text/format.ts';
 import { pipeChunks } from '../platform/files/chunks.ts';
 import {
   brokenRow,
@@ -177,7 +178,7 @@ function toRow(record: CsvRecord, columns: readonly string[], index: number): Ro
   const text = JSON.stringify(record);
   const raw: RawRow = { index, lineNumber, text };
   if (record.length !== columns.length) {
-    const message = `row ${lineNumber} has ${record.length} fields, the header has ${columns.length}`;
+    const message = `row ${lineNumber} has ${plural(record.length, 'field')}, the header has ${columns.length}`;
     return brokenRow(raw, message, 'Put fields with commas or line breaks in quotes.', text);
   }
   // The parser decodes bytes that are not UTF-8 to this character.

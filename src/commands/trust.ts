@@ -1,22 +1,25 @@
 import { resolve } from 'node:path';
 import { formatTable, type PrintOptions, printReport } from '../app/report.ts';
+import { askAboutFolders } from '../app/trust.ts';
 import { changeTrustFile, formatApproved, rememberTrust, requireFolder, reviewFolder } from '../config/folder-trust.ts';
 import { ITEM_KINDS, type ItemKind, readTrustFile, type TrustRecord, trustFilePath } from '../config/trust.ts';
 import type { App } from '../core/app.ts';
-import { AppError } from '../core/error.ts';
+import { AppError, FAULTS } from '../core/error.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { realPath } from '../platform/files/path.ts';
+import { isInteractive } from '../platform/terminal/io.ts';
 
 interface TrustOptions extends PrintOptions {
   readonly args: readonly string[];
   readonly list?: boolean;
   readonly remove?: boolean;
   readonly deny?: boolean;
+  readonly yes?: boolean;
 }
 
 /**
- * Trusts a folder, by default this one: shows the MCP servers, hooks, skills, agents and commands that it brings, and approves
- * them as they are now, except those too long to be shown in full. Starts none. Throws AppError: `usage` if there is no such folder,
+ * Trusts a folder, by default this one: shows the MCP servers, hooks, skills, agents and commands that it brings, asks on a
+ * terminal, and approves them as they are now, except those too long to be shown in full. Starts none. Throws AppError: `usage` if there is no such folder,
  * `config` if its settings or the trust file are invalid.
  */
 export async function run(options: TrustOptions, app: App): Promise<number> {
@@ -40,6 +43,13 @@ async function refuseFolder(wanted: string, options: TrustOptions, app: App): Pr
 async function trustFolder(wanted: string, options: TrustOptions, app: App): Promise<number> {
   const review = await reviewFolder(wanted, app);
   const { folder, items, instructions, removed, notices } = review;
+  const isAsked = !options.yes && !options.json && isInteractive() && app.io.out.isTerminal;
+  const answer = isAsked ? await askAboutFolders([review], app) : undefined;
+  if (answer?.kind === 'no') return refuseFolder(wanted, options, app);
+  if (answer?.kind === 'stop') {
+    await app.io.err.write('Nothing was changed.\n');
+    return answer.isInterrupt ? FAULTS.interrupted.exitCode : 0;
+  }
   await rememberTrust([review], app);
   const text = `Trusted: ${sanitize(folder)}\n${formatApproved(review)}\nTo undo this: gmn trust --remove\n`;
   const describe = (wanted: ItemKind) =>

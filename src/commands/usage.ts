@@ -88,7 +88,7 @@ function findNotices(total: UsageRow | undefined, since: string): readonly strin
   if (total.unpriced === 0) return [];
   const which = plural(total.unpriced, 'run');
   return [
-    `what ${which} cost is not known: gmn has no price for that model, login or tier. "prices" in your settings can say`,
+    `what ${which} cost is not known: gmn has no price for that model, login or tier. Set it under "prices" in your settings.`,
   ];
 }
 

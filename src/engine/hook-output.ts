@@ -53,7 +53,7 @@ export function readHookAnswer({ event }: Pick<Hook, 'event'>, result: FilterRes
     return { isDenial: false, context: limitText(text, MAX_CONTEXT) };
   const value = tryParseJson(text);
   const answer = isObject(value) ? parseHookFields(value as JsonObject) : undefined;
-  return answer ?? { failure: 'what it printed is no answer: it must be nothing, or a JSON object' };
+  return answer ?? { failure: 'its output must be empty or a JSON object' };
 }
 
 /** Undefined if a field that decides something has a value that means nothing. */

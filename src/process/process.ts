@@ -53,7 +53,10 @@ export async function runProcess(options: ProcessOptions, app: App): Promise<num
   const host: Host = {
     notify: notices.notify,
     withPerson: options.relayApprovals ? relay.withPerson : undefined,
-    explainDenial: async ({ tool }, scope) => nonInteractiveDenial(tool, scope, false),
+    explainDenial: async ({ tool }, scope) => {
+      const { reason, advice } = nonInteractiveDenial(tool, scope, false);
+      return { reason, advice: `${advice}, or start gmn with --relay-approvals and answer its "approval" events` };
+    },
   };
   const conversation = await openLongConversation(options, app, host.notify);
   try {

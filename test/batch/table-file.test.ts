@@ -100,7 +100,7 @@ test('rows are counted as they are read, whatever ends a line and wherever there
       let isBroken = false;
       for await (const { input } of readRows(inPieces(csv, size), { format: 'csv', name: 'x' })) {
         rows += 1;
-        isBroken ||= input instanceof Error && !/ fields, the header has /.test(input.message);
+        isBroken ||= input instanceof Error && !/ fields?, the header has /.test(input.message);
       }
       fc.pre(!isBroken);
       expect(await countInputRows(inPieces(csv, size), 'csv')).toBe(rows);

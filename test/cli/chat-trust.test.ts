@@ -49,6 +49,28 @@ posixTest('a chat asks once whether the folder is trusted; a no is kept, and gmn
   expect(JSON.stringify(gemini.requests[1]?.body)).toContain('Be kind.');
 });
 
+posixTest('gmn trust shows what a folder brings and asks; --yes and a pipe do not', async (t) => {
+  const at = place(t, { files: FILES });
+  const listed = async () => (await callGmnIn(t, at, ['trust', '--list'])).stdout;
+  const answer = async (key: string) => {
+    const terminal = runInTerminal(t, ['trust'], { at, columns: 100 });
+    const shown = await terminal.until(/\[y\]es[^\n]*› ?$/);
+    terminal.type(key);
+    return { shown, ...(await terminal.ended) };
+  };
+  const left = await answer('\u001b');
+  expect(left.shown).toContain('Instructions for the model: AGENTS.md');
+  expect([left.exitCode, left.output]).toEqual([0, expect.stringContaining('Nothing was changed.')]);
+  expect(await listed()).toBe('No folder was trusted by gmn.\n');
+  expect((await answer('y')).output).toContain('Trusted: ');
+  expect(await listed()).not.toContain('not trusted');
+  expect((await answer('n')).output).toContain('Not trusted: ');
+  expect(await listed()).toContain('not trusted');
+  const unasked = runInTerminal(t, ['trust', '--yes'], { at, columns: 100 });
+  expect(await unasked.ended).toMatchObject({ exitCode: 0, output: expect.not.stringContaining('[y]es') });
+  expect(await listed()).not.toContain('not trusted');
+});
+
 posixTest('a yes is for all that was shown, also of the folder above, and holds at once', async (t) => {
   const gemini = await fakeGemini(t, [reply('kind')]);
   const at = place(t, { gemini, files: { ...FILES, 'sub/GEMINI.md': 'Be brief.', '.git/HEAD': '' } });

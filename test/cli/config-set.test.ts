@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findSettingRow, listSettingKeys, type SettingKind, tryParseKeyPath } from '../../src/config/keys.ts';
@@ -148,4 +148,29 @@ test.each([
       hint: expect.stringMatching(hint),
     }),
   );
+});
+
+test.for([
+  [['tools.sandbox', 'foo'], 'Error: tools.sandbox: gmn has no sandbox foo\nChoose one of: auto, '],
+  [['model.name', 'not a model'], 'Error: "not a model" cannot be the name of a model (model.name)\n'],
+  [
+    ['mcpServers.x', 'foo'],
+    'Error: mcpServers.x is not an MCP server: it must be an object\nTo add a server: gmn mcp add',
+  ],
+] as const)('a value that no run could use is refused: %j', async ([words, error], t) => {
+  const here = place(t);
+  const { stderr, exitCode } = await callGmnIn(t, here, ['config', 'set', ...words]);
+  expect(stderr.startsWith(error)).toBe(true);
+  expect(exitCode).not.toBe(0);
+  expect(existsSync(join(here.home, '.gmn/config.json'))).toBe(false);
+});
+
+test.for([
+  [['model.name', 'gemini-2.5-prro'], /unknown model "gemini-2\.5-prro".*Did you mean gemini-2\.5-pro/],
+  [['tools.allowed', 'nonsense'], /gmn has no tool "nonsense"/],
+] as const)('a value that is most likely a slip is written, with a notice: %j', async ([words, notice], t) => {
+  expect(await callGmnIn(t, place(t), ['config', 'set', ...words])).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringMatching(notice),
+  });
 });

@@ -258,6 +258,13 @@ posixTest("what others may read of gmn's files, and a home that cannot be used",
   expect(found(result, 'home')[0]).toMatchObject({ state: 'failure', text: '<root>/home/.gmn is not a directory' });
 });
 
+test('a home that cannot be made is the first line', async (t) => {
+  const { examine } = scene(t, { files: { taken: '' }, env: { GMN_HOME: 'taken/gmn' } });
+  const { status, report } = await examine('--json').then(({ status, ...rest }) => ({ status, report: rest }));
+  expect(status).toBe(4);
+  expect(JSON.stringify(report)).toMatch(/^[^}]*nothing can be kept: [^"]*taken is not a directory/);
+});
+
 posixTest(
   'directories that a person made with a plain mkdir are no fault, unless others may write there',
   async (t) => {

@@ -50,7 +50,7 @@ const DENIALS = [
     isWindows ? /exit code [1-9]/ : /failed: exit code 127/,
   ],
   ['its time', 'BeforeTool', WAIT_LONG, { timeout: 100 }, /failed: it took too long$/],
-  ['nonsense', 'BeforeTool', print('fine'), {}, /failed: what it printed is no answer/],
+  ['nonsense', 'BeforeTool', print('fine'), {}, /failed: its output must be empty or a JSON object/],
   [
     'a question nobody can answer',
     'PreToolUse',
@@ -379,7 +379,7 @@ test('hooks can be turned off, all or by name, and faulty ones are named', async
   expect(gmn.stderr.split('\n').map((line) => line.replace(/^.*settings\.json: /, ''))).toEqual([
     'hook BeforeAgent 1 is not used: gmn runs hooks of type "command" only, not "prompt"',
     'hook BeforeAgent 2 is not used: it has no command',
-    'hook BeforeAgent 4 is not used: its matcher is no regular expression',
+    'hook BeforeAgent 4 is not used: its matcher is not a valid regular expression',
     'hook BeforeModel is not used: gmn runs no hooks at it',
     'hook BeforeAgent 3 is not used: it must be {"matcher": "…", "hooks": [{"type": "command", "command": "…"}]}',
     '',

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -220,6 +220,19 @@ test('--check gives a silent server its time, says that it is still starting, an
   expect(started).toHaveLength(3);
   // What was killed is gone as soon as the system finds the time.
   await expect.poll(() => started.map(Number).filter(isRunning), { timeout: 10_000 }).toEqual([]);
+});
+
+test('--check names what an answer to initialize lacks', async (t) => {
+  const here = mcpPlace(t);
+  const script = COUNTED.replace("{ name: 'a', version: '1' }", "{ name: 'a' }");
+  writeFileSync(join(here.root, 'odd.cjs'), script);
+  const odd = { command: process.execPath, args: [join(here.root, 'odd.cjs')], cwd: here.root };
+  here.write(here.file, JSON.stringify({ mcpServers: { odd } }));
+  const { stdout, exitCode } = await here.run(['mcp', 'list', '--check']);
+  expect([stdout, exitCode]).toEqual([
+    expect.stringContaining('its answer to initialize has no serverInfo.version'),
+    5,
+  ]);
 });
 
 /** Writes down when it begins and when its input ends. */

@@ -239,6 +239,7 @@ It may now use:
 MCP servers:
   files (new): npx -y 'a b' 'it'\\''s'
       env: ROOT=/srv API_TOKEN=‹hidden› T=$TOKEN
+      warning: it is given TOKEN: its program or host can use the credential
   far (new): https://far.test/mcp
       headers: Authorization=‹hidden›
       timeout: 5

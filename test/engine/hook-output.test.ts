@@ -26,7 +26,7 @@ test.for([
   '{"hookSpecificOutput":{"updatedInput":[]}}',
   '{"continue":"false"}',
 ])('%s is no answer', (stdout) => {
-  expect(print(stdout)).toEqual({ failure: expect.stringMatching(/^what it printed is no answer/) });
+  expect(print(stdout)).toEqual({ failure: expect.stringMatching(/^its output must be empty or a JSON object/) });
 });
 
 test.for([

@@ -401,6 +401,11 @@ export const ROOT: Command = command({
         { long: 'deny', conflicts: ['--remove'], help: 'Do not trust it, and say nothing about it any more' },
         { long: 'list', conflicts: ['--remove', '--deny'], help: 'List the folders that are trusted, or not' },
         { long: 'remove', help: 'Forget the answer: neither trusted nor refused' },
+        {
+          long: 'yes',
+          conflicts: ['--list', '--remove', '--deny'],
+          help: 'Do not ask; without a terminal this is always so',
+        },
         ...REPORT_FLAGS,
       ],
       load: () => import('../../commands/trust.ts'),

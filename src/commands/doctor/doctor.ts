@@ -28,9 +28,13 @@ export async function run(options: DoctorOptions, app: App, runtime: Runtime = d
   const { settings, error } = await tryLoadSettings(app);
   const files = await runCheck('settings', () => checkSettings(app));
   const isExplained = error === undefined || files.some(({ state }) => state === 'failure');
+  const homes = await runCheck('home', () => checkHome(app.homes()));
+  const isBroken = ({ state }: Finding): boolean => state === 'failure';
   const findings: readonly Finding[] = [
+    // Without a home most of what follows cannot be right.
+    ...homes.filter(isBroken),
     ...checkProgram(app, runtime),
-    ...(await runCheck('home', () => checkHome(app.homes()))),
+    ...homes.filter((finding) => !isBroken(finding)),
     ...files,
     ...(isExplained ? [] : [toFailedFinding('settings', error)]),
     ...(await checkNetwork(app)),

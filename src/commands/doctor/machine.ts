@@ -118,7 +118,8 @@ export function checkTerminal({ env, io: { out } }: App, { platform }: Runtime):
 export function checkHome({ gmn, gemini }: Homes): readonly Finding[] {
   const status = readPathStatus(gmn);
   if (status === undefined) {
-    return [absentFinding('home', `${gmn} will be created when needed`), checkOfficialHome(gemini)];
+    const fault = findCreationFailure(gmn);
+    return [fault ?? absentFinding('home', `${gmn} will be created when needed`), checkOfficialHome(gemini)];
   }
   const fault = findHomeFailure(gmn, status);
   if (fault !== undefined) return [fault, checkOfficialHome(gemini)];
@@ -136,6 +137,19 @@ function checkOfficialHome(gemini: string): Finding {
   return exists
     ? okFinding('official', `${gemini}, the official CLI's files`)
     : absentFinding('official', `${gemini} does not exist: no files of the official CLI`);
+}
+
+/** Looks at the directory in which the missing ones would be made. */
+function findCreationFailure(path: string): Finding | undefined {
+  const above = dirname(path);
+  const status = readPathStatus(above);
+  if (status === undefined) return above === path ? undefined : findCreationFailure(above);
+  if (status.kind === 'directory' && status.isWritable) return undefined;
+  const why = status.kind === 'directory' ? 'cannot be written to' : 'is not a directory';
+  return failureFinding('home', 'config', `nothing can be kept: ${above} ${why}`, {
+    words: 'Keep your files elsewhere',
+    command: formatAssignment('GMN_HOME', '<a directory of yours>'),
+  });
 }
 
 function findHomeFailure(path: string, { kind, isOurs, isWritable }: PathStatus): Finding | undefined {

@@ -186,7 +186,9 @@ function findFault({ definition, matcher }: HookEntry): string | undefined {
   if (type !== 'command') return `gmn runs hooks of type "command" only, not ${JSON.stringify(type)}`;
   if (typeof command !== 'string' || command.trim() === '') return 'it has no command';
   if (matcher === undefined) return undefined;
-  return typeof matcher === 'string' && isPattern(matcher) ? undefined : 'its matcher is no regular expression';
+  return typeof matcher === 'string' && isPattern(matcher)
+    ? undefined
+    : 'its matcher is not a valid regular expression';
 }
 
 function isPattern(matcher: string): boolean {

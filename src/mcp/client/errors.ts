@@ -93,7 +93,9 @@ async function fromSdkError(
   }
   const message = simplifyMessage(thrown instanceof Error ? thrown.message : String(thrown));
   const redacted = redactKnown(message, transport.secrets?.() ?? []);
-  return mcpError(server, `${method} failed: ${redacted}${ending}`, { cause: thrown });
+  const missing = code === SdkErrorCode.InvalidResult ? /: ([\w.]+): Invalid input$/.exec(redacted)?.[1] : undefined;
+  const what = missing === undefined ? `${method} failed: ${redacted}` : `its answer to ${method} has no ${missing}`;
+  return mcpError(server, `${what}${ending}`, { cause: thrown });
 }
 
 /** The SDK wraps our own AppError in errors of its own. */

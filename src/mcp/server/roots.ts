@@ -18,7 +18,7 @@ export function createRoots(list: readonly string[]) {
     const path = name.includes('\0') || leadsAway(name, list) ? undefined : realPath(resolve(first, name));
     // Reveal nothing about paths outside, not even whether they exist.
     if (path === undefined && !has(resolve(first, name))) throw outsideRootsError(name, directory);
-    if (path === undefined) throw invalidDirectoryError(`there is no ${sanitize(name)}`, 'Check the path.');
+    if (path === undefined) throw invalidDirectoryError(`there is no directory "${sanitize(name)}"`, 'Check the path.');
     if (has(path)) return path;
     throw outsideRootsError(name, directory);
   };

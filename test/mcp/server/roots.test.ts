@@ -106,6 +106,7 @@ test('--root is repeatable, and the first one is the default', async (t) => {
   );
   expect((await attempt({ working_directory: join(at.cwd, 'two') })).status).toBe('completed');
   expect((await attempt({ working_directory: at.cwd })).code).toBe('INVALID_DIRECTORY');
+  expect((await attempt({ working_directory: 'nope' })).error).toContain('there is no directory "nope"');
 });
 
 test('started at home there is no root: the model has no tools, and no directory may be named', async (t) => {
