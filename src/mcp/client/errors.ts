@@ -93,7 +93,10 @@ async function fromSdkError(
   }
   const message = simplifyMessage(thrown instanceof Error ? thrown.message : String(thrown));
   const redacted = redactKnown(message, transport.secrets?.() ?? []);
-  const missing = code === SdkErrorCode.InvalidResult ? /: ([\w.]+): Invalid input$/.exec(redacted)?.[1] : undefined;
+  const missing =
+    code === SdkErrorCode.InvalidResult
+      ? /: ([\w.]+): Invalid input(?:: expected \w+, received undefined)?$/.exec(redacted)?.[1]
+      : undefined;
   const what = missing === undefined ? `${method} failed: ${redacted}` : `its answer to ${method} has no ${missing}`;
   return mcpError(server, `${what}${ending}`, { cause: thrown });
 }
