@@ -108,7 +108,7 @@ function wrapLine(line: string, columns: number, { breaksPaths = false }: WrapOp
   const rows: string[] = [];
   let row = '';
   // Spaces belong to the word after them and are dropped at the start of a row.
-  for (const word of splitWords(line.trimEnd()).flatMap((each) =>
+  for (const word of listRowWords(line.trimEnd()).flatMap((each) =>
     isBroken(each) ? (each.match(/[^/]*\/|[^/]+$/g) ?? []) : [each],
   )) {
     if (row !== '' && row.trim() !== '' && measureWidth(row + word) > columns) {
@@ -124,7 +124,7 @@ const COMMAND =
 /** No advice is longer; a longer line is not searched. */
 const MAX_ADVICE = 1000;
 
-function splitWords(line: string): readonly string[] {
+function listRowWords(line: string): readonly string[] {
   const toWords = (text: string): readonly string[] => text.match(/^ *\S+|\s+\S+/g) ?? [];
   const words: string[] = [];
   let end = 0;
