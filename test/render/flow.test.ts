@@ -149,7 +149,7 @@ describe('what is taller than the window', () => {
     const text = `1. Write this:\n\n   \`\`\`js\n${code}   \`\`\`\n\n2. **Then** run it.\n\n# End\n`;
     await stream(screen, { pieces: cutUp(text.split(''), [7]) });
     const { lines } = await screen.shown();
-    expect(lines.filter((line) => line.includes('```'))).toEqual(['   ```js', '   ```']);
+    expect(lines.filter((line) => /```|js/.test(line))).toEqual(['   js']);
     expect(lines.filter((line) => /^ {3}line\d+\(\);$/.test(line))).toHaveLength(30);
     expect(lines.slice(-3)).toEqual(['2. Then run it.', '', '# End']);
   });
@@ -164,14 +164,14 @@ describe('what is taller than the window', () => {
     ] as const;
     await stream(screen, { pieces: cutUp(text.split(''), [17]), sizes });
     const { lines } = await screen.shown();
-    expect(lines.filter((line) => line.includes('```'))).toEqual(['     ```js', '     ```']);
+    expect(lines.filter((line) => /```|js/.test(line))).toEqual(['     js']);
     expect(lines.filter((line) => line.trim() !== '' && !line.startsWith('     '))).toEqual([
       '1. Write this:',
       '   • here:',
       '   • there',
       '2. Run it.',
     ]);
-    expect(stripBlanks(lines.join(''))).toBe(stripBlanks(text).replaceAll('-', '•'));
+    expect(stripBlanks(lines.join(''))).toBe(stripBlanks(text).replaceAll('-', '•').replaceAll('```', ''));
   });
 
   test('of a line of code that is longer than the window nothing is lost when that changes', async () => {
@@ -183,7 +183,7 @@ describe('what is taller than the window', () => {
       [70, 24],
     ] as const;
     await stream(screen, { pieces, sizes });
-    expect(stripBlanks((await screen.shown()).lines.join(''))).toContain(stripBlanks(`${code}\`\`\``));
+    expect(stripBlanks((await screen.shown()).lines.join(''))).toContain(stripBlanks(code));
   });
 });
 

@@ -1,12 +1,13 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
 import { stripControls } from '../../core/text/terminal.ts';
 import { measureWidth } from '../../core/text/width.ts';
+import { infoLines } from './fence.ts';
 import type { OpenHighlighter } from './highlight.ts';
 import { asMarkedTokens, toSpans } from './inline.ts';
 import { findFence } from './lexer.ts';
 import { continuedLines, type TableShape, tableLines } from './table.ts';
 import { plainPaint, type Theme } from './theme.ts';
-import { wrapSpans } from './wrap.ts';
+import { wrapCode, wrapSpans } from './wrap.ts';
 
 interface Layout {
   readonly width: number;
@@ -33,11 +34,12 @@ export function blockLines(tokens: readonly Token[], layout: Layout): string[] {
   let isSpaced = false;
   for (const token of asMarkedTokens(tokens)) {
     if (token.type !== 'space' && token.type !== 'checkbox') {
-      if (isSpaced && lines.length > 0) lines.push('');
-      for (const line of tokenLines(token, layout)) lines.push(line);
+      const shown = tokenLines(token, layout);
+      if ((isSpaced || token.type === 'code') && lines.length > 0 && shown.length > 0) lines.push('');
+      for (const line of shown) lines.push(line);
       isSpaced = false;
     }
-    isSpaced ||= endsWithBlank(token.raw);
+    isSpaced ||= token.type === 'code' || endsWithBlank(token.raw);
   }
   return lines;
 }
@@ -103,8 +105,7 @@ function formatMarker({ raw, task, checked }: Tokens.ListItem, numbering: Number
   return number === undefined ? box || '• ' : `${numbering.shown}${delimiter} ${box}`;
 }
 
-/** Shows the fence marks, so that code is recognizable without colour and can be copied with its fence. */
-function codeLines(token: Tokens.Code, { theme, openHighlighter }: Layout): readonly string[] {
+function codeLines(token: Tokens.Code, { theme, openHighlighter, width }: Layout): readonly string[] {
   const code = stripControls(token.text).trimEnd().split('\n');
   const raw = token.raw.trimEnd().split('\n');
   const fence = findFence(raw[0] ?? '');
@@ -112,8 +113,8 @@ function codeLines(token: Tokens.Code, { theme, openHighlighter }: Layout): read
     return code.map((line) => (line === '' ? '' : `    ${line}`));
   }
   const painted = openHighlighter?.(fence.language, theme)(code) ?? code;
-  const opening = theme.faint(raw[0]?.trim() ?? '');
-  return [opening, ...(token.text === '' ? [] : painted), theme.faint(fence.mark)];
+  const rows = token.text === '' ? [] : painted.flatMap((line) => wrapCode(line, width));
+  return [...infoLines(raw[0] ?? '', theme), ...rows];
 }
 
 function narrowLayout(layout: Layout, columns: number): Layout {

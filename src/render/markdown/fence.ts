@@ -2,6 +2,7 @@ import { findChange } from './diff-lines.ts';
 import type { Highlighter, OpenHighlighter } from './highlight.ts';
 import type { Segment } from './segments.ts';
 import type { Theme } from './theme.ts';
+import { wrapCode } from './wrap.ts';
 
 const HIGHLIGHTING = 100;
 /** In characters: a line of code is read together with the comment or string around it. */
@@ -9,7 +10,14 @@ const MAX_CONTEXT = 2048;
 /** In lines. A longer change is shown in parts. */
 const MAX_HELD = 100;
 
-export function fenceLayout(theme: Theme, openHighlighter: () => OpenHighlighter | undefined) {
+/** Code without its fences: what the first one says stands above it. */
+export function fenceLayout(
+  theme: Theme,
+  {
+    columns,
+    openHighlighter,
+  }: { readonly columns: () => number; readonly openHighlighter: () => OpenHighlighter | undefined },
+) {
   let highlight: Highlighter | undefined;
   let margin = '';
   let isDiff = false;
@@ -17,7 +25,9 @@ export function fenceLayout(theme: Theme, openHighlighter: () => OpenHighlighter
   let length = 0;
   let cost = 0;
   const indent = (lines: readonly string[]): readonly string[] =>
-    lines.map((line) => (line === '' ? '' : margin + line));
+    lines.flatMap((line) =>
+      line === '' ? '' : wrapCode(line, Math.max(1, columns() - margin.length)).map((row) => margin + row),
+    );
   const paint = (lines: readonly string[]): readonly string[] => indent(highlight?.(lines) ?? lines);
   const release = (): readonly string[] => {
     const lines = held;
@@ -43,11 +53,11 @@ export function fenceLayout(theme: Theme, openHighlighter: () => OpenHighlighter
           isDiff = highlight !== undefined && /^(?:diff|patch)$/.test(segment.language);
           length = 0;
           margin = ' '.repeat(segment.margin);
-          return indent([theme.faint(segment.line.trim())]);
+          return indent(infoLines(segment.line, theme));
         case 'code':
           return addCode(segment.line);
         case 'fenceEnd':
-          return [...release(), ...indent([theme.faint(segment.line.trim())])];
+          return release();
       }
     },
     get held(): readonly string[] {
@@ -61,4 +71,10 @@ export function fenceLayout(theme: Theme, openHighlighter: () => OpenHighlighter
       return taken;
     },
   };
+}
+
+/** What stands behind the marks of a fence. */
+export function infoLines(fence: string, theme: Theme): readonly string[] {
+  const info = fence.trim().replace(/^(?:`+|~+)[ \t]*/, '');
+  return info === '' ? [] : [theme.faint(info)];
 }

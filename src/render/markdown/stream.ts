@@ -8,6 +8,7 @@ import { canPreview, closeMarks, countRows, findCut, findOpenMarks, findShownEnd
 import { type BlockSegment, type OpenText, type Segment, segmenter } from './segments.ts';
 import { chooseShape, type TableShape } from './table.ts';
 import { createTheme } from './theme.ts';
+import { wrapCode } from './wrap.ts';
 
 export interface MarkdownPage {
   /** Called for every block, because the window may be resized. */
@@ -69,15 +70,16 @@ export function markdownStream(page: MarkdownPage): MarkdownStream {
     await layout.prepare(ready);
     let text = '';
     for (const segment of ready) {
-      if (segment.type === 'blank') {
-        isSpaced = hasWritten;
-        continue;
-      }
+      // Empty lines set code apart, in the place of its fences.
+      if (segment.type === 'blank' || segment.type === 'fence') isSpaced = hasWritten;
+      if (segment.type === 'blank') continue;
       const lines = await layout.layOut(segment);
-      if (lines.length === 0) continue;
-      text += `${isSpaced ? '\n' : ''}${lines.join('\n')}\n`;
-      isSpaced = false;
-      hasWritten = true;
+      if (lines.length > 0) {
+        text += `${isSpaced ? '\n' : ''}${lines.join('\n')}\n`;
+        isSpaced = false;
+        hasWritten = true;
+      }
+      if (segment.type === 'fenceEnd') isSpaced = hasWritten;
     }
     return text;
   };
@@ -117,7 +119,7 @@ type SegmentLayout = ReturnType<typeof segmentLayout>;
 
 function segmentLayout({ columns, isStyled, hasLinks = false, pause }: MarkdownPage) {
   const theme = createTheme(isStyled, hasLinks);
-  const fences = fenceLayout(theme, () => openHighlighter);
+  const fences = fenceLayout(theme, { columns, openHighlighter: () => openHighlighter });
   let links: Links = {};
   let openHighlighter: OpenHighlighter | undefined;
   /** By the margin of the list: items may continue after code that stands deeper. */
@@ -208,9 +210,8 @@ async function previewOpen(findOpen: () => OpenText | undefined, options: Previe
   for (;;) {
     const open = findOpen();
     if (open === undefined) return { complete, live: fences.held, openCount: 0 };
-    const lines = layOutOpen(open, options);
+    const { lines, isTail } = layOutOpen(open, options);
     const live = [...(isSpaced() ? [''] : []), ...fences.held, ...lines];
-    const isTail = open.text.length > room * columns && (open.kind === 'code' || !canPreview(open.text));
     const shown = { complete, live, open, openCount: lines.length, isTail };
     if (open.kind === 'code' || countRows(live, columns) <= room) return shown;
     const length = findCut(open, lines, (text) => layout.layOutNow(open, text) ?? []);
@@ -221,13 +222,23 @@ async function previewOpen(findOpen: () => OpenText | undefined, options: Previe
   }
 }
 
-function layOutOpen(open: OpenText, { room, columns, layout }: PreviewOptions): readonly string[] {
+interface OpenLines {
+  readonly lines: readonly string[];
+  /** Only the end of the text fits in the window. */
+  readonly isTail: boolean;
+}
+
+function layOutOpen(open: OpenText, { room, columns, layout }: PreviewOptions): OpenLines {
   const { kind, text, block } = open;
-  // Of a very long line only the end fits in the window.
   const tail = text.slice(-room * columns);
-  if (kind === 'code') return indentLines([tail], block);
+  const isTail = tail.length < text.length;
+  if (kind === 'code') {
+    const rows = wrapCode(tail, Math.max(1, columns - block.margin));
+    return { lines: indentLines(rows.slice(-room), block), isTail: isTail || rows.length > room };
+  }
   const laidOut = canPreview(text) ? layout.layOutNow(open, closeMarks(open)) : undefined;
-  return laidOut ?? indentLines(plainLines(tail, Math.max(1, columns - block.margin)), block);
+  if (laidOut !== undefined) return { lines: laidOut, isTail: false };
+  return { lines: indentLines(plainLines(tail, Math.max(1, columns - block.margin)), block), isTail };
 }
 
 /** A block that is not laid out. The header of a table that began earlier has been shown. */

@@ -13,7 +13,7 @@ interface Cell {
 const SEPARATOR = ' │ ';
 
 /** Columns are not made narrower than this, except for those that need no more. */
-const MIN_COLUMN = 8;
+const MIN_COLUMN = 12;
 
 /** What the rows that follow must know of a table: the widths of its columns; undefined if it is shown as a list. */
 export type TableShape = ColumnWidths | 'as written';

@@ -1,5 +1,5 @@
 import { measureWidth, splitGraphemes } from '../../core/text/width.ts';
-import { type Paint, plainPaint } from './theme.ts';
+import { type Paint, plainPaint, stripPaint } from './theme.ts';
 
 /** A run of inline text in one style. A line break in it is a line break on the screen. */
 export interface Span {
@@ -50,6 +50,36 @@ export function wrapSpans(spans: readonly Span[], width: number, { breaksLongWor
   }
   endLine();
   return lines;
+}
+
+/** In characters: a longer line of code is left for the terminal to break. */
+const MAX_CODE = 8192;
+const TAB = ' '.repeat(8);
+
+/** The rows of a painted line of code, indented like the line. A word is broken only if no row has room for it. */
+export function wrapCode(line: string, width: number): readonly string[] {
+  const measure = (text: string): number => measureWidth(text.replaceAll('\t', TAB));
+  if (line.length > MAX_CODE || measure(line) <= width) return [line];
+  const [blanks = ''] = /^[ \t]*/.exec(stripPaint(line)) ?? [];
+  const indent = measure(blanks) * 2 > width ? '' : blanks;
+  return wrapSpans(readPainted(line), width - measure(indent), { breaksLongWords: true }).map((row) => indent + row);
+}
+
+/** Chalk closes in pairs what it opens. */
+function readPainted(line: string): readonly Span[] {
+  const spans: Span[] = [];
+  let open = '';
+  let depth = 0;
+  for (const [token, code] of line.matchAll(/\u001b\[([\d;]*)m|[^\u001b]+/g)) {
+    if (code === undefined) {
+      const on = open;
+      spans.push({ text: token, paint: on === '' ? plainPaint : (text) => `${on}${text}\u001b[0m`, isCode: true });
+    } else {
+      depth += /^(?:0|2[2-9]|39|49)$/.test(code) ? -1 : 1;
+      open = depth > 0 ? open + token : '';
+    }
+  }
+  return spans;
 }
 
 export function joinSpans(spans: readonly Span[]): string {

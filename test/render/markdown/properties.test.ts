@@ -153,3 +153,25 @@ function missingInOrder(words: readonly string[], shown: readonly string[]): rea
     return found < 0;
   });
 }
+
+const codeWord = fc.stringMatching(/^[!-~]{1,12}$/).filter((each) => !/^(?:`{3}|~{3})/.test(each));
+const codeLine = fc
+  .tuple(fc.nat({ max: 12 }), fc.array(codeWord, { minLength: 1, maxLength: 12 }))
+  .map(([indent, words]) => ' '.repeat(indent) + words.join(' '));
+
+test.each([false, true])('of code no word is broken that a row has room for, styled: %s', async (isStyled) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(codeLine, { minLength: 1 }), fc.integer({ min: 26, max: 60 }), async (lines, columns) => {
+      const source = `\`\`\`js\n${lines.join('\n')}\n\`\`\`\n`;
+      const [, ...rows] = bare(await laidOut(source, { columns, isStyled }))
+        .trimEnd()
+        .split('\n');
+      expect(rows.filter((row) => row.length > columns)).toEqual([]);
+      expect(rows.flatMap((row) => row.split(' ')).filter((each) => each !== '')).toEqual(
+        lines.flatMap((line) => line.split(' ')).filter((each) => each !== ''),
+      );
+      expect(rows.join('\n')).not.toContain('```js');
+    }),
+    fuzz(60, 20_000),
+  );
+});

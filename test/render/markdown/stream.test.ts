@@ -16,33 +16,29 @@ describe('layout without styling', () => {
     ['loose task lists', '- [x] a\n\n  more\n- [ ] b', '[x] a\n\n    more\n[ ] b\n'],
     ['numbers as written', '3. a\n4. b\n9) c', '3. a\n4. b\n9) c\n'],
     ['numbers written lazily', '1. a\n1. b\n\n1. c', '1. a\n2. b\n\n3. c\n'],
-    ['numbers on both sides of code', '1. a\n\n```\nx\n```\n\n2. b', '1. a\n\n```\nx\n```\n\n2. b\n'],
+    ['numbers on both sides of code', '1. a\n\n```\nx\n```\n\n2. b', '1. a\n\nx\n\n2. b\n'],
     ['a list right after prose', 'Look:\n- a\n1. b', 'Look:\n• a\n1. b\n'],
     ['a year that is no list', 'It was\n1984. A cold day.', 'It was\n1984. A cold day.\n'],
     ['quotes', '> a\n> b\n>\n> - c', '│ a\n│ b\n│\n│ • c\n'],
     ['rules', 'a\n\n***', `a\n\n${'─'.repeat(60)}\n`],
-    ['code in a list', '- a\n  ```js\n  - x\n\n  y\n  ```\n- b', '• a\n  ```js\n  - x\n\n  y\n  ```\n• b\n'],
+    ['code in a list', '- a\n  ```js\n  - x\n\n  y\n  ```\n- b', '• a\n\n  js\n  - x\n\n  y\n\n• b\n'],
     [
       'code in an inner list, and the numbers around it',
       '2. a\n   1. b\n      ```\n      x\n        y\n      ```\n      more\n   2. c\n3. d',
-      '2. a\n   1. b\n      ```\n      x\n        y\n      ```\n      more\n   2. c\n3. d\n',
+      '2. a\n   1. b\n\n      x\n        y\n\n      more\n   2. c\n3. d\n',
     ],
-    ['code that an item begins with', '- ```js\n  x\n  ```\n- b', '•\n  ```js\n  x\n  ```\n• b\n'],
-    ['code after two markers', '1. - ```js\n     x\n     ```\n   - b', '1. •\n     ```js\n     x\n     ```\n   • b\n'],
+    ['code that an item begins with', '- ```js\n  x\n  ```\n- b', '•\n\n  js\n  x\n\n• b\n'],
+    ['code after two markers', '1. - ```js\n     x\n     ```\n   - b', '1. •\n\n     js\n     x\n\n   • b\n'],
     [
       'code below wide markers, where their text is shown',
       '*   a\n    *   b\n\n        ```\n        x\n        ```\n        more\n    *   c\n*   d',
-      '• a\n  • b\n\n    ```\n    x\n    ```\n    more\n  • c\n• d\n',
+      '• a\n  • b\n\n    x\n\n    more\n  • c\n• d\n',
     ],
-    ['code in an indented list', '  - a\n    ```\n    x\n    ```\n  - b', '• a\n  ```\n  x\n  ```\n• b\n'],
-    ['code of a task', '- [ ] a\n  ```\n  x\n  ```\n- [x] b', '[ ] a\n    ```\n    x\n    ```\n[x] b\n'],
-    [
-      'code indented with tabs',
-      '1. a\n\t```\n\tx\n\t\ty\n\t```\n\tmore',
-      '1. a\n   ```\n   x\n   \ty\n   ```\n   more\n',
-    ],
-    ['code that is less indented than its item', '1. a\n   ```\nx\n ```\n2. b', '1. a\n   ```\n   x\n   ```\n2. b\n'],
-    ['code whose end alone is not indented', '- a\n\n  ~~~\n  x\n~~~\n\nb', '• a\n\n  ~~~\n  x\n  ~~~\n\nb\n'],
+    ['code in an indented list', '  - a\n    ```\n    x\n    ```\n  - b', '• a\n\n  x\n\n• b\n'],
+    ['code of a task', '- [ ] a\n  ```\n  x\n  ```\n- [x] b', '[ ] a\n\n    x\n\n[x] b\n'],
+    ['code indented with tabs', '1. a\n\t```\n\tx\n\t\ty\n\t```\n\tmore', '1. a\n\n   x\n   \ty\n\n   more\n'],
+    ['code that is less indented than its item', '1. a\n   ```\nx\n ```\n2. b', '1. a\n\n   x\n\n2. b\n'],
+    ['code whose end alone is not indented', '- a\n\n  ~~~\n  x\n~~~\n\nb', '• a\n\n  x\n\nb\n'],
     ['indented code', 'a\n\n    b\n      c', 'a\n\n    b\n      c\n'],
     [
       'links',
@@ -61,8 +57,11 @@ describe('layout without styling', () => {
       '<details>\n<summary>s</summary>\n\nx <b>y</b><br>z',
       '<details>\n<summary>s</summary>\n\nx <b>y</b>\nz\n',
     ],
-    ['an unclosed fence', '```js\nlet a;\n\nlet b', '```js\nlet a;\n\nlet b\n'],
-    ['a fence in a fence', '````\n```\nx\n```\n````\ny', '````\n```\nx\n```\n````\ny\n'],
+    ['an unclosed fence', '```js\nlet a;\n\nlet b', 'js\nlet a;\n\nlet b\n'],
+    ['a fence in a fence', '````\n```\nx\n```\n````\ny', '```\nx\n```\n\ny\n'],
+    ['code right below and above words', 'a\n```\nx\n\n\ny\n```\nb', 'a\n\nx\n\n\ny\n\nb\n'],
+    ['empty code', 'a\n```\n```\nb', 'a\n\nb\n'],
+    ['code in a quote', '> a\n> ```js\n> x\n> ```\n> b', '│ a\n│\n│ js\n│ x\n│\n│ b\n'],
     ['only white space', ' \n\n\t\n', ''],
   ])('keeps %s', async (_name, source, shown) => {
     expect(await laidOut(source)).toBe(shown);
@@ -95,12 +94,14 @@ describe('layout without styling', () => {
         '',
       ].join('\n'),
     );
-    expect(await laidOut('|a|b|\n|-|-|\n|supercalifragilistic|日本語の長い文|', { columns: 22 })).toBe(
-      ['a          │ b', '───────────┼──────────', 'supercalif │ 日本語の', 'ragilistic │ 長い文', ''].join('\n'),
+    expect(await laidOut('|a|b|\n|-|-|\n|supercalifragilistic|日本語の長い文|', { columns: 28 })).toBe(
+      ['a             │ b', '──────────────┼─────────────', 'supercalifrag │ 日本語の長い', 'ilistic       │ 文', ''].join(
+        '\n',
+      ),
     );
   });
 
-  test('a table whose columns would be less than eight wide becomes a list of names and values', async () => {
+  test('a table whose columns would be less than twelve wide becomes a list of names and values', async () => {
     const source =
       '| Name of it | What it is for |\n|---|---|\n| alphabet | to begin with, always |\n| omega | the end |';
     expect(await laidOut(source, { columns: 18 })).toBe(
@@ -145,10 +146,9 @@ describe('styling', () => {
     const shown = await laidOut('```js\nlet a = `x\ny`; // z\n```', { isStyled: true });
     expect(shown).toBe(
       [
-        '\u001b[2m```js\u001b[22m',
+        '\u001b[2mjs\u001b[22m',
         '\u001b[35mlet\u001b[39m a = \u001b[32m`x\u001b[39m',
         '\u001b[32my`\u001b[39m; \u001b[2m// z\u001b[22m',
-        '\u001b[2m```\u001b[22m',
         '',
       ].join('\n'),
     );
@@ -167,8 +167,7 @@ describe('styling', () => {
       ' same',
       red('-gone'),
     ];
-    const fence = (text: string): string => `\u001b[2m${text}\u001b[22m`;
-    const shown = [fence('```diff'), ...body, fence('```'), ''].join('\n');
+    const shown = ['\u001b[2mdiff\u001b[22m', ...body, ''].join('\n');
     for (const cuts of [[1], [7, 3], [1e9]]) expect(await laidOut(source, { isStyled: true, cuts })).toBe(shown);
     const item = `- a\n${source.replace(/^/gm, '  ')}`;
     expect(await laidOut(item, { isStyled: true })).toContain(`  ${body[1]}\n  ${body[2]}\n`);
@@ -212,13 +211,13 @@ describe('streaming', () => {
       ['\n', 'two\n'],
       ['- a\n', ''],
       ['- b\n', '\n• a\n'],
-      ['\n```\n', '• b\n\n```\n'],
+      ['\n```\n', '• b\n'],
       ['co', ''],
-      ['de\n', 'code\n'],
-      ['```\n', '```\n'],
+      ['de\n', '\ncode\n'],
+      ['```\n', ''],
       ['a|b\n-|-\n', ''],
       ['1|2\n', ''],
-      ['\n', 'a │ b\n──┼──\n1 │ 2\n'],
+      ['\n', '\na │ b\n──┼──\n1 │ 2\n'],
     ];
     for (const [delta, shown] of steps) expect(await stream.push(delta)).toBe(shown);
     expect(await stream.end()).toBe('');
@@ -226,7 +225,7 @@ describe('streaming', () => {
 
   test('after an end the next text starts afresh', async () => {
     const stream = markdownStream({ columns: () => 80, isStyled: false });
-    expect(await stream.push('```\nx')).toBe('```\n');
+    expect(await stream.push('```\nx')).toBe('');
     expect(await stream.end()).toBe('x\n');
     expect((await stream.push('*y*')) + (await stream.end())).toBe('y\n');
   });
@@ -239,18 +238,14 @@ describe('streaming', () => {
   });
 
   test.each([
-    ['```\na\n``', '`\n**b**', '```\na\n``\n`\nb\n'],
-    ['```\na\n```', '\n**b**', '```\na\n```\nb\n'],
-    ['- ```\n  a\n  ``', '`\n- b', '•\n  ```\n  a\n  ``\n  `\n• b\n'],
-    ['```\nab', '\nc\n```', '```\nab\nc\n```\n'],
-    [
-      '*   ```\n    x\n    ```\n    a\n',
-      '    ```\n    y\n    ```\n*   b',
-      '•\n  ```\n  x\n  ```\n  a\n  ```\n  y\n  ```\n• b\n',
-    ],
-    ['a\n``', '`\n**b**\n```', 'a\n```\n**b**\n```\n'],
-    ['``', '`\n**b**\n```', '```\n**b**\n```\n'],
-    ['```j', 's\n**b**\n```', '```js\n**b**\n```\n'],
+    ['```\na\n``', '`\n**b**', 'a\n``\n\nb\n'],
+    ['```\na\n```', '\n**b**', 'a\n```\nb\n'],
+    ['- ```\n  a\n  ``', '`\n- b', '•\n\n  a\n  ``\n\n• b\n'],
+    ['```\nab', '\nc\n```', 'ab\nc\n'],
+    ['*   ```\n    x\n    ```\n    a\n', '    ```\n    y\n    ```\n*   b', '•\n\n  x\n\n  a\n\n  y\n\n• b\n'],
+    ['a\n``', '`\n**b**\n```', 'a\n\n**b**\n'],
+    ['``', '`\n**b**\n```', '\n**b**\n'],
+    ['```j', 's\n**b**\n```', '\njs\n**b**\n'],
   ])('what is left when the window changes goes on as what it is: %j, %j', async (first, rest, shown) => {
     const stream = markdownStream({ columns: () => 40, isStyled: false });
     const above = await stream.push(first);
@@ -262,7 +257,7 @@ describe('streaming', () => {
   test('a very long line of code in an item stays in it', async () => {
     const shown = await laidOut(`- a\n  \`\`\`\n  ${'x'.repeat(150_000)}\n  \`\`\`\n- b`);
     const lines = shown.split('\n');
-    expect(lines.filter((line) => !line.startsWith('  x'))).toEqual(['• a', '  ```', '  ```', '• b', '']);
+    expect(lines.filter((line) => !line.startsWith('  x'))).toEqual(['• a', '', '', '• b', '']);
     expect(shown.match(/x/g)).toHaveLength(150_000);
   });
 
