@@ -81,11 +81,13 @@ async function formatRecapTurn([prompt, ...rest]: readonly StoredContent[], opti
     ...(calls === 0 ? [] : [`${plural(calls, 'tool call')}${failed === 0 ? '' : ` (${failed} failed)`}`]),
     ...(answer.length === 0 ? ['(no answer)'] : answer),
   ];
-  const { dim } = await loadChalk(options.isStyled);
+  const { bold, dim } = await loadChalk(options.isStyled);
   const [first = '', ...others] = wrapWords(question, options.columns - INDENT.length);
-  return [formatPromptMark(options) + first, ...others.map((row) => INDENT + row), ...rows.map((row) => dim(row))].join(
-    '\n',
-  );
+  return [
+    formatPromptMark(options) + bold(first),
+    ...others.map((row) => INDENT + bold(row)),
+    ...rows.map((row) => dim(row)),
+  ].join('\n');
 }
 
 function listAnswerTexts(contents: readonly StoredContent[]): readonly string[] {
@@ -112,7 +114,7 @@ function wrapLines(text: string, columns: number): readonly string[] {
   return lines.flatMap((line) => wrapWords(line, columns));
 }
 
-/** Laid out like the answer itself, but a line too wide for the window, such as one of code, is cut. */
+/** Laid out like the answer itself, but a line too wide for the window is cut. */
 async function layOutLines(text: string, { columns, isStyled, hasLinks }: RecapOptions): Promise<readonly string[]> {
   const page = await openMarkdown({ columns: () => columns, isStyled, hasLinks });
   const lines = ((await page.push(text)) + (await page.end())).replaceAll('\t', '    ').split('\n');

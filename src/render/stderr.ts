@@ -26,7 +26,16 @@ export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' 
   };
   const thoughts = terminalFilter();
   let isThoughtOpen = false;
+  let isBelowTool = false;
   return {
+    /** Whether an empty line has to set the answer apart from what was done for it. */
+    get isBelowTool(): boolean {
+      return isBelowTool;
+    },
+    async endTools(): Promise<void> {
+      isBelowTool = false;
+      await err.write('\n');
+    },
     get isMidLine(): boolean {
       return isThoughtOpen;
     },
@@ -38,6 +47,7 @@ export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' 
       const shown = await Promise.all(below.map((row) => wrap(row)));
       const changed = diff === undefined ? [] : await (await import('./short-diff.ts')).formatShortDiff(diff, err);
       await err.write(`${[line, ...shown, ...changed, ...rows.map((row) => paint(row, DIM))].join('\n')}\n`);
+      isBelowTool = err.isTerminal;
     },
     async sources(sources: readonly Source[]): Promise<void> {
       const lines = sources.map(({ title, uri }, index) => `[${index + 1}] ${`${title} ${uri}`.trimEnd()}\n`);

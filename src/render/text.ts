@@ -150,11 +150,7 @@ function textPage(io: Io, options: RenderOptions) {
     }
     await words(err).finally(live.release);
   };
-  const tell = (words: WriteMessage): Promise<void> =>
-    say(async () => {
-      await err.endThought();
-      await words(err);
-    });
+  const tell = (words: WriteMessage): Promise<void> => say(() => err.endThought().then(() => words(err)));
   const rest = async (): Promise<void> => {
     await waiting.pause();
     await showRest();
@@ -170,9 +166,12 @@ function textPage(io: Io, options: RenderOptions) {
     async text(delta: string): Promise<void> {
       if (readSubject !== undefined) waiting.setThought('');
       readSubject = undefined;
+      const isBelowTool = err.isBelowTool && out.isTerminal;
+      const said = isBelowTool ? delta.replace(/^(?:[ \t]*\r?\n)+/, '') : delta;
+      if (said !== '' && isBelowTool) await tell(err.endTools);
       shape ??= choosePresentation(out, options);
-      if (isFlowing(shape)) return live.flow(delta, { shape, paint: leavePlain });
-      await show(await shape.push(delta));
+      if (isFlowing(shape)) return live.flow(said, { shape, paint: leavePlain });
+      await show(await shape.push(said));
     },
     async thought(delta: string): Promise<void> {
       thoughts ??= choosePresentation(errOut, { ...options, isPlain: true });

@@ -45,7 +45,7 @@ posixTest('a person who says no does not see the text for the model', async (t) 
   await chat.until(/As you like\.[\s\S]*❯ /);
   chat.type(CTRL_D);
   const { output } = await chat.ended;
-  expect(screenOf(output)).toContain('✗ write_file a.txt: The user said no to this call.\nAs you like.');
+  expect(screenOf(output)).toContain('✗ write_file a.txt: The user said no to this call.\n\nAs you like.');
 });
 
 test('/compress keeps a conversation that its summary would make longer', async (t) => {

@@ -6,6 +6,33 @@ import { emulator } from '../support/emulator.ts';
 import { fakeOut, fakeTime, renderAll, renderOn, renderOptions, sharedScreen } from './fakes.ts';
 import { begin, cutOff, end, failure, GUIDE, hello, interrupted, texts, unauthenticated, withTools } from './runs.ts';
 
+describe('below the lines of tools', () => {
+  const said = async (deltas: readonly string[], { isPiped = false } = {}): Promise<readonly string[]> => {
+    const screen = emulator({ columns: 40, rows: 12 });
+    const out = isPiped ? fakeOut() : screen;
+    const render = await openRenderer('text', { out, err: screen }, renderOptions());
+    for (const event of withTools.filter(({ type }) => type !== 'text' && type !== 'end')) await render(event);
+    for (const delta of deltas) await render({ type: 'text', delta });
+    await render(end);
+    return (await screen.shown()).lines;
+  };
+  const tools = [
+    'gmn: settings.json: unknown key "modle"',
+    '✓ read_file a.txt',
+    '✗ read_file b.txt: b.txt does not exist',
+  ];
+
+  test('an answer begins after one empty line, however it begins', async () => {
+    for (const deltas of [['It says hello.'], ['\n', '\n\nIt says', ' hello.'], ['', ' \nIt says hello.']])
+      expect(await said(deltas)).toEqual([...tools, '', 'It says hello.']);
+  });
+
+  test('there is none where no answer follows, or it goes elsewhere', async () => {
+    expect(await said([])).toEqual(tools);
+    expect(await said(['It says hello.'], { isPiped: true })).toEqual(tools);
+  });
+});
+
 describe('text into a pipe', () => {
   test('is the text as it comes, with one newline at its end', async () => {
     const { out, err, writes } = await renderAll('text', hello);

@@ -1,4 +1,4 @@
-import type { Cell, Piece, Row } from '../../core/text/frame.ts';
+import type { Cell, Frame, Piece, Row } from '../../core/text/frame.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { measureWidth, splitGraphemes } from '../../core/text/width.ts';
 
@@ -44,6 +44,20 @@ export function layOut({ prompt, text, caret, columns, label }: LayoutInput): La
   }
   mark(0);
   return { rows: page.rows, caret: caretCell, offsetAt: (cell) => findNearest(places, cell) };
+}
+
+const BOLD: Piece = { text: '\u001b[1m', width: 0 };
+const PLAIN: Piece = { text: '\u001b[0m', width: 0 };
+
+/** The line as it stays above its answer. Behind a prompt without styles it has none. */
+export function standOut({ rows, caret }: Frame): Frame {
+  if (!rows[0]?.some(({ width }) => width === 0)) return { rows, caret };
+  const bold = rows.map((row) => {
+    const start = row.findLastIndex(({ width }) => width === 0) + 1;
+    const isBlank = row.slice(start).every(({ text }) => text === ' ');
+    return isBlank ? row : [...row.slice(0, start), BOLD, ...row.slice(start), PLAIN];
+  });
+  return { rows: bold, caret };
 }
 
 export function clipRow(text: string, columns: number): Row {

@@ -4,6 +4,7 @@ import type { Key } from '../terminal/keys.ts';
 import type { Screen } from '../terminal/screen.ts';
 import type { KeyRequest } from './commands.ts';
 import type { LineEditor } from './editor.ts';
+import { standOut } from './layout.ts';
 import { createPicker } from './picker.ts';
 import type { Candidate, Complete, Entry, FitStatus, Pasted, PickList } from './source.ts';
 import type { Size } from './view.ts';
@@ -51,7 +52,7 @@ export function startReading(context: ReadingContext): Reading {
   };
   const close = (settle: () => void): void => {
     if (state === 'over') return;
-    if (state === 'typing') screen.show(editor.lastFrame(), context.columns());
+    if (state === 'typing') screen.show(standOut(editor.lastFrame()), context.columns());
     screen.moveBelow();
     state = 'over';
     settle();

@@ -3,7 +3,7 @@ import { sanitize } from '../../core/text/terminal.ts';
 import type { Key } from '../terminal/keys.ts';
 import { LEAVE_WITHIN_MS } from './commands.ts';
 import { createPastedBlocks } from './folds.ts';
-import { clipRow, layOut } from './layout.ts';
+import { clipRow, layOut, standOut } from './layout.ts';
 import { createSuggester, type ReadingContext } from './reading.ts';
 import type { CancelKey, Entry, Footer, LineSource } from './source.ts';
 import { layOutMenu } from './view.ts';
@@ -135,7 +135,7 @@ export function echoEntry({ screen, columns }: ReadingContext, prompt: string, t
   const blocks = createPastedBlocks();
   const shown = blocks.fold(text);
   const layout = layOut({ prompt, text: shown, caret: shown.length, columns: columns(), label: blocks.label });
-  screen.show(layout, columns());
+  screen.show(standOut(layout), columns());
   screen.moveBelow();
 }
 

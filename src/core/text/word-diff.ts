@@ -4,7 +4,7 @@ export interface WordRun {
 }
 
 /** Lines with a smaller share of common characters are not compared word by word. */
-const MIN_COMMON = 0.3;
+const MIN_COMMON = 0.2;
 
 /** Undefined if it has too little in common with the other. */
 export function findChangedWords(line: string, other: string): readonly WordRun[] | undefined {
@@ -12,17 +12,34 @@ export function findChangedWords(line: string, other: string): readonly WordRun[
   const isCommon = findCommon(words, splitTokens(other));
   const common = words.filter((word, index) => isCommon?.[index] && word.trim() !== '').join('').length;
   if (isCommon === undefined || common < MIN_COMMON * (line.trim().length + 1)) return undefined;
+  const isChanged = markBetween(words, isCommon);
   const runs: WordRun[] = [];
   for (let at = 0; at < words.length; ) {
     const start = at;
-    while (at < words.length && isCommon[at] === isCommon[start]) at += 1;
-    runs.push({ text: words.slice(start, at).join(''), isChanged: !isCommon[start] });
+    while (at < words.length && isChanged[at] === isChanged[start]) at += 1;
+    runs.push({ text: words.slice(start, at).join(''), isChanged: isChanged[start] === true });
   }
   return runs;
 }
 
+/** The blanks between two changed words are marked with them, no others; unless nothing but blanks has changed. */
+function markBetween(words: readonly string[], isCommon: readonly boolean[]): readonly boolean[] {
+  const isBlank = (word: string): boolean => word.trim() === '';
+  if (words.every((word, index) => isBlank(word) || isCommon[index])) return isCommon.map((common) => !common);
+  return words.map((word, index) =>
+    isBlank(word) ? isCommon[index - 1] === false && isCommon[index + 1] === false : !isCommon[index],
+  );
+}
+
+/**
+ * A character of Japanese or Chinese; a word with the marks and points inside of it, as `don't`, `1.25` or `gemini-2.5`; an
+ * operator; blanks; any other character.
+ */
+const TOKENS =
+  /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}]|[\p{L}\p{M}\p{N}_]+(?:(?:['’-]|(?<=\p{N})\.(?=\p{N}))[\p{L}\p{M}\p{N}_]+)*|[<>=!&|+*/%^~?:-]+|\s+|./gu;
+
 function splitTokens(text: string): readonly string[] {
-  return text.match(/[\p{L}\p{N}_]+|\s+|./gu) ?? [];
+  return text.match(TOKENS) ?? [];
 }
 
 const MAX_PAIRS = 40_000;

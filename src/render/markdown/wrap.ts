@@ -54,11 +54,10 @@ export function wrapSpans(spans: readonly Span[], width: number, { breaksLongWor
 
 /** In characters: a longer line of code is left for the terminal to break. */
 const MAX_CODE = 8192;
-const TAB = ' '.repeat(8);
 
 /** The rows of a painted line of code, indented like the line. A word is broken only if no row has room for it. */
 export function wrapCode(line: string, width: number): readonly string[] {
-  const measure = (text: string): number => measureWidth(text.replaceAll('\t', TAB));
+  const measure = (text: string): number => measureWidth(text.replaceAll('\t', '        '));
   if (line.length > MAX_CODE || measure(line) <= width) return [line];
   const [blanks = ''] = /^[ \t]*/.exec(stripPaint(line)) ?? [];
   const indent = measure(blanks) * 2 > width ? '' : blanks;

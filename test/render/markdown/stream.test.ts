@@ -95,9 +95,13 @@ describe('layout without styling', () => {
       ].join('\n'),
     );
     expect(await laidOut('|a|b|\n|-|-|\n|supercalifragilistic|日本語の長い文|', { columns: 28 })).toBe(
-      ['a             │ b', '──────────────┼─────────────', 'supercalifrag │ 日本語の長い', 'ilistic       │ 文', ''].join(
-        '\n',
-      ),
+      [
+        'a             │ b',
+        '──────────────┼─────────────',
+        'supercalifrag │ 日本語の長い',
+        'ilistic       │ 文',
+        '',
+      ].join('\n'),
     );
   });
 
