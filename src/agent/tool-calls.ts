@@ -4,7 +4,7 @@ import type { AppError } from '../core/error.ts';
 import { type TurnEvent, toNotices } from '../core/event.ts';
 import type { History } from '../core/history.ts';
 import type { ReplyCall } from '../core/model.ts';
-import type { Tool, ToolResult } from '../core/tool.ts';
+import { type Tool, type ToolResult, toOfficialName } from '../core/tool.ts';
 import type { Agent, PromptCount, Turn } from './agent.ts';
 import {
   cancelledResult,
@@ -112,7 +112,7 @@ export function createToolCallRunner(
   return async function* answer(calls) {
     const tools = [...agent.tools, ...(agent.withheld ?? [])];
     const slots = calls.map((call, index): Slot => {
-      const tool = tools.find(({ name }) => name === call.name);
+      const tool = tools.find(({ name }) => name === call.name) ?? findByOfficialName(tools, call.name);
       return { call, index, count: count.calls + index, tool, isAnnounced: false, isAnswered: false };
     });
     count.calls += calls.length;
@@ -128,6 +128,13 @@ export function createToolCallRunner(
     }
     repeats.throwIfStuck();
   };
+}
+
+/** Models know the official CLI's names of MCP tools. A name that could be two tools is none. */
+function findByOfficialName(tools: readonly Tool[], wanted: string): Tool | undefined {
+  if (!wanted.startsWith('mcp_')) return undefined;
+  const meant = tools.filter(({ remote }) => remote !== undefined && toOfficialName(remote) === wanted);
+  return meant.length === 1 ? meant[0] : undefined;
 }
 
 /** Without what a summary has replaced: context files in there are sent again. */

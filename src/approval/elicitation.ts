@@ -65,12 +65,12 @@ interface FormContext {
 }
 
 async function fillForm(
-  { server, schema }: Extract<Elicitation, { kind: 'form' }>,
+  { server, schema, findFault }: Extract<Elicitation, { kind: 'form' }>,
   context: FormContext,
 ): Promise<ElicitationAnswer> {
   const content: Record<string, FieldValue> = {};
   for (const field of toFields(schema)) {
-    const value = await askField(field, server, context);
+    const value = await askField(field, { server, findFault }, context);
     if (value === INTERRUPT) return CANCEL;
     if (value !== undefined) content[field.name] = value;
   }
@@ -80,16 +80,20 @@ async function fillForm(
 /** Asks until the answer is valid. An empty answer means the default, or nothing for an optional field. */
 async function askField(
   field: Field,
-  server: string,
+  { server, findFault }: Pick<Extract<Elicitation, { kind: 'form' }>, 'server' | 'findFault'>,
   { tty, err, signal }: FormContext,
 ): Promise<FieldValue | undefined> {
+  let label = field.label;
   for (;;) {
-    await err.write(await formatQuestion(`MCP server ${server} asks for`, field.label, tty, signal));
+    await err.write(await formatQuestion(`MCP server ${server} asks for`, label, tty, signal));
     const answer = await tty.line(`╰ to ${sanitize(server).slice(0, MAX_NAME)} › `, signal);
     if (answer === INTERRUPT) return INTERRUPT;
-    if (answer.trim() === '' && (field.fallback !== undefined || !field.isRequired)) return field.fallback;
-    const value = field.parse(answer);
-    if (value !== undefined) return value;
+    const isEmpty = answer.trim() === '';
+    if (isEmpty && field.fallback === undefined && !field.isRequired) return undefined;
+    const value = isEmpty && field.fallback !== undefined ? field.fallback : field.parse(answer);
+    const fault = value === undefined ? field.wanted : await findFault?.(field.name, value);
+    if (value !== undefined && fault === undefined) return value;
+    label = `${sanitize(fault ?? '').slice(0, MAX_FAULT)}\n${field.label}`;
   }
 }
 
@@ -97,6 +101,7 @@ async function askField(
 const MAX_ROWS = 20;
 const MAX_CHARS = 8000;
 const MAX_NAME = 30;
+const MAX_FAULT = 300;
 
 /** Frames every row: an unframed row could pass for a question of gmn itself. */
 async function formatQuestion(
@@ -121,6 +126,8 @@ interface Field {
   readonly label: string;
   readonly isRequired: boolean;
   readonly fallback?: FieldValue;
+  /** What an answer must be that `parse` does not take. */
+  readonly wanted: string;
   parse(answer: string): FieldValue | undefined;
 }
 
@@ -166,8 +173,17 @@ function toField(name: string, schema: JsonObject, isRequired: boolean): Field {
       .join(' '),
     isRequired,
     fallback,
+    wanted: describeWanted(schema, choices),
     parse: (answer) => interpretAnswer(answer.trim(), schema, choices),
   };
+}
+
+function describeWanted(schema: JsonObject, choices: readonly Choice[]): string {
+  if (choices.length > 0)
+    return schema.type === 'array' ? 'Choose from these, separated by commas.' : 'Choose one of these.';
+  if (schema.type === 'integer') return 'This must be a whole number.';
+  const type = describeType(schema);
+  return type === '' ? 'This needs an answer.' : `This must be ${type}.`;
 }
 
 function describeType({ type }: JsonObject): string {

@@ -1,8 +1,15 @@
-import type { JsonObject } from './json.ts';
+import type { JsonObject, JsonValue } from './json.ts';
 
 /** What a server asks the person for, a form or an address to open. Untrusted text. */
 export type Elicitation =
-  | { readonly kind: 'form'; readonly server: string; readonly message: string; readonly schema: JsonObject }
+  | {
+      readonly kind: 'form';
+      readonly server: string;
+      readonly message: string;
+      readonly schema: JsonObject;
+      /** What is wrong with the value of a field; undefined if the schema takes it. */
+      readonly findFault?: (field: string, value: JsonValue) => Promise<string | undefined>;
+    }
   | { readonly kind: 'url'; readonly server: string; readonly message: string; readonly url: string };
 
 export type ElicitationAnswer =

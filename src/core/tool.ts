@@ -43,6 +43,11 @@ export interface Tool {
   invoke(args: JsonObject, signal: AbortSignal): Promise<ToolResult>;
 }
 
+/** What the official CLI calls a tool of a server; two tools may have one such name. */
+export function toOfficialName({ server, tool }: { readonly server: string; readonly tool: string }): string {
+  return `mcp_${server}_${tool}`.replace(/[^\w.:-]/g, '_');
+}
+
 export interface CommandCall {
   readonly command: string;
   readonly isBackground: boolean;

@@ -19,7 +19,7 @@ import type { Permission } from '../core/permission.ts';
 import { splitList } from '../core/text/names.ts';
 import { listStateDirectories } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { type Approve, errorResult, type Tool } from '../core/tool.ts';
+import { type Approve, errorResult, type Tool, toOfficialName } from '../core/tool.ts';
 import type { McpTools } from '../mcp/client/tools/toolset.ts';
 import { realPath } from '../platform/files/path.ts';
 import { createOutputStore } from '../platform/files/run-directory.ts';
@@ -129,7 +129,9 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
   const left = applyToolSettings(selected, limits, named);
   const { tools, notices } = dropRiskyTools(left.tools, workspace, app, named);
   const own = dropLoneCompanions(tools);
-  const remote = (context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits));
+  const remote = (context.remote?.tools ?? []).filter((tool) =>
+    listRuleNames(tool).every((name) => isAllowedBySettings(name, limits)),
+  );
   const chosen = [...own, ...(options.ownTools ?? []), ...remote];
   const offered = dropLoneCompanions(selectOfferedTools(chosen, mode));
   const setting = options.ignoresPermissions ? { allowed: [], notices: [] } : readAllowedSetting(settings);
@@ -306,7 +308,7 @@ function parseAllowedTools(
   remote: ToolboxContext['remote'],
 ): readonly Permission[] {
   const isRemote = (name: string): boolean =>
-    name.includes('__') || isOffered(name, remote) || findMissingOwners(name, remote).length > 0;
+    isRemoteName(name) || isOffered(name, remote) || findMissingOwners(name, remote).length > 0;
   return splitRules(allowedTools).flatMap((entry) => {
     const rule = parseRule(entry);
     if (rule.command === undefined) {
@@ -320,6 +322,16 @@ function parseAllowedTools(
   });
 }
 
+/** What rules may call a tool of a server. */
+function listRuleNames({ name, remote }: Tool): readonly string[] {
+  return remote === undefined ? [name] : [name, `${remote.server}__${remote.tool}`, toOfficialName(remote)];
+}
+
+/** `server__tool`, or `mcp_server_tool` as the official CLI has it: whether there is such a tool shows later. */
+function isRemoteName(name: string): boolean {
+  return name.includes('__') || name.startsWith('mcp_');
+}
+
 function isOffered(name: string, remote: ToolboxContext['remote']): boolean {
   return remote?.tools.some((tool) => tool.name === name) ?? false;
 }
@@ -331,7 +343,7 @@ function findMissingOwners(name: string, remote: ToolboxContext['remote']): read
 
 function formatMissingTools({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
   return splitRules(allowedTools)
-    .filter((name) => !name.includes('__') && parseRule(name).command === undefined)
+    .filter((name) => !isRemoteName(name) && parseRule(name).command === undefined)
     .flatMap((name) => {
       const owners = findMissingOwners(name, remote).map(sanitize);
       if (owners.length === 0) return [];

@@ -399,3 +399,37 @@ test('a session that the server has dropped is started again, once', async (t) =
   expect((await here.run(['mcp', 'call', 'always', 'echo', 'message=hi'])).exitCode).toBe(5);
   expect(always.received.filter(({ body }) => body.includes('tools/call'))).toHaveLength(2);
 });
+
+test.for([
+  [['add', 'a=1'], 'add does not take these: the arguments: Instance does not have required property "b".'],
+  [['add', 'a=1', 'b=two'], 'add does not take these: /b: Instance type "string" is invalid. Expected "number".'],
+  [['echo', '--json', '{"message":[1]}'], 'Instance type "array" is invalid. Expected "string".'],
+] as const)('what is surely wrong is told before the server is asked: %j', async ([args, message], t) => {
+  const here = mcpPlace(t);
+  const log = join(here.root, 'messages');
+  here.write(here.file, JSON.stringify({ mcpServers: { files: { ...GOOD.files, env: { GMN_TEST_LOG: log } } } }));
+  const { stdout, stderr, exitCode } = await here.run(['mcp', 'call', 'files', ...args]);
+  expect([stdout, exitCode, stderr]).toEqual(['', 1, expect.stringContaining(message)]);
+  expect(stderr).toContain('gmn mcp tools files');
+  expect(here.read(log)).not.toContain('tools/call');
+});
+
+test('a tool is found by its official name, too, and what the settings exclude stays excluded', async (t) => {
+  const here = mcpPlace(t, { 'my files': { ...GOOD.files, excludeTools: ['add'] } });
+  const run = (...words: string[]) => here.run(['mcp', 'call', 'my files', ...words]);
+  expect(await run('mcp_my_files_echo', 'message=hi')).toEqual({ stdout: 'hi\n', stderr: '', exitCode: 0 });
+  expect(await run('mcp_my_files_add', 'a=1', 'b=2')).toMatchObject({
+    exitCode: 4,
+    stderr: expect.stringContaining('exclude its tool add'),
+  });
+  expect((await run('mcp_my_files_none')).exitCode).toBe(5);
+});
+
+test('a server that has no templates of resources has its resources', async (t) => {
+  const env = { GMN_TEST_WITHOUT: 'resources/templates/list' };
+  const here = mcpPlace(t, { files: { ...GOOD.files, env } });
+  const resources = await here.run(['mcp', 'resources', 'files']);
+  expect(resources).toEqual({ stdout: 'memo://1  first  (text/plain)\n', stderr: '', exitCode: 0 });
+  const other = mcpPlace(t, { files: { ...GOOD.files, env: { GMN_TEST_WITHOUT: 'resources/list' } } });
+  expect((await other.run(['mcp', 'resources', 'files'])).exitCode).toBe(5);
+});

@@ -252,3 +252,25 @@ test('only a server that the user trusts learns the directories', async (t) => {
   const { said, cwd } = await told({ ...GOOD, trust: true });
   expect(said).toEqual({ roots: [{ uri: pathToFileURL(cwd).href }] });
 });
+
+test.for(['mcp_files_add', 'files__add', 'add'])('tools.exclude takes the tool of a server: %s', async (name, t) => {
+  const gemini = await fakeGemini(t, [reply('done')]);
+  const settings = { mcpServers: { files: GOOD }, tools: { exclude: [name] } };
+  await callGmn(t, ['--allowed-mcp-server-names', 'files', 'x'], { gemini, settings });
+  const [{ functionDeclarations = [] } = {}] = gemini.requests[0]?.body.tools ?? [];
+  const names = functionDeclarations.map((tool: { name: string }) => tool.name);
+  expect([names.includes('echo'), names.includes('add')]).toEqual([true, false]);
+});
+
+test('a model, a flag and a setting may use the official name of a tool', async (t) => {
+  for (const how of ['flag', 'setting'] as const) {
+    const gemini = await fakeGemini(t, [reply(call('mcp_files_echo', { message: 'hi' })), reply('done')]);
+    const settings = {
+      mcpServers: { files: GOOD },
+      ...(how === 'setting' ? { tools: { allowed: ['mcp_files_echo'] } } : {}),
+    };
+    const flags = how === 'flag' ? ['--allowed-tools', 'mcp_files_echo'] : [];
+    const gmn = await callGmn(t, ['--allowed-mcp-server-names', 'files', ...flags, 'x'], { gemini, settings });
+    expect([how, gmn.stdout, gemini.requests[1]?.results]).toEqual([how, 'done\n', [{ output: 'hi', ...UNTRUSTED }]]);
+  }
+});

@@ -64,6 +64,41 @@ test('a question of the server is asked on the terminal, with its name, and the 
   expect(exitCode).toBe(0);
 });
 
+test('an answer outside of the schema is asked for again, with the reason', async (t) => {
+  const form = {
+    type: 'object',
+    required: ['age', 'mail'],
+    properties: {
+      age: { type: 'integer', minimum: 18, maximum: 99 },
+      nick: { type: 'string', minLength: 3, maxLength: 5 },
+      mail: { type: 'string', format: 'email' },
+      size: { type: 'string', enum: ['s', 'l'] },
+    },
+  };
+  const terminal = runInTerminal(t, ['mcp', 'call', 'files', 'ask', '--json', JSON.stringify({ form })], GOOD);
+  await terminal.until(/\[y\]es \[n\]o › /);
+  terminal.type('y');
+  const answers: readonly (readonly [wanted: RegExp, answer: string])[] = [
+    [/│ age \(a number\)\r\n/, 'many'],
+    [/│ This must be a whole number\.\r\n│ age/, '17'],
+    [/│ age: 17 is too small for a minimum of 18\.\r\n│ age/, '120'],
+    [/│ age: 120 is too large for a maximum of 99\.\r\n│ age/, '20'],
+    [/│ nick \(Enter to skip\)\r\n/, 'ab'],
+    [/│ nick: String is too short \(2 < 3\)\.\r\n│ nick/, 'abcdef'],
+    [/│ nick: String is too long \(6 > 5\)\.\r\n│ nick/, ''],
+    [/│ mail\r\n/, 'nobody'],
+    [/│ mail: String does not match format "email"\.\r\n│ mail/, 'a@example.org'],
+    [/│ size \(s \| l; Enter to skip\)\r\n/, 'm'],
+    [/│ Choose one of these\.\r\n│ size/, 'l'],
+  ];
+  for (const [wanted, answer] of answers) {
+    await terminal.until(new RegExp(`${wanted.source}[^╰]*╰ to files › `));
+    terminal.type(`${answer}\r`);
+  }
+  const { output } = await terminal.ended;
+  expect(output).toContain('{"action":"accept","content":{"age":20,"mail":"a@example.org","size":"l"}}');
+});
+
 test('a question that is padded to the width of the window cannot pass for one of gmn', async (t) => {
   const columns = 60;
   const lie = `${'Enter your Gemini API key'.padEnd(columns)}gmn: `;

@@ -4,7 +4,9 @@ import { sanitizeLines } from '../../app/servers/view.ts';
 import { createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { sanitize, stripControls } from '../../core/text/terminal.ts';
+import { toOfficialName } from '../../core/tool.ts';
 import {
   collectMedia,
   createMediaTarget,
@@ -12,6 +14,7 @@ import {
   formatBlocks,
   type SaveMedia,
 } from '../../engine/servers/content.ts';
+import { findArgumentFault } from '../../engine/servers/elicitation.ts';
 import { suggestNames } from '../../engine/servers/roster.ts';
 import { type SessionOptions, withServer } from '../../engine/servers/session.ts';
 import { isWantedTool, type NamedServer } from '../../mcp/client/definition.ts';
@@ -45,11 +48,19 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   const isText = options.outputFormat !== 'json';
   const progress = openProgress(`${server} ${tool}`, { quiet: options.quiet, json: !isText }, app);
   const elicit = isText ? createTerminalElicit(app.io.err, progress.pause) : undefined;
-  return withServer(server, { options, app, check: createToolCheck(tool), elicit }, async (connection, notices) => {
-    const { inputSchema } = await requireTool(connection, tool, app.signal);
+  let configured: NamedServer | undefined;
+  const check = (found: NamedServer): void => {
+    configured = found;
+    // The official name of a tool is checked by its own.
+    if (!tool.startsWith(toOfficialName({ server: found.name, tool: '' }))) checkIsWanted(found, tool);
+  };
+  return withServer(server, { options, app, check, elicit }, async (connection, notices) => {
+    const { name, inputSchema } = await requireTool(connection, tool, app.signal);
+    if (configured !== undefined) checkIsWanted(configured, name);
     const args = given ?? parseToolArguments(pairs, inputSchema);
+    await checkArguments(args, inputSchema, { server, tool: name });
     const result = await connection
-      .callTool(tool, args, { signal: app.signal, onProgress: progress.onProgress })
+      .callTool(name, args, { signal: app.signal, onProgress: progress.onProgress })
       .catch((thrown: unknown) => {
         const hint = 'The server was asked to stop; what the tool had done by then is not undone.';
         throw thrown === app.signal.reason ? AppError.from(thrown).with({ hint }) : thrown;
@@ -62,14 +73,25 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
 }
 
 /** A tool that the settings keep from the model is not run by hand either. */
-function createToolCheck(tool: string): (server: NamedServer) => void {
-  return ({ name, definition }) => {
-    if (isWantedTool(definition, tool)) return;
-    const shown = sanitize(name);
-    throw new AppError('config', `the settings of MCP server ${shown} exclude its tool ${sanitize(tool)}`, {
-      hint: `To use it, change its includeTools or excludeTools. To see them, run: gmn mcp get ${shown}`,
-    });
-  };
+function checkIsWanted({ name, definition }: NamedServer, tool: string): void {
+  if (isWantedTool(definition, tool)) return;
+  const shown = sanitize(name);
+  throw new AppError('config', `the settings of MCP server ${shown} exclude its tool ${sanitize(tool)}`, {
+    hint: `To use it, change its includeTools or excludeTools. To see them, run: gmn mcp get ${shown}`,
+  });
+}
+
+/** What is surely wrong is told before the tool runs. Throws AppError `usage`. */
+async function checkArguments(
+  args: JsonObject,
+  schema: JsonObject,
+  { server, tool }: { readonly server: string; readonly tool: string },
+): Promise<void> {
+  const fault = await findArgumentFault(schema, args);
+  if (fault === undefined) return;
+  throw new AppError('usage', `${sanitize(tool)} does not take these: ${sanitize(fault)}`, {
+    hint: `To see what it takes, run: gmn mcp tools ${sanitize(server)}`,
+  });
 }
 
 /** If the list is incomplete, a tool missing from it may still exist. */
@@ -77,11 +99,12 @@ async function requireTool(
   connection: Connection,
   name: string,
   signal: AbortSignal,
-): Promise<Pick<RemoteTool, 'inputSchema'>> {
+): Promise<Pick<RemoteTool, 'name' | 'inputSchema'>> {
   const { items, omitted } = await connection.listTools({ signal });
-  const found = items.find((tool) => tool.name === name);
+  const isMeant = (tool: RemoteTool): boolean => toOfficialName({ server: connection.name, tool: tool.name }) === name;
+  const found = items.find((tool) => tool.name === name) ?? items.find(isMeant);
   if (found !== undefined) return found;
-  if (omitted !== undefined) return { inputSchema: {} };
+  if (omitted !== undefined) return { name, inputSchema: {} };
   const server = sanitize(connection.name);
   const known = items.map((tool) => tool.name);
   throw new AppError('mcp', `MCP server ${server} has no tool ${sanitize(name)}`, {

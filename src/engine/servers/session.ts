@@ -8,6 +8,7 @@ import { type ConfineServer, MAX_TIMER_MS, type NamedServer } from '../../mcp/cl
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import type { ClientContext, Connection } from '../../mcp/client/types.ts';
 import { maxProgramsAtOnce } from '../../platform/process/child.ts';
+import { obeySchema } from './elicitation.ts';
 import { type Roster, type RosterOptions, readRoster, requireEntry } from './roster.ts';
 
 /** A server that drops two sessions will drop the next as well. */
@@ -71,13 +72,14 @@ interface SessionContext extends Pick<ClientContext, 'elicit'> {
 /** Nothing is left running after `use`, which runs once more if the server drops its session. */
 export async function withServer<Value>(
   name: string,
-  { options, app, check, ...more }: SessionContext,
+  { options, app, check, elicit: ask }: SessionContext,
   use: (connection: Connection, notices: readonly string[]) => Promise<Value>,
 ): Promise<Value> {
   const { server, notices } = await requireServer(name, { options, app });
   check?.(server);
+  const elicit = ask && obeySchema(ask);
   const runInSession = async (number: number): Promise<Value> => {
-    const connection = await connectServer(withTimeout(server, options.timeout), { ...app, ...more }, app.signal);
+    const connection = await connectServer(withTimeout(server, options.timeout), { ...app, elicit }, app.signal);
     try {
       return await use(connection, notices);
     } catch (thrown) {

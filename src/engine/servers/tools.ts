@@ -9,6 +9,7 @@ import { readFile } from '../../tools/read-file.ts';
 import { splitRules } from '../../tools/rules.ts';
 import { readAllowedSetting } from '../permissions.ts';
 import type { ToolOptions } from '../toolbox.ts';
+import { obeySchema } from './elicitation.ts';
 import { type Roster, type RosterOptions, readRoster } from './roster.ts';
 import { createServers, type Servers, type ServersContext } from './servers.ts';
 import { confineServer, listReadyServers, requireReadyServer } from './session.ts';
@@ -90,7 +91,7 @@ async function connectServers(
     {
       servers: ready.map((server) => confineServer(server, confine)),
       unused: roster.entries.filter(({ state }) => state.kind !== 'ready' || !ready.includes(state.server)),
-      context: { ...app, roots: workspace.roots, elicit: host.elicit },
+      context: { ...app, roots: workspace.roots, elicit: host.elicit && obeySchema(host.elicit) },
       reserved: BUILTIN_NAMES,
       allowedTools: splitRules(options.allowedTools ?? []),
       allowedBySettings: options.ignoresPermissions ? [] : readAllowedSetting(await app.settings()).patterns,

@@ -1,4 +1,4 @@
-import { type AppError, findStatus } from '../../core/error.ts';
+import { AppError, findStatus } from '../../core/error.ts';
 import { settlesWithin } from '../../core/io.ts';
 import { isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
 import { formatDuration, joinFirst } from '../../core/text/format.ts';
@@ -153,14 +153,25 @@ function createLists(
     listTools: list(tools, 'tools/list', { key: 'tools', parse: tryParseTool }),
     listPrompts: list(prompts, 'prompts/list', { key: 'prompts', parse: tryParsePrompt }),
     listResources: list(resources, 'resources/list', { key: 'resources', parse: tryParseResource }),
-    listResourceTemplates: list(resources, 'resources/templates/list', {
-      key: 'resourceTemplates',
-      parse: tryParseTemplate,
-    }),
+    listResourceTemplates: ignoreMissing(
+      list(resources, 'resources/templates/list', { key: 'resourceTemplates', parse: tryParseTemplate }),
+    ),
   };
 }
 
 type List<Item> = (options?: RequestOptions) => Promise<Listing<Item>>;
+
+/** Of a server that has resources, and no such method: many have none. */
+function ignoreMissing<Item>(list: List<Item>): List<Item> {
+  return (options) =>
+    list(options).catch((thrown: unknown) => {
+      if (thrown instanceof AppError && isObject(thrown.cause) && thrown.cause.code === METHOD_NOT_FOUND)
+        return { items: [] };
+      throw thrown;
+    });
+}
+
+const METHOD_NOT_FOUND = -32_601;
 
 /** Puts a deadline on the whole list, since each page on its own could be just in time. */
 function withDeadline<Item>(server: NamedServer, method: string, list: List<Item>): List<Item> {

@@ -1,3 +1,4 @@
+import { toOfficialName } from '../../../core/tool.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { RegisteredTool } from './registration.ts';
 
@@ -13,8 +14,8 @@ interface AllowedTools {
 }
 
 /**
- * Whether a tool may run without asking: its server is trusted by the user, or a pattern matches it. `server__*`
- * matches all tools of a server; a name matches the one tool the model knows by it, `server__tool` otherwise the one
+ * Whether a tool may run without asking: its server is trusted by the user, or a pattern matches it. `server__*`,
+ * or `mcp_server_*` as in the official CLI, matches all tools of a server; a name matches the one tool the model knows by it, `server__tool` or `mcp_server_tool` otherwise the one
  * tool of that server. Decided by the table, not by the form of a name, since a server chooses its names: an ambiguous
  * pattern matches nothing, and no tool inherits the name of one that an earlier, absent server had or may have had.
  */
@@ -22,7 +23,7 @@ export function isToolAllowed(entry: RegisteredTool, allowed: AllowedTools): boo
   if (entry.server.isTrusted) return true;
   const patterns = [...allowed.patterns, ...(entry.server.scope === 'workspace' ? [] : (allowed.ownPatterns ?? []))];
   return patterns.some((pattern) => {
-    if (pattern === `${entry.server.name}__*`) return true;
+    if (pattern === `${entry.server.name}__*` || isOnlyServer(pattern, entry, allowed)) return true;
     const known = allowed.table.find(({ tool }) => tool.name === pattern);
     if (known !== undefined && isSameTool(known, entry))
       return isFullName(pattern, entry) || !mayInheritName(entry, allowed);
@@ -32,7 +33,14 @@ export function isToolAllowed(entry: RegisteredTool, allowed: AllowedTools): boo
 }
 
 function isFullName(pattern: string, { server, remote }: RegisteredTool): boolean {
-  return pattern === `${server.name}__${remote.name}`;
+  const official = toOfficialName({ server: server.name, tool: remote.name });
+  return pattern === `${server.name}__${remote.name}` || pattern === official;
+}
+
+/** `mcp_server_*`, where no other server could be meant. */
+function isOnlyServer(pattern: string, { server }: RegisteredTool, { servers }: AllowedTools): boolean {
+  const meant = servers.filter(({ name }) => toOfficialName({ server: name, tool: '' }) === pattern.slice(0, -1));
+  return pattern.endsWith('*') && meant.length === 1 && meant[0]?.name === server.name;
 }
 
 function isSameTool(one: RegisteredTool, other: RegisteredTool): boolean {

@@ -15,12 +15,12 @@ export interface ToolOrigin {
  * the API. The order of the calls matters.
  */
 export function createNamer(reserved: Iterable<string>, servers: readonly string[]): (origin: ToolOrigin) => string {
-  const prefixes = servers.map((server) => toValidName(`${server}__`));
+  const prefixes = servers.flatMap((server) => [`${server}__`, `mcp_${server}_`].map(toValidName));
   const taken = new Set(reserved);
   const bareNames = new Set(taken);
   return ({ server, tool }) => {
     const bare = toValidName(tool);
-    // `files__*` on an allow list means the server files, not any tool that calls itself so.
+    // `files__*` or `mcp_files_*` on an allow list means the server files, not any tool that calls itself so.
     const isFree = !bareNames.has(bare) && !prefixes.some((prefix) => bare.startsWith(prefix));
     if (isFree) bareNames.add(bare);
     const name = makeUnique(shortenName(isFree ? bare : toValidName(`${server}__${tool}`)), taken);

@@ -7,6 +7,7 @@ import { AppError } from '../../../../src/core/error.ts';
 import { UNTRUSTED } from '../../../../src/core/tool.ts';
 import { listConfiguredServers } from '../../../../src/mcp/client/servers.ts';
 import { recordTools } from '../../../../src/mcp/client/tools/cache.ts';
+import { createNamer } from '../../../../src/mcp/client/tools/names.ts';
 import { computeShares, registerTools } from '../../../../src/mcp/client/tools/registration.ts';
 import { isRunning } from '../../../support/mcp-place.ts';
 import { systemMode } from '../../../support/posix.ts';
@@ -217,6 +218,18 @@ test('a server runs unasked if the user’s own file trusts it, or the command l
   expect(await trusted([])).toEqual(['echo']);
   expect(await trusted(['other__*'])).toEqual(['echo', 'other__echo', 'add']);
   expect(await trusted(['other__add'])).toEqual(['echo', 'add']);
+  // As the official CLI names them.
+  expect(await trusted(['mcp_other_add'])).toEqual(['echo', 'add']);
+  expect(await trusted(['mcp_other_*'])).toEqual(['echo', 'other__echo', 'add']);
+  expect(await trusted(['mcp_oth_*', 'mcp_other_ad'])).toEqual(['echo']);
+});
+
+test('an official name that could be two tools, or two servers, allows none, and no tool of another server takes it', async (t) => {
+  const entries = { a_b: { ...good, includeTools: ['add'] }, 'a.b': good, 'a b': { ...good, includeTools: ['add'] } };
+  const { tools, isTrusted } = await toolset(t, entries, { allowedTools: ['mcp_a_b_add', 'mcp_a_b_*'] }).open();
+  expect(tools.filter(isTrusted).map(({ name }) => name)).toEqual([]);
+  const nameTool = createNamer([], ['evil', 'files']);
+  expect(nameTool({ server: 'evil', tool: 'mcp_files_read' })).toBe('evil__mcp_files_read');
 });
 
 test('trust written by a folder or by the machine does not count', () => {
