@@ -2,7 +2,7 @@ import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.
 import { formatCount, plural } from '../core/text/format.ts';
 import { countInvisible, sanitize } from '../core/text/terminal.ts';
 import { measureWidth, splitGraphemes } from '../core/text/width.ts';
-import { findChangedWords, type WordRun } from '../core/text/word-diff.ts';
+import { findChangedWords, pairLines, type WordRun } from '../core/text/word-diff.ts';
 import type { Preview } from '../core/tool.ts';
 import { loadChalk } from '../render/lazy.ts';
 
@@ -168,17 +168,14 @@ function showDiffPart(part: string, isFirst: boolean): string {
   return markTabs(`${part.slice(0, mark)}${markBlanks(part.slice(mark))}`);
 }
 
-/** The n-th of several removed lines is compared with the n-th of the lines that were added in their place. */
 function* sliceWithWords(lines: readonly string[]): Generator<Slice> {
   for (let at = 0; at < lines.length; ) {
     const removed = countWith(lines, at, '-');
     const added = countWith(lines, at + removed, '+');
     const count = Math.max(1, removed + added);
-    for (const [index, line] of lines.slice(at, at + count).entries()) {
-      const pair = index < removed ? index + removed : index - removed;
-      const hasPair = index < removed ? index < added : pair < removed;
-      yield* sliceLine(line, { isDiff: true, other: hasPair ? lines[at + pair] : undefined });
-    }
+    const change = lines.slice(at, at + count);
+    const others = pairLines(change.slice(0, removed), change.slice(removed));
+    for (const [index, line] of change.entries()) yield* sliceLine(line, { isDiff: true, other: others[index] });
     at += count;
   }
 }

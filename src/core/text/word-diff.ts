@@ -22,6 +22,29 @@ export function findChangedWords(line: string, other: string): readonly WordRun[
   return runs;
 }
 
+/** In pairs of lines: more are compared in the order in which they stand. */
+const MAX_TRIES = 25;
+
+/**
+ * For each line of a change, the removed ones first, the line that it became or was. As many added as removed lines replace
+ * each other in turn; else each removed line became the next added one with which it has words in common.
+ */
+export function pairLines(removed: readonly string[], added: readonly string[]): readonly (string | undefined)[] {
+  const became = removed.map((): string | undefined => undefined);
+  const was = added.map((): string | undefined => undefined);
+  const isInTurn = removed.length === added.length || removed.length * added.length > MAX_TRIES;
+  let next = 0;
+  for (const [index, line] of removed.entries()) {
+    const isLike = (other: string): boolean => findChangedWords(line.slice(1), other.slice(1)) !== undefined;
+    const found = added.findIndex((other, place) => (isInTurn ? place === index : place >= next && isLike(other)));
+    if (found === -1) continue;
+    became[index] = added[found];
+    was[found] = line;
+    next = found + 1;
+  }
+  return became.concat(was);
+}
+
 /** The blanks between two changed words are marked with them, no others; unless nothing but blanks has changed. */
 function markBetween(words: readonly string[], isCommon: readonly boolean[]): readonly boolean[] {
   const isBlank = (word: string): boolean => word.trim() === '';

@@ -1,4 +1,4 @@
-import { findChangedWords } from '../../core/text/word-diff.ts';
+import { findChangedWords, pairLines } from '../../core/text/word-diff.ts';
 import type { Paint, Theme } from './theme.ts';
 
 /** Whether a line of a diff was removed (`-`) or added (`+`); the names of files (`---`, `+++`) are neither. */
@@ -21,8 +21,9 @@ export function paintDiff(
       painted.push(paintOther(lines[at] ?? ''));
       at += 1;
     }
-    painted.push(...removed.map((line, index) => paintChange(line, added[index], theme.removed, theme)));
-    painted.push(...added.map((line, index) => paintChange(line, removed[index], theme.added, theme)));
+    const others = pairLines(removed, added);
+    for (const [index, line] of removed.concat(added).entries())
+      painted.push(paintChange(line, others[index], index < removed.length ? theme.removed : theme.added, theme));
   }
   return painted;
 }

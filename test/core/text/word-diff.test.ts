@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { findChangedWords } from '../../../src/core/text/word-diff.ts';
+import { findChangedWords, pairLines } from '../../../src/core/text/word-diff.ts';
 
 const mark = (line: string, other: string): string | undefined =>
   findChangedWords(line, other)
@@ -22,6 +22,29 @@ test.each([
   ['nothing alike here', 'entirely other words', undefined],
 ] as const)('of %j, beside %j, the words that changed are marked', (line, other, marked) => {
   expect(mark(line, other)).toBe(marked);
+});
+
+test.each([
+  [['-a b'], ['+x y'], ['+x y', '-a b']],
+  [['-let a = 1;'], ['+// one', '+let b = 1;'], ['+let b = 1;', undefined, '-let a = 1;']],
+  [
+    ['-let a;', '-gone(1, 2, 3)', '-end b'],
+    ['+let c;', '+end d'],
+    ['+let c;', undefined, '+end d', '-let a;', '-end b'],
+  ],
+  [[], ['+new'], [undefined]],
+  [['-gone'], [], [undefined]],
+] as const)('of a change from %j to %j each line is compared with what it became', (removed, added, others) => {
+  expect(pairLines(removed, added)).toEqual(others);
+});
+
+test('very many lines are compared in turn', () => {
+  const lines = Array.from({ length: 30 }, (_, index) => `-line ${index}`);
+  expect(pairLines(lines, ['+line 7', '+line 8'])).toEqual([
+    ...['+line 7', '+line 8'],
+    ...Array.from({ length: 28 }, () => undefined),
+    ...['-line 0', '-line 1'],
+  ]);
 });
 
 test('no character is lost, and no mark begins, ends or breaks off inside a word', () => {
