@@ -184,7 +184,7 @@ function findRequestError(failed: FailureCase): AppError | undefined {
   }
   if (says('noSearch')) {
     return refusalError(failed, 'Google Search refused', {
-      hint: 'Only the search is refused: ask without --search, or choose another model with -m.',
+      hint: 'Only the search is refused: ask without it (--search), or choose another model with -m.',
     });
   }
   if (says('size')) return tooLargeError(failed);
