@@ -55,7 +55,7 @@ export const modules = [
     name: 'classifier',
     units: [
       {
-        mutate: ['src/api/failure.ts', 'src/api/google-error.ts'],
+        mutate: ['src/api/failure.ts', 'src/api/quota-failure.ts', 'src/api/google-error.ts'],
         tests: ['test/api/google-error.test.ts', 'test/api/refusal-details.test.ts', 'test/api/failure.test.ts'],
       },
       { mutate: ['src/api/retry.ts'], tests: ['test/api/retry.test.ts'] },
