@@ -52,7 +52,10 @@ function describeQuota(failed: FailureCase): Subject {
   const { model, asks } = failed;
   if (model === undefined) return { name: asks === undefined ? '' : ` for ${asks}`, instead: 'ask a model' };
   if (isSearchRefused(failed)) {
-    return { name: ` for Google Search with ${toOneLine(model, 100)}`, instead: 'ask without Google Search (--search)' };
+    return {
+      name: ` for Google Search with ${toOneLine(model, 100)}`,
+      instead: 'ask without Google Search (--search)',
+    };
   }
   return { name: formatForModel(failed), instead: 'choose another model with -m' };
 }
