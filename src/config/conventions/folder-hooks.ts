@@ -1,14 +1,13 @@
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { App, Homes } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { canonicalJson, isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
-import { contains, leadsAway, toSlashes } from '../../core/text/path.ts';
-import { isDirectory, pathExists, realPath } from '../../platform/files/path.ts';
-import { readBytes } from '../../platform/files/read.ts';
+import { pathExists, realPath } from '../../platform/files/path.ts';
 import { readSmallFile } from '../../platform/files/small-file.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { parseSettingsText } from '../document.ts';
 import { isApprovedItem, readTrustRecords, type TrustDecision, type TrustItem, type TrustRecord } from '../trust.ts';
+import { hashScripts } from './hook-scripts.ts';
 import { type Hook, type HookEntries, type HookEntry, readClaudeHooks, readHookEntries } from './hooks.ts';
 import type { Skipped } from './places.ts';
 
@@ -48,57 +47,10 @@ async function toFolderHook(entry: HookEntry, folder: string): Promise<FolderHoo
   const written = canonicalJson({ event: writtenEvent, matcher: matcher ?? null, definition });
   return {
     ...{ kind: 'hooks', name, entry, command, fault },
-    hash: sha256([written, ...scripts.map(({ path, hash }) => `${path} ${hash}`)].join('\n')),
+    hash: sha256(canonicalJson([written, ...scripts.map(({ path, hash }) => [path, hash])])),
     matcher: toNonEmptyString(matcher),
     scripts: scripts.map(({ path }) => path),
   };
-}
-
-const MAX_WORDS = 200;
-/** Of those that a command names, such as by `cd`. */
-const MAX_DIRECTORIES = 10;
-const MAX_BYTES = 20_000_000;
-
-interface Script {
-  /** `a.sh`, or `a.sh -> /elsewhere/b.sh` for a link. */
-  readonly path: string;
-  readonly hash: string;
-}
-
-/** Each word that is the path of a file in the folder. Not every script is found: a command can build its path. */
-async function hashScripts(
-  command: string,
-  folder: string,
-): Promise<Pick<FolderHook, 'fault'> & { scripts: Script[] }> {
-  const plain = command
-    .replace(/["']/g, '')
-    .replace(/\$\{?(?:GEMINI_PROJECT_DIR|CLAUDE_PROJECT_DIR|GEMINI_CWD|PWD)\}?/g, () => folder)
-    // What it writes, such as a log, differs after each run.
-    .replace(/>{1,2}\|?\s*[^\s;|&()<>]+/g, ' ');
-  const words = plain
-    .split(/[\s;|&()<>=]+/)
-    .filter((word) => word !== '' && !leadsAway(word, [folder]))
-    .slice(0, MAX_WORDS);
-  const inside = (path: string): boolean => path !== folder && contains(folder, path);
-  const directories = words.map((word) => resolve(folder, word)).filter((path) => inside(path) && isDirectory(path));
-  const bases = [folder, ...new Set(directories)].slice(0, MAX_DIRECTORIES);
-  const scripts: Script[] = [];
-  for (const path of new Set(bases.flatMap((base) => words.map((word) => resolve(base, word))))) {
-    const real = realPath(path);
-    if (real === undefined || !(inside(path) || inside(real)) || isDirectory(real)) continue;
-    const name = toSlashes(relative(folder, inside(real) ? real : path));
-    try {
-      const bytes = await readBytes(real, { maxBytes: MAX_BYTES, tooLarge: largeScriptError, links: 'never' });
-      scripts.push({ path: inside(real) ? name : `${name} -> ${toSlashes(real)}`, hash: sha256(bytes) });
-    } catch (thrown) {
-      return { scripts: [], fault: `${name} cannot be reviewed: ${AppError.from(thrown).message}` };
-    }
-  }
-  return { scripts };
-}
-
-function largeScriptError(): AppError {
-  return new AppError('config', `it is larger than ${MAX_BYTES / 1_000_000} MB`);
 }
 
 export function isApprovedHook(record: TrustRecord | undefined, hook: FolderHook): boolean {

@@ -138,7 +138,7 @@ function warnOfCredentials(definition: JsonValue, env: Env): readonly string[] {
 function describeHook({ name, command, matcher, scripts }: FolderHook): ServerDescription {
   const details = [
     ...(matcher === undefined ? [] : [`matcher: ${matcher}`]),
-    ...(scripts.length === 0 ? [] : [`its files: ${scripts.join(', ')}`]),
+    scripts.length === 0 ? 'not compared: no file of the folder is found in it' : `its files: ${scripts.join(', ')}`,
   ];
   return {
     name: sanitize(name),

@@ -76,11 +76,22 @@ test.for([
   ['after cd', 'cd in && ./check.sh', 'in/check.sh'],
   ['as an argument', 'node --require=./in/check.sh x', 'in/check.sh'],
   ['with ..', 'sh in/../check.sh', 'check.sh'],
-] as const)('a script that a hook names %s is a part of it', async ([, command, script], t) => {
+  ['without its ending, as node finds it', 'node tools/check', 'tools/check.mjs'],
+  ['as a directory', 'node tools', 'tools/index.js'],
+  ['as the package', 'node .', 'package.json'],
+  ['as the main of the package', 'node .', 'lib/start.js', { 'work/package.json': '{"main":"lib/start"}' }],
+  ['after an option’s letter', 'node -r./in/check.js x', 'in/check.js'],
+  ['as a word after an option', 'node -r ./in/check', 'in/check.cjs'],
+  ['as a module of Python', 'python3 -m tools.check', 'tools/check.py'],
+  ['as a package of Python', 'python3 -m tools.check', 'tools/check/__main__.py'],
+  ['by a PATH', 'PATH=tools:$PATH check.sh', 'tools/check.sh'],
+  ['by a pattern', 'cat hooks.d/*.sh | sh', 'hooks.d/a.sh'],
+  ['with a blank in its name', 'sh "in here/check it.sh"', 'in here/check it.sh'],
+] as const)('a script that a hook names %s is a part of it', async ([, command, script, more = {}], t) => {
   const path = `work/${script}`;
-  const here = place(t, { [FILE]: settings(command), [path]: 'one', 'work/other': 'x' });
+  const here = place(t, { ...more, [FILE]: settings(command), [path]: 'one', 'work/other': 'x' });
   await trustFolder(here);
-  expect(here.output().out).toContain(`its files: ${script}\n`);
+  expect(here.output().out).toMatch(new RegExp(`its files: .*${script.replaceAll('.', '\\.')}`));
   const [hook] = parseHooks((await here.settings()).hooks ?? []).hooks;
   if (hook === undefined) throw new Error('it is not used');
   here.write({ 'work/other': 'y' });
@@ -333,4 +344,15 @@ test('gmn trust names AGENTS.md, which instructs models, where nothing else is t
   expect(here.output().out).toMatch(/^Trusted: .*\nIt may now use:\nInstructions for the model: AGENTS\.md\nTo undo/);
   await trust({ args: [], json: true }, here.app);
   expect(JSON.parse(here.output().out)).toMatchObject({ instructions: ['AGENTS.md'] });
+});
+
+test('a hook of which no file is found is said not to be compared, and a new match of its pattern is a change', async (t) => {
+  const here = place(t, { [FILE]: settings('npm run check', 'sh hooks.d/*.sh'), 'work/hooks.d/a.sh': '1' });
+  await trustFolder(here);
+  expect(here.output().out).toContain(
+    '(new): npm run check\n      not compared: no file of the folder is found in it\n',
+  );
+  expect(await listUsed(here)).toHaveLength(2);
+  here.write({ 'work/hooks.d/b.sh': '2' });
+  expect(await listUsed(here)).toEqual(['npm run check']);
 });
