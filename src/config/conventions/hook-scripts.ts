@@ -76,11 +76,11 @@ function largeScriptError(): AppError {
 }
 
 /** `folder` without links. */
-export function findScripts(
+function findScripts(
   command: string,
   folder: string,
 ): { readonly files: readonly { readonly path: string; readonly real: string }[]; readonly isWhole: boolean } {
-  const all = listWords(command, folder);
+  const all = splitHookWords(command, folder);
   const words = all.slice(0, MAX_WORDS);
   const isInside = (path: string): boolean => contains(folder, path);
   const directories = words.map((word) => resolve(folder, word)).filter((path) => isInside(path) && isDirectory(path));
@@ -98,7 +98,7 @@ export function findScripts(
 }
 
 /** Words, also what is in quotes, after an option's letter, and between the colons of a PATH. */
-function listWords(command: string, folder: string): readonly string[] {
+function splitHookWords(command: string, folder: string): readonly string[] {
   const plain = command
     .replace(/\$\{?(?:GEMINI_PROJECT_DIR|CLAUDE_PROJECT_DIR|GEMINI_CWD|PWD|workspacePath)\}?/g, () => folder)
     // What it writes, such as a log, differs after each run.
