@@ -26,7 +26,7 @@ export async function run(options: SandboxCommandOptions, app: App): Promise<num
   try {
     const start = sandbox.confine({ command, args, cwd: app.cwd, env: programEnvironment(app.env, {}) });
     const exitCode = await runAttached(start, app.signal);
-    const notice = sandbox.reportMade();
+    const notice = await sandbox.reportMade();
     if (notice !== undefined) await createStderr(app.io.err).notice(notice);
     return exitCode;
   } finally {

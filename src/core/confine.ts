@@ -9,6 +9,8 @@ export interface ProgramStart {
 /** The same, with what its descriptors 3, 4, … have to read. */
 export interface ConfinedStart extends ProgramStart {
   readonly inputs: readonly Uint8Array[];
+  /** Is called when the program has ended, or could not be started. */
+  readonly onEnd?: () => void;
 }
 
 /**

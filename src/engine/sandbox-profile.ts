@@ -10,8 +10,7 @@ import { findUserHomes } from '../platform/host.ts';
 import { isRoot, runtimePath, systemPlatform } from '../platform/runtime/system.ts';
 import { listBoundSockets } from '../platform/sandbox/bound-sockets.ts';
 import type { SandboxNetwork, SandboxProfile } from '../platform/sandbox/profile.ts';
-import { isProtected } from '../tools/workspace/protection.ts';
-import { BUILD_DIRECTORIES, listRepositories } from './sandbox-watch.ts';
+import type { Watched } from './watched.ts';
 
 /** Where people and other programs keep what is theirs. */
 const HIDDEN: Readonly<Record<string, readonly string[]>> = {
@@ -93,17 +92,19 @@ const SYSTEM_SECRETS = [
 ];
 
 /** Each takes some mounts. */
-const MAX_NESTED = 100;
+const MAX_PROTECTED = 200;
 
 export interface ProfileQuestion {
   readonly app: App;
   /** What commands may write, apart from what is protected there. */
   readonly roots: readonly string[];
   readonly network: SandboxNetwork;
+  /** What instructs models or other programs run; asked anew for each command. */
+  readonly listWatched: () => readonly Watched[];
 }
 
 /** What lies in the home may change, but not while a run goes on; only what is protected is listed anew for each command. */
-export function createProfileReader({ app, roots, network }: ProfileQuestion): () => SandboxProfile {
+export function createProfileReader({ app, roots, network, listWatched }: ProfileQuestion): () => SandboxProfile {
   const platform = systemPlatform();
   const homes = [...new Set(findUserHomes(app.env).map((home) => realPath(home) ?? home))];
   const writable = omitNested(roots.map(requireRealDirectory));
@@ -133,19 +134,17 @@ export function createProfileReader({ app, roots, network }: ProfileQuestion): (
     !isHidden(path) || [...shown, ...writable].some((each) => contains(each, path));
   const masked = omitNested(secrets).filter(isVisible);
   for (const root of writable) checkSecret(root, states);
-  const repositories = writable.flatMap(listRepositories).filter((path) => !writable.includes(path));
   return () => {
     const sockets = listBoundSockets().filter(
       (path) => isVisible(path) && isSocket(path) && !masked.some((each) => contains(each, path)),
     );
-    const top = writable.flatMap(listProtected);
-    const nested = repositories.filter((path) => realPath(path) === path && !top.some((each) => contains(each, path)));
+    // At its real path, so that a mount there keeps it; nearest to a root first.
+    const closed = listWatched().filter(({ path, isOpen }) => !isOpen && realPath(path) === path);
+    const kept = omitNested(closed.map(({ path }) => path)).slice(0, MAX_PROTECTED);
     return {
       writable,
-      pinned: listBetween(writable, nested.slice(0, MAX_NESTED)),
-      protected: [...top, ...nested.slice(0, MAX_NESTED)].filter(
-        (path) => !masked.some((each) => contains(each, path)),
-      ),
+      pinned: listBetween(writable, kept),
+      protected: kept.filter((path) => !masked.some((each) => contains(each, path))),
       hidden,
       shown: omitNested(shown),
       secretDirectories: masked.filter(isDirectory),
@@ -261,19 +260,4 @@ function listBetween(roots: readonly string[], paths: readonly string[]): readon
     for (let parent = dirname(path); !roots.includes(parent) && parent !== dirname(parent); parent = dirname(parent))
       found.add(parent);
   return [...found].sort((one, other) => one.length - other.length);
-}
-
-/**
- * What is directly in a root, and other programs run or trust. Further down only repositories of git are protected: names are given to other
- * directories there every day. A link is left out, since what it leads to is protected by its own place.
- */
-function listProtected(root: string): readonly string[] {
-  return listPaths(root).filter((path) => {
-    const name = basename(path);
-    if (BUILD_DIRECTORIES.includes(name) || !(name.startsWith('.') || isProtected(name))) return false;
-    const kind = findFileKind(path);
-    if (kind === 'directory')
-      return isProtected(name) || listPaths(path).some((each) => isProtected(join(name, basename(each))));
-    return kind === 'file' && isProtected(name);
-  });
 }

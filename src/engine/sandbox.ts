@@ -8,14 +8,17 @@ import { AppError } from '../core/error.ts';
 import { isList, isObject, type JsonValue } from '../core/json.ts';
 import { splitList } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
+import { entryExists } from '../platform/files/path.ts';
 import { readCache, writeCache } from '../platform/files/small-file.ts';
 import { createScratchDirectory } from '../platform/process/self.ts';
 import { chooseEngine, type EngineContext, type SandboxEngine } from '../platform/sandbox/engine.ts';
 import { type HostProxy, openHostProxy } from '../platform/sandbox/host-proxy.ts';
 import { formatHostRules, type HostRule, parseHostRules } from '../platform/sandbox/host-rules.ts';
 import type { SandboxNetwork } from '../platform/sandbox/profile.ts';
+import { createStubs } from '../platform/sandbox/stubs.ts';
 import { createProfileReader } from './sandbox-profile.ts';
-import { watchRoots } from './sandbox-watch.ts';
+import { startWatch, type Watch } from './sandbox-watch.ts';
+import { openWatcher } from './watched.ts';
 
 /** How the commands of a run are confined. */
 export interface SandboxOptions {
@@ -38,8 +41,8 @@ export interface Sandbox {
   readonly rules: string;
   /** Whether it seems that the sandbox refused something to a command that failed: one sentence for the model, else undefined. */
   explain(output: string): string | undefined;
-  /** What commands made since this was last asked, and other programs run or trust: a notice for the person, else undefined. */
-  reportMade(): string | undefined;
+  /** What changed since this was last asked, and instructs models or is run by other programs: a notice for the person, else undefined. */
+  reportMade(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -119,7 +122,9 @@ export async function openSandbox(
   const forget = scratch && app.onExit(scratch.removeNow);
   const directory = scratch?.path ?? '';
   let proxy: HostProxy | undefined;
+  let forgetStubs: (() => void) | undefined;
   const close = loadOnce(async () => {
+    forgetStubs?.();
     await proxy?.close();
     await scratch?.remove();
     forget?.();
@@ -128,22 +133,40 @@ export async function openSandbox(
     if (rules !== undefined) proxy = await openProxy(rules, engine, directory);
     const network = toNetwork(sandboxNet, proxy, directory);
     const temporary = engine.hasNamespaces || scratch === undefined ? [] : [scratch.path];
-    const readProfile = createProfileReader({ app, roots: [...roots, ...temporary], network });
+    let missing: readonly string[] = [];
+    const listWatched = () => [...watcher.list().entries, ...missing.map((path) => ({ path, isOpen: false }))];
+    const readProfile = createProfileReader({ app, roots: [...roots, ...temporary], network, listWatched });
+    const watcher = await openWatcher({ app, roots });
+    const stubs = createStubs(join(app.homes().gmn, 'sandbox'), watcher.roots);
+    const ignoreExit = app.onExit(stubs.close);
+    forgetStubs = () => {
+      stubs.close();
+      ignoreExit();
+    };
     // Whoever opens it learns at once if the engine or the directory cannot be used so.
-    engine.confine(readProfile(), { command: 'true', args: [], cwd: app.cwd, env: {} }, directory);
-    const { writable } = readProfile();
+    const profile = readProfile();
+    engine.confine(profile, { command: 'true', args: [], cwd: app.cwd, env: {} }, directory);
+    const { writable } = profile;
     const allowed = describeRules(writable, rules, sandboxNet);
-    let reportMade: ReturnType<typeof watchRoots> | undefined;
+    let watch: Watch | undefined;
     const confine: Confine = (start) => {
-      reportMade ??= watchRoots(writable);
-      return engine.confine(readProfile(), start, directory);
+      watch ??= startWatch(watcher, stubs.list);
+      const known = stubs.list();
+      missing = watcher.roots.flatMap((root) => listMissing(root, known));
+      const onEnd = stubs.hold(missing);
+      try {
+        return { ...engine.confine(readProfile(), start, directory), onEnd };
+      } catch (thrown) {
+        onEnd();
+        throw thrown;
+      }
     };
     return {
       engine: engine.name,
       confine,
       summary: `${engine.name}, ${describeReach(rules, sandboxNet)}`,
       rules: allowed,
-      reportMade: () => reportMade?.(),
+      reportMade: async () => watch?.report(),
       explain: (output) =>
         explainBySandbox(output, proxy?.takeRefused() ?? [], { rules: allowed, network: network.kind }),
       close,
@@ -152,6 +175,44 @@ export async function openSandbox(
     await close();
     throw thrown;
   }
+}
+
+/** What programs of the user run, or agents follow, as soon as it is there. What else is protected is reported if it is made. */
+const KEPT_NAMES = [
+  ...[
+    '.agents',
+    '.circleci',
+    '.claude',
+    '.clinerules',
+    '.codex',
+    '.cursor',
+    '.devcontainer',
+    '.envrc',
+    '.gemini',
+    '.git',
+  ],
+  ...[
+    '.github/workflows',
+    '.gmn',
+    '.hg',
+    '.husky',
+    '.idea',
+    '.jj',
+    '.junie',
+    '.kiro',
+    '.mcp.json',
+    '.opencode',
+    '.qwen',
+  ],
+  ...['.roo', '.vscode', '.windsurf', '.zed'],
+];
+
+/** Of these, the first step that is not there, or only as a stub. */
+function listMissing(root: string, stubs: readonly string[]): readonly string[] {
+  return KEPT_NAMES.flatMap((name) => {
+    const steps = name.split('/').map((_, index, all) => join(root, ...all.slice(0, index + 1)));
+    return steps.find((path) => stubs.includes(path) || !entryExists(path)) ?? [];
+  });
 }
 
 export function createEngineContext(app: App, roots: readonly string[]): EngineContext {

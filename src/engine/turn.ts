@@ -97,7 +97,7 @@ export async function* takeTurn(
         const { notices, ...saved } = await save();
         const rest = (await files?.finish()) ?? [];
         const cost = setup.showsCost ? await sumTurnCost(app, calls) : undefined;
-        return [...rest, ...toNotices([...notices, ...listMade(given)]), { ...event, cost, ...saved }];
+        return [...rest, ...toNotices([...notices, ...(await listMade(given))]), { ...event, cost, ...saved }];
       }
       default:
         return [event];
@@ -128,15 +128,15 @@ export async function* takeTurn(
   } catch (thrown) {
     const saved = await save();
     yield* await rescueFiles(files, saved);
-    yield* toNotices([...saved.notices, ...listMade(given)]);
+    yield* toNotices([...saved.notices, ...(await listMade(given))]);
     yield* toFailure(thrown, saved.sessionId);
   } finally {
     await save();
   }
 }
 
-function listMade({ sandbox }: TurnParts): readonly string[] {
-  const notice = sandbox?.opened?.reportMade();
+async function listMade({ sandbox }: TurnParts): Promise<readonly string[]> {
+  const notice = await sandbox?.opened?.reportMade();
   return notice === undefined ? [] : [notice];
 }
 

@@ -9,7 +9,7 @@ import { callGmn, callGmnIn, place, runGmnIn } from '../support/gmn.ts';
 
 /**
  * What gmn does with a sandbox, with a program in place of bubblewrap that confines nothing and keeps what it was told. What a real one
- * holds is test/sandbox/.
+ * holds is test/sandbox/. The first program inside looks whether it is confined, so that is taken out.
  */
 const linuxTest = process.platform === 'linux' ? test : test.skip;
 
@@ -18,8 +18,9 @@ options=$(tr '\\0' '\\n' <&3)
 echo "$options" >> "\${0%/*}/options"
 cd "$(echo "$options" | sed -n '/^--chdir$/{n;p;}')"
 echo start >> "\${0%/*}/starts"
-shift 3
-exec "$@"
+script=$(echo "$6" | sed 's/^\\[ ! -w .* \\]/:/')
+shift 6
+exec /bin/sh -c "$script" "$@"
 `;
 
 async function placeWithEngine(t: TestContext, script: Parameters<typeof fakeGemini>[1], settings?: object) {
@@ -41,10 +42,10 @@ const runs = (command: string) => reply(call('run_shell_command', { command }));
 linuxTest(
   'auto_edit runs a confined command without asking, the model knows the rules, and what it plants is told',
   async (t) => {
-    const at = await placeWithEngine(t, [runs('touch made .envrc'), reply('done')]);
+    const at = await placeWithEngine(t, [runs('touch made .npmrc'), reply('done')]);
     const gmn = await callGmnIn(t, at, ['--sandbox', 'bwrap', '--tools', 'all', '--approval-mode', 'auto_edit', 'go']);
     expect(gmn).toMatchObject({ stdout: 'done\n', exitCode: 0 });
-    expect(gmn.stderr).toContain('what other programs run or trust is new: .envrc.');
+    expect(gmn.stderr).toContain('what instructs models or other programs run is not as before: .npmrc (new).');
     expect(existsSync(join(at.cwd, 'made'))).toBe(true);
     const [{ functionDeclarations }] = at.gemini.requests[0]?.body.tools ?? [];
     const { description } = functionDeclarations.find(({ name }: { name: string }) => name === 'run_shell_command');
@@ -130,7 +131,7 @@ linuxTest('whether an engine works is found out once; gmn sandbox gives the exit
   const at = await placeWithEngine(t, reply('unused'));
   const words = ['sandbox', '--engine', 'bwrap', '--', 'sh', '-c', 'mkdir -p sub/.git; exit 7'];
   const first = await callGmnIn(t, at, words);
-  expect(first).toMatchObject({ exitCode: 7, stderr: expect.stringContaining('is new: sub/.git') });
+  expect(first).toMatchObject({ exitCode: 7, stderr: expect.stringContaining('sub/.git (new)') });
   rmSync(join(at.cwd, 'sub'), { recursive: true });
   expect((await callGmnIn(t, at, words)).exitCode).toBe(7);
   expect(at.read('starts')).toBe('start\nstart\nstart\n');
@@ -225,10 +226,9 @@ linuxTest('a server that the trusted folder brings is confined, one of the user 
   const own = { mcpServers: { mine: server('mine') }, tools: { sandbox: 'bwrap' } };
   writeFileSync(join(at.home, '.gemini/settings.json'), JSON.stringify(own));
   expect((await callGmnIn(t, at, ['trust'])).exitCode).toBe(0);
-  // The stand-in confines nothing: what is protected would be found writable, and nothing be run.
   await callGmnIn(t, at, ['mcp', 'tools', 'theirs']);
   expect(at.read('options')).toContain(`--ro-bind\n${join(at.cwd, '.gemini')}\n`);
-  expect(existsSync(join(at.cwd, 'theirs'))).toBe(false);
+  expect(readFileSync(join(at.cwd, 'theirs'), 'utf8')).toBe('/tmp\n');
   const before = at.read('starts');
   await callGmnIn(t, at, ['mcp', 'tools', 'mine']);
   expect(at.read('starts')).toBe(before);

@@ -3,8 +3,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import type { App } from '../../src/core/app.ts';
-import { createProfileReader } from '../../src/engine/sandbox-profile.ts';
+import { createProfileReader, type ProfileQuestion } from '../../src/engine/sandbox-profile.ts';
+import { openWatcher } from '../../src/engine/watched.ts';
 import { posixTest } from '../support/posix.ts';
+
+const UNWATCHED = { network: { kind: 'none' }, listWatched: () => [] } as const satisfies Partial<ProfileQuestion>;
 
 /** A home with these files, and an app that lives there. Names that end with a slash are directories. */
 function homeWith(t: TestContext, names: readonly string[], path = '/usr/bin') {
@@ -15,12 +18,18 @@ function homeWith(t: TestContext, names: readonly string[], path = '/usr/bin') {
     if (!name.endsWith('/')) writeFileSync(join(home, name), '');
   }
   const homes = { gmn: join(home, '.gmn'), gemini: join(home, '.gemini') };
-  const app = { env: { HOME: home, PATH: path }, cwd: home, homes: () => homes } as unknown as App;
+  const settings = async () => ({ env: {} });
+  const app = { env: { HOME: home, PATH: path }, cwd: join(home, 'w'), homes: () => homes, settings } as unknown as App;
   const read = (...roots: readonly string[]) =>
-    createProfileReader({ app, roots: roots.map((root) => join(home, root)), network: { kind: 'none' } })();
+    createProfileReader({ ...UNWATCHED, app, roots: roots.map((root) => join(home, root)) })();
+  const watch = async (...names: readonly string[]) => {
+    const roots = names.map((name) => join(home, name));
+    const watcher = await openWatcher({ app, roots });
+    return createProfileReader({ ...UNWATCHED, app, roots, listWatched: () => watcher.list().entries });
+  };
   const relative = (paths: readonly string[]): readonly string[] =>
     paths.filter((each) => each.startsWith(`${home}/`)).map((each) => each.slice(home.length + 1));
-  return { home, app, read, relative };
+  return { home, app, read, watch, relative };
 }
 
 posixTest('the home is hidden, toolchains are shown, and keys are neither', (t) => {
@@ -36,7 +45,7 @@ posixTest('the home is hidden, toolchains are shown, and keys are neither', (t) 
   ];
   const { home, app, relative } = homeWith(t, names);
   const own = { ...app, env: { ...app.env, PATH: `${home}/tools/bin:/usr/bin` } };
-  const profile = createProfileReader({ app: own, roots: [join(home, 'work')], network: { kind: 'none' } })();
+  const profile = createProfileReader({ ...UNWATCHED, app: own, roots: [join(home, 'work')] })();
   expect(profile.hidden.some((path) => home.startsWith(path))).toBe(true);
   expect(relative(profile.shown)).toEqual(expect.arrayContaining(['.nvm', '.cargo/bin', 'tools/bin', 'tools/lib']));
   for (const path of relative(profile.shown)) expect(path).not.toMatch(/ssh|gmn|credentials|work/);
@@ -59,15 +68,15 @@ posixTest('of a toolchain, keys are not shown; and no directory of PATH shows a 
   const names = ['.pub-cache/bin/x', '.pub-cache/credentials.json', 'n/bin/', 'n/etc/npmrc', 'work/a'];
   const { home, app, relative } = homeWith(t, names);
   const own = { ...app, env: { ...app.env, PATH: `${home}/n/bin:${home}:/usr/bin` } };
-  const profile = createProfileReader({ app: own, roots: [join(home, 'work')], network: { kind: 'none' } })();
+  const profile = createProfileReader({ ...UNWATCHED, app: own, roots: [join(home, 'work')] })();
   expect(relative(profile.shown)).toEqual(expect.arrayContaining(['.pub-cache', 'n/bin', 'n/etc']));
   expect(profile.shown).not.toContain(home);
   expect([...relative(profile.secretFiles)].sort()).toEqual(['.pub-cache/credentials.json', 'n/etc/npmrc']);
 });
 
 posixTest(
-  'what other programs run is protected if it is directly in a root, repositories anywhere, and no link is',
-  (t) => {
+  'what other programs run is protected if it is directly in a root, repositories anywhere, and no link is but its target',
+  async (t) => {
     const names = [
       'w/.git/config',
       'w/.mcp.json',
@@ -75,14 +84,16 @@ posixTest(
       'w/.github2/x',
       'w/AGENTS.md',
       'w/src/.git/config',
+      'w/src/.vscode/x',
       'w/.venv/x',
     ];
-    const { home, read, relative } = homeWith(t, [...names, 'w/plain', 'elsewhere/x']);
+    const { home, watch, relative } = homeWith(t, [...names, 'w/plain', 'elsewhere/x', 'w/tools/x']);
     symlinkSync(join(home, 'elsewhere'), join(home, 'w', '.husky'));
-    const profile = read('w');
+    symlinkSync('tools', join(home, 'w', '.githooks'));
+    const profile = (await watch('w'))();
     const top = ['w/.git', 'w/.github', 'w/.mcp.json', 'w/AGENTS.md'];
     // A repository further down, too; what is around it keeps its name.
-    expect([...relative(profile.protected)].sort()).toEqual([...top, 'w/src/.git']);
+    expect([...relative(profile.protected)].sort()).toEqual([...top, 'w/src/.git', 'w/tools']);
     expect(relative(profile.pinned)).toEqual(['w/src']);
   },
 );
@@ -92,9 +103,9 @@ posixTest('a directory inside another is not mounted for itself: what is around 
   expect(relative(read('w/sub', 'w', 'other', 'w').writable)).toEqual(['w', 'other']);
 });
 
-posixTest('what is new to be protected counts for the next command', (t) => {
-  const { home, app } = homeWith(t, ['w/a']);
-  const read = createProfileReader({ app, roots: [join(home, 'w')], network: { kind: 'none' } });
+posixTest('what is new to be protected counts for the next command', async (t) => {
+  const { home, watch } = homeWith(t, ['w/a']);
+  const read = await watch('w');
   expect(read().protected).toEqual([]);
   mkdirSync(join(home, 'w/.git'));
   expect(read().protected).toEqual([join(home, 'w/.git')]);
@@ -103,7 +114,7 @@ posixTest('what is new to be protected counts for the next command', (t) => {
 test.skipIf(process.platform === 'win32').each(['/', '/usr', '/tmp', '/etc', '..'])('%s is too broad', (root) => {
   const home = realpathSync(tmpdir());
   const app = { env: { HOME: home }, homes: () => ({ gmn: '/x', gemini: '/y' }) } as unknown as App;
-  const question = { app, roots: [root === '..' ? dirname(home) : root], network: { kind: 'none' } } as const;
+  const question = { ...UNWATCHED, app, roots: [root === '..' ? dirname(home) : root] };
   expect(() => createProfileReader(question)).toThrow('commands could write too much there');
 });
 

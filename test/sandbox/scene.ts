@@ -91,7 +91,8 @@ export function runProgram(
 /** For many commands in one sandbox, as a run has it. */
 export async function openOwnSandbox(roots: readonly string[] = [WORK]): Promise<Sandbox> {
   const homes = { gmn: join(HOME, '.gmn'), gemini: join(HOME, '.gemini') };
-  const app = { env: ENV, cwd: WORK, homes: () => homes, onExit: () => () => {} } as unknown as App;
+  const settings = async () => ({ env: {} });
+  const app = { env: ENV, cwd: WORK, homes: () => homes, onExit: () => () => {}, settings } as unknown as App;
   return openSandbox(ENGINE, {}, { app, roots });
 }
 

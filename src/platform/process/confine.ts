@@ -22,6 +22,7 @@ export function spawnConfined(
     }
     const child = spawn(command, args, { ...options, cwd, env, stdio });
     feedInputs(child, start);
+    if (start.onEnd !== undefined) child.once('exit', start.onEnd).once('error', start.onEnd);
     return child;
   } finally {
     closeSync(nothing);

@@ -1,0 +1,120 @@
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { filterStrings, toJsonObject, tryParseJson } from '../../core/json.ts';
+import { contains } from '../../core/text/path.ts';
+import { checkProcess, identifySelf, tryParseProcessIdentity } from '../process/identity.ts';
+import { randomId } from '../runtime/random-id.ts';
+
+/**
+ * A name is kept from being given inside a sandbox by a mount, which needs something to lie on: so a directory is made in its place, outside, for
+ * as long as commands run. Empty directories mean nothing to git and to most other programs, and only an empty one can be removed.
+ */
+export interface Stubs {
+  /** Makes those that are missing. They are removed when everybody who holds them, in other processes too, has let go. */
+  hold(paths: readonly string[]): () => void;
+  /** What was made so, by any process, if nobody has put anything in it. */
+  list(): readonly string[];
+  /** Lets go of all. */
+  close(): void;
+}
+
+interface StubRecord {
+  readonly file: string;
+  /** Whether its process still needs what was made in its roots. */
+  readonly isHeld: boolean;
+  readonly roots: readonly string[];
+  readonly made: readonly string[];
+}
+
+/** `directory` is where all processes of the user write down what they made, so that nothing is left over by one that was killed. */
+export function createStubs(directory: string, roots: readonly string[]): Stubs {
+  const own = join(directory, `${randomId()}.json`);
+  let made: readonly string[] = [];
+  let holders = 0;
+  const write = (isHeld: boolean): void => {
+    writeFileSync(`${own}.tmp`, JSON.stringify({ owner: identifySelf(), isHeld, roots, made }), { mode: 0o600 });
+    renameSync(`${own}.tmp`, own);
+  };
+  const letGo = (): void => {
+    if (holders === 0) return;
+    holders = 0;
+    attempt(() => write(false));
+    sweep(directory);
+  };
+  return {
+    hold(paths) {
+      if (holders === 0) {
+        attempt(() => mkdirSync(directory, { recursive: true, mode: 0o700 }));
+        sweep(directory);
+        made = [];
+      }
+      const missing = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) === undefined);
+      made = [...made, ...missing.filter((path) => !made.includes(path))];
+      // Written down first: then a process that is killed leaves nothing that nobody knows of. Without that, nothing is made.
+      const isKnown = (holders > 0 && missing.length === 0) || attempt(() => write(true));
+      if (isKnown) for (const path of missing) attempt(() => mkdirSync(path));
+      holders += 1;
+      let isHeld = true;
+      return () => {
+        if (isHeld && holders > 1) holders -= 1;
+        else if (isHeld) letGo();
+        isHeld = false;
+      };
+    },
+    list: () =>
+      readRecords(directory).flatMap((record) =>
+        record.made.filter((path) => attempt(() => readdirSync(path).length === 0)),
+      ),
+    close: letGo,
+  };
+}
+
+/** Removes what nobody holds any more. */
+function sweep(directory: string): void {
+  const records = readRecords(directory);
+  const held = records.filter(({ isHeld }) => isHeld).flatMap(({ roots }) => roots);
+  for (const { file, made } of records.filter(({ isHeld }) => !isHeld)) {
+    const free = made.filter((path) => !held.some((root) => contains(root, path)));
+    for (const path of free) attempt(() => rmdirSync(path));
+    if (free.length === made.length) attempt(() => unlinkSync(file));
+  }
+}
+
+function readRecords(directory: string): readonly StubRecord[] {
+  const records: StubRecord[] = [];
+  let names: readonly string[] = [];
+  attempt(() => (names = readdirSync(directory)));
+  for (const file of names.filter((name) => name.endsWith('.json')).map((name) => join(directory, name))) {
+    attempt(() => {
+      const { owner, isHeld, roots, made } = toJsonObject(tryParseJson(readFileSync(file, 'utf8')));
+      const process = tryParseProcessIdentity(owner);
+      if (process === undefined) return;
+      const isAlive = checkProcess(process) !== 'gone';
+      records.push({
+        file,
+        isHeld: isHeld === true && isAlive,
+        roots: filterStrings(roots),
+        made: filterStrings(made),
+      });
+    });
+  }
+  return records;
+}
+
+/** Whether it worked: what cannot be made, or is not empty, stays as it is. */
+function attempt(work: () => unknown): boolean {
+  try {
+    return work() !== false;
+  } catch {
+    return false;
+  }
+}
