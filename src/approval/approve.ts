@@ -32,7 +32,9 @@ export interface ApprovalOptions {
   /** The real path of the file a call would write. Absent: "always this file" is not offered. */
   readonly findTarget?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   /** Whether a person must be asked about each change of this file, in every mode. */
-  readonly isGuarded?: (target: string) => boolean;
+  readonly isGuarded?: (target: string) => Promise<boolean>;
+  /** Allows one change of that file; called after the person approved it. */
+  readonly permitChange?: (target: string) => void;
   /** The real path of the directory a command would run in. Absent: the path is taken as the model spelled it. */
   readonly findDirectory?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   /** The programs that a command would run in that directory. Absent: permissions for first words cover nothing. */
@@ -140,7 +142,7 @@ async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObjec
     args,
     secret: await findSecret(tool, args),
     target,
-    isGuarded: target !== undefined && isGuarded?.(target),
+    isGuarded: target !== undefined && (await isGuarded?.(target)),
     directory,
     parts: directory === undefined ? undefined : await findParts?.(tool, args, directory),
   };
@@ -161,11 +163,12 @@ async function findGroupDecision(
 }
 
 async function allowCall(
-  { permit }: ApprovalOptions,
-  { args, secret }: ResolvedCall,
+  { permit, permitChange }: ApprovalOptions,
+  { args, secret, isGuarded, target }: ResolvedCall,
   call: ToolCall,
 ): Promise<CallDecision> {
   if (secret !== undefined) await permit(secret);
+  if (isGuarded && target !== undefined) permitChange?.(target);
   return args === call.args ? { kind: 'run' } : { kind: 'run-edited', args };
 }
 

@@ -12,7 +12,7 @@ export interface QuestionItem {
 }
 
 export interface ProposedCall extends ToolCall {
-  /** The real path of a file that is asked about in every mode: it may hold secrets, or instructs models. */
+  /** The real path of a file that is asked about in every mode: it may hold secrets, instructs models or is run by other programs. */
   readonly guarded?: string;
 }
 

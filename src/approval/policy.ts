@@ -112,7 +112,7 @@ export function nonInteractiveDenial(tool: Tool, scope: Scope, isTextFormat: boo
     const isSecret = scope === 'call';
     const what = isSecret
       ? 'The file may hold keys or passwords'
-      : 'The file instructs models, so each change of it is asked about';
+      : 'The file instructs models or is run by other programs, so each change of it is asked about';
     const ways = `${isSecret ? 'attach it with -f, or ' : ''}run gmn ${isTextFormat ? 'in a terminal' : 'with -o text in a terminal'}`;
     return { reason: `${opening} ${what}; the user can ${ways}.`, advice: `${why}. ${what}: ${ways}` };
   }

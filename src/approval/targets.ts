@@ -34,14 +34,15 @@ export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'findSe
 export function targetFiles(
   workspace: Workspace,
   isProgram: PartsContext['isProgram'],
-): Required<Pick<ApprovalOptions, 'findTarget' | 'isGuarded' | 'findDirectory' | 'findParts'>> {
+): Required<Pick<ApprovalOptions, 'findTarget' | 'isGuarded' | 'permitChange' | 'findDirectory' | 'findParts'>> {
   const findRealPath = (path: string, use: 'read' | 'write'): Promise<string | undefined> =>
     workspace.place(path, use).then(
       (place) => place.path,
       () => undefined,
     );
   return {
-    isGuarded: workspace.isPermittedInstruction,
+    isGuarded: workspace.isGuarded,
+    permitChange: workspace.permitChange,
     findDirectory: async (tool, args) =>
       tool.effect === 'execute' && tool.findPath !== undefined
         ? findRealPath(tool.findPath(args) ?? '.', 'read')

@@ -74,7 +74,7 @@ function compare(before: State, after: State): readonly Change[] {
   return found;
 }
 
-const MAX_PRIVILEGED_LOOKS = 10_000;
+const MAX_PRIVILEGED_LOOKS = 5000;
 
 /** Of a repository, what git runs; the rest changes with every command of git. */
 const REPOSITORY_PARTS = ['config', 'config.worktree', 'hooks', 'info', 'commondir', 'gitdir'];

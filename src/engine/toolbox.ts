@@ -188,22 +188,15 @@ export async function openOwnWorkspace(
     roots,
     denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
     protectedNames: [true, false].flatMap((isInFolder) => listContextNames(settings, isInFolder)),
-    listInstructions: (path) => listInstructions(path, roots, app),
+    // Read anew for every write, so that a file counts that was not there when the run began.
+    listWatched: async (path) => {
+      const { listWatched } = await import('./watched.ts');
+      return (await listWatched({ app, roots }, path)).entries.map((entry) => entry.path);
+    },
     outputs: createOutputStore(join(app.homes().gmn, 'output'), app.clock.now),
     journal: openJournal(roots.map((root) => realPath(root) ?? root)),
     buffers,
   });
-}
-
-/** Read anew for every write, so that a file counts that was not there when the run began. Throws AppError `config`. */
-async function listInstructions(path: string, roots: readonly string[], app: App): Promise<readonly string[]> {
-  const [{ readContext }, { readNestedContext }] = await Promise.all([
-    import('../config/context.ts'),
-    import('../config/nested-context.ts'),
-  ]);
-  const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings(), roots };
-  const { sources } = await readContext(question, []);
-  return [...sources, ...(await readNestedContext(question, path, () => false)).sources];
 }
 
 export function createLazyJournal(app: App, roots: readonly string[]): Journal {

@@ -43,36 +43,43 @@ export interface Watcher {
   refresh(): Promise<void>;
 }
 
-/** What in the workspace instructs models or is run by other programs; `near`: with the context files on the way to this path. */
+/** What in the workspace instructs models or is run by other programs; `near`: with the context files on the way to this path. Throws AppError `config`. */
 export async function listWatched(question: WatchQuestion, near?: string): Promise<WatchedList> {
-  return (await openWatcher(question, near)).list();
+  const { roots, scan } = await prepareScan(question);
+  const scanned = scan();
+  const folders = near === undefined ? scanned.contextFolders : [...scanned.contextFolders, near];
+  return merge(roots, scanned, await listInstructing(question, folders));
 }
 
 /** Throws AppError `config`. */
-export async function openWatcher(question: WatchQuestion, near?: string): Promise<Watcher> {
-  const roots = question.roots.map((root) => realPath(root) ?? root);
-  const settings = await question.app.settings();
-  const names = [...new Set([true, false].flatMap((isInFolder) => listContextNames(settings, isInFolder)))];
-  const scan = (): Scan => scanWorkspace(roots, names, question.app.env.HOME);
-  let instructing: readonly string[] = [];
-  const refresh = async (): Promise<void> => {
-    instructing = await listInstructing(question, [
-      ...scan().contextFolders.slice(0, MAX_CONTEXT_FOLDERS),
-      ...(near === undefined ? [] : [near]),
-    ]);
-  };
-  await refresh();
+export async function openWatcher(question: WatchQuestion): Promise<Watcher> {
+  const { roots, scan } = await prepareScan(question);
+  let instructing = await listInstructing(question, scan().contextFolders);
   return {
     roots,
-    refresh,
-    list: () => {
-      const { entries, directories, isPartial } = scan();
-      const found = new Map<string, Watched>();
-      for (const entry of [...entries, ...instructing.map((path) => ({ path, isOpen: false }))])
-        if (isInside(roots, entry.path) && found.get(entry.path)?.isOpen !== false) found.set(entry.path, entry);
-      return { entries: [...found.values()], directories, isPartial };
+    refresh: async () => {
+      instructing = await listInstructing(question, scan().contextFolders);
     },
+    list: () => merge(roots, scan(), instructing),
   };
+}
+
+async function prepareScan({ app, roots: spelled }: WatchQuestion) {
+  const roots = spelled.map((root) => realPath(root) ?? root);
+  const settings = await app.settings();
+  const names = [...new Set([true, false].flatMap((isInFolder) => listContextNames(settings, isInFolder)))];
+  return { roots, scan: () => scanWorkspace(roots, names, app.env.HOME) };
+}
+
+function merge(
+  roots: readonly string[],
+  { entries, directories, isPartial }: Scan,
+  instructing: readonly string[],
+): WatchedList {
+  const found = new Map<string, Watched>();
+  for (const entry of [...entries, ...instructing.map((path) => ({ path, isOpen: false }))])
+    if (isInside(roots, entry.path) && found.get(entry.path)?.isOpen !== false) found.set(entry.path, entry);
+  return { entries: [...found.values()], directories, isPartial };
 }
 
 /** A root as a whole is never watched. */
@@ -135,7 +142,7 @@ function scanWorkspace(roots: readonly string[], names: readonly string[], home:
       if (directories.length < MAX_DIRECTORIES) directories.push(path);
       else isPartial = true;
     }
-    if (!isRoot && names.some(isThere)) contextFolders.push(directory);
+    if (!isRoot && names.some(isThere) && contextFolders.length < MAX_CONTEXT_FOLDERS) contextFolders.push(directory);
   }
   const named = repositories.flatMap((repository) => listNamedByGit(repository, home));
   entries.push(...named.map((path) => ({ path, isOpen: false })));

@@ -262,7 +262,7 @@ test('without a terminal the denial says how the user can allow the call', () =>
     `${opening('read_file')} The file may hold keys or passwords; the user can attach it with -f, or run gmn in a terminal.`,
   );
   expect(readReason(WRITE, 'once', true)).toBe(
-    `${opening('write_file')} The file instructs models, so each change of it is asked about; the user can run gmn in a terminal.`,
+    `${opening('write_file')} The file instructs models or is run by other programs, so each change of it is asked about; the user can run gmn in a terminal.`,
   );
   expect(readReason(READ, 'call', false)).toBe(
     "read_file was not run: it needs the user's approval, and nobody is asked in this output format. " +

@@ -43,5 +43,5 @@ test('a program that changes arguments is asked again only about a file that is 
 
 const GUARDED = {
   findTarget: async (_: unknown, args: { readonly [key: string]: unknown }) => `/w/${String(args.file_path)}`,
-  isGuarded: (target: string) => target === '/w/AGENTS.md',
+  isGuarded: async (target: string) => target === '/w/AGENTS.md',
 };

@@ -44,7 +44,7 @@ test('in a narrow window the keys stand in rows, none of them broken', async () 
 });
 
 test('a guarded file is asked about alone, each time, and no key allows it for later', async () => {
-  const isGuarded = (target: string) => target === '/w/AGENTS.md';
+  const isGuarded = async (target: string) => target === '/w/AGENTS.md';
   const change = (file_path: string, content: string) => [WRITE, { file_path, content }] as const;
   const keep = async () => {};
   const first = fakePerson({ keys: ['a', 'n', 'A', 'f', 'y'], columns: 120 }, { findTarget, isGuarded, keep });

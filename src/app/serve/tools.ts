@@ -26,8 +26,11 @@ export function toToolOptions({ write, shell }: Permissions): ToolOptions {
   return { ...own, tools: named.join(','), allowedTools: execute };
 }
 
-export function denyServed({ tool, secret }: ResolvedCall): Denial {
-  const advice = secret === undefined ? 'it is not allowed here' : `${sanitize(secret)} may hold keys or passwords`;
+export function denyServed({ tool, secret, isGuarded, target = '' }: ResolvedCall): Denial {
+  const guarded = isGuarded
+    ? `${sanitize(target)} instructs models or is run by other programs`
+    : 'it is not allowed here';
+  const advice = secret === undefined ? guarded : `${sanitize(secret)} may hold keys or passwords`;
   const reason = `${tool.name} was not run: ${advice}, and there is nobody to ask. Continue without it.`;
   return { reason, advice };
 }

@@ -2,12 +2,12 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { contains, toSlashes } from '../../core/text/path.ts';
 import {
-  isSamePath,
   isSensitiveEntry,
   isSensitivePath,
   isState,
   type RootedPath,
   splitAtRoot,
+  splitSteps,
 } from '../../core/text/secrets.ts';
 import { locate } from '../../platform/files/directory-handle.ts';
 import { toFileError } from './file-error.ts';
@@ -41,10 +41,10 @@ export interface FenceOptions {
   /** More file names that are never written: the context files that instruct models. */
   readonly protectedNames?: readonly string[];
   /**
-   * The files that instruct models about this existing path: context files, all that they import, and imports that do not
-   * exist yet. Real paths.
+   * What instructs models about this existing path or is run by other programs, with all below, whether it exists or not. Real
+   * paths.
    */
-  readonly listInstructions?: (path: string) => Promise<readonly string[]>;
+  readonly listWatched?: (path: string) => Promise<readonly string[]>;
   readonly isWindows?: boolean;
 }
 
@@ -55,15 +55,15 @@ export interface Fence {
   isListed(path: string): boolean;
   /** Whether the names in this path, of a file that may be read, let one expect a secret. Does not look at the disk. */
   isSecretEntry(path: string): boolean;
-  /** From now on these files, by real paths, are not written: they are read into instructions. */
+  /** From now on these files, by real paths, are guarded: they are read into instructions. */
   protect(paths: readonly string[]): void;
   /**
    * Lets tools write the context file of this name in the working directory, until the returned function is called: the
-   * user has asked for it. A person must be asked about each change, in every mode: see `isPermittedInstruction`.
+   * user has asked for it. It is guarded, too.
    */
   permitInstruction(name: string): () => void;
-  /** Whether it is such a file, by its real path. */
-  isPermittedInstruction(path: string): boolean;
+  /** Whether a person must be asked about each change of this file, by its real path, in every mode. Throws AppError `config`. */
+  isGuarded(path: string): Promise<boolean>;
   /** Lets tools read what is in this directory, by its real path, though it is outside; links must not lead out of it. */
   allowReading(directory: string): void;
 }
@@ -75,7 +75,7 @@ export async function createFence({
   roots: spelled,
   denied = [],
   protectedNames = [],
-  listInstructions = async () => [],
+  listWatched = async () => [],
   isWindows = sep === '\\',
 }: FenceOptions): Promise<Fence> {
   const roots = spelled.map(requireRoot);
@@ -89,7 +89,7 @@ export async function createFence({
     spelled: [...spelled.map((root) => resolve(root)), ...roots],
     denied: closed,
     protectedNames,
-    listInstructions,
+    listWatched,
     instructions: [],
     permits: new Set(),
     readable: new Set(),
@@ -115,7 +115,7 @@ export async function createFence({
       state.permits.add(permit);
       return () => void state.permits.delete(permit);
     },
-    isPermittedInstruction: (path) => isPermitted(state, path),
+    isGuarded: (path) => isGuarded(state, path),
   };
 }
 
@@ -125,8 +125,8 @@ interface FenceState {
   readonly spelled: readonly string[];
   readonly denied: readonly string[];
   readonly protectedNames: readonly string[];
-  readonly listInstructions: (path: string) => Promise<readonly string[]>;
-  /** Besides those that `listInstructions` gives. */
+  readonly listWatched: (path: string) => Promise<readonly string[]>;
+  /** Besides those that `listWatched` gives. */
   readonly instructions: string[];
   /** For context files that may be written all the same, by real paths. */
   readonly permits: Set<{ readonly path: string }>;
@@ -173,8 +173,7 @@ async function requirePlace(state: FenceState, path: string, use: 'read' | 'writ
     isProtected(isOpened ? dirname(tail) : tail, above, protectedNames);
   if (use === 'write' && tails.some(isClosed)) throw protectedError(name);
   if (use === 'write' && located.rest.length > 0 && isProtectedIfNew(real)) throw protectedError(name);
-  if (use === 'write' && (isInRepository(real) || (!isOpened && (await isInstruction(state, located.real, real)))))
-    throw protectedError(name);
+  if (use === 'write' && isInRepository(real)) throw protectedError(name);
   return {
     path: real,
     name: toDisplayPath(state, real),
@@ -204,12 +203,14 @@ function isPermitted({ permits }: FenceState, path: string): boolean {
   return [...permits].some((permit) => permit.path === path);
 }
 
-async function isInstruction(
-  { listInstructions, instructions }: FenceState,
-  existing: string,
-  path: string,
-): Promise<boolean> {
-  return [...instructions, ...(await listInstructions(existing))].some((file) => isSamePath(file, path));
+async function isGuarded(state: FenceState, path: string): Promise<boolean> {
+  if (isPermitted(state, path)) return true;
+  const steps = splitSteps(path);
+  const listed = await state.listWatched(locate(path)?.real ?? path);
+  // To the most lenient file system, as all names that are protected.
+  return [...state.instructions, ...listed].some((watched) =>
+    splitSteps(watched).every((step, index) => step === steps[index]),
+  );
 }
 
 function isInside(roots: readonly string[], path: string): boolean {

@@ -79,6 +79,8 @@ export interface Workspace extends Fence {
   findSecretAt(path: string): Promise<Secret | undefined>;
   /** Allows the next read of that file, and only that one. */
   permit(secret: Secret): void;
+  /** Allows the next change of a guarded file, by its real path: a person was asked about it. */
+  permitChange(path: string): void;
   /**
    * Stores a text, its long lines broken, with `store` or until the process ends, readable through `open` only; returns
    * its path, or undefined if it cannot be stored.
@@ -115,7 +117,7 @@ export const MAX_FILE_BYTES = 20_000_000;
 export async function openWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { handleMode = detectHandleMode(), journal, outputs = NO_OUTPUTS, buffers = {} } = options;
   const fence = await createFence(options);
-  const state: WorkspaceState = { fence, handleMode, seen: new Map(), journal, buffers };
+  const state: WorkspaceState = { fence, handleMode, seen: new Map(), journal, buffers, approved: new Set() };
   const permitted = new Map<string, string>();
   const untrusted = new Set<string | undefined>();
   const stored = new Set<string>();
@@ -129,6 +131,7 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
     handleMode,
     findSecretAt: (path) => findSecretAt(state, path),
     permit: ({ path, identity }) => void permitted.set(path, identity),
+    permitChange: (path) => void state.approved.add(path),
     keep,
     close: outputs.close,
     keepUntrusted: async (text) => {
@@ -183,6 +186,8 @@ interface WorkspaceState {
   readonly seen: Map<string, SeenFile>;
   readonly journal: Journal;
   readonly buffers: Buffers;
+  /** Guarded files whose next change a person was asked about. */
+  readonly approved: Set<string>;
 }
 
 interface SeenFile {
@@ -290,6 +295,7 @@ async function writeChange(
 ): Promise<{ readonly cutLinks: number }> {
   const { place, old } = await readCurrent(state, path, 'part');
   if (bytes.length > MAX_FILE_BYTES) throw tooLargeToWriteError(place);
+  if ((await state.fence.isGuarded(place.path)) && !state.approved.delete(place.path)) throw guardedError(place);
   await changeInParent(state, place, async (directory, name) => {
     await state.journal.record(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
     return putBytes(state, place, { directory, name, bytes, old, mode: old?.mode });
@@ -354,6 +360,13 @@ async function changeInParent(
     }
   });
   if (outcome === 'changed') throw unreadError(place, 'another program changed it at the same moment');
+}
+
+/** It has become one since the call was decided about, or nobody decides here. */
+function guardedError({ name }: Place): AppError {
+  return new AppError('usage', `${name} was not written: it instructs models or is run by other programs`, {
+    hint: 'A person must be asked about each change of it. Ask the user to make this one.',
+  });
 }
 
 function sensitiveError({ name }: Place): AppError {

@@ -197,27 +197,24 @@ test('a work tree of another program is written only from inside it, not from ab
   expect(await asked('.codex/worktrees/w/a.txt', 'write')).toEqual(PROTECTED('.codex/worktrees/w/a.txt'));
 });
 
-test('what instructs models is read, and not written: the files that are listed for a path, and those named later', async () => {
-  const root = temporary({ 'docs/Rules.md': '', 'docs/other.md': '', 'flag.md': '' });
+test('what is watched is guarded: what is listed for a path, with all below, and what is named later', async () => {
+  const root = temporary({ 'docs/Rules.md': '', 'docs/other.md': '', 'flag.md': '', 'hooks2/a': '' });
   const asked: string[] = [];
-  const listInstructions = async (path: string) => {
+  const listWatched = async (path: string) => {
     asked.push(path);
-    return [join(root, 'docs/Rules.md'), join(root, 'docs/later.md')];
+    return ['docs/Rules.md', 'docs/later.md', 'hooks'].map((name) => join(root, name));
   };
-  const { place, protect } = await createFence({ roots: [root], listInstructions });
-  const write = (path: string) =>
-    place(path, 'write').then(
-      ({ name }) => name,
-      ({ message }) => message,
-    );
-  expect(await write('flag.md')).toBe('flag.md');
+  const { place, protect, isGuarded } = await createFence({ roots: [root], listWatched });
+  const areGuarded = (names: readonly string[]) => Promise.all(names.map((name) => isGuarded(join(root, name))));
+  expect(await areGuarded(['flag.md'])).toEqual([false]);
   protect([join(root, 'other.md'), join(root, 'flag.md')]);
-  expect(await Promise.all(['flag.md', 'docs/rules.md', 'docs/later.md'].map(write))).toEqual(
-    ['flag.md', 'docs/rules.md', 'docs/later.md'].map((name) => `${name} is protected`),
-  );
-  expect(await write('docs/other.md')).toBe('docs/other.md');
+  const guarded = ['flag.md', 'docs/rules.md', 'docs/later.md', 'hooks', 'hooks/a', 'HOOKS/b/c'];
+  expect(await areGuarded(guarded)).toEqual(guarded.map(() => true));
+  expect(await areGuarded(['docs/other.md', 'hooks2/a', 'docs', '.'])).toEqual([false, false, false, false]);
+  // What there is of the path: its context files count.
+  expect(asked).toContain(root);
   asked.length = 0;
-  for (const path of ['flag.md', 'docs/Rules.md']) expect((await place(path, 'read')).name).toBe(path);
+  for (const use of ['read', 'write'] as const) expect((await place('docs/Rules.md', use)).name).toBe('docs/Rules.md');
   expect(asked).toEqual([]);
 });
 
@@ -258,8 +255,8 @@ test('errors of some work with a file get its name', async () => {
 
 posixTest('a context file that the user asks for may be written until it is closed, by its own path', async () => {
   const root = temporary({ 'sub/AGENTS.md': '', 'AGENTS.md': '', '.git/HEAD': '' });
-  const listInstructions = async () => [join(root, 'AGENTS.md')];
-  const { place, permitInstruction, isPermittedInstruction } = await createFence({ roots: [root], listInstructions });
+  const listWatched = async () => [join(root, 'GEMINI.md')];
+  const { place, permitInstruction, isGuarded } = await createFence({ roots: [root], listWatched });
   const isOpen = (path: string) =>
     place(path, 'write').then(
       () => true,
@@ -271,13 +268,14 @@ posixTest('a context file that the user asks for may be written until it is clos
   const close = permitInstruction('AGENTS.md');
   const closeOther = permitInstruction('AGENTS.md');
   expect(await Promise.all(all.map(isOpen))).toEqual([true, false, false, false, false]);
-  expect([join(root, 'AGENTS.md'), join(root, 'sub/AGENTS.md')].map(isPermittedInstruction)).toEqual([true, false]);
+  const names = ['AGENTS.md', 'sub/AGENTS.md', 'GEMINI.md'].map((name) => join(root, name));
+  expect(await Promise.all(names.map(isGuarded))).toEqual([true, false, true]);
   // Each permit is its own.
   close();
   close();
-  expect([await isOpen('AGENTS.md'), isPermittedInstruction(join(root, 'AGENTS.md'))]).toEqual([true, true]);
+  expect([await isOpen('AGENTS.md'), await isGuarded(join(root, 'AGENTS.md'))]).toEqual([true, true]);
   closeOther();
-  expect([await isOpen('AGENTS.md'), isPermittedInstruction(join(root, 'AGENTS.md'))]).toEqual([false, false]);
+  expect([await isOpen('AGENTS.md'), await isGuarded(join(root, 'AGENTS.md'))]).toEqual([false, false]);
 });
 
 posixTest('one that is a link, or in a directory that is protected, stays closed', async () => {

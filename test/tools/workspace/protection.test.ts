@@ -200,11 +200,11 @@ test('a repository without .git is protected as a whole, but not a work tree in 
   await tree.output('write_file', { path: 'HEAD', content: 'x\n' });
 });
 
-test('the files that instruct are not written, by whatever spelling', async () => {
+test('what is watched is not written unless that was asked about, by whatever spelling, and each time', async () => {
   const here = await place({ 'docs/Rules.md': 'old\n', 'docs/other.md': 'old\n', 'flag.md': 'old\n' });
   const asked: string[] = [];
   const inner = await placeAt(here.root, {
-    listInstructions: async (path) => {
+    listWatched: async (path) => {
       asked.push(path);
       return [join(here.root, 'docs/Rules.md'), join(here.root, 'docs/new/later.md')];
     },
@@ -213,8 +213,13 @@ test('the files that instruct are not written, by whatever spelling', async () =
   symlinkSync('docs', join(here.root, 'link'));
   for (const path of ['docs/Rules.md', 'link/Rules.md', 'docs/new/later.md', 'docs/new/LATER.md', 'flag.md']) {
     if (!path.includes('new')) await inner.output('read_file', { path });
-    expect(await inner.error('write_file', { path, content: 'x' }), path).toContain('is protected');
+    expect(await inner.error('write_file', { path, content: 'x' }), path).toContain(
+      'was not written: it instructs models or is run by other programs',
+    );
   }
+  inner.workspace.permitChange(join(here.root, 'docs/Rules.md'));
+  await inner.output('write_file', { path: 'docs/Rules.md', content: 'approved\n' });
+  expect(await inner.error('write_file', { path: 'docs/Rules.md', content: 'x' })).toContain('was not written');
   await inner.output('read_file', { path: 'docs/other.md' });
   await inner.output('write_file', { path: 'docs/other.md', content: 'x\n' });
   await inner.output('write_file', { path: 'docs/new/else.md', content: 'x\n' });
