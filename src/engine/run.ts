@@ -142,6 +142,8 @@ interface RunHoldings {
   servers?: RunServers;
   /** Servers that start later ask for the one there is then. */
   sandbox?: RunSandbox;
+  /** Closed ones, in which commands may still run. */
+  readonly left: Sandbox[];
   hooks?: Hooks;
   /** Where the turn under way is kept. */
   conversation?: Conversation;
@@ -159,7 +161,7 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
   const { host, deadline, format, budget } = parts;
   let state: RunState | undefined;
   const held: RunHoldings = {
-    ...{ background: {}, remembered: [], denied: new Set<string>(), toolCalls: [], inForce: {} },
+    ...{ background: {}, remembered: [], left: [], denied: new Set<string>(), toolCalls: [], inForce: {} },
     onMode: (approvalMode) => {
       state = state && { ...state, setup: { ...state.setup, approvalMode } };
     },
@@ -236,6 +238,11 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
       await held.hooks?.close();
       await held.background.commands?.close();
       await held.servers?.close();
+      // What was ended may have written last.
+      for (const sandbox of [...held.left, held.sandbox?.opened]) {
+        const notice = await sandbox?.reportMade();
+        if (notice !== undefined) host.notify({ type: 'notice', message: notice, isUrgent: true });
+      }
       await held.sandbox?.close();
       await state?.model.close();
     },
@@ -296,7 +303,10 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
       { ...setup, tools },
       { app, opened: model, host, workspace, remote, conventions, forAgents, watch, ...held },
     );
-    if (held.sandbox !== confined) await confined?.close();
+    if (held.sandbox !== confined) {
+      if (confined?.opened !== undefined) held.left.push(confined.opened);
+      await confined?.close();
+    }
     return { setup: describeInForce({ ...setup, workspace }, agent), model, agent, said };
   } catch (thrown) {
     if (held.sandbox !== confined) await held.sandbox?.close();

@@ -25,18 +25,18 @@ export function startWatch(watcher: Watcher, listStubs: () => readonly string[] 
       // What the instruction is read from may be more by now. A list that cannot be read any more stays as it was.
       await watcher.refresh().catch(() => undefined);
       const now = lookAround();
-      const changes = compare(known, now);
+      const changes = listChanges(known, now);
       const isPartial = now.isPartial && !hasSaidPartial;
       known = now;
       hasSaidPartial ||= isPartial;
-      return formatReport(changes, isPartial ? now.directories : undefined, watcher.roots);
+      return formatChanges(changes, isPartial ? now.directories : undefined, watcher.roots);
     },
   };
 }
 
 const MAX_SHOWN = 10;
 
-function formatReport(
+function formatChanges(
   changes: readonly Change[],
   looked: number | undefined,
   roots: readonly string[],
@@ -60,7 +60,7 @@ interface Change {
 }
 
 /** Of a directory that is new or was removed, what is in it is not named. */
-function compare(before: State, after: State): readonly Change[] {
+function listChanges(before: State, after: State): readonly Change[] {
   const found: Change[] = after.privileged
     .filter((path) => !before.privileged.includes(path))
     .map((path) => ({ path, how: 'runs as its owner' }));

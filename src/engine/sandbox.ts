@@ -122,7 +122,7 @@ export async function openSandbox(
   const forget = scratch && app.onExit(scratch.removeNow);
   const directory = scratch?.path ?? '';
   let proxy: HostProxy | undefined;
-  let forgetStubs: (() => void) | undefined;
+  let forgetStubs: (() => unknown) | undefined;
   const close = loadOnce(async () => {
     forgetStubs?.();
     await proxy?.close();
@@ -139,10 +139,8 @@ export async function openSandbox(
     const watcher = await openWatcher({ app, roots });
     const stubs = createStubs(join(app.homes().gmn, 'sandbox'), watcher.roots);
     const ignoreExit = app.onExit(stubs.close);
-    forgetStubs = () => {
-      stubs.close();
-      ignoreExit();
-    };
+    // A command may still run, which keeps them until it ends.
+    forgetStubs = () => stubs.isHeld() || ignoreExit();
     // Whoever opens it learns at once if the engine or the directory cannot be used so.
     const profile = readProfile();
     engine.confine(profile, { command: 'true', args: [], cwd: app.cwd, env: {} }, directory);

@@ -17,6 +17,8 @@ export function createTurnNotices() {
   };
   return {
     notify,
+    /** Those that wait for a turn which does not come. */
+    take: () => waiting.splice(0).flatMap((event) => (event.type === 'notice' ? [event.message] : [])),
     async showWith(render: Renderer, work: () => Promise<void>): Promise<void> {
       for (const event of waiting.splice(0)) await render(event);
       show = render;

@@ -17,6 +17,7 @@ import { type OpenedModel, toBilledCall } from './model.ts';
 import type { AnswerFormat } from './output-schema.ts';
 import type { RunSandbox } from './sandbox.ts';
 import type { RunSetup } from './setup.ts';
+import type { BackgroundHolder } from './toolbox.ts';
 import type { Verification } from './verify.ts';
 
 export interface TurnOptions {
@@ -36,6 +37,8 @@ export interface TurnOptions {
   readonly verify?: Verification;
   /** Tokens of the conversation before the prompt, if the server has counted them. */
   readonly tokensBefore?: number;
+  /** No other turn follows: commands in the background end with this one, so that it reports what they leave. */
+  readonly isLast?: boolean;
   readonly onReply?: Agent['onReply'];
   readonly onCall?: (call: BilledCall) => void;
 }
@@ -53,6 +56,7 @@ interface TurnParts {
   /** Denials that were said: each is said once a turn. */
   readonly denied: Set<string>;
   readonly sandbox?: RunSandbox;
+  readonly background: BackgroundHolder;
   readonly hooks?: Hooks;
   readonly count: PromptCount;
 }
@@ -95,6 +99,7 @@ export async function* takeTurn(
         return files?.add(event.file) ?? [event];
       case 'end': {
         const { notices, ...saved } = await save();
+        if (options.isLast) await given.background.commands?.close();
         const rest = (await files?.finish()) ?? [];
         const cost = setup.showsCost ? await sumTurnCost(app, calls) : undefined;
         return [...rest, ...toNotices([...notices, ...(await listMade(given))]), { ...event, cost, ...saved }];

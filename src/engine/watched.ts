@@ -47,7 +47,8 @@ export interface Watcher {
 export async function listWatched(question: WatchQuestion, near?: string): Promise<WatchedList> {
   const { roots, scan } = await prepareScan(question);
   const scanned = scan();
-  const folders = near === undefined ? scanned.contextFolders : [...scanned.contextFolders, near];
+  const around = near === undefined ? undefined : locate(near)?.real;
+  const folders = around === undefined ? scanned.contextFolders : [...scanned.contextFolders, around];
   return merge(roots, scanned, await listInstructing(question, folders));
 }
 
@@ -78,17 +79,17 @@ function merge(
 ): WatchedList {
   const found = new Map<string, Watched>();
   for (const entry of [...entries, ...instructing.map((path) => ({ path, isOpen: false }))])
-    if (isInside(roots, entry.path) && found.get(entry.path)?.isOpen !== false) found.set(entry.path, entry);
+    if (isOfWorkspace(roots, entry.path) && found.get(entry.path)?.isOpen !== false) found.set(entry.path, entry);
   return { entries: [...found.values()], directories, isPartial };
 }
 
 /** A root as a whole is never watched. */
-function isInside(roots: readonly string[], path: string): boolean {
+function isOfWorkspace(roots: readonly string[], path: string): boolean {
   return roots.some((root) => contains(root, path)) && !roots.some((root) => contains(path, root));
 }
 
 /** With the steps that do not exist yet. */
-function toRealPath(path: string): string | undefined {
+function resolveLinks(path: string): string | undefined {
   const located = locate(path);
   return located && join(located.real, ...located.rest);
 }
@@ -133,7 +134,7 @@ function scanWorkspace(roots: readonly string[], names: readonly string[], home:
       const isBrought = !isVirtual && isProtected(name, '', names);
       if (name === '.git') repositories.push({ top: directory, entry: path });
       if (name === '.git' || isBrought) entries.push({ path, isOpen: isOpen && (name !== '.git' || kind === 'link') });
-      const target = isBrought && kind === 'link' ? toRealPath(path) : undefined;
+      const target = isBrought && kind === 'link' ? resolveLinks(path) : undefined;
       if (target !== undefined) entries.push({ path: target, isOpen: !isRoot });
       if (name === 'node_modules') entries.push({ path: join(path, '.bin'), isOpen: true });
       if (isBrought || kind !== 'directory' || INSTALLED.includes(name)) continue;
@@ -188,7 +189,7 @@ function listNamedByGit({ top, entry }: Repository, home: string | undefined): r
       else for (const path of listNamedFiles(value, top, home)) found.add(path);
     }
   }
-  return [...found].flatMap((path) => toRealPath(path) ?? []);
+  return [...found].flatMap((path) => resolveLinks(path) ?? []);
 }
 
 /** `gitdir: <path>` in a `.git` that is a file: https://git-scm.com/docs/gitrepository-layout */
@@ -226,8 +227,8 @@ async function listInstructing({ app, roots }: WatchQuestion, folders: readonly 
   const context = { env, cwd, homes, settings, roots };
   const { sources } = await readContext(context, []);
   const nested = await Promise.all(folders.map((folder) => readNestedContext(context, folder, () => false)));
-  const own = homes.isMissing ? [] : [homes.gemini, homes.gmn, join(dirname(homes.gemini), '.claude')];
-  const linked = own.flatMap((home) => [
+  const places = homes.isMissing ? [] : [homes.gemini, homes.gmn, join(dirname(homes.gemini), '.claude')];
+  const linked = places.flatMap((home) => [
     ...listLinked(home, 1),
     ...USER_PLACES.flatMap((name) => listLinked(join(home, name), MAX_LINK_DEPTH)),
   ]);
@@ -235,7 +236,9 @@ async function listInstructing({ app, roots }: WatchQuestion, folders: readonly 
     ...[file, ...contextFiles],
     ...EXTENSION_PLACES.flatMap((name) => [join(path, name), ...listLinked(join(path, name), MAX_LINK_DEPTH)]),
   ]);
-  const hooks = parseHooks(settings.hooks ?? []).hooks.flatMap(({ command, file }) => [
+  // What a folder's hook runs is compared each time.
+  const lasting = parseHooks(settings.hooks ?? []).hooks.filter(({ scope }) => scope !== 'folder');
+  const hooks = lasting.flatMap(({ command, file }) => [
     file,
     ...listNamedFiles(
       command.replace(/\$\{?(?:GEMINI_PROJECT_DIR|CLAUDE_PROJECT_DIR|GEMINI_CWD|PWD)\}?/g, () => cwd),
@@ -244,7 +247,7 @@ async function listInstructing({ app, roots }: WatchQuestion, folders: readonly 
     ),
   ]);
   return [...sources, ...nested.flatMap((each) => each.sources), ...linked, ...installed, ...hooks].flatMap(
-    (path) => toRealPath(path) ?? [],
+    (path) => resolveLinks(path) ?? [],
   );
 }
 

@@ -40,7 +40,7 @@ async function askOnce(
     const { fileSupport } = run.facts.model;
     const asked = await buildAskedContent(prompt, options.files, { app, fileSupport, signal: run.signal, notify });
     const content = await addSkills(asked, options.skills, { run, settings: options.settings });
-    for await (const event of run.turn(content, { conversation })) await show(event);
+    for await (const event of run.turn(content, { conversation, isLast: true })) await show(event);
   } finally {
     await run?.close();
     await conversation?.close();

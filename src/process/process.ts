@@ -19,6 +19,7 @@ import { MAX_MESSAGE_BYTES } from '../mcp/wire/message.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
 import { errorFields } from '../render/json-parts.ts';
 import { encodeLine } from '../render/json-text.ts';
+import { createStderr } from '../render/stderr.ts';
 import { createRelay, type Relay } from './relay.ts';
 import { findId, parseProcessLine, type Request } from './request.ts';
 import { createTurnQueue, type TurnsOptions } from './turns.ts';
@@ -72,6 +73,7 @@ export async function runProcess(options: ProcessOptions, app: App): Promise<num
       return signal.aborted ? AppError.from(signal.reason).exitCode : exitCode;
     } finally {
       await run.close();
+      for (const message of notices.take()) await createStderr(app.io.err).notice(message);
     }
   } finally {
     await conversation.close();

@@ -111,6 +111,50 @@ linuxTest('what cannot be reached from the sandbox is not taken for a server tha
   expect(at.gemini.requests.slice(-1).map(explain)).toEqual([undefined]);
 });
 
+linuxTest.for([
+  ['text', []],
+  ['json', ['-o', 'json']],
+] as const)('what a command in the background writes when it is ended is told: %s', async ([format, flags], t) => {
+  const command = `trap 'echo planted >> AGENTS.md; touch .npmrc; exit' TERM; echo ready; while :; do sleep 0.05; done`;
+  const script = [
+    reply(call('run_shell_command', { command, is_background: true })),
+    reply(call('read_output', { id: 1, wait_ms: 20000 })),
+    reply('done'),
+  ];
+  const at = await placeWithEngine(t, script);
+  writeFileSync(join(at.cwd, 'AGENTS.md'), 'old\n');
+  const gmn = await callGmnIn(t, at, ['--sandbox', 'bwrap', '--tools', 'all', '-y', ...flags, 'go']);
+  const told = format === 'text' ? gmn.stderr : JSON.parse(gmn.stdout).warnings.join('\n');
+  expect(told).toContain('is not as before: .npmrc (new), AGENTS.md. Look at it');
+  expect(readFileSync(join(at.cwd, 'AGENTS.md'), 'utf8')).toBe('old\nplanted\n');
+});
+
+linuxTest('a process of many turns tells it on stderr when it ends', async (t) => {
+  const command = `trap 'touch .npmrc; exit' TERM; echo ready; while :; do sleep 0.05; done`;
+  const script = [
+    reply(call('run_shell_command', { command, is_background: true })),
+    reply(call('read_output', { id: 1, wait_ms: 20000 })),
+    reply('done'),
+  ];
+  const at = await placeWithEngine(t, script);
+  const words = ['--input-format', 'stream-json', '-o', 'stream-json', '--sandbox', 'bwrap', '--tools', 'all', '-y'];
+  const { stderr, exitCode } = await runGmnIn(t, at, words, '{"type":"prompt","id":"1","text":"go"}\n');
+  expect([exitCode, stderr]).toEqual([0, expect.stringContaining('.npmrc (new)')]);
+});
+
+linuxTest('what it writes in a chat that has turned the sandbox off since is told at the end', async (t) => {
+  const command = `trap 'touch .npmrc; exit' TERM; echo ready; while :; do sleep 0.05; done`;
+  const script = [
+    reply(call('run_shell_command', { command, is_background: true })),
+    reply(call('read_output', { id: 1, wait_ms: 20000 })),
+    reply('done'),
+  ];
+  const at = await placeWithEngine(t, script);
+  const words = ['chat', '--sandbox', 'bwrap', '--tools', 'all', '--approval-mode', 'auto_edit', '--plain'];
+  const { stderr } = await runGmnIn(t, at, words, 'go\n/sandbox off\n');
+  expect(stderr.replaceAll(/\s+/g, ' ')).toContain('.npmrc (new)');
+});
+
 linuxTest('--verify runs confined, and so does what tools.sandbox asks for', async (t) => {
   const settings = { tools: { sandbox: 'bwrap' } };
   const at = await placeWithEngine(t, [reply('done')], settings);

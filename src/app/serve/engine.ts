@@ -135,7 +135,8 @@ async function* serveTurn(
       throw new AppError('internal', 'verify is not allowed here');
     }
     const verify = command === undefined ? undefined : { command };
-    for await (const event of run.turn(prompt, { conversation, request: toRequestFields(agent, request), verify })) {
+    const fields = toRequestFields(agent, request);
+    for await (const event of run.turn(prompt, { conversation, request: fields, verify, isLast: true })) {
       reportUnoffered(event, agent, refused);
       yield* said.splice(0);
       yield event;

@@ -26,9 +26,9 @@ export function toToolOptions({ write, shell }: Permissions): ToolOptions {
   return { ...own, tools: named.join(','), allowedTools: execute };
 }
 
-export function denyServed({ tool, secret, isGuarded, target = '' }: ResolvedCall): Denial {
+export function denyServed({ tool, args, secret, isGuarded }: ResolvedCall): Denial {
   const guarded = isGuarded
-    ? `${sanitize(target)} instructs models or is run by other programs`
+    ? `${sanitize(tool.findPath?.(args) ?? 'it')} instructs models or is run by other programs`
     : 'it is not allowed here';
   const advice = secret === undefined ? guarded : `${sanitize(secret)} may hold keys or passwords`;
   const reason = `${tool.name} was not run: ${advice}, and there is nobody to ask. Continue without it.`;

@@ -107,7 +107,8 @@ async function* answer(options: PromptOptions, app: App, host: Host): AsyncGener
       yield* previewTurn(options, { app, run, notify, history: conversation.history, prompt });
     } else {
       const { isPicture } = options;
-      yield* run.turn(prompt, { conversation, verify, isPicture, openFiles: () => openFiles(options, app) });
+      const openChosen = () => openFiles(options, app);
+      yield* run.turn(prompt, { conversation, verify, isPicture, openFiles: openChosen, isLast: true });
     }
   } finally {
     await run?.close();

@@ -28,7 +28,7 @@ export function parseGitConfig(text: string): readonly GitConfigEntry[] {
       if (/^(?:$|[#;])/.test(line.slice(opening.length))) found.push({ key, value: '' });
       continue;
     }
-    const { value, used } = readValue(line.slice(opening.length + 1), lines, at);
+    const { value, used } = readConfigValue(line.slice(opening.length + 1), lines, at);
     at += used;
     found.push({ key, value });
   }
@@ -36,7 +36,7 @@ export function parseGitConfig(text: string): readonly GitConfigEntry[] {
 }
 
 /** A value begins in this line, and may continue in the next ones. */
-function readValue(start: string, lines: readonly string[], at: number) {
+function readConfigValue(start: string, lines: readonly string[], at: number) {
   let value = '';
   /** Without the blanks at its end, which count only inside of quotes. */
   let length = 0;

@@ -1,4 +1,5 @@
 import {
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -23,6 +24,7 @@ export interface Stubs {
   hold(paths: readonly string[]): () => void;
   /** What was made so, by any process, if nobody has put anything in it. */
   list(): readonly string[];
+  isHeld(): boolean;
   /** Lets go of all. */
   close(): void;
 }
@@ -55,7 +57,8 @@ export function createStubs(directory: string, roots: readonly string[]): Stubs 
       if (holders === 0) {
         attempt(() => mkdirSync(directory, { recursive: true, mode: 0o700 }));
         sweep(directory);
-        made = [];
+        // What others held when this one let go is still its own.
+        if (!existsSync(own)) made = [];
       }
       const missing = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) === undefined);
       made = [...made, ...missing.filter((path) => !made.includes(path))];
@@ -74,6 +77,7 @@ export function createStubs(directory: string, roots: readonly string[]): Stubs 
       readRecords(directory).flatMap((record) =>
         record.made.filter((path) => attempt(() => readdirSync(path).length === 0)),
       ),
+    isHeld: () => holders > 0,
     close: letGo,
   };
 }

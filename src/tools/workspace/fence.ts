@@ -41,8 +41,7 @@ export interface FenceOptions {
   /** More file names that are never written: the context files that instruct models. */
   readonly protectedNames?: readonly string[];
   /**
-   * What instructs models about this existing path or is run by other programs, with all below, whether it exists or not. Real
-   * paths.
+   * What instructs models about this path, which need not exist, or is run by other programs, with all below. Real paths.
    */
   readonly listWatched?: (path: string) => Promise<readonly string[]>;
   readonly isWindows?: boolean;
@@ -206,7 +205,7 @@ function isPermitted({ permits }: FenceState, path: string): boolean {
 async function isGuarded(state: FenceState, path: string): Promise<boolean> {
   if (isPermitted(state, path)) return true;
   const steps = splitSteps(path);
-  const listed = await state.listWatched(locate(path)?.real ?? path);
+  const listed = await state.listWatched(path);
   // To the most lenient file system, as all names that are protected.
   return [...state.instructions, ...listed].some((watched) =>
     splitSteps(watched).every((step, index) => step === steps[index]),

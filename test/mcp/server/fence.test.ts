@@ -63,7 +63,10 @@ test('--allow-write lets it neither write what instructs it nor make a repositor
   const env = { GEMINI_CLI_TRUST_WORKSPACE: 'true' };
   const server = await serve(t, { gemini, env, files: { 'AGENTS.md': '@docs/rules.md' }, flags: ['--allow-write'] });
   const { structuredContent } = await server.call('delegate', { prompt: 'Write them' });
-  expect(structuredContent.refused).toEqual(['docs/rules.md is protected', 'x/HEAD is protected']);
+  expect(structuredContent.refused).toEqual([
+    'write_file: docs/rules.md instructs models or is run by other programs',
+    'x/HEAD is protected',
+  ]);
   expect(paths.map((path) => existsSync(join(server.cwd, path)))).toEqual([false, true, true, false]);
 });
 
