@@ -100,7 +100,7 @@ test('/trust shows what a folder brings, trusts it, and its instructions count f
   );
   expect(stderr).toMatch(/^To trust it: \/trust yes$/m);
   expect(stderr).toMatch(
-    /^Trusted: .*[\\/]work\nIt may now use:\nMCP servers:\n {2}probe \(new\): false --x\nTo undo this, in a shell: gmn trust --remove$/m,
+    /^Trusted: .*[\\/]work\nIt may now use:\nMCP servers:\n {2}probe \(new\): false --x\nInstructions for the model: AGENTS\.md\nTo undo this, in a shell: gmn trust --remove$/m,
   );
   expect(stderr).toMatch(/ trusted\? Yes: .*trust\.json trusts /);
   expect(stderr).toContain('Error: /trust takes yes, not "no"\n');

@@ -132,6 +132,14 @@ test.for([[], ['chat']])('%j -p before other flags says where it goes', async (c
 
 test.for<readonly [line: string, message: string]>([
   ['--ide why', '--ide: gmn connects to no editor'],
+  ['--all-files why', '--all-files: gmn attaches no files that are not named'],
+  ['--bg why', '--bg: a prompt runs in the foreground'],
+  ['--approve-for-me why', '--approve-for-me: no model answers questions for you here'],
+  [
+    '--permission-prompts none why',
+    '--permission-prompts: the program that runs gmn is asked only with --relay-approvals',
+  ],
+  ['--restricted why', '--restricted: tools are named here'],
   ['--input-format xml why', '--input-format: "xml" is not one of text, stream-json'],
   ['--disallowedTools Bash why', '--disallowedTools: the tools of a run are named, not excluded'],
   ['--permission-mode dontAsk why', '--permission-mode: "dontAsk" is not one of default, acceptEdits, plan'],

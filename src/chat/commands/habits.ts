@@ -40,6 +40,11 @@ export const HABITS: readonly Habit[] = [
   { names: ['directory', 'dir', 'directory add', 'dir add'], of: ['gemini'], advice: ADD_DIRECTORY },
   { names: ['add-dir'], of: ['claude'], advice: ADD_DIRECTORY },
   { names: ['memory refresh', 'memory reload', 'memory list'], of: ['gemini'], entry: '/memory show' },
+  {
+    names: ['prompts'],
+    of: ['codex'],
+    advice: 'Prompts of your own are custom commands and templates here: /help lists them.',
+  },
   { names: ['memories'], of: ['codex'], entry: '/memory' },
   { names: ['bashes', 'tasks'], of: ['claude'], entry: '/ps' },
   { names: ['shells'], of: ['gemini'], entry: '/ps' },

@@ -139,7 +139,12 @@ const [OUTPUT_FORMAT_FLAG, OUTPUT_DIALECT_FLAG, SCHEMA_FLAG, OUTPUT_FILE_FLAG, S
       hasNoEffectWith: PREVIEW,
       help: 'Also write the answer to this file; one that exists is replaced',
     },
-    { long: 'screen-reader', isOfficial: true, help: 'No spinner, no layout: plain lines only' },
+    {
+      long: 'screen-reader',
+      isOfficial: true,
+      otherNames: [{ long: 'ax-screen-reader', of: ['claude'] }],
+      help: 'No spinner, no layout: plain lines only',
+    },
     {
       long: 'dry-run',
       hasNoEffectWith: COUNT,

@@ -1,3 +1,4 @@
+import type { Program } from '../../core/flag.ts';
 import type { IgnoredFlag, RefusedFlag } from './command.ts';
 
 const LEAVE_OUT = 'Leave it out.';
@@ -54,6 +55,12 @@ const OF_GEMINI: readonly RefusedFlag[] = [
   },
   // The official CLI looks for the bare word only.
   { long: 'ignore-env', why: "gmn never reads a project's .env", hint: LEAVE_OUT },
+  {
+    long: 'all-files',
+    isOfficial: true,
+    why: 'gmn attaches no files that are not named',
+    hint: 'To attach a directory: gmn -f . "…"; to let the model look around: gmn --tools read "…"',
+  },
   { long: 'fake-responses', value: 'file', ...NO_RECORDINGS },
   { long: 'fake-responses-non-strict', value: 'file', ...NO_RECORDINGS },
   { long: 'record-responses', value: 'file', ...NO_RECORDINGS },
@@ -75,8 +82,8 @@ const IN_SETTINGS = {
 } as const;
 const STREAMED = ['-o stream-json'];
 
-/** Of Claude Code 2.1. */
-const OF_CLAUDE: readonly RefusedFlag[] = [
+/** Of Claude Code 2.1.327. */
+const OF_CLAUDE = ofProgram('claude', [
   {
     long: 'include-partial-messages',
     why: 'only -o stream-json has pieces, and always',
@@ -132,11 +139,59 @@ const OF_CLAUDE: readonly RefusedFlag[] = [
   },
   { long: 'disable-slash-commands', why: 'only a prompt that begins with / is a command', hint: LEAVE_OUT },
   { long: 'replay-user-messages', why: 'gmn prints no prompts', hint: LEAVE_OUT },
+  {
+    long: 'background',
+    aliases: ['bg'],
+    why: 'a prompt runs in the foreground',
+    hint: 'Many prompts: gmn batch; long research: gmn research; both can be ended and resumed',
+  },
+  {
+    long: 'autocompact',
+    value: 'tokens',
+    why: 'a share of the window decides when a conversation is compacted',
+    hint: 'To change it: gmn config set model.compressionThreshold 0.7',
+  },
+  {
+    long: 'exclude-dynamic-system-prompt-sections',
+    why: "the directory and the date are part of gmn's own instruction",
+    hint: 'To leave that out: --no-agent-prompt',
+  },
+  {
+    long: 'permission-prompts',
+    value: 'target',
+    why: 'the program that runs gmn is asked only with --relay-approvals',
+    hint: 'Use --relay-approvals with --input-format stream-json; without it nobody is asked',
+  },
+  {
+    long: 'restricted',
+    why: 'tools are named here',
+    hint: 'Without commands: --tools read; without any tool: --tools none',
+  },
+  {
+    long: 'safe-mode',
+    why: 'gmn has no mode without your settings',
+    hint: 'Set GMN_HOME and GEMINI_CLI_HOME to an empty directory for that run',
+  },
+  {
+    long: 'system-prompt-snapshot',
+    value: 'on|off',
+    why: 'a session always keeps its instruction',
+    hint: LEAVE_OUT,
+  },
+  { long: 'forward-subagent-text', why: 'only the answers of sub-agents are shown', hint: LEAVE_OUT },
+  { long: 'prompt-suggestions', value: 'value', isOptional: true, why: 'gmn suggests no prompts', hint: LEAVE_OUT },
+  { long: 'plugin-url', value: 'url', ...NO_PLUGINS },
+  { long: 'cloud', value: 'session', isOptional: true, ...NO_SCREEN },
+  { long: 'teleport', value: 'session', isOptional: true, ...NO_SCREEN },
+  { long: 'environment', value: 'id', ...NO_SCREEN },
+  { long: 'desktop', ...NO_SCREEN },
+  { long: 'remote-control', value: 'name', isOptional: true, ...NO_SCREEN },
+  { long: 'remote-control-session-name-prefix', value: 'prefix', ...NO_SCREEN },
   { long: 'include-hook-events', why: 'what hooks say is among the notices', hint: LEAVE_OUT },
-].map((row) => ({ ...row, of: ['claude'] }));
+]);
 
-/** Of codex 0.9. */
-const OF_CODEX: readonly RefusedFlag[] = [
+/** Of codex 0.169. */
+const OF_CODEX = ofProgram('codex', [
   {
     long: 'ask-for-approval',
     value: 'policy',
@@ -152,9 +207,34 @@ const OF_CODEX: readonly RefusedFlag[] = [
     why: 'gmn has no profiles',
     hint: 'Settings of a project: .gemini/settings.json (gmn help config); another set: GMN_HOME=<dir>',
   },
+  {
+    long: 'approve-for-me',
+    why: 'no model answers questions for you here',
+    hint: 'What runs without asking: --approval-mode auto_edit, --allowed-tools',
+  },
+  { long: 'trust', why: 'trust is given by a command', hint: 'Run: gmn trust' },
+  {
+    long: 'dangerously-bypass-hook-trust',
+    why: "a folder's hooks run only as gmn trust has shown them",
+    hint: 'Run: gmn trust --yes',
+  },
+  {
+    long: 'ignore-user-config',
+    why: 'gmn reads all its settings',
+    hint: 'A directory of its own: GMN_HOME=<dir>, GEMINI_CLI_HOME=<dir>',
+  },
+  { long: 'ignore-rules', why: 'what your settings and policies deny is always denied', hint: LEAVE_OUT },
+  { long: 'strict-config', why: 'gmn names keys it does not know in one place', hint: 'Run: gmn doctor' },
+  { long: 'thread-source', value: 'source', why: 'gmn knows by itself where a session comes from', hint: LEAVE_OUT },
+  { long: 'cyber-access-program', value: 'program', ...ONE_PROVIDER },
+  { long: 'remote-auth-token-env', value: 'name', ...NO_SCREEN },
   { long: 'oss', ...ONE_PROVIDER },
   { long: 'local-provider', value: 'name', ...ONE_PROVIDER },
-].map((row) => ({ ...row, of: ['codex'] }));
+]);
+
+function ofProgram(program: Program, rows: readonly RefusedFlag[]): readonly RefusedFlag[] {
+  return rows.map((row) => ({ ...row, of: [program] }));
+}
 
 const PRINT = { long: 'print', of: ['claude'] } as const;
 
@@ -169,6 +249,8 @@ export const REFUSED_IN_CHATS: readonly RefusedFlag[] = [
 /** Flags of other programs that a line may have here: what they ask for is so anyway. */
 export const IGNORED_FLAGS: readonly IgnoredFlag[] = [
   { long: 'skip-git-repo-check', of: ['codex'], why: 'gmn needs no repository' },
+  { long: 'no-daemon', of: ['codex'], why: 'gmn starts no server of its own' },
+  { long: 'checkpointing', of: ['gemini'], why: 'what tools change can always be undone: gmn undo' },
   { long: 'no-alt-screen', of: ['codex'], why: 'gmn never leaves the screen' },
   { long: 'verbose', of: ['claude'], why: 'tool calls are shown anyway; the requests: --debug' },
   { long: 'no-chrome', of: ['claude'], why: 'gmn uses no browser' },
