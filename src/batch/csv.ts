@@ -6,6 +6,7 @@ import {
   brokenRow,
   COLUMN_NAME,
   type CsvFormat,
+  ENCODING_HINT,
   fieldsRow,
   type InputFormat,
   type InputOptions,
@@ -183,8 +184,7 @@ function toRow(record: CsvRecord, columns: readonly string[], index: number): Ro
   }
   // The parser decodes bytes that are not UTF-8 to this character.
   if (text.includes('\ufffd')) {
-    const hint = 'Convert the input first, for example: iconv -f WINDOWS-1252 -t UTF-8 in.csv';
-    return brokenRow(raw, `row ${lineNumber} is not UTF-8`, hint);
+    return brokenRow(raw, `row ${lineNumber} is not UTF-8`, ENCODING_HINT);
   }
   const fields = Object.fromEntries(columns.map((column, at) => [column, record[at] ?? '']));
   const { files, ...rest } = fields;

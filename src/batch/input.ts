@@ -4,7 +4,7 @@ import { formatSize } from '../core/text/format.ts';
 import { countLines } from '../platform/files/chunks.ts';
 import {
   brokenRow,
-  type InputFormat,
+  ENCODING_HINT,
   type InputOptions,
   jsonRow,
   MAX_LINE_BYTES,
@@ -20,12 +20,15 @@ import {
  */
 export async function* readRows(chunks: AsyncIterable<Uint8Array>, options: InputOptions): AsyncGenerator<Row, void> {
   let hasMark = false;
-  const bytes = toUtf8(chunks, options.name, () => {
+  const bytes = toUtf8(chunks, options, () => {
     hasMark = true;
   });
   if (options.format === 'csv' || options.format === 'tsv') {
     const { readCsvRows } = await import('./csv.ts');
-    yield* readCsvRows(bytes, { ...options, onHeader: (header) => options.onHeader?.({ ...header, hasMark }) });
+    yield* readCsvRows(refuseOtherEncoding(bytes, options.name), {
+      ...options,
+      onHeader: (header) => options.onHeader?.({ ...header, hasMark }),
+    });
     return;
   }
   const toRow = options.format === 'lines' ? (raw: RawRow) => textRow(raw, raw.text) : jsonRow;
@@ -45,9 +48,28 @@ export async function* readRows(chunks: AsyncIterable<Uint8Array>, options: Inpu
   }
 }
 
-export async function countInputRows(chunks: AsyncIterable<Uint8Array>, format: InputFormat): Promise<number> {
-  if (format === 'csv' || format === 'tsv') return (await import('./csv.ts')).countCsvRows(toUtf8(chunks, ''), format);
-  return countLines(chunks);
+export async function countInputRows(
+  chunks: AsyncIterable<Uint8Array>,
+  options: Pick<InputOptions, 'format' | 'name' | 'encoding'>,
+): Promise<number> {
+  const { format } = options;
+  if (format !== 'csv' && format !== 'tsv') return countLines(chunks);
+  return (await import('./csv.ts')).countCsvRows(toUtf8(chunks, options), format);
+}
+
+/** A table in another encoding would be half asked, half refused. One of which a few bytes are damaged is UTF-8. */
+async function* refuseOtherEncoding(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array, void> {
+  let isChecked = false;
+  for await (const chunk of chunks) {
+    if (!isChecked && chunk.length > 0) {
+      isChecked = true;
+      const head = new TextDecoder().decode(chunk, { stream: true });
+      const damaged = head.match(/\ufffd/g)?.length ?? 0;
+      const whole = head.match(/[^\p{ASCII}\ufffd]/gu)?.length ?? 0;
+      if (damaged > whole) throw new AppError('usage', `${name} is not UTF-8`, { hint: ENCODING_HINT });
+    }
+    yield chunk;
+  }
 }
 
 function tooLongRow(raw: Omit<RawRow, 'text'>, bytes: number, limit: number): Row {
@@ -64,7 +86,7 @@ function notTextRow(raw: Omit<RawRow, 'text'>, line: Uint8Array): Row {
   return brokenRow(
     { ...raw, text: Buffer.from(line).toString('latin1') },
     `line ${raw.lineNumber} is not UTF-8 (at byte ${at})`,
-    'Convert the input first, for example: iconv -f ISO-8859-1 -t UTF-8 in.jsonl',
+    ENCODING_HINT,
   );
 }
 
@@ -110,21 +132,26 @@ async function* splitInputLines(
   if (restBytes > 0) yield [take(new Uint8Array(0))];
 }
 
+/** `onMark`: spreadsheets need a mark to know UTF-8, so what was in another encoding gets one, too. */
 async function* toUtf8(
   chunks: AsyncIterable<Uint8Array>,
-  name: string,
+  { name, encoding: own = 'utf-8' }: Pick<InputOptions, 'name' | 'encoding'>,
   onMark = () => {},
 ): AsyncGenerator<Uint8Array, void> {
-  let decoder: TextDecoder | undefined;
-  let head: Uint8Array | undefined = new Uint8Array(0);
+  let decoder = own === 'utf-8' ? undefined : openDecoder(own);
+  let head = decoder === undefined ? new Uint8Array(0) : undefined;
   const decode = (bytes: Uint8Array, isLast: boolean): Uint8Array => {
     if (decoder === undefined) return bytes;
     try {
       return Buffer.from(decoder.decode(bytes, { stream: !isLast }));
     } catch (cause) {
-      throw new AppError('usage', `${name} is not valid UTF-16`, { cause, hint: 'Convert it to UTF-8 first: iconv' });
+      throw new AppError('usage', `${name} is not valid ${decoder.encoding.toUpperCase()}`, {
+        cause,
+        hint: 'Name another --encoding, or convert it to UTF-8 first: iconv',
+      });
     }
   };
+  if (decoder !== undefined) onMark();
   for await (const chunk of chunks) {
     if (head === undefined) {
       yield decode(chunk, false);
@@ -141,6 +168,18 @@ async function* toUtf8(
   if (head !== undefined && head.length > 0) yield removeByteOrderMark(head).bytes;
   const end = decode(new Uint8Array(0), true);
   if (end.length > 0) yield end;
+}
+
+/** Throws AppError `usage` for what this runtime does not know; the executable knows few. */
+function openDecoder(encoding: string): TextDecoder {
+  try {
+    return new TextDecoder(encoding, { fatal: true });
+  } catch (cause) {
+    throw new AppError('usage', `--encoding: this gmn cannot read ${encoding}`, {
+      cause,
+      hint: `Convert the input first: iconv -f ${encoding} -t UTF-8`,
+    });
+  }
 }
 
 function removeByteOrderMark(head: Uint8Array): {

@@ -1,3 +1,4 @@
+import { createSerial } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { type JsonValue, tryParseJson } from '../core/json.ts';
@@ -36,6 +37,8 @@ export interface JournalOptions {
   readonly table?: CsvFormat;
   /** Whether a table has its cells as they are. Absent: as before. */
   readonly isTableRaw?: boolean;
+  /** Whether lines are written without their row. Absent: as before. */
+  readonly omitsInput?: boolean;
   readonly redact: RedactLines;
   readonly notify: (message: string) => void;
   readonly clock: Clock;
@@ -135,9 +138,9 @@ async function prepareRunFile(options: JournalOptions): Promise<RunFile> {
   const isBegun = before !== undefined && hasBegun(paths);
   if (isBegun && !restarts) {
     checkSameRun(before, { settings, input }, paths);
-    const { isTableRaw: isRaw } = options;
-    if (before.table === undefined || isRaw === undefined || before.table.isRaw === isRaw) return before;
-    const changed = { ...before, table: { ...before.table, isRaw } };
+    const { isTableRaw: isRaw = before.table?.isRaw, omitsInput = before.omitsInput ?? false } = options;
+    if (isRaw === before.table?.isRaw && omitsInput === (before.omitsInput ?? false)) return before;
+    const changed = { ...before, table: before.table && { ...before.table, isRaw }, omitsInput };
     await writeRunFile(paths, changed);
     return changed;
   }
@@ -148,7 +151,8 @@ async function prepareRunFile(options: JournalOptions): Promise<RunFile> {
   }
   const format = paths.table === undefined ? undefined : toTableFormat(paths.table, options.table);
   const table = format && { ...format, isRaw: options.isTableRaw ?? false };
-  const run = { runId: createRunId(), createdAt: new Date(clock.now()).toISOString(), settings, input, table };
+  const createdAt = new Date(clock.now()).toISOString();
+  const run = { runId: createRunId(), createdAt, settings, input, table, omitsInput: options.omitsInput };
   await writeRunFile(paths, run);
   return run;
 }
@@ -222,6 +226,7 @@ function createJournal(parts: JournalParts): Journal {
   let forgetsOthers = false;
   let claimed: { readonly ok: number; readonly failed: number } | undefined;
 
+  const formatLine = createLineFormat(parts);
   const syncFile = (): Promise<void> =>
     file.sync().catch((thrown: unknown) => {
       throw outputWriteError(paths.output, thrown);
@@ -233,8 +238,8 @@ function createJournal(parts: JournalParts): Journal {
     if (lines.length === 0) return;
     if (failure !== undefined) throw failure;
     try {
-      const outcome = await file.append(`${lines.join('\n')}\n`);
-      if (outcome === 'overtaken') throw new Error('another program has changed it');
+      if ((await file.append(`${lines.join('\n')}\n`)) === 'overtaken')
+        throw new Error('another program has changed it');
     } catch (thrown) {
       failure = outputWriteError(paths.output, thrown);
       throw failure;
@@ -259,15 +264,12 @@ function createJournal(parts: JournalParts): Journal {
       const mark = marks.get(id);
       if (mark & SEEN) return 'duplicate';
       marks.set(id, mark | SEEN);
-      return mark & OK ? 'ok' : mark & FAILED ? 'failed' : 'pending';
+      return toResultName(mark) ?? 'pending';
     },
-    find(id) {
-      const mark = marks.get(id);
-      return mark & OK ? 'ok' : mark & FAILED ? 'failed' : undefined;
-    },
+    find: (id) => toResultName(marks.get(id)),
     async write(row) {
       // First the line, then the mark: a row that is marked is among those that `append` writes.
-      const line = run.table === undefined ? formatOutputLine(row) : await formatTableLine(row, parts.redact);
+      const line = await formatLine(row);
       const before = marks.get(row.id);
       // No row gets a second answer, whichever engine asks.
       if (before & OK) return;
@@ -312,17 +314,25 @@ function createJournal(parts: JournalParts): Journal {
   };
 }
 
+function toResultName(mark: number): 'ok' | 'failed' | undefined {
+  return mark & OK ? 'ok' : mark & FAILED ? 'failed' : undefined;
+}
+
 function countSeen(marks: IdTable): { readonly ok: number; readonly failed: number } {
   return { ok: marks.count(SEEN | OK), failed: marks.count(SEEN | FAILED) };
 }
 
-/** A table has the columns of the rows, and takes them from here. */
-async function formatTableLine(row: FinishedRow, redact: RedactLines): Promise<string> {
-  const [line] = await redact([row.line]);
-  return formatOutputLine(
-    row,
-    line === undefined ? undefined : ((tryParseJson(line) as JsonValue | undefined) ?? line),
-  );
+/** With the row it answers, unless that is left out; a table takes its columns from there. */
+function createLineFormat({ run, redact }: JournalParts): (row: FinishedRow) => Promise<string> {
+  if (run.omitsInput && run.table === undefined) return async (row) => formatOutputLine(row);
+  // Lines stay in the order in which they came, however long their rows take to redact.
+  const inOrder = createSerial();
+  return (row) =>
+    inOrder(async () => {
+      const [line] = await redact([row.line]);
+      const input = line === undefined ? undefined : ((tryParseJson(line) as JsonValue | undefined) ?? line);
+      return formatOutputLine(row, input);
+    });
 }
 
 async function updateTable({ paths, run, marks, notify }: JournalParts, forgetsOthers: boolean): Promise<void> {

@@ -33,14 +33,14 @@ export function isFailed(result: RowResult): result is AppError {
   return result instanceof AppError;
 }
 
-/** Without a newline. The first three fields are in this order, which `tryParseOutputLine` relies on. `row` is added if given. */
-export function formatOutputLine({ id, index, result }: FinishedRow, row?: JsonValue): string {
-  if (isFailed(result)) return JSON.stringify({ id, index, ok: false, error: errorFields(result), row });
+/** Without a newline. The first three fields are in this order, which `tryParseOutputLine` relies on. `input` is added if given. */
+export function formatOutputLine({ id, index, result }: FinishedRow, input?: JsonValue): string {
+  if (isFailed(result)) return JSON.stringify({ id, index, ok: false, error: errorFields(result), input });
   const { response, json, model, usage, cost, finishReason, sameAs, ms, attempts } = result;
   const answer: JsonObject = json === undefined ? { response: response ?? '' } : { json };
   return JSON.stringify({
     ...{ id, index, ok: true, ...answer, model, usage },
-    ...{ cost, finishReason, sameAs, ms: Math.round(ms), attempts, row },
+    ...{ cost, finishReason, sameAs, ms: Math.round(ms), attempts, input },
   });
 }
 

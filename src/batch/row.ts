@@ -10,6 +10,8 @@ export interface InputOptions {
   readonly name: string;
   /** Whether every row needs a prompt or files of its own, because there is neither a template nor `-p`. */
   readonly isPromptNeeded?: boolean;
+  /** That of the bytes; absent: UTF-8, or UTF-16 with a byte order mark. */
+  readonly encoding?: string | undefined;
   /** A longer line is a failed row: more could not be sent anyway. */
   readonly maxLineBytes?: number;
   /** Called before the first row of a CSV. */
@@ -40,6 +42,8 @@ export function checkIsText(file: string, hint: string): void {
   if (ending === undefined) return;
   throw new AppError('usage', `gmn batch reads and writes JSON lines, CSV and TSV, not ${ending}`, { hint });
 }
+
+export const ENCODING_HINT = 'Say what it is: --encoding windows-1252 (western Excel), or shift_jis (Japanese Excel)';
 
 export const MAX_LINE_BYTES = 32_000_000;
 

@@ -91,6 +91,8 @@ export interface RunFile {
   readonly input: RunInput;
   /** How the table is written, if the output is one. */
   readonly table?: CsvFormat;
+  /** Whether lines are without their row. A table needs it. */
+  readonly omitsInput?: boolean;
 }
 
 export function createRunId(): string {
@@ -118,13 +120,14 @@ export async function readRunFile({ run, named: output }: RunPaths): Promise<Run
 export function tryParseRunFile(text: string): RunFile | undefined {
   const value = tryParseJson(text);
   if (!isObject(value) || value.format !== FORMAT || value.version !== VERSION || isTooDeep(value)) return undefined;
-  const { runId, createdAt, settings, input, table } = value;
+  const { runId, createdAt, settings, input, table, omitsInput } = value;
   if (!isRunId(runId) || typeof createdAt !== 'string' || !isObject(settings) || !isObject(input)) return undefined;
   const { name, firstRow } = input;
   if (typeof name !== 'string' || typeof firstRow !== 'string') return undefined;
   return {
     ...{ runId, createdAt, settings: toJsonObject(settings), input: { name, firstRow } },
     table: tryParseTableFormat(table),
+    omitsInput: omitsInput === true ? true : undefined,
   };
 }
 

@@ -250,14 +250,14 @@ interface OutputLine {
 /** Whoever made the folder may have written the line. Never throws. */
 function parseLine(text: string): OutputLine {
   const value = tryParseJson(text);
-  const { id, index, ok, row, response, json, error, model, cost } = (isObject(value) ? value : {}) as JsonObject;
+  const { id, index, ok, input, response, json, error, model, cost } = (isObject(value) ? value : {}) as JsonObject;
   const answer = json === undefined ? { response: response ?? null } : isObject(json) ? json : { json };
   return {
     id: String(id),
     index: isCount(index) ? index : 0,
     ok: ok === true,
-    fields: isObject(row) ? (row as JsonObject) : {},
-    list: Array.isArray(row) ? (row as readonly JsonValue[]) : undefined,
+    fields: isObject(input) ? (input as JsonObject) : {},
+    list: Array.isArray(input) ? (input as readonly JsonValue[]) : undefined,
     answer: answer as JsonObject,
     about: { ok, error: isObject(error) ? (error.message as JsonValue) : undefined, model, cost },
   };

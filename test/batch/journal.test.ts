@@ -45,7 +45,7 @@ test('lines are added in order of completion, and the next run knows them', asyn
   await first.close();
   expect(readFileSync(output, 'utf8')).toBe(
     '{"id":"b\\"\\\\\\n","index":1,"ok":true,"response":"to b\\"\\\\\\n","model":"m","usage":{},"ms":1,"attempts":1}\n' +
-      '{"id":"a","index":0,"ok":false,"error":{"code":3,"type":"ApiError","message":"no","suggestion":"later"}}\n',
+      '{"id":"a","index":0,"ok":false,"error":{"code":3,"type":"ApiError","message":"no","suggestion":"later"},"input":{"id":"a","prompt":"a"}}\n',
   );
   expect(readFileSync(`${output}.failed.jsonl`, 'utf8')).toBe('{"id":"a","prompt":"a"}\n');
   const second = await open(output);

@@ -54,7 +54,7 @@ async function* inPieces(text: string, size: number): AsyncGenerator<Uint8Array,
 interface JournalLine {
   readonly id: string;
   readonly ok: boolean;
-  readonly row: { readonly city: string };
+  readonly input: { readonly city: string };
   readonly response?: string;
   readonly error?: { readonly message: string };
   readonly model?: string;
@@ -80,7 +80,7 @@ test('what a CSV reader reads from a table is what went in, and its rows are cou
       const rows: Row[] = [];
       for await (const row of readRows(inPieces(table, size), { format, name: 'x' })) rows.push(row);
       expect(rows).toHaveLength(cells.length);
-      expect(await countInputRows(inPieces(table, size), format)).toBe(cells.length);
+      expect(await countInputRows(inPieces(table, size), { format, name: 'x' })).toBe(cells.length);
     }),
     { numRuns: 60 },
   );
@@ -103,7 +103,7 @@ test('rows are counted as they are read, whatever ends a line and wherever there
         isBroken ||= input instanceof Error && !/ fields?, the header has /.test(input.message);
       }
       fc.pre(!isBroken);
-      expect(await countInputRows(inPieces(csv, size), 'csv')).toBe(rows);
+      expect(await countInputRows(inPieces(csv, size), { format: 'csv', name: 'x' })).toBe(rows);
     }),
     { numRuns: 200 },
   );
@@ -118,7 +118,7 @@ test('any rows and answers come back from the table, each row once, in the order
         // A row of the file of failed rows has another index there.
         ...{ id: `r${row}`, index: isOther && lines.findIndex((each) => each.row === row) < at ? 0 : row, ok },
         ...(ok ? { response, model: 'm' } : { error: { message: response } }),
-        row: { id: `r${row}`, city },
+        input: { id: `r${row}`, city },
       }));
       const { text } = await write(journal, { delimiter, columns: ['id', 'city'], isRaw: true });
       const last = new Map(journal.map((each) => [each.id, each]));
@@ -126,8 +126,8 @@ test('any rows and answers come back from the table, each row once, in the order
       const expected = [...last.values()].sort((left, right) => first(left.id) - first(right.id));
       expect(parse(text, { delimiter: delimiter === '\t' ? ',' : delimiter, record_delimiter: '\n' })).toEqual([
         ['id', 'city', 'response', 'ok', 'error', 'model', 'cost'],
-        ...expected.map(({ id, ok, row, response = '', error, model = '' }: JournalLine) => [
-          ...[id, row.city, response, String(ok), error?.message ?? '', model, ''],
+        ...expected.map(({ id, ok, input, response = '', error, model = '' }: JournalLine) => [
+          ...[id, input.city, response, String(ok), error?.message ?? '', model, ''],
         ]),
       ]);
     }),
@@ -145,12 +145,12 @@ test('the fields of an answer are columns, named so that none hides one of the r
       ok: true,
       json: { city: 'x', tags: ['y'], error: null },
       ...about,
-      row: { id: 'b', model: 'VW' },
+      input: { id: 'b', model: 'VW' },
     },
-    { id: 'a', index: 0, ok: true, json: [1], ...about, row: { id: 'a', city: 'Rome', files: ['f'], model: 'Fiat' } },
-    { id: 'old', index: 0, ok: true, json: { gone: 1 }, ...about, row: { id: 'old', lost: 1 } },
-    { id: '3-0123456789ab', index: 2, ok: false, error: { message: 'ragged' }, row: ['c', 'Bonn', 'too', 'many'] },
-    { id: '4-0123456789ab', index: 3, ok: false, error: { message: 'broken' }, row: 'not json' },
+    { id: 'a', index: 0, ok: true, json: [1], ...about, input: { id: 'a', city: 'Rome', files: ['f'], model: 'Fiat' } },
+    { id: 'old', index: 0, ok: true, json: { gone: 1 }, ...about, input: { id: 'old', lost: 1 } },
+    { id: '3-0123456789ab', index: 2, ok: false, error: { message: 'ragged' }, input: ['c', 'Bonn', 'too', 'many'] },
+    { id: '4-0123456789ab', index: 3, ok: false, error: { message: 'broken' }, input: 'not json' },
   ];
   const { text } = await write(lines, { columns: ['id', 'city'], hasMark: true }, (id) => id !== 'old');
   expect(text).toBe(
@@ -168,8 +168,8 @@ test('the fields of an answer are columns, named so that none hides one of the r
 
 test('a line of JSON that is a list is in no column, and one that is not UTF-8 ends it', async () => {
   const { write, paths } = openTable();
-  const broken = { id: '1-0123456789ab', index: 0, ok: false, error: { message: 'broken' }, row: [1] };
-  const good = { id: 'b', index: 1, ok: true, response: 'r', row: { id: 'b', prompt: 'x' } };
+  const broken = { id: '1-0123456789ab', index: 0, ok: false, error: { message: 'broken' }, input: [1] };
+  const good = { id: 'b', index: 1, ok: true, response: 'r', input: { id: 'b', prompt: 'x' } };
   const { text } = await write([broken, good]);
   expect(text).toBe('id,prompt,response,ok,error,model,cost\n,,,false,broken,,\nb,x,r,true,,,\n');
   const bytes = Buffer.from(`${JSON.stringify(good)}\n`);
@@ -187,7 +187,7 @@ test('a line of JSON that is a list is in no column, and one that is not UTF-8 e
 
 test('ids that gmn made are no column, and a TSV has tabs', async () => {
   const row = { id: '1-0123456789ab', prompt: 'a\tb' };
-  const { text } = await openTable('out.tsv').write([{ id: row.id, index: 0, ok: true, response: 'r', row }]);
+  const { text } = await openTable('out.tsv').write([{ id: row.id, index: 0, ok: true, response: 'r', input: row }]);
   expect(text).toBe('prompt\tresponse\tok\terror\tmodel\tcost\n"a\tb"\tr\ttrue\t\t\t\n');
 });
 
@@ -209,8 +209,8 @@ test.for([
   "a cell that a spreadsheet takes for a formula gets a ', in every column: %s",
   async ([cell, isFormula]) => {
     const lines = [
-      { id: cell, index: 0, ok: true, response: cell, row: { id: cell, city: cell } },
-      { id: 'b', index: 1, ok: false, error: { message: cell }, row: { id: 'b', city: 'x' } },
+      { id: cell, index: 0, ok: true, response: cell, input: { id: cell, city: cell } },
+      { id: 'b', index: 1, ok: false, error: { message: cell }, input: { id: 'b', city: 'x' } },
     ];
     const safe = isFormula ? `'${cell}` : cell;
     const columns = ['id', 'city'];
@@ -231,7 +231,7 @@ test('no cell of a table begins a formula, the header included, and without its 
   const cell = fc.string({ unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', '1', '.', "'", 'e', '%', 'a') });
   await fc.assert(
     fc.asyncProperty(cell, cell, async (name, value) => {
-      const { text } = await openTable().write([{ id: 'a', index: 0, ok: true, json: { [name]: value }, row: {} }]);
+      const { text } = await openTable().write([{ id: 'a', index: 0, ok: true, json: { [name]: value }, input: {} }]);
       for (const [at, wanted] of [name, value].entries()) {
         const written: string = parse(text, { record_delimiter: '\n' })[at]?.[0] ?? '';
         expect(
@@ -250,7 +250,7 @@ test('lines longer than what is read at once, in any order, are whole', async ()
   const answers = order.map((index) => String(index).repeat(index % 2 === 0 ? 3_000_000 : 10));
   const lines = order.map((index, at) => ({
     ...{ id: `r${index}`, index, ok: true, response: answers[at] },
-    row: { id: `r${index}` },
+    input: { id: `r${index}` },
   }));
   const { text } = await openTable().write(lines);
   const read = text.split('\n').slice(1, -1);
@@ -263,7 +263,7 @@ test('lines longer than what is read at once, in any order, are whole', async ()
 test('rows with ever new fields make no table without end', async () => {
   const lines = Array.from({ length: 1100 }, (_, index) => ({
     ...{ id: `r${index}`, index, ok: true, response: 'r' },
-    row: { [`f${index}`]: 1 },
+    input: { [`f${index}`]: 1 },
   }));
   const { text, notices } = await openTable().write(lines);
   expect(text.split('\n')[0]?.split(',')).toHaveLength(1005);
@@ -274,7 +274,7 @@ test('what anybody wrote into the output is no crash', async () => {
   const { paths } = openTable();
   writeFileSync(
     paths.output,
-    '{"id":"a","index":-1,"ok":true,"row":{"__proto__":"x","constructor":1}}\nnull\n[]\n{"id":{}}\n',
+    '{"id":"a","index":-1,"ok":true,"input":{"__proto__":"x","constructor":1}}\nnull\n[]\n{"id":{}}\n',
   );
   const marks = markIds([{ id: 'a' }, { id: 'undefined' }], () => true);
   await writeTable(paths, { format: toTableFormat(paths.named, undefined), marks, kept: 0, repeated: REPEATED });

@@ -128,6 +128,12 @@ test('an answer costs half of what it costs otherwise', async (t) => {
   expect(run.readLines()[0].cost).toBeCloseTo(JSON.parse(local ?? '').cost / 2, 9);
 });
 
+test('a line of a job has the row it answers, whoever collects it', async (t) => {
+  const run = await scene(t, 'batch-polls=1');
+  await run.gmn([...API, '--limit', '1']);
+  expect(run.readLines()[0].input).toEqual(JSON.parse(ROWS[0] ?? ''));
+});
+
 test('a job of a model without a price is held to --max-cost at the dearest price of its family', async (t) => {
   const run = await scene(t, 'batch-polls=1');
   const job = [...API, '--limit', '1', '-m', 'gemini-4-neon', '--max-output-tokens', '1000', '--max-cost'];

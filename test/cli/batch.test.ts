@@ -1,13 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { gate } from '../support/gate.ts';
@@ -189,36 +180,6 @@ test('a template is filled with the columns of a CSV, the answer checked against
   expect(unsafe.exitCode).toBe(1);
   expect(unsafe.stderr).toContain('runs commands or reads files (!{…}, @{…})');
   expect(existsSync(join(setting.cwd, 'o2.jsonl'))).toBe(false);
-});
-
-test('context files are for rows with --context only, and one that changes is named', async (t) => {
-  const server = await fakeGemini(t, ECHO);
-  const home = { '.gemini/GEMINI.md': 'Answer in Latin.' };
-  const setting = place(t, { gemini: server, home, files: { 'in.jsonl': '"a"\n"b"\n' } });
-  const note = join(setting.home, '.gmn', 'AGENTS.md');
-  const batch = (...words: string[]) => callGmnIn(t, setting, ['batch', 'in.jsonl', ...words]);
-  expect((await batch('--limit', '1', '--output-file', 'plain.jsonl')).exitCode).toBe(0);
-  expect(
-    (await batch('--limit', '1', '--output-file', 'told.jsonl', '--context', '--system', 'Be brief.')).exitCode,
-  ).toBe(0);
-  expect(server.requests.map(({ body }) => JSON.stringify(body.systemInstruction ?? '').includes('Latin'))).toEqual([
-    false,
-    true,
-  ]);
-  writeFileSync(note, 'A note that # has written.');
-  expect((await batch('--output-file', 'plain.jsonl')).exitCode).toBe(0);
-  const told = (...words: string[]) => batch('--output-file', 'told.jsonl', '--context', '--system', ...words);
-  expect(await told('Be brief.')).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringMatching(/made with other settings: the context file \S*AGENTS\.md was not given, is given\n/),
-  });
-  rmSync(note);
-  writeFileSync(join(setting.home, '.gemini', 'GEMINI.md'), 'Answer in Greek.');
-  expect((await told('Be long.')).stderr).toMatch(
-    /other settings: the system instruction has changed; the context file \S*GEMINI\.md has changed\n/,
-  );
-  writeFileSync(join(setting.home, '.gemini', 'GEMINI.md'), 'Answer in Latin.');
-  expect((await told('Be brief.')).exitCode).toBe(0);
 });
 
 test('a file per row, and lines of stdin, in the order of the input', async (t) => {

@@ -55,6 +55,7 @@ describe.skipIf(isWindows)('the package', { timeout: 120_000 }, () => {
       'dist/gmn.d.mts',
       'dist/gmn.mjs',
       'dist/help.json',
+      'docs/schemas/batch.schema.json',
       'docs/schemas/decide.schema.json',
       'docs/schemas/help.schema.json',
       'docs/schemas/json.schema.json',

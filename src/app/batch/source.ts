@@ -20,6 +20,7 @@ export interface SourceOptions {
   readonly lines?: boolean;
   readonly inputFormat?: InputFormat;
   readonly each?: string;
+  readonly encoding?: string;
 }
 
 interface SourceReading extends Pick<InputOptions, 'isPromptNeeded' | 'onHeader'> {
@@ -49,7 +50,7 @@ export function createRowSource(options: SourceOptions, app: App): Source {
     throw new AppError('usage', 'gmn batch takes one input', { hint: `Join them: ${join} | gmn batch -` });
   }
   if (each !== undefined) {
-    if (named !== undefined || options.lines || options.inputFormat !== undefined) {
+    if (named !== undefined || options.lines || options.inputFormat !== undefined || options.encoding !== undefined) {
       throw new AppError('usage', '--each is an input of its own', { hint: 'Leave the other one out.' });
     }
     return eachSource(each, app);
@@ -72,12 +73,13 @@ export function createRowSource(options: SourceOptions, app: App): Source {
   const path = isStdin ? undefined : resolve(app.cwd, named);
   const name = path ?? '-';
   const isFile = path !== undefined && readPathStatus(path)?.kind === 'file';
+  const reading = { format, name: isStdin ? 'stdin' : named, encoding: options.encoding };
   return {
     name,
-    count: isFile ? (signal) => countInputRows(readChunks(path, path, signal), format) : undefined,
+    count: isFile ? (signal) => countInputRows(readChunks(path, path, signal), reading) : undefined,
     open: ({ signal, ...others }) => {
       const chunks = path === undefined ? stdin.read(signal) : readChunks(path, named ?? '-', signal);
-      return readRows(chunks, { format, name: isStdin ? 'stdin' : named, ...others });
+      return readRows(chunks, { ...reading, ...others });
     },
   };
 }

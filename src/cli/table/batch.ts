@@ -3,6 +3,7 @@ import { QUESTION_FLAGS, QUESTIONS_FLAG } from './decide.ts';
 import {
   APP_FLAGS,
   AUTH_FLAG,
+  ENCODING_FLAG,
   JSON_FLAG,
   MAX_COST_FLAG,
   MODEL_FLAGS,
@@ -23,6 +24,7 @@ const INPUT_FLAGS = [
       help: 'What the input is, if its name does not say so',
     },
   ]),
+  ENCODING_FLAG,
   ...under('Rows', [
     { long: 'each', value: 'glob', help: "Every file that matches is a row, e.g. 'src/**/*.ts'" },
     { long: 'limit', value: 'n', kind: 'integer', help: 'Only the first n rows' },
@@ -37,6 +39,7 @@ const OUTPUT_FLAGS = [
       value: 'path',
       help: 'One line of JSON per row, or .csv, .tsv; run it again to continue where it stopped',
     },
+    { long: 'no-input', help: 'In JSON lines, leave out the row that each answers ("input")' },
     { long: 'csv-raw', help: "In a .csv or .tsv, put no ' before cells that a spreadsheet takes for formulas" },
     {
       long: 'dry-run',

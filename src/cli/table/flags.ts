@@ -375,6 +375,15 @@ export const USAGE_FLAG = {
   help: 'One line of tokens, time and cost on stderr at the end',
 } as const;
 
+export const ENCODING_FLAG = {
+  long: 'encoding',
+  value: 'name',
+  choices: ['utf-8', 'windows-1252', 'shift_jis'],
+  fallback: 'utf-8',
+  heading: 'Prompt and input',
+  help: 'How the input is written, if it is not in UTF-8',
+} as const;
+
 /** The flags of `gmn embed`, besides those it shares with other commands. */
 export const EMBED_FLAGS = [
   {

@@ -37,6 +37,7 @@ interface BatchCommandOptions extends BatchOptions, SourceOptions, PrintOptions,
   readonly retryFailed?: boolean;
   readonly restart?: boolean;
   readonly csvRaw?: boolean;
+  readonly noInput?: boolean;
 }
 
 /** Asks every row of an input, and writes one line for each to the output, which a later run goes on with. */
@@ -73,6 +74,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
       restarts: options.restart ?? false,
       table: format,
       isTableRaw: options.csvRaw ?? false,
+      omitsInput: options.noInput ?? false,
       redact: setup.redact,
       notify: onNotice,
     });
@@ -265,10 +267,14 @@ async function runWithoutAsking(options: BatchCommandOptions, app: App, source: 
   }
 }
 
-function requireOutput({ outputFile }: BatchCommandOptions, { cwd }: App): RunPaths {
+function requireOutput({ outputFile, noInput }: BatchCommandOptions, { cwd }: App): RunPaths {
   if (outputFile) {
     checkIsText(outputFile, 'A table that spreadsheets open: --output-file out.csv; for programs: out.jsonl');
-    return resolveRunPaths(outputFile, cwd);
+    const paths = resolveRunPaths(outputFile, cwd);
+    if (!noInput || paths.table === undefined) return paths;
+    throw new AppError('usage', '--no-input: a table has the columns of its rows', {
+      hint: 'Leave it out, or name a .jsonl file.',
+    });
   }
   throw new AppError('usage', 'gmn batch needs --output-file: a later run continues from that file', {
     hint: 'Example: gmn batch questions.jsonl --output-file answers.jsonl',
