@@ -33,6 +33,12 @@ export function judgeCommand(part: CommandPart, isProgram: (word: string) => boo
   return start === undefined ? judgeUnknown(words, isProgram) : new Reader(start, words, isProgram).read();
 }
 
+/** Whether a command that begins with these words could be covered at all. */
+export function isCoverable([program, ...words]: readonly string[]): boolean {
+  const start = loadTable().children.get(trimPythonVersion(toBareName(program as string)));
+  return start === undefined || new Reader(start, words, () => false).canBegin();
+}
+
 /** An unknown program may get these after its exact words: no options, variables, code, or names of programs. */
 function isPlain(word: string, isProgram: (word: string) => boolean): boolean {
   return /^[\w./][\w./:,%~^-]*$/.test(word) && !isProgram(word);
@@ -96,12 +102,17 @@ class Reader {
     this.#names = [start.name];
   }
 
-  read(): JudgedCommand | undefined {
+  canBegin(): boolean {
     for (let at = 0; at < this.#words.length; ) {
       const taken = this.#take(at);
-      if (taken === 0) return undefined;
+      if (taken === 0) return false;
       at += taken;
     }
+    return true;
+  }
+
+  read(): JudgedCommand | undefined {
+    if (!this.canBegin()) return undefined;
     const { row, alias } = this.#node;
     // Without a script the program reads code from its input.
     if (row === undefined || (row.operands[0] === 'script' && this.#operands.length === 0)) return undefined;

@@ -15,7 +15,7 @@ import type { App, Settings } from '../core/app.ts';
 import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Model, RequestWatch } from '../core/model.ts';
-import type { Permission } from '../core/permission.ts';
+import { formatCommandWords, type Permission } from '../core/permission.ts';
 import { splitList } from '../core/text/names.ts';
 import { listStateDirectories } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
@@ -137,7 +137,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
   const setting = options.ignoresPermissions ? { allowed: [], notices: [] } : readAllowedSetting(settings);
   const written = [...parseAllowedTools(options, context.remote), ...setting.allowed];
   const allowed = [...holdIn(workspace.roots[0] ?? app.cwd, written), ...kept.kept];
-  const missing = formatMissingTools(options, context.remote);
+  const missing = [...formatMissingTools(options, context.remote), ...(await formatUselessRules(runsCommands ? written : []))];
   for (const notice of [...modeNotices, ...kept.notices, ...setting.notices, ...left.notices, ...notices, ...missing])
     host.notify(notice);
   return {
@@ -323,6 +323,19 @@ function listRuleNames({ name, remote }: Tool): readonly string[] {
 /** `server__tool`, or `mcp_server_tool` as the official CLI has it: whether there is such a tool shows later. */
 function isRemoteName(name: string): boolean {
   return name.includes('__') || name.startsWith('mcp_');
+}
+
+/** Rules about commands that gmn does not know to be harmless: they would fail without a word. */
+async function formatUselessRules(permissions: readonly Permission[]): Promise<readonly string[]> {
+  const rules = permissions.flatMap((permission) => (permission.kind === 'prefix' ? [permission.words] : []));
+  if (rules.length === 0) return [];
+  const { isCoverable } = await import('../approval/judge-command.ts');
+  return rules
+    .filter((words) => !isCoverable(words))
+    .map(
+      (words) =>
+        `run_shell_command(${formatCommandWords(words)}) lets nothing run without a question: it is not among the commands that gmn knows to be harmless`,
+    );
 }
 
 function isOffered(name: string, remote: ToolboxContext['remote']): boolean {
