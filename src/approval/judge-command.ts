@@ -29,13 +29,13 @@ export interface JudgedCommand {
  */
 export function judgeCommand(part: CommandPart, isProgram: (word: string) => boolean): JudgedCommand | undefined {
   const [program, ...words] = part;
-  const start = loadTable().children.get(trimPythonVersion(toBareName(program)));
+  const start = findStart(program);
   return start === undefined ? judgeUnknown(words, isProgram) : new Reader(start, words, isProgram).read();
 }
 
 /** Whether a command that begins with these words could be covered at all. */
 export function isCoverable([program, ...words]: readonly string[]): boolean {
-  const start = loadTable().children.get(trimPythonVersion(toBareName(program as string)));
+  const start = findStart(program as string);
   return start === undefined || new Reader(start, words, () => false).canBegin();
 }
 
@@ -94,6 +94,8 @@ class Reader {
   /** Behind the last word of the program and its sub-commands. */
   #rowEnd = 1;
   #tasks: [number, number] | undefined;
+  /** Whether the words taken last name a task. */
+  #isTask = false;
 
   constructor(start: Node, words: readonly string[], isProgram: (word: string) => boolean) {
     this.#node = start;
@@ -104,8 +106,10 @@ class Reader {
 
   canBegin(): boolean {
     for (let at = 0; at < this.#words.length; ) {
+      this.#isTask = false;
       const taken = this.#take(at);
       if (taken === 0) return false;
+      if (this.#isTask) this.#tasks = [this.#tasks?.[0] ?? at + 1, at + 1 + taken];
       at += taken;
     }
     return true;
@@ -154,7 +158,6 @@ class Reader {
     if (kind === 'args' ? !isPlain(word, this.#isProgram) : !this.#accept(kind, word)) return false;
     if (kind === 'args') this.#files.push(word);
     if (kind === 'script') this.#least = at + 2;
-    if (TASKS.has(kind)) this.#tasks = [this.#tasks?.[0] ?? at + 1, at + 2];
     this.#operands.push(word);
     return true;
   }
@@ -193,13 +196,16 @@ class Reader {
     if (!(pattern === undefined ? kind.split('|').includes(word) : pattern.test(word))) return false;
     if (FILES.has(kind)) this.#files.push(word);
     if (kind === 'here') this.#here.push(word);
+    if (TASKS.has(kind)) this.#isTask = true;
     return true;
   }
 }
 
 /** `python3.12` is `python`. */
-function trimPythonVersion(program: string): string {
-  return program.replace(/^(python|pip)\d[\d.]*$/, '$1');
+function findStart(program: string): Node | undefined {
+  const { children } = loadTable();
+  const name = toBareName(program);
+  return children.get(name) ?? children.get(name.replace(/-?\d[\d.]*$/, ''));
 }
 
 let table: Node | undefined;

@@ -100,13 +100,13 @@ export const BUILD_TOOLS: readonly Family[] = [
       'node --test':
         'paths: --enable-source-maps --experimental-strip-types --experimental-test-coverage --no-warnings --test-concurrency=number --test-name-pattern=text --test-only --test-reporter=spec|tap|dot|junit|lcov --test-skip-pattern=text --test-timeout=number',
       npx: 'none: -v --version',
-      'tsx,ts-node': 'script args:',
+      'tsx,ts-node,nodejs': 'script args:',
     },
   },
   {
     // npx without --no-install may fetch a stranger's package of that name.
     page: 'https://docs.npmjs.com/cli/commands/npx',
-    via: ['npx --no-install', 'npx --no', 'pnpm exec', 'bunx --no-install'],
+    via: ['npx --no-install', 'pnpm exec', 'bunx --no-install'],
     rows: {
       biome: 'none: --version',
       'biome check':
@@ -249,7 +249,7 @@ export const BUILD_TOOLS: readonly Family[] = [
       'make|gmake':
         'tasks: -B -i -k -n -q -s -t -w -C=here -j=?number --always-make --dry-run --keep-going --no-print-directory --silent --version',
       ninja: 'tasks: -n -v -C=here -j=number -k=number --version',
-      just: 'task args: -l -n --dry-run --list --version',
+      just: 'tasks: -l -n --dry-run --list --version',
       rake: 'tasks: -m -n -q -s -v -P -T --quiet --tasks --version',
     },
   },
@@ -286,17 +286,16 @@ export const BUILD_TOOLS: readonly Family[] = [
   {
     page: 'https://man7.org/linux/man-pages/man1/*.1.html',
     rows: {
-      'bash,sh,dash,zsh,ksh': 'script args:',
+      'bash,sh,dash,zsh,ksh,mksh,ash,fish,csh,tcsh': 'script args:',
       'bash -n': 'paths:',
       'perl,ruby,php,lua': 'script args:',
       'perl -v': 'none:',
       'php -l': 'paths:',
       'sed -n': 'range paths:',
       'tar -tf|tf|-tzf|tzf|-tvf|tvf': 'path:',
-      // Their operands are code, or name a program or another machine.
-      'awk,gawk,mawk,nawk,bc,dc,ed,ex,vi,vim,nvim,emacs,m4,psql,mysql,sqlite3,ssh,scp,rsync,curl,wget':
-        'none: --version',
-      'env,xargs,nohup,sudo,su,doas,time,timeout,watch,nice': 'none: --version',
+      // Words or input of these are code, or name a program or another machine.
+      'awk,gawk,mawk,bc,dc,ed,ex,vi,vim,nvim,emacs,m4,psql,mysql,sqlite3,rsync,scp,ssh,curl,wget --version': 'none:',
+      'env,xargs,nohup,su,sudo,doas,timeout,watch,nice,irb,ghci,octave,r --version': 'none:',
     },
   },
   {

@@ -45,6 +45,8 @@ export const KINDS: Readonly<Record<string, RegExp>> = {
   word: /^\w[\w.,:@%+=-]*$/,
   words: /^\w[\w.,:@%+=-]*$/,
   names: /^[\w.][\w./~^-]*$/,
+  // Without a host, which would be sent a token.
+  repo: /^[\w.-]+\/[\w.-]+$/,
   ids: /^\w[\w.-]*$/,
   packages: new RegExp(`^${PACKAGE}$`),
   task: /^[\w.:][\w.:/+-]*$/,

@@ -4,7 +4,7 @@ const TABLE = '--filter=text --format=text -f=text --no-trunc -q --quiet';
 const LOGS = '-t --timestamps --tail=word --since=text --until=text';
 const NAMESPACE = '-n=word --namespace=word';
 const LIST =
-  '-L=number -s=word -l=text -a=text -S=text -R=names --limit=number --state=word --label=text --assignee=text --author=text --search=text --repo=names --json=word';
+  '-L=number -s=word -l=text -a=text -S=text -R=repo --limit=number --state=word --label=text --assignee=text --author=text --search=text --repo=repo --json=word';
 
 /** Containers, clusters and hosts of code: what looks, and shows no credentials. Never another host, context or file. */
 export const SERVICES: readonly Family[] = [
@@ -69,22 +69,22 @@ export const SERVICES: readonly Family[] = [
       gh: 'none: --version',
       'gh issue list|ls': `none: ${LIST}`,
       'gh issue status': 'none:',
-      'gh issue view': 'names: -c -R=names --comments --repo=names --json=word',
-      'gh pr checks': 'names: -R=names --repo=names --required',
-      'gh pr diff': 'names: -R=names --repo=names --name-only --patch --color=always|never|auto',
+      'gh issue view': 'names: -c -R=repo --comments --repo=repo --json=word',
+      'gh pr checks': 'names: -R=repo --repo=repo --required',
+      'gh pr diff': 'names: -R=repo --repo=repo --name-only --patch --color=always|never|auto',
       'gh pr list|ls': `none: ${LIST} -B=names -H=names -d --base=names --head=names --draft`,
       'gh pr status': 'none:',
-      'gh pr view': 'names: -c -R=names --comments --repo=names --json=word',
-      'gh release list|ls': 'none: -L=number -R=names --limit=number --repo=names',
-      'gh release view': 'names: -R=names --repo=names',
+      'gh pr view': 'names: -c -R=repo --comments --repo=repo --json=word',
+      'gh release list|ls': 'none: -L=number -R=repo --limit=number --repo=repo',
+      'gh release view': 'names: -R=repo --repo=repo',
       'gh repo list|ls': 'names: -L=number --limit=number',
-      'gh repo view': 'names:',
+      'gh repo view': 'repo:',
       'gh run list|ls':
-        'none: -L=number -R=names -b=names -s=word -w=text --branch=names --limit=number --repo=names --status=word --workflow=text --json=word',
+        'none: -L=number -R=repo -b=names -s=word -w=text --branch=names --limit=number --repo=repo --status=word --workflow=text --json=word',
       'gh run view':
-        'names: -R=names -v -j=word --repo=names --verbose --exit-status --log --log-failed --job=word --json=word',
-      'gh workflow list|ls': 'none: -a -L=number -R=names --all --limit=number --repo=names',
-      'gh workflow view': 'names: -R=names --repo=names',
+        'names: -R=repo -v -j=word --repo=repo --verbose --exit-status --log --log-failed --job=word --json=word',
+      'gh workflow list|ls': 'none: -a -L=number -R=repo --all --limit=number --repo=repo',
+      'gh workflow view': 'names: -R=repo --repo=repo',
     },
   },
 ];

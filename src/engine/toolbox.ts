@@ -137,7 +137,10 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
   const setting = options.ignoresPermissions ? { allowed: [], notices: [] } : readAllowedSetting(settings);
   const written = [...parseAllowedTools(options, context.remote), ...setting.allowed];
   const allowed = [...holdIn(workspace.roots[0] ?? app.cwd, written), ...kept.kept];
-  const missing = [...formatMissingTools(options, context.remote), ...(await formatUselessRules(runsCommands ? written : []))];
+  const missing = [
+    ...formatMissingTools(options, context.remote),
+    ...(await formatUselessRules(runsCommands ? written : [])),
+  ];
   for (const notice of [...modeNotices, ...kept.notices, ...setting.notices, ...left.notices, ...notices, ...missing])
     host.notify(notice);
   return {

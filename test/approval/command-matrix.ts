@@ -96,6 +96,8 @@ p:make -k test lint     make -k test lint                                   run 
 make                    make lint                                           run  make: a target
 p:ninja -C . all        ninja -C . all                                      run  ninja: this directory
 p:cmake --build build   cmake --build build --parallel=4                    run  cmake
+p:cmake --build build --target x  cmake --build build --target x -j4  run  cmake
+gh                      gh pr list -R owner/name            run  gh: -R
 p:ctest                 ctest --output-on-failure -R name                   run  ctest
 p:docker ps             docker ps -a --format '{{.Names}}'                  run  docker ps
 p:docker images         docker images -q                                    run  docker images
@@ -363,6 +365,17 @@ make test               make test deploy                    ask  another target
 p:ninja all             ninja -f x all                      ask  ninja: -f
 p:ctest                 ctest -S evil.cmake                 ask  ctest: -S
 p:ctest                 ctest --build-and-test a b          ask  ctest
+p:cmake --build build   cmake --build build --target install  ask  cmake: another target
+p:cmake --build build --target x  cmake --build build --target x --target y  ask  cmake: another target
+p:just build            just build deploy                   ask  another recipe
+gh                      gh pr list -R evil.com/a/b          ask  gh: another host
+gh                      gh repo view evil.com/a/b           ask  gh: another host
+npx                     npx --no eslint src                 ask  npx: older ones do not know it
+ed                      echo '!id' | ed                     ask  ed: code from the input
+dc                      echo '!id' | dc                     ask  dc: code from the input
+sqlite3                 echo '.shell id' | sqlite3          ask  sqlite3: code from the input
+lua5.3                  lua5.3 evil.lua                     ask  lua by its version: any file
+fish                    fish evil.fish                      ask  fish: any file
 p:docker ps             docker run x                        ask  docker run
 p:docker ps             docker exec x sh                    ask  docker exec
 p:docker ps             docker -H tcp://x ps                ask  docker: another host

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FAMILIES, judgeCommand } from '../../src/approval/judge-command.ts';
+import { FAMILIES, isCoverable, judgeCommand } from '../../src/approval/judge-command.ts';
 import { type Family, FILES, KINDS, TASKS } from '../../src/approval/known-commands.ts';
 
 /** A word of each kind that the table has. */
 const SAMPLES: Readonly<Record<string, string>> = {
   ...{ path: 'a/b.c', paths: 'a/b.c', directory: 'a', here: '.', script: 'a.py', text: 'x y', texts: 'x', number: '5' },
   ...{ word: 'x', words: 'x', names: 'a/b', ids: 'a', packages: '@a/b', task: 'a:b', tasks: 'a', phases: 'test' },
-  ...{ range: '1,2p', gitformat: '%h', filter: '.a', resource: 'pods', args: 'a.txt' },
+  ...{ range: '1,2p', gitformat: '%h', filter: '.a', resource: 'pods', repo: 'a/b', args: 'a.txt' },
 };
 
 interface TableRow {
@@ -192,18 +192,16 @@ test.each([
   ['make -k test lint', { least: 1, tasks: [2, 4], offered: 4, names: [['make', 'test', 'lint']] }],
   ['python tool.py x', { least: 2, offered: 2, names: [['python', 'tool.py', 'x']] }],
   ['git -C . log -1', { least: 1, offered: 4, here: ['.'], names: [['git', 'log']] }],
-  [
-    'npx --no eslint src',
-    {
-      offered: 3,
-      names: [
-        ['npx', '--no', 'eslint', 'src'],
-        ['eslint', 'src'],
-      ],
-    },
-  ],
+  ['npx --no-install eslint', { offered: 3, names: [['npx', '--no-install', 'eslint'], ['eslint']] }],
   ['NPM.exe t', { offered: 2, names: [['npm', 'test']] }],
   ['mytool -a b c', { least: 2, offered: 4, files: ['-a', '', 'b', 'b', 'c', 'c'] }],
 ])('%s', (line, judged) => {
   expect(judge(line.split(' '))).toMatchObject(judged);
+});
+
+test('a rule of which the table does not know a word can cover nothing', () => {
+  const rules = ['npm', 'npm run', 'git log --oneline', 'docker compose', 'mytool -x', 'python3.12 a.py'];
+  expect(rules.filter((rule) => !isCoverable(rule.split(' ')))).toEqual([]);
+  for (const rule of ['npm publish', 'git -c a=b', 'git log --output=a', 'bash -c id'])
+    expect([rule, isCoverable(rule.split(' '))]).toEqual([rule, false]);
 });
