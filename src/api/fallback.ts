@@ -18,7 +18,8 @@ export interface Fallback extends Substitute {
 }
 
 export function isOverloaded({ fault, details }: AppError): boolean {
-  return fault === 'api' && (details.status === 429 || details.status === 503 || details.status === 529);
+  if (fault !== 'api' || details.quota?.per === 'account') return false;
+  return details.status === 429 || details.status === 503 || details.status === 529;
 }
 
 /** Whether a failure means that the model does not exist. Not every 404 does: a wrong address gives one too. */

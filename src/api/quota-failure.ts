@@ -85,10 +85,16 @@ function findFinalError(failed: FailureCase): AppError | undefined {
   if (says('spendingCap')) {
     return refusalError(failed, 'the monthly spending cap is reached', {
       hint: 'See and raise the cap: https://ai.studio/spend, or wait for the next month.',
-      quota: { per: 'plan' },
+      quota: { per: 'account' },
     });
   }
-  if (says('credits') || reasons.includes('INSUFFICIENT_G1_CREDITS_BALANCE')) {
+  if (says('credits')) {
+    return refusalError(failed, 'the prepaid credits are used up', {
+      hint: `Add credits: ${BILLING_URL}`,
+      quota: { per: 'account' },
+    });
+  }
+  if (reasons.includes('INSUFFICIENT_G1_CREDITS_BALANCE')) {
     return refusalError(failed, `not enough credits${formatForModel(failed)}`, {
       hint: `Add credits (billing: ${BILLING_URL}), or choose another model with -m.`,
       quota: { per: 'plan' },

@@ -232,8 +232,8 @@ function isLongWait({ waitMs = 0 }: QuotaFault): boolean {
 function isFatal({ fault, details }: AppError, { hasOwnModel = false }: PreparedRow): boolean {
   if (fault === 'limit') return details.isCostSpent === true;
   if (fault !== 'api') return fault === 'auth' || fault === 'config';
-  if (hasOwnModel) return false;
   const { objection, quota } = details;
+  if (hasOwnModel) return quota?.per === 'account';
   return objection === 'model' || (quota !== undefined && (quota.per !== 'minute' || isLongWait(quota)));
 }
 
@@ -244,7 +244,7 @@ function toStopError(error: AppError): AppError {
     resets = waitMs ? `The server asks to wait ${formatDuration(waitMs)}.` : '',
   } = findQuota(error) ?? {};
   const next = 'Run the same command again then: it continues where it stopped.';
-  if (per === 'plan') return error.with({ hint: `${error.hint} ${next}` });
+  if (per === 'plan' || per === 'account') return error.with({ hint: `${error.hint} ${next}` });
   if (per !== 'day' && waitMs === undefined) return error;
   return error.with({ hint: `${resets} ${next}`.trimStart() });
 }

@@ -26,8 +26,8 @@ export interface RetryAdvice {
 type Objection = 'signature' | 'model' | 'length' | 'tools';
 
 export interface QuotaFault {
-  /** `minute`: waiting helps. `day`: it resets after this run. `plan`: the plan does not include it, or its money is spent. */
-  readonly per: 'minute' | 'day' | 'plan';
+  /** `minute`: waiting helps. `day`: it resets after this run. `plan`: it is not included. `account`: no model answers any more. */
+  readonly per: 'minute' | 'day' | 'plan' | 'account';
   /** Absent: requests. */
   readonly of?: 'tokens';
   readonly limit?: number;

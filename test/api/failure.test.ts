@@ -140,7 +140,7 @@ test.for<readonly [string, string, string]>([
   [
     '429 no prepaid credits left',
     told(429, { message: 'Your prepayment credits are depleted.', details: delay('2s') }),
-    'api: API error: not enough credits for gemini-x (429): Your prepayment credits are depleted.\nAdd credits (billing: https://aistudio.google.com/billing), or choose another model with -m.',
+    'api: API error: the prepaid credits are used up (429): Your prepayment credits are depleted.\nAdd credits: https://aistudio.google.com/billing',
   ],
   [
     '429 no free tier',

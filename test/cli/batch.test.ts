@@ -258,7 +258,10 @@ test('a spending cap ends the run after one request, and what was left is asked 
     t,
     answerEach((prompt) => (isCapped ? capped : `re: ${prompt}`)),
   );
-  const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n"b"\n"c"\n' } });
+  const setting = place(t, {
+    gemini: server,
+    files: { 'in.jsonl': '{"prompt":"a","model":"gemini-2.5-pro"}\n"b"\n"c"\n' },
+  });
   const run = () => callGmnIn(t, setting, ['batch', 'in.jsonl', '--concurrency', '1', ...OUT]);
   const { exitCode, stderr } = await run();
   expect([exitCode, server.requests.length]).toEqual([3, 1]);

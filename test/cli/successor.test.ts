@@ -164,6 +164,13 @@ describe('--fallback', () => {
     expect(models()).toEqual(['gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-flash-lite-latest']);
   });
 
+  test('asks no other model where the money of the project is spent', async (t) => {
+    const spent = failure(429, 'RESOURCE_EXHAUSTED', 'Your project has exceeded its monthly spending cap.');
+    const { me, models } = await keyed(t, [spent]);
+    expect(await me.run(['--fallback', 'gemini-2.5-pro', 'hi'])).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(models()).toHaveLength(1);
+  });
+
   test('gives each model its own sampling, and keeps what was asked for', async (t) => {
     const { me, google } = await keyed(t, [BUSY, reply('{}')]);
     await me.run(['--fallback', 'gemini-3.8-flash', '--top-k', '3', '--output-schema', '{"type":"object"}', 'hi']);
