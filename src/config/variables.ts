@@ -122,7 +122,7 @@ export function expandShellLines(server: JsonObject, expanded: JsonObject, env: 
   const shell = words[start] ?? '';
   if (start === -1 || !isList(expanded.args)) return expanded;
   const isPosix = findShellKind(shell) === 'posix';
-  const flag = words.findIndex((word, index) => index > start && /^-\w*c\w*$/.test(word));
+  const flag = words.findIndex((word, index) => index > start && /^-\w+$/.test(word) && word.includes('c'));
   const line = flag === -1 ? -1 : words.findIndex((word, index) => index > flag && !/^[-+]/.test(word));
   const used: Record<string, string> = {};
   const refer = (text: string): string => {

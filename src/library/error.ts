@@ -23,8 +23,7 @@ export class GmnError extends Error {
     this.code = error.fault;
     this.exitCode = error.exitCode;
     this.hint = error.hint;
-    this.partial =
-      partial && error.answer ? `${partial.replace(/\n$/, '')}\n${error.answer}` : partial || error.answer || undefined;
+    this.partial = joinArrived(partial, error.answer);
     this.status = findStatus(error);
     this.retryable = error.retry !== undefined;
     this.sessionId = sessionId;
@@ -41,4 +40,10 @@ export function toGmnError(thrown: unknown, arrived?: Arrived): GmnError {
 /** `cause`: the reason of the program's own signal. */
 export function turnCancelledError(cause?: unknown): AppError {
   return new AppError('interrupted', 'cancelled', { cause });
+}
+
+/** What was shown, then the answer that was withheld, unless that was shown too. */
+function joinArrived(shown = '', withheld = ''): string | undefined {
+  if (shown.endsWith(withheld)) return shown || undefined;
+  return shown === '' ? withheld : `${shown.replace(/\n$/, '')}\n${withheld}`;
 }

@@ -84,12 +84,12 @@ export async function checkCredential(app: App, settings: Settings): Promise<Cre
 }
 
 /** https://docs.cloud.google.com/gemini/docs/deprecations/features */
-const CODE_ASSIST_END =
+const END_OF_CODE_ASSIST =
   'Google is ending Code Assist: no new subscriptions since 9 October 2026, no new licences or yearly renewals as of ' +
   '31 January 2027, no monthly renewals after 31 December 2027. An API key will do then: gmn auth set-key';
 
 function checkEnd(backend: OpenedBackend['name'] | undefined): readonly Finding[] {
-  return backend === 'code-assist' ? [okFinding('backend', CODE_ASSIST_END)] : [];
+  return backend === 'code-assist' ? [okFinding('backend', END_OF_CODE_ASSIST)] : [];
 }
 
 function toCredentialFinding({ error, rows: [row] }: Survey): Finding {
