@@ -40,7 +40,14 @@ const FORMATS: Readonly<Record<string, InputFormat>> = {
   '.tsv': 'tsv',
   '.tab': 'tsv',
   '.txt': 'lines',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
 };
+
+/** Undefined if the name does not say it. */
+export function findInputFormat(name: string): InputFormat | undefined {
+  return FORMATS[extname(name).toLowerCase()];
+}
 
 export function createRowSource(options: SourceOptions, app: App): Source {
   const { args, each } = options;
@@ -67,7 +74,7 @@ export function createRowSource(options: SourceOptions, app: App): Source {
   }
   const format = options.lines
     ? 'lines'
-    : (options.inputFormat ?? (isStdin ? 'jsonl' : (FORMATS[extname(named).toLowerCase()] ?? 'jsonl')));
+    : (options.inputFormat ?? (isStdin ? 'jsonl' : (findInputFormat(named) ?? 'jsonl')));
   if (!isStdin && !options.lines && options.inputFormat === undefined)
     checkIsText(named, `Save ${named} as CSV there; if it is text all the same: --input-format jsonl`);
   const path = isStdin ? undefined : resolve(app.cwd, named);

@@ -329,9 +329,11 @@ export const ROOT: Command = command({
       examples: [
         ['gmn embed < lines.txt > vectors.jsonl', 'one vector for each line'],
         ['gmn embed --whole docs/*.md > vectors.jsonl', 'one for each file'],
+        ['gmn embed reviews.csv --column text > vectors.jsonl', 'one for each row'],
+        ['gmn embed --similar "it broke" vectors.jsonl', 'the lines nearest to it, best first'],
         ['echo "red fox" | gmn embed --task-type retrieval-query --dimensions 768', 'a short one, to search with'],
       ],
-      load: () => import('../../commands/embed.ts'),
+      load: () => import('../../commands/embed/embed.ts'),
     }),
     DECIDE,
     RESEARCH,

@@ -1,26 +1,31 @@
-import { createNoticeCollector } from '../app/notice-collector.ts';
-import type { PrintOptions } from '../app/report.ts';
-import { readSetting } from '../config/keys.ts';
-import type { App } from '../core/app.ts';
-import { AppError } from '../core/error.ts';
-import type { JsonObject } from '../core/json.ts';
-import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../core/usage.ts';
-import type { Budget } from '../engine/budget.ts';
-import { batchTexts, type EmbedderOptions, openEmbedder } from '../engine/embedder.ts';
-import { findNamedFile, resolveNamedFile } from '../input/named-file.ts';
-import { splitLines } from '../mcp/wire/lines.ts';
-import { readChunks } from '../platform/files/chunks.ts';
-import { randomId } from '../platform/runtime/random-id.ts';
-import { encodeLine } from '../render/json-text.ts';
-import { createStderr } from '../render/stderr.ts';
-import { formatUsage } from '../render/text.ts';
-import { appendUsage } from '../session/usage-log.ts';
+import { createNoticeCollector } from '../../app/notice-collector.ts';
+import type { PrintOptions } from '../../app/report.ts';
+import { readSetting } from '../../config/keys.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../../core/usage.ts';
+import type { Budget } from '../../engine/budget.ts';
+import { batchTexts, type EmbedderOptions, openEmbedder } from '../../engine/embedder.ts';
+import { findNamedFile, resolveNamedFile } from '../../input/named-file.ts';
+import { splitLines } from '../../mcp/wire/lines.ts';
+import { readChunks } from '../../platform/files/chunks.ts';
+import { randomId } from '../../platform/runtime/random-id.ts';
+import { encodeDocument, encodeLine } from '../../render/json-text.ts';
+import { createStderr } from '../../render/stderr.ts';
+import { formatUsage } from '../../render/text.ts';
+import { appendUsage } from '../../session/usage-log.ts';
 
 interface EmbedOptions extends PrintOptions, EmbedderOptions {
   /** Files; stdin if there are none, and for `-`. */
   readonly args: readonly string[];
   readonly whole?: boolean;
   readonly noText?: boolean;
+  readonly column?: string;
+  readonly encoding?: string;
+  readonly similar?: string;
+  readonly top?: number;
+  readonly outputFormat?: 'text' | 'json';
   readonly maxCost?: number;
   readonly usage?: boolean;
 }
@@ -33,6 +38,7 @@ const CONCURRENCY = 4;
  * with the input. Throws AppError: `usage` for wrong flags and files, `auth` if the backend has no embeddings, `api`.
  */
 export async function run(options: EmbedOptions, app: App): Promise<number> {
+  checkEmbedFlags(options);
   await checkFiles(options.args, app);
   const budget = await openEmbedBudget(options, app);
   const { notify } = createNoticeCollector({ quiet: options.quiet }, app);
@@ -44,21 +50,27 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
     for (const notice of app.notices ?? []) await report?.notice(notice);
     const startedMs = app.clock.now();
     let usage: Usage = NO_USAGE;
-    const embed = async (batch: readonly InputText[]): Promise<readonly JsonObject[]> => {
-      const found = await embedder.embed(
-        batch.map(({ text }) => text),
-        signal,
-      );
+    const embed = async (texts: readonly string[]) => {
+      const found = await embedder.embed(texts, signal);
       usage = addUsage(usage, found.usage);
+      return found.vectors;
+    };
+    const toLines = async (batch: readonly InputText[]): Promise<readonly JsonObject[]> => {
+      const vectors = await embed(batch.map(({ text }) => text));
       return batch.map(({ text, ...where }, index) => ({
         ...where,
         text: options.noText ? undefined : text,
-        values: found.vectors[index] ?? [],
+        values: vectors[index] ?? [],
       }));
     };
     try {
-      const isEmpty = await writeInOrder(batchTexts(readTexts(options, app, signal)), embed, app.io.out.write);
-      if (isEmpty) await report?.notice('there was nothing to embed: the input has no text');
+      if (options.similar !== undefined) {
+        const [query = []] = await embed([options.similar]);
+        await printNearest(query, { options, model: embedder.model, signal }, app);
+      } else {
+        const isEmpty = await writeInOrder(batchTexts(readTexts(options, app, signal)), toLines, app.io.out.write);
+        if (isEmpty) await report?.notice('there was nothing to embed: the input has no text');
+      }
     } finally {
       // A run that fails has paid for the vectors before.
       const call = { model: embedder.model, usage, at: app.clock.now(), backend: embedder.billedTo };
@@ -75,9 +87,39 @@ export async function run(options: EmbedOptions, app: App): Promise<number> {
   }
 }
 
+function checkEmbedFlags({ similar, top, outputFormat, column, encoding }: EmbedOptions): void {
+  const fail = (message: string, hint: string): never => {
+    throw new AppError('usage', message, { hint });
+  };
+  if (similar?.trim() === '')
+    fail('--similar: the text is empty', 'Example: gmn embed --similar "it broke" vectors.jsonl');
+  if (top !== undefined && top < 1) fail(`--top: ${top} is out of range`, 'Example: --top 3');
+  const alone = [...(top === undefined ? [] : ['--top']), ...(outputFormat === undefined ? [] : ['--output-format'])];
+  if (similar === undefined && alone.length > 0)
+    fail(`${alone.join(', ')} has no effect here`, 'Add --similar, or leave it out.');
+  if (column === undefined && encoding !== undefined)
+    fail('--encoding has no effect here', 'Add --column, or leave it out.');
+}
+
+interface Search {
+  readonly options: EmbedOptions;
+  readonly model: string;
+  readonly signal: AbortSignal;
+}
+
+async function printNearest(query: readonly number[], { options, model, signal }: Search, app: App): Promise<void> {
+  const { findSimilar, formatMatch } = await import('./similar.ts');
+  const matches = await findSimilar(openInputs(options, app, signal), query, options.top ?? 10);
+  const json = { model, matches: matches.map(({ score, fields }) => ({ score, ...fields })) };
+  await app.io.out.write(options.outputFormat === 'json' ? encodeDocument(json) : matches.map(formatMatch).join(''));
+}
+
 async function openEmbedBudget({ maxCost }: EmbedOptions, app: App): Promise<Budget | undefined> {
   if (maxCost === undefined) return undefined;
-  return (await import('../engine/budget.ts')).openBudget({ maxCost, hint: 'Raise --max-cost, or embed less.' }, app);
+  return (await import('../../engine/budget.ts')).openBudget(
+    { maxCost, hint: 'Raise --max-cost, or embed less.' },
+    app,
+  );
 }
 
 function saveUsage(call: BilledCall, { homes, cwd, clock, replayed }: App): void {
@@ -86,7 +128,7 @@ function saveUsage(call: BilledCall, { homes, cwd, clock, replayed }: App): void
 }
 
 async function sumCost(call: BilledCall, app: App): Promise<number | undefined> {
-  const { sumCosts } = await import('../models/prices.ts');
+  const { sumCosts } = await import('../../models/prices.ts');
   return sumCosts([call], readSetting((await app.settings()).document ?? {}, 'prices'));
 }
 
@@ -126,21 +168,30 @@ async function writeInOrder(
 interface InputText {
   /** Present if files are named. */
   readonly file?: string;
-  /** From 1. Absent with `--whole`. */
+  /** From 1. Absent with `--whole` and `--column`. */
   readonly line?: number;
+  /** With `--column`: its number, and its own id if it has one. */
+  readonly row?: number;
+  readonly id?: string | undefined;
   readonly text: string;
 }
 
-async function* readTexts(
-  { args, whole }: EmbedOptions,
-  app: App,
-  signal: AbortSignal,
-): AsyncGenerator<InputText, void> {
-  const names = args.length === 0 ? ['-'] : args;
-  for (const name of names) {
-    const bytes = name === '-' ? app.stdin.read(signal) : readChunks(await resolveNamedFile(name, app), name);
+async function* openInputs({ args }: EmbedOptions, app: App, signal: AbortSignal) {
+  for (const name of args.length === 0 ? ['-'] : args) {
+    const chunks = name === '-' ? app.stdin.read(signal) : readChunks(await resolveNamedFile(name, app), name);
+    yield { name: describeInput(name), chunks, where: args.length === 0 ? {} : { file: name } };
+  }
+}
+
+async function* readTexts(options: EmbedOptions, app: App, signal: AbortSignal): AsyncGenerator<InputText, void> {
+  const { whole, column, encoding } = options;
+  for await (const { name, chunks: bytes, where } of openInputs(options, app, signal)) {
+    if (column !== undefined) {
+      const { readColumn } = await import('./rows.ts');
+      for await (const row of readColumn(bytes, { column, name, encoding })) yield { ...where, ...row };
+      continue;
+    }
     const chunks = checkText(bytes, name);
-    const where = args.length === 0 ? {} : { file: name };
     if (whole) {
       const text = await readWhole(chunks, name);
       if (text.trim() !== '') yield { ...where, text };
@@ -178,7 +229,7 @@ async function* readInputLines(
   let line = 0;
   for await (const found of splitLines(chunks, { maxBytes: MAX_BYTES, tooLong: 'stop' })) {
     line += 1;
-    if ('isTooLong' in found) throw tooLongTextError(`line ${line} of ${describeInput(name)}`);
+    if ('isTooLong' in found) throw tooLongTextError(`line ${line} of ${name}`);
     const text = (line === 1 ? found.text.replace(/^\uFEFF/, '') : found.text).replace(/\r$/, '');
     if (text.trim() !== '') yield { ...where, line, text };
   }
@@ -189,7 +240,7 @@ async function readWhole(chunks: AsyncIterable<Uint8Array>, name: string): Promi
   let size = 0;
   for await (const chunk of chunks) {
     size += chunk.length;
-    if (size > MAX_BYTES) throw tooLongTextError(describeInput(name));
+    if (size > MAX_BYTES) throw tooLongTextError(name);
     parts.push(chunk);
   }
   return Buffer.concat(parts, size).toString('utf8');
@@ -200,7 +251,7 @@ function describeInput(name: string): string {
 }
 
 function notUtf8Error(name: string): AppError {
-  return new AppError('usage', `${describeInput(name)} is not text in UTF-8`, {
+  return new AppError('usage', `${name} is not text in UTF-8`, {
     hint: 'Convert it first, for example: iconv -f UTF-16 -t UTF-8 <file> | gmn embed',
   });
 }
