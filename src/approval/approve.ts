@@ -7,6 +7,7 @@ import type {
   Approve,
   ApproveContext,
   CallDecision,
+  CommandCall,
   Draft,
   PendingCall,
   Preview,
@@ -35,6 +36,8 @@ export interface ApprovalOptions {
   readonly isGuarded?: (target: string) => Promise<boolean>;
   /** Allows one change of that file; called after the person approved it. */
   readonly permitChange?: (target: string) => void;
+  /** What a command would destroy beyond the workspace. Absent: commands are confined. */
+  readonly findHarm?: (command: CommandCall, directory: string | undefined) => string | undefined;
   /** The real path of the directory a command would run in. Absent: the path is taken as the model spelled it. */
   readonly findDirectory?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   /** The programs that a command would run in that directory. Absent: permissions for first words cover nothing. */
@@ -92,7 +95,7 @@ async function decideCall(
     const asked = await options.withPerson((person) =>
       askAboutCall({ ...options, person, offer: decision }, resolved, call, context),
     );
-    return asked ?? denyCall(options, call, await options.explainDenial(resolved, decision.scope));
+    return asked ?? denyCall(options, call, decision.denial ?? (await options.explainDenial(resolved, decision.scope)));
   } catch (thrown) {
     if (signal.aborted) return { kind: 'stop' };
     const { message } = AppError.from(thrown);
@@ -134,9 +137,10 @@ function reportDenial({ onDenied }: ApprovalOptions, notice: string, reason: str
 }
 
 async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<ResolvedCall> {
-  const { findSecret, findTarget, isGuarded, findDirectory, findParts } = options;
+  const { findSecret, findTarget, isGuarded, findDirectory, findParts, findHarm } = options;
   const target = await findTarget?.(tool, args);
   const directory = await findDirectory?.(tool, args);
+  const command = findHarm && tool.findCommand?.(args);
   return {
     tool,
     args,
@@ -145,6 +149,7 @@ async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObjec
     isGuarded: target !== undefined && (await isGuarded?.(target)),
     directory,
     parts: directory === undefined ? undefined : await findParts?.(tool, args, directory),
+    harm: command && findHarm?.(command, directory),
   };
 }
 
@@ -219,13 +224,18 @@ async function askForOne(
   call: ToolCall,
   signal: AbortSignal,
 ): Promise<CallDecision> {
-  const { person, keep } = options;
+  const { person, keep, policy } = options;
   let proposal = start;
   for (;;) {
     const { resolved, preview } = proposal;
     const hasFile = resolved.target !== undefined;
     const items = [toQuestionItem(proposal, call)];
-    const question = { items, offer: toOffer(options, resolved), hasFile, canKeep: keep !== undefined };
+    const decision = policy.rule(resolved);
+    // An edited call may be one of which the policy would offer something else, or nothing.
+    const offer = decision.kind === 'ask' ? decision : { scope: options.offer.scope };
+    const denial = decision.kind === 'deny' ? decision : findWordDenial(decision, person);
+    if (denial !== undefined) return denyCall(options, call, denial);
+    const question = { items, offer, hasFile, canKeep: keep !== undefined };
     const answer = await person.ask(question, signal);
     switch (answer.kind) {
       case 'yes':
@@ -252,16 +262,14 @@ async function askForOne(
   }
 }
 
+function findWordDenial(decision: ReturnType<Policy['rule']>, { takesWords }: Person): Denial | undefined {
+  return decision.kind === 'ask' && decision.harm !== undefined && !takesWords ? decision.denial : undefined;
+}
+
 function toQuestionItem({ resolved, preview }: Proposal, { id }: ToolCall): QuestionItem {
   const { tool, args, secret, isGuarded, target } = resolved;
   const { name } = tool;
   return { name, preview, call: { id, name, args, guarded: secret ?? (isGuarded ? target : undefined) } };
-}
-
-/** An edited call may be one of which the policy would offer something else. */
-function toOffer({ policy, offer }: AskOptions, resolved: ResolvedCall): Offer {
-  const decision = policy.rule(resolved);
-  return decision.kind === 'ask' ? decision : { scope: offer.scope };
 }
 
 /** A permission that cannot be kept holds for this run, and the person is told why. */

@@ -23,6 +23,8 @@ export interface Offer {
   readonly words?: readonly string[];
   /** All tools of this MCP server. */
   readonly server?: string;
+  /** What it would destroy: no key is a yes then, a word is typed. */
+  readonly harm?: string;
 }
 
 export interface ResolvedCall {
@@ -38,6 +40,8 @@ export interface ResolvedCall {
   readonly directory?: string;
   /** The programs of its command; undefined if not all of it is understood. */
   readonly parts?: readonly ResolvedPart[];
+  /** What its command would destroy, of what `findHarm` knows; commands that are confined have none. */
+  readonly harm?: string;
 }
 
 export function toScope({ tool, args, secret, isGuarded }: ResolvedCall): Scope {

@@ -6,6 +6,8 @@ import { editArguments, type Proposal } from './proposal.ts';
 import { askPerson } from './question.ts';
 
 export interface Person {
+  /** Whether a word can be typed. Absent: what needs one is denied. */
+  readonly takesWords?: true;
   ask(question: Question, signal: AbortSignal): Promise<Answer>;
   say(text: string): Promise<void>;
   /** The arguments as the person changed them; undefined if that failed. */
@@ -32,6 +34,7 @@ export function createTerminalPerson({ err, env, runPaused, openTty = openOwnTty
     const tty = err.isTerminal ? openTty() : undefined;
     if (tty === undefined) return undefined;
     const person: Person = {
+      takesWords: true,
       ask: (question, signal) => askPerson(question, { tty, err, env }, signal),
       say: (text) => err.write(`│ ${text}\n`),
       edit: (proposal, signal) => editArguments(proposal, { tty, env }, signal),

@@ -17,7 +17,8 @@ export type ApprovalMode = 'default' | 'auto_edit' | 'plan' | 'yolo';
 
 type PolicyDecision =
   | { readonly kind: 'run' }
-  | ({ readonly kind: 'ask' } & Offer)
+  /** `denial`: why it is denied where nobody can be asked; absent: the host says why. */
+  | ({ readonly kind: 'ask'; readonly denial?: Denial } & Offer)
   | ({ readonly kind: 'deny' } & Denial);
 
 export interface Denial {
@@ -84,6 +85,11 @@ export function approvalPolicy(options: PolicyOptions): Policy {
       if (decision === 'deny') return { kind: 'deny', ...planDenial(tool) };
       const limit = checkLimits(limits, call);
       if (limit === 'core' || limit === 'exclude') return { kind: 'deny', ...limitDenial(tool, `tools.${limit}`) };
+      const { harm } = call;
+      if (harm !== undefined) {
+        const denial = harmDenial(tool, harm);
+        return current.mode === 'yolo' ? { kind: 'deny', ...denial } : { kind: 'ask', scope: 'once', harm, denial };
+      }
       const granted = [...allowed, ...remembered];
       // The very command was seen by a person; all other permissions may not have meant what is excluded.
       const counted = limit === 'unclear' ? granted.filter(({ kind }) => kind === 'command') : granted;
@@ -118,6 +124,18 @@ export function nonInteractiveDenial(tool: Tool, scope: Scope, isTextFormat: boo
   }
   const flags = `--allowed-tools ${tool.name}${tool.effect === 'write' ? ' or --approval-mode auto_edit' : ''}`;
   return { reason: `${opening} The user can allow it with ${flags}.`, advice: `${why}. Allow it with ${flags}` };
+}
+
+/** For the user, about what is refused because of what it would destroy. */
+const HARM_HINT =
+  'Run it yourself; or in a chat in a terminal, without --yolo, where you type run to allow it; or confined: --sandbox';
+
+function harmDenial({ name }: Tool, harm: string): Denial {
+  const why = `it would destroy more than the workspace (${harm})`;
+  return {
+    reason: `${name} was not run: ${why}, and the user has not typed run at a question about it. Do not try it another way: name only what is inside of the workspace, or tell the user what you would run.`,
+    advice: `${why}. ${HARM_HINT}`,
+  };
 }
 
 function planDenial({ name, effect, isNeverAsked }: Tool): Denial {

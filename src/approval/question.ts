@@ -1,4 +1,5 @@
 import type { Env, Out } from '../core/io.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { wrapText } from '../core/text/width.ts';
 import { yieldToEvents } from '../platform/runtime/clock.ts';
 import { INTERRUPT, type Tty } from '../platform/terminal/tty.ts';
@@ -14,6 +15,8 @@ export async function askPerson(
   { tty, err, env }: { readonly tty: Tty; readonly err: Out; readonly env: Env },
   signal: AbortSignal,
 ): Promise<Answer> {
+  const harm = question.offer?.harm;
+  if (harm !== undefined) return askForWord(question, { harm, tty, err }, signal);
   const keys = listAnswerKeys(question);
   const pause = (): Promise<void> => yieldToEvents(signal);
   let page = await layOutPage(question, { tty, err, pause });
@@ -50,6 +53,33 @@ export async function askPerson(
       if (text === INTERRUPT) return { kind: 'stop' };
       if (text.trim() !== '') return { kind: 'reply', text: text.trim() };
     } else return choice;
+  }
+}
+
+/** Resolves with yes only where all of the question is in sight, and the word is typed in full. */
+async function askForWord(
+  question: Question,
+  { harm, tty, err }: { readonly harm: string; readonly tty: Tty; readonly err: Out },
+  signal: AbortSignal,
+): Promise<Answer> {
+  for (;;) {
+    const page = await layOutPage(question, { tty, err, pause: () => yieldToEvents(signal) });
+    const about = wrapExplanation(`Nothing brings back what it destroys: ${sanitize(harm)}`, page.columns).split('\n');
+    const isCut = page.view.body.length + about.length > page.room;
+    await show(err, page, isCut);
+    await err.write(`${about.join('\n')}\n`);
+    if (isCut) {
+      await err.write('│ It is too long to be shown whole, so it is not run.\n');
+      return NO;
+    }
+    const word = await tty.line('╰ To run it, type run and press Enter; Esc is no › ', signal, {
+      atEnd: '',
+      isEscapable: true,
+    });
+    if (word === INTERRUPT) return { kind: 'stop', isInterrupt: true };
+    if (word.trim() !== 'run') return NO;
+    if (page.columns === tty.columns && page.rows === tty.rows) return { kind: 'yes' };
+    await err.write('│ The window has changed since.\n');
   }
 }
 

@@ -10,8 +10,9 @@ import { referToVariables } from '../core/text/shell-line.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { runFilter } from '../platform/process/filter.ts';
 import type { ShellCommand } from '../platform/process/shell.ts';
-import { chooseShell } from '../platform/process/shell-choice.ts';
+import { chooseShell, isPosixShell } from '../platform/process/shell-choice.ts';
 import { createLazyRedaction } from './agent.ts';
+import { createHarmCheck } from './harm-check.ts';
 import { type HookAnswer, type HookFailure, readHookAnswer } from './hook-output.ts';
 import type { RunSetup } from './setup.ts';
 
@@ -125,8 +126,13 @@ async function runHook(
     // Its files may have changed since the settings were read, by the model's own tools, for instance.
     if (scope === 'folder' && !(await isStillApproved(hook, context.app)))
       return { failure: 'it is not, or no longer, what gmn trust has shown' };
+    const start = await toShellCommand(hook, context);
+    const isPosix = isPosixShell(start.shell);
+    const harm =
+      start.confine === undefined ? createHarmCheck(context.app)({ command: start.command, isPosix }) : undefined;
+    if (harm !== undefined) return { failure: `it was not run: it would destroy more than the workspace (${harm})` };
     const run = {
-      ...(await toShellCommand(hook, context)),
+      ...start,
       input: `${JSON.stringify(payload)}\n`,
       timeoutMs,
       maxChars: MAX_OUTPUT,

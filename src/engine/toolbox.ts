@@ -150,6 +150,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
     approve: createApprove({
       ...{ ...context, mode, allowed, permissions, settings, onDenied: reportDenial },
       isConfined: sandbox !== undefined && !options.sandboxAsk,
+      isFenced: sandbox !== undefined,
     }),
     mode,
     outputs: { keep: workspace.keep, allow: workspace.allowStored },
@@ -370,13 +371,15 @@ interface ApproveParts extends ToolboxParts {
   readonly permissions: ProjectPermissions | undefined;
   readonly settings: Settings;
   readonly onDenied: (notice: string) => void;
-  /** Commands are, so that fewer need be asked about. */
+  /** Commands are confined, so that fewer need be asked about. */
   readonly isConfined: boolean;
+  /** Commands are confined, asked about or not. */
+  readonly isFenced: boolean;
 }
 
 function createApprove(parts: ApproveParts): Approve {
   const { app, workspace, host, remembered, inForce, remote, onDenied, onMode } = parts;
-  const { mode, allowed, permissions, settings, isConfined } = parts;
+  const { mode, allowed, permissions, settings, isConfined, isFenced } = parts;
   const policy = approvalPolicy({
     mode,
     allowed,
@@ -388,9 +391,10 @@ function createApprove(parts: ApproveParts): Approve {
     onMode,
   });
   const approve = loadOnce(async () => {
-    const [{ createApprover }, { secretFiles, targetFiles }] = await Promise.all([
+    const [{ createApprover }, { secretFiles, targetFiles }, { createHarmCheck }] = await Promise.all([
       import('../approval/approve.ts'),
       import('../approval/targets.ts'),
+      import('./harm-check.ts'),
     ]);
     return createApprover({
       policy,
@@ -398,6 +402,7 @@ function createApprove(parts: ApproveParts): Approve {
       explainDenial: host.explainDenial,
       ...secretFiles(workspace),
       ...targetFiles(workspace, (word, directory) => findProgram(word, app.env, directory) !== undefined),
+      findHarm: isFenced ? undefined : createHarmCheck(app, workspace.roots),
       onDenied,
       keep: permissions?.keep,
       showsChanges: host.showsChanges,
@@ -423,14 +428,16 @@ export async function checkCommand(
     isTrusted: () => false,
     limits: readCommandLimits(settings),
   });
+  const found = { command, isBackground: false, isPosix: isPosixShell(shell) };
   const tool: Tool = {
     ...{ name: runShellCommand.name, description: '', effect: 'execute', input: {} },
-    findCommand: () => ({ command, isBackground: false, isPosix: isPosixShell(shell) }),
+    findCommand: () => found,
     invoke: async () => errorResult('only decided about'),
   };
-  const [{ resolveParts }, { createFence }] = await Promise.all([
+  const [{ resolveParts }, { createFence }, { createHarmCheck }] = await Promise.all([
     import('../approval/command-parts.ts'),
     import('../tools/workspace/fence.ts'),
+    import('./harm-check.ts'),
   ]);
   const directory = realPath(app.cwd) ?? app.cwd;
   const { place } = await createFence({
@@ -439,7 +446,9 @@ export async function checkCommand(
   });
   const isProgram = (word: string): boolean => findProgram(word, app.env, directory) !== undefined;
   const parts = isPosixShell(shell) ? await resolveParts(command, directory, { place, isProgram }) : undefined;
-  return policy.rule({ tool, args: {}, directory, parts });
+  const decision = policy.rule({ tool, args: {}, directory, parts, harm: createHarmCheck(app)(found) });
+  const isRefused = decision.kind === 'ask' && decision.harm !== undefined && decision.denial !== undefined;
+  return isRefused ? { kind: 'deny', ...decision.denial } : decision;
 }
 
 const NOBODY: WithPerson = async () => undefined;

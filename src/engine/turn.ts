@@ -198,8 +198,9 @@ function countCalls(agent: Agent, { app, model, count }: TurnParts, onCall: (cal
 
 async function verifyWith(verify: Verification, parts: TurnParts): Promise<AnswerFormat['run']> {
   const { app, host, setup, format } = parts;
-  const { verifyTurn } = await import('./verify.ts');
+  const { requireHarmless, verifyTurn } = await import('./verify.ts');
   const sandbox = await parts.sandbox?.open();
+  if (sandbox === undefined) requireHarmless(verify, { app, setup });
   return verifyTurn(format.run, verify, { app, host, setup, sandbox, isLastOnly: format.schema !== undefined });
 }
 

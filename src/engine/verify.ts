@@ -6,7 +6,8 @@ import { formatDuration, plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
 import { runShell, type ShellResult } from '../platform/process/shell.ts';
-import { chooseShell } from '../platform/process/shell-choice.ts';
+import { chooseShell, isPosixShell } from '../platform/process/shell-choice.ts';
+import { createHarmCheck } from './harm-check.ts';
 import type { Host } from './host.ts';
 import { DEFAULT_TIMEOUT_MS } from './model.ts';
 import { createRounds, passEvents, type Round } from './rounds.ts';
@@ -48,6 +49,20 @@ export function toVerification(
     });
   }
   return { command, maxVerify };
+}
+
+/** Throws AppError `usage` for a command that nothing confines, and that is known to destroy more than the workspace. */
+export function requireHarmless({ command }: Verification, { app, setup }: Pick<VerifyContext, 'app' | 'setup'>): void {
+  const isPosix = isPosixShell(chooseShell(setup.shell, app.env));
+  const harm = createHarmCheck(app)({ command, isPosix });
+  if (harm === undefined) return;
+  throw new AppError(
+    'usage',
+    `--verify is refused: its command would destroy more than the workspace (${sanitize(harm)})`,
+    {
+      hint: 'Leave it out and run it yourself, or confine it: --sandbox',
+    },
+  );
 }
 
 interface VerifyContext {

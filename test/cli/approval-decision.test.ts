@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { approvalPolicy } from '../../src/approval/policy.ts';
+import { createProgramPerson } from '../../src/approval/program.ts';
 import { askPerson } from '../../src/approval/question.ts';
 import { AppError } from '../../src/core/error.ts';
 import { CONTINUED, INTERRUPT, OTHER_KEY } from '../../src/platform/terminal/tty.ts';
@@ -236,4 +237,108 @@ test('a question without a scope has yes, no and no answer; other keys mean no',
   const [kind, screen] = await ask(['y', 'd', 'y'], 'ls\n'.repeat(50));
   expect(kind).toBe('yes');
   expect(screen).toMatch(/╰ \[d\] all of it \[N\]o › y\n│ This is not all of it\. See the rest first: d\n/);
+});
+
+/** What would happen is only asked about here: nothing is run. */
+const HARM = { findHarm: ({ command }: { command: string }) => (command.startsWith('harm') ? 'rm: /' : undefined) };
+
+test.for([
+  ['run', { kind: 'run' }],
+  [' run ', { kind: 'run' }],
+  ['RUN', { kind: 'deny', reason: NO }],
+  ['y', { kind: 'deny', reason: NO }],
+  ['', { kind: 'deny', reason: NO }],
+  [INTERRUPT, { kind: 'stop' }],
+] as const)('of a command that would destroy more than the workspace, %j decides', async ([line, verdict]) => {
+  const { decide, screen, told } = fakePerson({ lines: [line] }, HARM);
+  expect(await decide(SHELL, { command: 'harm it' })).toEqual(verdict);
+  expect(screen()).toContain('│ harm it\n│ Nothing brings back what it destroys: rm: /\n╰ To run it, type run');
+  expect(told).toEqual(['hold', 'close', 'resume']);
+});
+
+test('nothing that was allowed lets such a command run', async () => {
+  const allowed = [
+    { kind: 'tool', tool: 'run_shell_command' },
+    { kind: 'prefix', words: ['harm'] },
+    { kind: 'command', command: 'harm it', directory: '.' },
+  ] as const;
+  for (const mode of ['default', 'auto_edit', 'yolo', 'plan'] as const) {
+    const policy = approvalPolicy({ mode, allowed, isTrusted: () => true });
+    const { decide, screen } = fakePerson({ lines: ['no'] }, { ...HARM, policy });
+    expect(await decide(SHELL, { command: 'harm it' })).toMatchObject({ kind: 'deny' });
+    expect(screen().includes('type run')).toBe(mode === 'default' || mode === 'auto_edit');
+  }
+});
+
+test('where nobody can type a word it is denied, with the way out', async () => {
+  const notices: string[] = [];
+  const { decide } = fakePerson(
+    {},
+    { ...HARM, withPerson: async () => undefined, onDenied: (text) => notices.push(text) },
+  );
+  expect(await decide(SHELL, { command: 'harm it' })).toMatchObject({ kind: 'deny', reason: /would destroy more/ });
+  expect(notices).toEqual([
+    expect.stringMatching(/would destroy more than the workspace \(rm: \/\)\. Run it yourself/),
+  ]);
+  const asked: string[] = [];
+  const withPerson = createProgramPerson(async ({ args }) => {
+    asked.push(String(args.command));
+    return { decision: 'yes', args: { command: 'harm it' } };
+  });
+  const program = fakePerson({}, { ...HARM, withPerson });
+  expect(await program.decide(SHELL, { command: 'harm it' })).toMatchObject({ kind: 'deny' });
+  expect(asked).toEqual([]);
+  // Nor may a program put it in place of another.
+  expect(await program.decide(SHELL, { command: 'ls' })).toMatchObject({ kind: 'deny' });
+  expect(asked).toEqual(['ls']);
+});
+
+test('what is edited is looked at anew', async () => {
+  const worse = fakePerson({ keys: ['e'], edits: ['harm it'], lines: [''] }, HARM);
+  expect(await worse.decide(SHELL, { command: 'ls' })).toEqual({ kind: 'deny', reason: NO });
+  const policy = approvalPolicy({
+    mode: 'default',
+    allowed: [],
+    isTrusted: () => false,
+    limits: { exclude: [['rm']] },
+  });
+  const excluded = fakePerson({ keys: ['e'], edits: ['rm x'] }, { policy });
+  expect(await excluded.decide(SHELL, { command: 'ls' })).toMatchObject({
+    reason: expect.stringContaining('tools.exclude'),
+  });
+});
+
+test('a question that is too long to be shown whole is none, and one in a new window is asked again', async () => {
+  const long = fakePerson({ lines: ['run'], rows: 12 }, HARM);
+  expect(await long.decide(SHELL, { command: `harm${'\nx'.repeat(30)}` })).toEqual({ kind: 'deny', reason: NO });
+  expect(long.screen()).toContain('too long to be shown whole');
+  let columns = 80;
+  const { err } = fakePerson({});
+  let screen = '';
+  const out = {
+    ...err,
+    write: async (text: string) => {
+      screen += text;
+    },
+  };
+  const tty = {
+    ...fakePerson({}).tty,
+    rows: 24,
+    get columns() {
+      return columns;
+    },
+    line: async () => {
+      columns = 60;
+      return 'run';
+    },
+  };
+  const preview = { kind: 'command', command: 'harm it', directory: '/w' } as const;
+  const question = {
+    items: [{ name: 'run_shell_command', preview }],
+    offer: { scope: 'once', harm: 'rm: /' },
+    hasFile: false,
+  } as const;
+  expect(await askPerson(question, { tty, err: out, env: {} }, new AbortController().signal)).toEqual({ kind: 'yes' });
+  expect(screen.match(/harm it/g)).toHaveLength(2);
+  expect(screen).toContain('The window has changed since.');
 });

@@ -18,6 +18,9 @@ export interface PtyOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly columns?: number | undefined;
   readonly rows?: number | undefined;
+  /** Who runs it; root alone can choose. */
+  readonly uid?: number;
+  readonly gid?: number;
   onData?(data: string): void;
 }
 
@@ -31,9 +34,9 @@ export interface Pty extends Omit<Terminal, 'until'> {
 export function startOnPty(
   t: TestContext,
   [file, args]: readonly [string, string[]],
-  { cwd, env, columns = 80, rows = 24, onData }: PtyOptions,
+  { cwd, env, columns = 80, rows = 24, onData, ...owner }: PtyOptions,
 ): Pty {
-  const pty = spawn(file, args, { cwd, env: { TERM: 'xterm-256color', ...env }, cols: columns, rows });
+  const pty = spawn(file, args, { cwd, env: { TERM: 'xterm-256color', ...env }, cols: columns, rows, ...owner });
   let output = '';
   let exitCode: number | undefined;
   let wake = (): void => {};

@@ -15,8 +15,15 @@ export interface Tty {
    * returned. `OTHER_KEY`, if it is one of `keys`, stands for everything else that is typed.
    */
   key(keys: Keys, show: () => Promise<void>, signal: AbortSignal): Promise<string>;
-  /** With `atEnd`, input typed ahead is discarded first, and that is the answer at Ctrl+D, and at Esc on an empty line. */
-  line(prompt: string, signal: AbortSignal, options?: { readonly atEnd: string }): Promise<string>;
+  /**
+   * With `atEnd`, input typed ahead is discarded first, and that is the answer at Ctrl+D, and at Esc on an empty line; with
+   * `isEscapable` on any line.
+   */
+  line(
+    prompt: string,
+    signal: AbortSignal,
+    options?: { readonly atEnd: string; readonly isEscapable?: true },
+  ): Promise<string>;
   /** The editor has the terminal meanwhile; undefined if it failed. */
   edit(text: string, name: string, env: Env, signal: AbortSignal): Promise<string | undefined>;
   /** Shows a text in the pager named by `PAGER`; false if there is none, or it failed. */

@@ -3,10 +3,20 @@ import type { TtyStream } from './input-stream.ts';
 
 /**
  * Shown on stderr; empty at Ctrl+D, undefined at Ctrl+C, an abort or the terminal's end. `atEnd`, if given, is the result
- * at Ctrl+D, and at Esc on an empty line.
+ * at Ctrl+D, and at Esc on an empty line, with `isEscapable` on any.
  */
 export function readTypedLine(
-  { input, prompt, atEnd }: { readonly input: TtyStream; readonly prompt: string; readonly atEnd?: string },
+  {
+    input,
+    prompt,
+    atEnd,
+    isEscapable = false,
+  }: {
+    readonly input: TtyStream;
+    readonly prompt: string;
+    readonly atEnd?: string;
+    readonly isEscapable?: boolean;
+  },
   signal: AbortSignal,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
@@ -27,7 +37,7 @@ export function readTypedLine(
       finish(atEnd ?? '');
     };
     const onKey = (_: string, key?: { readonly name?: string }): void => {
-      if (atEnd !== undefined && key?.name === 'escape' && lines.line === '') onEnd();
+      if (atEnd !== undefined && key?.name === 'escape' && (isEscapable || lines.line === '')) onEnd();
     };
     input.on('keypress', onKey);
     signal.addEventListener('abort', onStop, { once: true });
