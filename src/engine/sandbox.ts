@@ -251,7 +251,7 @@ function describeRules(
 ): string {
   const reach = describeReach(hosts, net);
   const network = hosts === undefined ? `they have ${reach}` : `they reach ${reach}, through HTTPS_PROXY`;
-  return `Commands run in a sandbox: they may write below ${writable.map(sanitize).join(', ')} only, but not to .git and settings of programs there; home is empty but for toolchains; /tmp is new for each command; ${network}.`;
+  return `Commands run in a sandbox: they may write below ${writable.map(sanitize).join(', ')} only, but not to .git, settings of programs and instructions there (some of these names look like empty directories); home is empty but for toolchains; /tmp is new for each command; ${network}.`;
 }
 
 /** How programs report that they may not do something with a file or a process. */

@@ -93,9 +93,11 @@ test('in plan mode nothing is written, and the plan can be carried out in anothe
 const STAND_IN = `#!/bin/sh
 options=$(tr '\\0' '\\n' <&3)
 cd "$(echo "$options" | sed -n '/^--chdir$/{n;p;}')"
-shift 3
+# The first program inside looks whether it is confined, so that is taken out.
+script=$(echo "$6" | sed 's/^\\[ ! -w .* \\]/:/')
+shift 6
 echo confined
-exec "$@"
+exec /bin/sh -c "$script" "$@"
 `;
 
 const linuxTest = process.platform === 'linux' ? test : test.skip;

@@ -115,7 +115,7 @@ linuxTest.for([
   ['text', []],
   ['json', ['-o', 'json']],
 ] as const)('what a command in the background writes when it is ended is told: %s', async ([format, flags], t) => {
-  const command = `trap 'echo planted >> AGENTS.md; touch .npmrc; exit' TERM; echo ready; while :; do sleep 0.05; done`;
+  const command = `trap 'echo planted > AGENTS.md; touch .npmrc; exit' TERM; echo ready; while :; do sleep 0.05; done`;
   const script = [
     reply(call('run_shell_command', { command, is_background: true })),
     reply(call('read_output', { id: 1, wait_ms: 20000 })),
@@ -126,7 +126,7 @@ linuxTest.for([
   const gmn = await callGmnIn(t, at, ['--sandbox', 'bwrap', '--tools', 'all', '-y', ...flags, 'go']);
   const told = format === 'text' ? gmn.stderr : JSON.parse(gmn.stdout).warnings.join('\n');
   expect(told).toContain('is not as before: .npmrc (new), AGENTS.md. Look at it');
-  expect(readFileSync(join(at.cwd, 'AGENTS.md'), 'utf8')).toBe('old\nplanted\n');
+  expect(readFileSync(join(at.cwd, 'AGENTS.md'), 'utf8')).toBe('planted\n');
 });
 
 linuxTest('a process of many turns tells it on stderr when it ends', async (t) => {
