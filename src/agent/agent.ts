@@ -51,6 +51,8 @@ export interface AgentHooks {
     result: ToolResult,
     signal: AbortSignal,
   ): Promise<{ readonly result: ToolResult; readonly ending?: AppError }>;
+  /** Right before a call runs; `isUnasked`: nobody was asked about it. */
+  noteRun(tool: Tool, isUnasked: boolean): void;
   beforeSummary(trigger: 'auto' | 'manual', signal: AbortSignal): Promise<void>;
 }
 

@@ -55,6 +55,8 @@ export async function decide(
     following: tool.effect === 'write' ? findFollowingWrites(following) : undefined,
   });
   signal.throwIfAborted();
+  if (decision.kind === 'run' || decision.kind === 'run-edited')
+    agent.hooks?.noteRun(tool, decision.isUnasked === true);
   switch (decision.kind) {
     case 'run': {
       const run = async (): Promise<ToolResult> =>

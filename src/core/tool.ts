@@ -149,8 +149,8 @@ export interface ToolCall {
 
 export type CallDecision =
   /** `diff`: of a change that nobody was asked about, if it is to be shown. */
-  | { readonly kind: 'run'; readonly diff?: string }
-  | { readonly kind: 'run-edited'; readonly args: JsonObject }
+  | { readonly kind: 'run'; readonly diff?: string; readonly isUnasked?: true }
+  | { readonly kind: 'run-edited'; readonly args: JsonObject; readonly isUnasked?: true }
   | { readonly kind: 'deny'; readonly reason: string; readonly isReported?: true }
   | { readonly kind: 'stop' };
 

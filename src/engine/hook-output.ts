@@ -24,6 +24,8 @@ export interface HookAnswer {
 /** Why the answer of a hook cannot be used: it failed, or it printed what means nothing. */
 export interface HookFailure {
   readonly failure: string;
+  /** It was not run; that is reported once. */
+  readonly isRefusal?: boolean;
 }
 
 /** Exit code of a hook that says no; its reason is on stderr. */

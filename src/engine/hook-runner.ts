@@ -2,7 +2,6 @@ import { dirname } from 'node:path';
 import { isStillApproved } from '../config/conventions/folder-hooks.ts';
 import { type Hook, type HookEvent, matchesHook } from '../config/conventions/hooks.ts';
 import type { App } from '../core/app.ts';
-import type { Confine } from '../core/confine.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -14,14 +13,14 @@ import { chooseShell, isPosixShell } from '../platform/process/shell-choice.ts';
 import { createLazyRedaction } from './agent.ts';
 import { createHarmCheck } from './harm-check.ts';
 import { type HookAnswer, type HookFailure, readHookAnswer } from './hook-output.ts';
+import type { HookPlaces } from './hook-place.ts';
 import type { RunSetup } from './setup.ts';
 
 export interface HookContext {
   readonly app: App;
   readonly setup: Pick<RunSetup, 'shell' | 'kind'>;
   readonly notify: Notify;
-  /** What confines the commands that a folder brings. Undefined if nothing does. Throws AppError `config` if it cannot. */
-  readonly confine: () => Promise<Confine | undefined>;
+  readonly places: HookPlaces;
 }
 
 /** A hook that has run. */
@@ -60,6 +59,7 @@ export function createHookRunner(hooks: readonly Hook[], context: HookContext): 
   const { app, notify } = context;
   const redaction = createLazyRedaction(app);
   let sessionId = '';
+  const reported = new Set<string>();
 
   /** What it says may go to the model, and into a session; the arguments that it gives are for the tool. */
   async function redactAnswer(answer: Fired['answer']): Promise<Fired['answer']> {
@@ -89,7 +89,9 @@ export function createHookRunner(hooks: readonly Hook[], context: HookContext): 
 
   const report: HookRunner['report'] = ({ hook, answer }) => {
     if (!('failure' in answer)) return answer;
-    notify(`hook ${sanitize(hook.name)} failed: ${sanitize(answer.failure)}`);
+    const message = `hook ${sanitize(hook.name)} failed: ${sanitize(answer.failure)}`;
+    if (!reported.has(message)) notify(message);
+    if (answer.isRefusal) reported.add(message);
     return undefined;
   };
 
@@ -126,7 +128,7 @@ async function runHook(
     // Its files may have changed since the settings were read, by the model's own tools, for instance.
     if (scope === 'folder' && !(await isStillApproved(hook, context.app)))
       return { failure: 'it is not, or no longer, what gmn trust has shown' };
-    const start = await toShellCommand(hook, context);
+    const start = await toShellCommand(hook, context, signal);
     const isPosix = isPosixShell(start.shell);
     const harm =
       start.confine === undefined ? createHarmCheck(context.app)({ command: start.command, isPosix }) : undefined;
@@ -140,12 +142,13 @@ async function runHook(
     return readHookAnswer(hook, await runFilter(run, signal));
   } catch (thrown) {
     signal.throwIfAborted();
-    return { failure: AppError.from(thrown).message };
+    const { message, fault } = AppError.from(thrown);
+    return { failure: message, isRefusal: fault === 'config' };
   }
 }
 
-/** A folder's command is confined where the run has a sandbox; the user's own may do all that the user may. */
-async function toShellCommand({ command: written, scope, file }: Hook, context: RunContext): Promise<ShellCommand> {
+async function toShellCommand(hook: Hook, context: RunContext, signal: AbortSignal): Promise<ShellCommand> {
+  const { command: written, scope, file } = hook;
   const { app, setup, sessionId } = context;
   const { cwd, env } = app;
   const shell = chooseShell(setup.shell, env);
@@ -153,6 +156,6 @@ async function toShellCommand({ command: written, scope, file }: Hook, context: 
   const extension = { extensionPath: dirname(file), CLAUDE_PLUGIN_ROOT: dirname(file), workspacePath: cwd };
   const variables = scope === 'extension' ? Object.assign(extension, project) : project;
   const command = scope === 'extension' ? referToVariables(written, Object.keys(extension), shell.path) : written;
-  const confine = scope === 'folder' ? await context.confine() : undefined;
+  const confine = await context.places.choose(hook, signal);
   return { shell, command, cwd, env, variables, confine };
 }

@@ -11,6 +11,7 @@ import { formatCall } from '../render/tool-line.ts';
 import { listOtherNames } from '../tools/builtins.ts';
 import { readHookSwitches } from './conventions.ts';
 import { type HookAnswer, hookEnding } from './hook-output.ts';
+import { HookPlaces, type PlaceQuestion } from './hook-place.ts';
 import { createHookRunner, type HookContext, type HookRunner } from './hook-runner.ts';
 import { type HookedSession, hookTurn } from './hook-turn.ts';
 import type { Host } from './host.ts';
@@ -30,8 +31,8 @@ const MAX_END_MS = 60_000;
 const STOPPED_MS = 2000;
 
 /** Undefined if there is none that could run. Faulty ones are named. */
-export async function openHooks(context: HookContext): Promise<Hooks | undefined> {
-  const { app, setup, notify } = context;
+export async function openHooks(given: Omit<HookContext, 'places'> & PlaceQuestion): Promise<Hooks | undefined> {
+  const { app, setup, notify, withPerson, confine } = given;
   const settings = await app.settings();
   const { hooks: found, faults } = parseHooks(settings.hooks ?? []);
   const { isOn, isOff } = readHookSwitches(settings);
@@ -40,11 +41,15 @@ export async function openHooks(context: HookContext): Promise<Hooks | undefined
     if (!isQuiet) notify(`${sanitize(file)}: hook ${sanitize(name)} is not used: ${sanitize(why)}`);
   const hooks = found.filter((hook) => !isOff(hook));
   if (hooks.length === 0) return undefined;
-  const runner = createHookRunner(hooks, context);
+  const places = new HookPlaces({ app, withPerson, confine });
+  const runner = createHookRunner(hooks, { app, setup, notify, places });
   const session: HookedSession = { runner, isChat: setup.kind === 'chat', isStarted: false };
   const person = createPersonWatch(runner, hooks);
   return {
     ...createToolHooks(runner, notify),
+    noteRun: (tool, isUnasked) => {
+      if (tool.effect === 'execute' || (tool.effect === 'write' && isUnasked)) places.noteChange();
+    },
     beforeSummary: async (trigger, signal) =>
       void (await runner.gather({ event: 'PreCompress', names: [trigger], fields: { trigger } }, signal)),
     aroundTurn: (run, id = '') => {

@@ -423,7 +423,7 @@ async function readConventionsIfAny(
 
 async function openHooksIfAny(
   setup: RunSetup,
-  { app, host: { notify } }: RunParts,
+  { app, host: { notify, withPerson } }: RunParts,
   held: RunHoldings,
 ): Promise<Hooks | undefined> {
   const { hooks = [] } = await app.settings();
@@ -433,7 +433,7 @@ async function openHooksIfAny(
     held.sandbox ??= await prepareSandboxIfWanted(setup, app, [app.cwd]);
     return (await held.sandbox?.open())?.confine;
   };
-  return (await import('./hooks.ts')).openHooks({ app, setup, notify, confine });
+  return (await import('./hooks.ts')).openHooks({ app, setup, notify, withPerson, confine });
 }
 
 async function openServersIfAny(setup: RunSetup, parts: RunParts, held: RunHoldings): Promise<RunServers | undefined> {

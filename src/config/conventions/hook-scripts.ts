@@ -76,7 +76,7 @@ function largeScriptError(): AppError {
 }
 
 /** `folder` without links. */
-function findScripts(
+export function findScripts(
   command: string,
   folder: string,
 ): { readonly files: readonly { readonly path: string; readonly real: string }[]; readonly isWhole: boolean } {
