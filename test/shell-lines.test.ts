@@ -22,7 +22,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'commands/chat/chat.ts': 'checks --shell',
   'commands/prompt/prompt.ts': 'a flag of gmn in a hint: nothing is run',
   'core/text/quote.ts': 'quotes',
-  'core/text/shell-line.ts': 'the values of hooks: test/core/text/shell-line.test.ts, test/cli/hooks.test.ts',
+  'core/text/shell-line.ts': 'the values of hooks: test/core/text/shell-line.test.ts, test/cli/hook-trust.test.ts',
   'demo/tour.ts': 'a flag of gmn',
   'engine/hook-runner.ts': 'a whole line, with the variables of core/text/shell-line.ts',
   'engine/sessions.ts': 'a flag of gmn in a hint: nothing is run',

@@ -85,3 +85,20 @@ test('a workspace may have any name', async () => {
   expect(status, output).toBe(0);
   expect(readdirSync(root).sort()).toEqual(['.git', 'ran']);
 });
+
+test('a hook of the user is confined too, unless it is said to be unconfined', async (t) => {
+  const gemini = await fakeGemini(t, [reply('one'), reply('two')]);
+  const env = { GOOGLE_GEMINI_BASE_URL: gemini.url };
+  const write = (unconfined: boolean): void => {
+    const hooks = { BeforeAgent: [{ hooks: [{ type: 'command', command: ATTACK, unconfined }] }] };
+    writeFileSync(join(HOME, '.gemini/settings.json'), JSON.stringify({ hooks, hooksConfig: {} }));
+  };
+  rmSync(join(WORK, '.gemini/settings.json'));
+  write(false);
+  expect(await runGmn(['--sandbox', ENGINE, 'hello'], env)).toMatchObject({ status: 0 });
+  expect(takeTraces()).toEqual({ hasRun: true, hasStolen: false, outside: [] });
+  write(true);
+  expect(await runGmn(['--sandbox', ENGINE, 'hello'], env)).toMatchObject({ status: 0 });
+  expect(takeTraces()).toEqual({ hasRun: true, hasStolen: true, outside: ['reached'] });
+  rmSync(join(HOME, '.gemini/settings.json'));
+});
