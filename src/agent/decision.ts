@@ -49,14 +49,17 @@ export async function decide(
   const { args: changed, mustAsk, context } = hooked ?? {};
   const asked = changed === undefined ? call : { ...call, args: changed };
   if (tool.effect === 'write' && agent.redaction?.writesMark(asked.args)) return refusedDecision(MARK_MESSAGE);
+  let isUnasked = false;
   const decision = await agent.approve(tool, asked, {
     signal,
+    onUnasked: () => {
+      isUnasked = true;
+    },
     mustAsk,
     following: tool.effect === 'write' ? findFollowingWrites(following) : undefined,
   });
   signal.throwIfAborted();
-  if (decision.kind === 'run' || decision.kind === 'run-edited')
-    agent.hooks?.noteRun(tool, decision.isUnasked === true);
+  if (decision.kind === 'run' || decision.kind === 'run-edited') agent.hooks?.noteRun(tool, isUnasked);
   switch (decision.kind) {
     case 'run': {
       const run = async (): Promise<ToolResult> =>

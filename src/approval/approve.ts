@@ -89,7 +89,10 @@ async function decideCall(
     const decision = options.policy.rule(resolved);
     if (decision.kind === 'deny') return denyCall(options, call, decision);
     if (context.mustAsk && decision.kind === 'run') return await askForHook(options, resolved, call, context);
-    if (decision.kind === 'run') return { ...(await allowUnasked(options, resolved, call, signal)), isUnasked: true };
+    if (decision.kind === 'run') {
+      context.onUnasked?.();
+      return await allowUnasked(options, resolved, call, signal);
+    }
     const known = await findGroupDecision(options, resolved, call, signal);
     if (known !== undefined) return known;
     const asked = await options.withPerson((person) =>
@@ -171,7 +174,7 @@ async function allowCall(
   { permit, permitChange }: ApprovalOptions,
   { args, secret, isGuarded, target }: ResolvedCall,
   call: ToolCall,
-): Promise<Extract<CallDecision, { kind: 'run' | 'run-edited' }>> {
+): Promise<CallDecision> {
   if (secret !== undefined) await permit(secret);
   if (isGuarded && target !== undefined) permitChange?.(target);
   return args === call.args ? { kind: 'run' } : { kind: 'run-edited', args };
@@ -183,7 +186,7 @@ async function allowUnasked(
   resolved: ResolvedCall,
   call: ToolCall,
   signal: AbortSignal,
-): Promise<Extract<CallDecision, { kind: 'run' | 'run-edited' }>> {
+): Promise<CallDecision> {
   const decision = await allowCall(options, resolved, call);
   if (!options.showsChanges || resolved.tool.effect !== 'write') return decision;
   const proposal = await prepareProposal(resolved, signal);

@@ -149,8 +149,8 @@ export interface ToolCall {
 
 export type CallDecision =
   /** `diff`: of a change that nobody was asked about, if it is to be shown. */
-  | { readonly kind: 'run'; readonly diff?: string; readonly isUnasked?: true }
-  | { readonly kind: 'run-edited'; readonly args: JsonObject; readonly isUnasked?: true }
+  | { readonly kind: 'run'; readonly diff?: string }
+  | { readonly kind: 'run-edited'; readonly args: JsonObject }
   | { readonly kind: 'deny'; readonly reason: string; readonly isReported?: true }
   | { readonly kind: 'stop' };
 
@@ -161,6 +161,8 @@ export interface PendingCall {
 
 export interface ApproveContext {
   readonly signal: AbortSignal;
+  /** The call is allowed, and nobody is asked about it. */
+  readonly onUnasked?: () => void;
   /** The calls directly after it in the same reply that write, too: one answer may cover them all. */
   readonly following?: readonly PendingCall[];
   /** A person has to be asked, whatever is allowed. */

@@ -8,6 +8,7 @@ import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
 import { findFileKind, realPath } from '../platform/files/path.ts';
 import { findHelper, listHelperDirectories } from '../platform/process/program-path.ts';
+import { systemPlatform } from '../platform/runtime/system.ts';
 import type { Host } from './host.ts';
 
 export interface PlaceQuestion {
@@ -117,7 +118,7 @@ function findCode(command: string, { env, cwd }: Pick<App, 'env' | 'cwd'>): stri
 }
 
 function hasOwnPath(env: App['env'], cwd: string): boolean {
-  const path = (env.PATH ?? '').split(process.platform === 'win32' ? ';' : ':');
+  const path = (env.PATH ?? '').split(systemPlatform() === 'win32' ? ';' : ':');
   const outside = listHelperDirectories(env, [cwd]);
   return path.every((directory) => directory === '' || outside.includes(directory));
 }
