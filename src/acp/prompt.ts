@@ -5,6 +5,7 @@ import { buildPrompt } from '../chat/prompt.ts';
 import { type Part, prependParts, type StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { sniffMedia } from '../core/text/media.ts';
+import { escapeMentions } from '../input/mentions.ts';
 import { tryParseFileUrl } from '../platform/files/file-url.ts';
 import type { ContentBlock } from './sdk.ts';
 
@@ -56,15 +57,11 @@ export async function readPromptBlocks(blocks: readonly ContentBlock[], chat: Ch
   return { words, parts, isCommand: isTypedCommand(blocks) };
 }
 
-/** The name of a resource mentions no other file, and no sub-agent. */
-function escapeMentions(name: string): string {
-  return name.replace(/(?<!\S)@/g, '\\@');
-}
-
-function isTypedCommand([first, second]: readonly ContentBlock[]): boolean {
-  if (first?.type !== 'text' || !/^\s*\/(?!\/)/.test(first.text)) return false;
-  // What is mentioned may be an argument, but no part of the command's name.
-  return !second?.type.startsWith('resource') || /^\s*\/\S+\s/.test(first.text);
+/** What follows the first block may be an argument, but no part of the command's name. */
+function isTypedCommand([first, ...others]: readonly ContentBlock[]): boolean {
+  if (first?.type !== 'text') return false;
+  const isWhole = others.every(({ type }) => type === 'image' || type === 'audio');
+  return (isWhole ? /^\s*\/(?!\/)/ : /^\s*\/[^\s/]\S*\s/).test(first.text);
 }
 
 /** The prompt of what was typed and what goes with it. Throws AppError `usage`. */

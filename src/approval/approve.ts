@@ -246,7 +246,7 @@ async function askForOne(
         const now = await prepareProposal(resolved, signal);
         if ('ok' in now) return refuseCall(options, call, now);
         if (isSameChange(now.preview, preview)) {
-          if (answer.kind === 'grant') await grantCall(options, resolved, answer);
+          if (answer.kind === 'grant' && offer.scope !== 'once') await grantCall(options, resolved, answer);
           return allowCall(options, resolved, call);
         }
         await person.say(CHANGED_SINCE);

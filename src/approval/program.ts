@@ -1,5 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import type { Preview } from '../core/tool.ts';
 import { yieldToEvents } from '../platform/runtime/clock.ts';
 import type { Answer, ProposedCall, Question } from './keys.ts';
@@ -88,7 +89,7 @@ function toPersonAnswer(decision: Change['decision']): Answer {
 function formatTitle(name: string, preview: Preview, guarded: string | undefined): string {
   const title = formatQuestionTitle(name, preview).trim();
   if (guarded === undefined || preview.kind !== 'text') return title;
-  return `${title} ${guarded}: this file may hold keys or passwords, and would be sent to the model`;
+  return `${title} ${sanitize(guarded)}: this file may hold keys or passwords, and would be sent to the model`;
 }
 
 /** For a question that nobody can answer any more. */

@@ -80,7 +80,7 @@ export async function listViewLines(
 /** A text of several lines as a question shows it; short blanks at the end of a line stay. */
 export function escapeText(text: string): string {
   const lines = [...collapseGaps(iterateLines(text), '')].filter((line) => line !== undefined);
-  return lines.map((line) => countBlanks(line, LONG_BLANKS).split('\t').map(sanitize).join('\t')).join('\n');
+  return lines.map((line) => markLongBlanks(line).split('\t').map(sanitize).join('\t')).join('\n');
 }
 
 /** With all texts in it, also its keys, as a question shows them. */
@@ -125,7 +125,7 @@ const MAX_CLAIM = 200;
 /** What the model says a command does. Short, so that it cannot push the command out of sight. */
 function formatClaim(preview: Preview): string | undefined {
   if (preview.kind !== 'command' || !preview.description?.trim()) return undefined;
-  const claim = sanitize(preview.description.slice(0, MAX_CLAIM).trim());
+  const claim = sanitize(markBlanks(preview.description.slice(0, MAX_CLAIM).trim()));
   const isShort = preview.description.length <= MAX_CLAIM && claim.length <= MAX_CLAIM;
   return `The model says: ${isShort ? claim : `${claim.slice(0, MAX_CLAIM - 1).toWellFormed()}…`}`;
 }
@@ -226,29 +226,42 @@ function* iterateLines(text: string): Generator<string> {
   yield text.slice(start);
 }
 
-/** Splits a text into parts of about SLICE characters, never inside a character, inside a CRLF or after a blank. */
+/** Splits a text into parts of about SLICE characters, never inside a character, before its marks, inside a CRLF or after a blank. */
 function* splitParts(text: string): Generator<string> {
   let start = 0;
   while (text.length - start > SLICE) {
     let end = start + SLICE;
-    while (end < text.length && /[ \t\r\ud800-\udbff]/.test(text.charAt(end - 1)) && end - start < 2 * SLICE) end += 1;
+    while (end < text.length && continuesAt(text, end) && end - start < 2 * SLICE) end += 1;
     yield text.slice(start, end);
     start = end;
   }
   yield text.slice(start);
 }
 
-/** Longer runs of blank lines are replaced by a count: they could push what matters out of sight. */
-const MAX_GAP = 3;
-const GAPS = /(?<! )(?: {41,}| +$)|\t{11,}/g;
-const LONG_BLANKS = /(?<! ) {41,}|\t{11,}/g;
-
-export function markBlanks(line: string): string {
-  return countBlanks(line, GAPS);
+function continuesAt(text: string, end: number): boolean {
+  return /[ \t\r\ud800-\udbff]/.test(text.charAt(end - 1)) || /^\p{M}/u.test(text.slice(end, end + 2));
 }
 
-function countBlanks(line: string, blanks: RegExp): string {
-  return line.replace(blanks, (run) => `⟨${plural(run.length, run.startsWith(' ') ? 'space' : 'tab')}⟩`);
+/** Longer runs of blank lines are replaced by a count: they could push what matters out of sight. */
+const MAX_GAP = 3;
+const BLANKS = /(?<![ \t])[ \t]{11,}/g;
+/** In columns; a tab has four. */
+const MAX_BLANKS = 40;
+
+export function markBlanks(line: string): string {
+  return markLongBlanks(line).replace(/(?<! ) +$/, countBlanks);
+}
+
+function markLongBlanks(line: string): string {
+  return line.replace(BLANKS, (run) => {
+    const tabs = run.split('\t').length - 1;
+    return run.length + 3 * tabs > MAX_BLANKS ? countBlanks(run) : run;
+  });
+}
+
+function countBlanks(run: string): string {
+  const name = !run.includes('\t') ? 'space' : run.includes(' ') ? 'blank' : 'tab';
+  return `⟨${plural(run.length, name)}⟩`;
 }
 
 /**
@@ -269,7 +282,7 @@ function* collapseGaps(lines: Iterable<string>, marks: string): Generator<string
   };
   for (const line of lines) {
     const own = marks === '' ? '' : line.slice(0, 1);
-    const isBlank = (marks === '' || (own !== '' && marks.includes(own))) && /^[ \t]*$/.test(line.slice(own.length));
+    const isBlank = (marks === '' || (own !== '' && marks.includes(own))) && /^[ \t]*\r?$/.test(line.slice(own.length));
     if (!isBlank || own !== mark) yield* endGap();
     mark = own;
     if (!isBlank) {
@@ -340,5 +353,5 @@ function wrapRow(text: string, width: number, isMeasured: boolean): readonly str
 
 function estimateCharacterWidth(character: string): number {
   if (character <= '~') return 1;
-  return /\p{M}/u.test(character) ? 0 : 2;
+  return /[\p{Mn}\p{Me}]/u.test(character) ? 0 : 2;
 }

@@ -178,8 +178,12 @@ type PromptPiece =
   | { readonly kind: 'escape'; readonly raw: string }
   | { readonly kind: 'mention'; readonly raw: string; readonly paths: readonly string[] };
 
-const WORD =
-  /(?<=^|[\s(])(?<escaped>\\@)|(?<=^|[\s(])@(?:"(?<quoted>(?:[^"\\\r\n]|\\.)+)"|(?<bare>(?:\\\s|[^\s"])+))/gu;
+/** Where a mention may begin. */
+const START = '(?<=^|[\\s(])';
+const WORD = new RegExp(
+  `${START}(?<escaped>\\\\@)|${START}@(?:"(?<quoted>(?:[^"\\\\\\r\\n]|\\\\.)+)"|(?<bare>(?:\\\\\\s|[^\\s"])+))`,
+  'gu',
+);
 
 /** Where a path may end although the word continues: `@a.txt, and`, `(@a.txt)`, `@a.txt's`, `@a.txtを`. */
 const STOP = /[,;!?'`()[\]{}<>\p{Ps}\p{Pe}\p{Pi}\p{Pf}]|(?![\0-\x7f])\p{Po}/u;
@@ -192,6 +196,11 @@ const MAX_WEAK_STOP = 32;
 const CJK = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/u;
 const MAX_PATHS = 16;
 const MAX_PATH_LENGTH = 4096;
+
+/** With each `@` that would mention something written as `\\@`. */
+export function escapeMentions(text: string): string {
+  return text.replace(new RegExp(`${START}@`, 'g'), '\\@');
+}
 
 /**
  * Splits a prompt at its `@` mentions, without file access. `paths` are the candidates of a mention, the longest first.

@@ -15,10 +15,32 @@ test('long runs of blanks are counted, so that what stands behind them is in sig
   expect(await ofDiff(`+a${'\t'.repeat(300)}b\n`)).toEqual(['│ @@ @@', '│ +a⟨300 tabs⟩b']);
 });
 
+test('blanks of both kinds are counted together, also in what an editor gets', async () => {
+  expect(await ofDiff(`+a${' \t'.repeat(300)}b\n`)).toEqual(['│ @@ @@', '│ +a⟨600 blanks⟩b']);
+  const few = `${'\t'.repeat(9)}${' '.repeat(4)}`;
+  expect([`a${' \t'.repeat(300)}b`, `a${few}b`, `a${few} b`].map(escapeText)).toEqual([
+    ...['a⟨600 blanks⟩b', `a${few}b`, 'a⟨14 blanks⟩b'],
+  ]);
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(' ', '\t', 'x'), maxLength: 200 }), (text) => {
+      for (const [run] of escapeText(text).matchAll(/[ \t]+/g))
+        expect(run.replaceAll('\t', '    ').length).toBeLessThan(41);
+    }),
+  );
+  const description = `lists${' '.repeat(90)}files`;
+  const { title } = await questionView(
+    'sh',
+    { kind: 'command', command: 'ls', directory: '/w', description },
+    plainView,
+  );
+  expect(title[1]).toBe('│ The model says: lists⟨90 spaces⟩files');
+});
+
 test('many empty lines are one line with their count', async () => {
   expect(await ofCommand(`ls\n${'\n'.repeat(300)}rm -rf y`)).toEqual(['│ ls', '│ ⟨300 empty lines⟩', '│ rm -rf y']);
   expect(await ofCommand(`ls\n${' \n'.repeat(300)}\nrm -rf y`)).toEqual(['│ ls', '│ ⟨301 blank lines⟩', '│ rm -rf y']);
   expect(await ofDiff(` a\n${'+\n'.repeat(300)}+b\n`)).toEqual(['│ @@ @@', '│  a', '│ +⟨300 empty lines⟩', '│ +b']);
+  expect(await ofDiff(`${'+\r\n'.repeat(300)}+b\r\n`)).toEqual(['│ @@ @@', '│ +⟨300 blank lines⟩', '│ +b\\r']);
 });
 
 test('blanks at the end of a line are visible', async () => {
@@ -83,6 +105,14 @@ test('a text that is too long to be measured loses no character, and its rows fi
   expect(body.map((row) => row.slice(2)).join('')).toBe(command);
   expect(body.filter((row) => measureWidth(row) > 80)).toEqual([]);
 });
+
+test.each(['a\u0903\u0903', '\u0915\u093e\u093e', '\u4e00', 'a\u0301\u0301'])(
+  'no row of a text that is too long to be measured is wider than the window: %j',
+  async (unit) => {
+    const rows = await ofCommand(unit.repeat(Math.ceil(70_000 / unit.length)));
+    expect(Math.max(...rows.map(measureWidth))).toBeLessThanOrEqual(80);
+  },
+);
 
 test('a diff that is too long to be measured is shown line by line, without marked words', async () => {
   const diff = `-old${'x'.repeat(70_000)}\n+${'é'.repeat(100)}\n`;

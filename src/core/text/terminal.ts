@@ -14,11 +14,12 @@ export function countInvisible(text: string): number {
 }
 
 /**
- * Controls, bidi, zero-width, tag and other invisible characters, lone surrogates, spaces other than the plain one, and
- * more than two stacked marks. Compiled on use: its character classes would slow down every start.
+ * Controls, bidi, zero-width, tag and other characters without a shape, or with one that only a font knows; lone surrogates;
+ * spaces other than the plain one, and symbols that are drawn as one; and marks that cover or strike out what is before them,
+ * stand on no letter, or are more than two. Compiled on use: its character classes would slow down every start.
  */
 function invisiblePattern(): RegExp {
-  return /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Z}\u2800\p{Default_Ignorable_Code_Point}]|(?<=\p{M}\p{M})\p{M}/gu;
+  return /(?! )[\p{C}\p{Z}\p{Me}\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}\p{Default_Ignorable_Code_Point}]|[\u0334-\u0338\u20d2\u20d3\u20d8-\u20da\u20e5\u20e6\u20ea\u20eb]|(?<!\p{L}\p{M}?)\p{M}/gu;
 }
 
 function formatEscape(code: number): string {

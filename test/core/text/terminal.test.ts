@@ -29,6 +29,15 @@ test('a third mark on one letter is escaped: it would cover the lines above', ()
   expect(sanitize(`e\u0301\u0323 a${'\u0300'.repeat(4)}`)).toBe('e\u0301\u0323 a\u0300\u0300\\u0300\\u0300');
 });
 
+test('what only some fonts have a shape for is escaped: blank symbols, private characters and those that are none', () => {
+  const text = 'a\u{1d159}\u{13441}\ufffc\ue000\u{f0000}\uffff\u{1fffe}\u0378b';
+  expect(sanitize(text)).toBe('a\\u{1d159}\\u{13441}\\ufffc\\ue000\\u{f0000}\\uffff\\u{1fffe}\\u0378b');
+});
+
+test('a mark is escaped that strikes out a letter, or turns a sign into another one', () => {
+  expect(sanitize('-\u20d2a =\u0338 r\u0336 \u0301b 1\u20e3')).toBe('-\\u20d2a =\\u0338 r\\u0336 \\u0301b 1\\u20e3');
+});
+
 test('visible characters stay as they are', () => {
   expect(sanitize('rm -rf "C:\\tmp" 日本語 é 😀')).toBe('rm -rf "C:\\tmp" 日本語 é 😀');
 });
