@@ -1,4 +1,5 @@
 import { type CommandPart, toBareName } from '../core/text/command-line.ts';
+import { trimTrailing } from '../core/text/trim.ts';
 import { BUILD_TOOLS } from './known-build-tools.ts';
 import { type Family, FILES, KINDS, TASKS } from './known-commands.ts';
 import { FILE_TOOLS } from './known-file-tools.ts';
@@ -205,7 +206,8 @@ class Reader {
 function findStart(program: string): Node | undefined {
   const { children } = loadTable();
   const name = toBareName(program);
-  return children.get(name) ?? children.get(name.replace(/-?\d[\d.]*$/, ''));
+  const unversioned = /\d$/.test(name) ? trimTrailing(name, '0123456789.').replace(/-$/, '') : name;
+  return children.get(name) ?? children.get(unversioned);
 }
 
 let table: Node | undefined;

@@ -77,7 +77,7 @@ test("gmn's own model is kept, too, and the one that the settings named", async 
   mkdirSync(join(home, '.gmn'), { recursive: true });
   writeFileSync(join(home, '.gmn', 'config.json'), JSON.stringify({ model: { name: PRO } }));
   expect((await gmn(['-c', 'three'])).stderr).toBe(asBefore(DEFAULT));
-  await gmn(['new']);
+  await gmn(['another']);
   writeFileSync(join(home, '.gmn', 'config.json'), '{}');
   expect((await gmn(['-c', 'five'])).stderr).toBe(asBefore(PRO));
   expect(asked().map(([model]) => model)).toEqual([DEFAULT, DEFAULT, DEFAULT, PRO, PRO]);

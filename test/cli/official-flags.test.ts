@@ -127,7 +127,7 @@ test('--screen-reader lays nothing out, and draws no spinner', async (t) => {
 
 test.for([
   ['extensions', 'list'],
-  ['hooks', 'migrate'],
+  ['gemma', 'setup'],
 ])('gemini %j is refused with the reason, and not sent as a prompt', async (words, t) => {
   const gmn = await callGmn(t, words, { gemini: await fakeGemini(t, []) });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });

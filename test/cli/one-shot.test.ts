@@ -187,13 +187,13 @@ posixTest('a pipe or file that was empty is said, before the answer', async (t) 
   );
   const at = place(t, { gemini, files: { empty: '' } });
   const text = { stdout: 'ok\n', stderr: 'gmn: stdin was empty\n', exitCode: 0 };
-  expect(await runShell(t, at, `printf '' | ${GMN_LINE} review`)).toMatchObject(text);
-  expect(await runShell(t, at, `${GMN_LINE} review < empty`)).toMatchObject(text);
-  expect(await runShell(t, at, `echo "$unset" | ${GMN_LINE} review`)).toMatchObject({
+  expect(await runShell(t, at, `printf '' | ${GMN_LINE} summarise`)).toMatchObject(text);
+  expect(await runShell(t, at, `${GMN_LINE} summarise < empty`)).toMatchObject(text);
+  expect(await runShell(t, at, `echo "$unset" | ${GMN_LINE} summarise`)).toMatchObject({
     ...text,
     stderr: 'gmn: stdin was blank: only spaces and line breaks\n',
   });
-  const json = await runShell(t, at, `printf '' | ${GMN_LINE} -o json review`);
+  const json = await runShell(t, at, `printf '' | ${GMN_LINE} -o json summarise`);
   expect(JSON.parse(json.stdout).warnings).toEqual(['stdin was empty']);
   expect(await runShell(t, at, `printf '' | ${GMN_LINE}`)).toMatchObject({
     stderr: expect.stringMatching(/^gmn: stdin was empty\nError: no prompt given\n/),

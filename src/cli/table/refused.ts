@@ -57,7 +57,7 @@ const OF_GEMINI: readonly RefusedFlag[] = [
   { long: 'ignore-env', why: "gmn never reads a project's .env", hint: LEAVE_OUT },
   {
     long: 'all-files',
-    isOfficial: true,
+    of: ['gemini'],
     why: 'gmn attaches no files that are not named',
     hint: 'To attach a directory: gmn -f . "…"; to let the model look around: gmn --tools read "…"',
   },

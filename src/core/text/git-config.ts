@@ -47,6 +47,8 @@ function readConfigValue(start: string, lines: readonly string[], at: number) {
     if (index >= line.length) break;
     const character = line[index] ?? '';
     if (character === '\\' && index === line.length - 1) {
+      // Blanks before it count, even if nothing follows.
+      length = value.length;
       used += 1;
       line = lines[at + used] ?? '';
       index = -1;

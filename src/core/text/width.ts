@@ -113,7 +113,10 @@ function wrapLine(line: string, columns: number, { breaksPaths = false }: WrapOp
   )) {
     if (row !== '' && row.trim() !== '' && measureWidth(row + word) > columns) {
       rows.push(row);
-      row = indent + word.trimStart();
+      const text = word.trimStart();
+      // A command that fits only without the indent: the terminal would break it.
+      const fitsAlone = text.includes(' ') && measureWidth(text) <= columns && measureWidth(indent + text) > columns;
+      row = fitsAlone ? text : indent + text;
     } else row += word;
   }
   return [...rows, row].join('\n');
