@@ -239,7 +239,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
       "marked in render/markdown/inline.ts",
       "marked in render/markdown/lexer.ts",
       "marked in render/markdown/table.ts",
-      "smol-toml in config/templates.ts",
+      "smol-toml in config/toml.ts",
       "undici in platform/http/proxy.ts",
       "yaml in config/conventions/front-matter.ts",
     ]

@@ -91,7 +91,7 @@ export default defineConfig({
       // What stands between a model and the disk must have no branch that no test has taken.
       include: [
         'src/tools/workspace/{fence,protection,workspace}.ts',
-        'src/approval/{approve,command-parts,grants,harm,harm-words,judge-command,keys,policy,proposal,question,targets,view}.ts',
+        'src/approval/{approve,command-parts,grants,harm,harm-words,judge-command,keys,official-rules,policy,proposal,question,targets,view}.ts',
         'src/core/text/command-line.ts',
         'src/agent/history.ts',
       ],

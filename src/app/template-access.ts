@@ -9,8 +9,9 @@ import { leadsAway } from '../core/text/path.ts';
 import { quoteForShell } from '../core/text/quote.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { takeBefore } from '../core/text/trim.ts';
+import { checkCommand } from '../engine/check-command.ts';
 import type { Host } from '../engine/host.ts';
-import { checkCommand, type ToolOptions } from '../engine/toolbox.ts';
+import type { ToolOptions } from '../engine/toolbox.ts';
 import { createAttachments, NO_FILE_SUPPORT, toPlainName } from '../input/attachment.ts';
 import { type AttachedItem, addDirectory, createWalkContext, type WalkContext } from '../input/files.ts';
 import { findMentionRefusal } from '../input/mentions.ts';
@@ -109,7 +110,12 @@ async function runTemplateCommand(
   { options, context }: ApprovalRequest,
 ): Promise<string> {
   const { app, signal } = context;
-  const decision = await checkCommand(command, shell, options, app);
+  const decision = await checkCommand(
+    command,
+    shell,
+    { ...options, isInteractive: context.host.withPerson !== undefined },
+    app,
+  );
   if (decision.kind === 'deny') throw forbiddenError(command, decision.advice);
   if (decision.kind === 'ask' && !(await isApproved(command, context))) throw unapprovedError(command);
   const run = { shell, command, cwd: app.cwd, env: app.env, timeoutMs: COMMAND_MS, maxChars: MAX_CHARS };

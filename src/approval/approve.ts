@@ -85,7 +85,7 @@ async function decideCall(
 ): Promise<CallDecision> {
   const { signal } = context;
   try {
-    const resolved = await resolveCall(options, tool, call.args);
+    const resolved = await resolveCall(options, { tool, args: call.args }, context);
     const decision = options.policy.rule(resolved);
     if (decision.kind === 'deny') return denyCall(options, call, decision);
     if (context.mustAsk && decision.kind === 'run') return await askForHook(options, resolved, call, context);
@@ -139,7 +139,11 @@ function reportDenial({ onDenied }: ApprovalOptions, notice: string, reason: str
   return { kind: 'deny', reason, isReported: onDenied === undefined ? undefined : true };
 }
 
-async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<ResolvedCall> {
+async function resolveCall(
+  options: ApprovalOptions,
+  { tool, args }: Pick<ResolvedCall, 'tool' | 'args'>,
+  { agent }: Pick<ApproveContext, 'agent'>,
+): Promise<ResolvedCall> {
   const { findSecret, findTarget, isGuarded, findDirectory, findParts, findHarm } = options;
   const target = await findTarget?.(tool, args);
   const directory = await findDirectory?.(tool, args);
@@ -153,6 +157,7 @@ async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObjec
     directory,
     parts: directory === undefined ? undefined : await findParts?.(tool, args, directory),
     harm: command && findHarm?.(command, directory),
+    agent,
   };
 }
 
@@ -307,14 +312,11 @@ interface Candidate extends Proposal {
   readonly call: ToolCall;
 }
 
-async function findGroup(
-  options: AskOptions,
-  { following = [], signal }: ApproveContext,
-  draft: Draft,
-): Promise<readonly Candidate[]> {
+async function findGroup(options: AskOptions, context: ApproveContext, draft: Draft): Promise<readonly Candidate[]> {
+  const { following = [], signal } = context;
   const found: Candidate[] = [];
   for (const { tool, call } of following) {
-    const resolved = await resolveCall(options, tool, call.args);
+    const resolved = await resolveCall(options, { tool, args: call.args }, context);
     const { kind } = options.policy.rule(resolved);
     // A call that runs without a question is previewed too: later previews build on its changes.
     const proposal = await prepareProposal(resolved, signal, draft);
@@ -346,10 +348,11 @@ async function editProposal(
   proposal: Proposal,
   signal: AbortSignal,
 ): Promise<Proposal | ToolResult> {
+  const { tool, agent } = proposal.resolved;
   const args = await options.person.edit(proposal, signal);
   return args === undefined
     ? EDITOR_FAILED
-    : prepareProposal(await resolveCall(options, proposal.resolved.tool, args), signal);
+    : prepareProposal(await resolveCall(options, { tool, args }, { agent }), signal);
 }
 
 const EDITOR_FAILED: ToolResult = {

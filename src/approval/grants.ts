@@ -42,6 +42,8 @@ export interface ResolvedCall {
   readonly parts?: readonly ResolvedPart[];
   /** What its command would destroy, of what `findHarm` knows; commands that are confined have none. */
   readonly harm?: string;
+  /** The sub-agent that calls. */
+  readonly agent?: string;
 }
 
 export function toScope({ tool, args, secret, isGuarded }: ResolvedCall): Scope {

@@ -1,3 +1,4 @@
+import { sanitize } from '../core/text/terminal.ts';
 import type { Effect, Tool } from '../core/tool.ts';
 import {
   type CommandLimits,
@@ -12,6 +13,7 @@ import {
   type Scope,
   toScope,
 } from './grants.ts';
+import type { OfficialRules, Ruling } from './official-rules.ts';
 
 export type ApprovalMode = 'default' | 'auto_edit' | 'plan' | 'yolo';
 
@@ -35,6 +37,8 @@ export interface PolicyOptions {
   /** The user's own `trust: true`, or a pattern of theirs for its server; one set by the workspace does not count. */
   readonly isTrusted: (tool: Tool) => boolean;
   readonly limits?: CommandLimits;
+  /** Policies of the official CLI. Absent: there are none. */
+  readonly rules?: OfficialRules;
   /** Commands are: what lets edits run lets them run, too. */
   readonly isConfined?: boolean;
   /** Answers remembered across a change of mode; none unless given. */
@@ -74,7 +78,7 @@ export function selectOfferedTools(tools: readonly Tool[], mode: ApprovalMode): 
  * mode and no list lifts the workspace fence: the fence is not a matter of approval.
  */
 export function approvalPolicy(options: PolicyOptions): Policy {
-  const { allowed, isTrusted, limits = { exclude: [] }, isConfined = false, remembered = [] } = options;
+  const { allowed, isTrusted, rules, limits = { exclude: [] }, isConfined = false, remembered = [] } = options;
   const { inForce = {}, onMode } = options;
   const current = Object.assign(inForce, { mode: options.mode });
   return {
@@ -85,21 +89,28 @@ export function approvalPolicy(options: PolicyOptions): Policy {
       if (decision === 'deny') return { kind: 'deny', ...planDenial(tool) };
       const limit = checkLimits(limits, call);
       if (limit === 'core' || limit === 'exclude') return { kind: 'deny', ...limitDenial(tool, `tools.${limit}`) };
+      const ruling = rules?.check(call, current.mode);
+      const denial = ruling && rulingDenial(tool, ruling);
+      if (ruling?.kind === 'deny' && denial !== undefined) return { kind: 'deny', ...denial };
       const { harm } = call;
       if (harm !== undefined) {
-        const denial = harmDenial(tool, harm);
-        return current.mode === 'yolo' ? { kind: 'deny', ...denial } : { kind: 'ask', scope: 'once', harm, denial };
+        const refused = harmDenial(tool, harm);
+        if (current.mode === 'yolo') return { kind: 'deny', ...refused };
+        return { kind: 'ask', scope: 'once', harm, denial: refused };
       }
+      if (ruling?.kind === 'ask') return { kind: 'ask', scope: 'once', denial };
+      const isUnclear = limit === 'unclear' || ruling !== undefined;
       const granted = [...allowed, ...remembered];
       // The very command was seen by a person; all other permissions may not have meant what is excluded.
-      const counted = limit === 'unclear' ? granted.filter(({ kind }) => kind === 'command') : granted;
+      const counted = isUnclear ? granted.filter(({ kind }) => kind === 'command') : granted;
       if (isGranted(counted, call)) return { kind: 'run' };
       const scope = toScope(call);
-      const asks = scope === 'call' || scope === 'once' || limit === 'unclear';
+      const asks = scope === 'call' || scope === 'once' || isUnclear;
       if (!asks && (decision === 'run' || tool.isNeverAsked || isTrusted(tool))) return { kind: 'run' };
-      return { kind: 'ask', scope, words: findPrefix(call), server: tool.remote?.server };
+      return { kind: 'ask', scope, words: findPrefix(call), server: tool.remote?.server, denial };
     },
     remember(call, reach) {
+      if (call.harm !== undefined || rules?.check(call, current.mode)?.kind === 'ask') return undefined;
       const grant = createGrant(call, reach);
       // No other mode asks about edits, and an answer lifts none.
       if (grant?.kind === 'edits' && current.mode === 'default') {
@@ -135,6 +146,26 @@ function harmDenial({ name }: Tool, harm: string): Denial {
   return {
     reason: `${name} was not run: ${why}, and the user has not typed run at a question about it. Do not try it another way: name only what is inside of the workspace, or tell the user what you would run.`,
     advice: `${why}. ${HARM_HINT}`,
+  };
+}
+
+const RULINGS: Readonly<Record<Ruling['kind'], string>> = {
+  deny: 'denies it',
+  ask: 'wants the user to be asked',
+  unclear: 'may deny it: gmn cannot tell all that it does',
+};
+
+function rulingDenial({ name }: Tool, ruling: Ruling): Denial {
+  const { kind } = ruling;
+  const why =
+    'broken' in ruling
+      ? `the policy ${sanitize(ruling.broken.file)} may deny it, but cannot be read (${sanitize(ruling.broken.why)})`
+      : `the policy ${sanitize(ruling.rule.file)}, rule ${ruling.rule.number}, ${RULINGS[kind]}`;
+  const text = 'rule' in ruling ? ruling.rule.message : undefined;
+  const message = text === undefined ? '' : ` It says: ${sanitize(text)}.`;
+  return {
+    reason: `${name} was not run: ${why}.${message} Do not try it another way; tell the user what you would do.`,
+    advice: `${why}.${message} To see the policies: gmn permissions list`,
   };
 }
 

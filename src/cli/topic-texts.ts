@@ -45,7 +45,8 @@ What differs:
   A project's .env is not read, its settings only after: gmn trust
   No telemetry, no update check.
   --sandbox confines the commands of the model, not the whole program.
-  What is not supported (policies) is refused, with the reason, not ignored.
+  Policies deny and ask as there, and grant nothing: gmn permissions list
+  What is not supported is refused, with the reason, not ignored.
 `,
   completion: `A Tab completes commands, flags and their values, files, and the names of models,
 sessions, templates, MCP servers and settings. In a prompt it completes @path.

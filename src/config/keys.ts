@@ -219,6 +219,18 @@ const KEYS = {
     why: 'it can only leave tools out',
     about: 'tools that are neither offered nor run, whatever a flag says',
   },
+  policyPaths: {
+    kind: 'strings',
+    isForFolders: false,
+    why: 'it could leave out what you deny',
+    about: '[policy files](tools.md#policies), or directories with some, instead of `~/.gemini/policies`',
+  },
+  adminPolicyPaths: {
+    kind: 'strings',
+    isForFolders: false,
+    why: 'it could leave out what you deny',
+    about: "the same with the rank of the machine's; without effect where the machine has policies",
+  },
   'tools.sandbox': {
     kind: 'sandbox',
     fallback: false,

@@ -88,7 +88,7 @@ interface SystemFile {
 
 function findSystemFile({ GEMINI_CLI_SYSTEM_SETTINGS_PATH: named }: Env): SystemFile {
   if (named) return { file: named, owners: 'root or me' };
-  return { file: join(systemSettingsDirectory(), 'settings.json'), owners: 'root' };
+  return { file: join(systemDirectory(), 'settings.json'), owners: 'root' };
 }
 
 function findSystemDefaults(env: Env): SystemFile {
@@ -103,7 +103,7 @@ async function readSystemLayer(name: LayerName, { file, owners }: SystemFile, en
   return distrust === undefined ? readLayer(name, file, env) : ignoredLayer(name, file, distrust);
 }
 
-async function findSystemDistrust({ file, owners }: SystemFile): Promise<string | undefined> {
+export async function findSystemDistrust({ file, owners }: SystemFile): Promise<string | undefined> {
   if (systemPlatform() !== 'win32') return findDistrust(file, owners);
   // One that the user's environment names is the user's choice.
   if (owners !== 'root') return undefined;
@@ -156,7 +156,8 @@ function environmentLayer(env: Env): Layer {
   };
 }
 
-function systemSettingsDirectory(): string {
+/** Of the official CLI's files that hold for all users. */
+export function systemDirectory(): string {
   const platform = systemPlatform();
   if (platform === 'win32') return 'C:\\ProgramData\\gemini-cli';
   if (platform === 'darwin') return '/Library/Application Support/GeminiCli';

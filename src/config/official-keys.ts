@@ -14,8 +14,6 @@ const AFFECTING: readonly string[] = [
   'tools.callCommand',
   'security.disableAlwaysAllow',
   'security.environmentVariableRedaction',
-  'policyPaths',
-  'adminPolicyPaths',
   'experimental',
 ];
 

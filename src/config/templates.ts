@@ -2,13 +2,13 @@ import { basename, join, relative } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { contains, toSlashes } from '../core/text/path.ts';
-import { takeBefore } from '../core/text/trim.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { inspectPath, readDirectory } from '../platform/files/read.ts';
 import { readSmallFile, tryReadSmallFile } from '../platform/files/small-file.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { BUILT_IN_TEMPLATES } from './builtin-templates.ts';
 import { readSetting } from './keys.ts';
+import { parseToml } from './toml.ts';
 import { decideTrust, isApprovedItem, readTrustRecords, type TrustItem, type TrustRecord } from './trust.ts';
 
 export interface Template {
@@ -175,21 +175,12 @@ export async function readTemplate({ name, file, kind, text: given }: TemplateSo
 type Parsed = Pick<Template, 'body' | 'defaults' | 'needsInput'> & { readonly description?: string };
 
 async function parseCommand(text: string, file: string): Promise<Parsed> {
-  const { parse, TomlError } = await import('smol-toml');
-  try {
-    // Numbers mean nothing here, so none may be too large.
-    const options = { integersAsBigInt: true } as const;
-    const { prompt, description } = parse(text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n'), options);
-    return {
-      body: typeof prompt === 'string' ? prompt : '',
-      description: typeof description === 'string' ? description : undefined,
-      defaults: new Map(),
-    };
-  } catch (cause) {
-    if (!(cause instanceof TomlError)) throw cause;
-    const why = takeBefore(cause.message, '\n').replace(/^Invalid TOML document: /, '');
-    throw new AppError('config', `${file}:${cause.line}: ${why}`, { cause, hint: 'Fix that file: https://toml.io' });
-  }
+  const { prompt, description } = await parseToml(text, (line) => `${file}:${line}`);
+  return {
+    body: typeof prompt === 'string' ? prompt : '',
+    description: typeof description === 'string' ? description : undefined,
+    defaults: new Map(),
+  };
 }
 
 function parseMarkdown(text: string): Parsed {

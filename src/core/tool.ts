@@ -37,6 +37,8 @@ export interface Tool {
   findHosts?(args: JsonObject): readonly string[] | undefined;
   /** The tool of an MCP server that it stands for. Absent: it is built in. */
   readonly remote?: ServerOrigin & { readonly tool: string };
+  /** What its server says of it. */
+  readonly annotations?: JsonObject;
   /** A canonical form of the arguments, to recognize a repeated call. Absent: the arguments as they are. */
   plain?(args: JsonObject): JsonObject;
   /** A failure is data for the model (`ok: false`); throws only the signal's reason, or a bug. */
@@ -167,6 +169,8 @@ export interface ApproveContext {
   readonly following?: readonly PendingCall[];
   /** A person has to be asked, whatever is allowed. */
   readonly mustAsk?: true;
+  /** The sub-agent that calls. */
+  readonly agent?: string;
 }
 
 /** One call at a time; asks the user if the approval mode requires it and the run is interactive. Never throws. */

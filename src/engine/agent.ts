@@ -51,6 +51,7 @@ const NO_TOOLS: Toolbox = {
   chosen: [],
   approve: async () => ({ kind: 'deny', reason: 'no tools were offered' }),
   protect: () => {},
+  isHidden: () => false,
 };
 
 /** The model with its instruction and tools. Loads tools only if there are any. Throws AppError `usage` or `config`. */
@@ -95,7 +96,7 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
       generationConfig: opened.generationConfig,
       ...service,
     },
-    tools: limitDeclarations([...tools, ...agents], notify),
+    tools: limitDeclarations([...tools, ...agents.filter((tool) => !toolbox.isHidden(tool))], notify),
     chosen,
     mode,
     setup: { ...(await redaction.redact(given)), model: await redactName(opened, redaction) },

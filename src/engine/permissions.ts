@@ -1,5 +1,8 @@
+import { join } from 'node:path';
 import type { CommandLimits } from '../approval/grants.ts';
+import type { OfficialRules } from '../approval/official-rules.ts';
 import { readSetting } from '../config/keys.ts';
+import { systemDirectory } from '../config/layers.ts';
 import {
   addPermission,
   type KeptPermission,
@@ -12,7 +15,7 @@ import { AppError } from '../core/error.ts';
 import type { Permission } from '../core/permission.ts';
 import { isRelativeProgram } from '../core/text/command-line.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { realPath } from '../platform/files/path.ts';
+import { pathExists, realPath } from '../platform/files/path.ts';
 import { findToolName } from '../tools/builtins.ts';
 import { listCommandRules, parseRule, toPermission } from '../tools/rules.ts';
 
@@ -47,6 +50,33 @@ export function readCommandLimits({ document = {} }: Pick<Settings, 'document'>)
   return {
     core: isLimited ? core.flatMap(({ words }) => (words === undefined ? [] : [words])) : undefined,
     exclude: exclude.flatMap(({ words }) => (words === undefined ? [] : [words])),
+  };
+}
+
+/**
+ * The policies of the official CLI, of the machine and of the user; undefined if there are none, as for most people. A broken one
+ * is reported in every run.
+ */
+export async function openOfficialRules(
+  app: Pick<App, 'env' | 'homes' | 'settings'>,
+  isInteractive: boolean,
+): Promise<{ readonly rules: OfficialRules; readonly notices: readonly string[] } | undefined> {
+  const { document = {} } = await app.settings();
+  const named = [readSetting(document, 'policyPaths'), readSetting(document, 'adminPolicyPaths')];
+  const places = [systemDirectory(), app.homes().gemini].map((directory) => join(directory, 'policies'));
+  if (named.every((paths) => paths === undefined) && !places.some(pathExists)) return undefined;
+  const [{ readPolicies }, { createOfficialRules }] = await Promise.all([
+    import('../config/policies.ts'),
+    import('../approval/official-rules.ts'),
+  ]);
+  const read = await readPolicies(app);
+  const broken = read.broken.map(
+    ({ file, why }) =>
+      `the policy ${sanitize(file)} cannot be read: ${sanitize(why)}. Until it can, every call that does more than read is asked about`,
+  );
+  return {
+    rules: createOfficialRules(read, { isInteractive, findToolName }),
+    notices: [...read.ignored.map((text) => sanitize(text)), ...broken],
   };
 }
 

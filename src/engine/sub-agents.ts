@@ -206,7 +206,10 @@ async function toAgent({ agent, tools, parent }: AgentTask, parts: AgentParts): 
     origin: () => `${model.backend}:${model.account()}`,
     tools,
     withheld: [],
-    approve: pauseWhileDecided(approve, deadline),
+    approve: pauseWhileDecided(
+      (tool, call, context) => approve(tool, call, { ...context, agent: agent.name }),
+      deadline,
+    ),
     maxTurns: Math.min(agent.maxTurns, parent.agent.maxTurns),
     compaction: compaction && { ...compaction },
     hooks: hooks && {

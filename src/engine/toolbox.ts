@@ -6,7 +6,7 @@ import {
   type ApprovalMode,
   approvalPolicy,
   type ModeInForce,
-  type Policy,
+  type PolicyOptions,
   selectOfferedTools,
 } from '../approval/policy.ts';
 import { listContextNames } from '../config/context-place.ts';
@@ -16,22 +16,22 @@ import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Model, RequestWatch } from '../core/model.ts';
 import { formatCommandWords, type Permission } from '../core/permission.ts';
+import type { PolicyRule } from '../core/policy-rule.ts';
 import { splitList } from '../core/text/names.ts';
 import { listStateDirectories } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { type Approve, errorResult, type Tool, toOfficialName } from '../core/tool.ts';
+import { type Approve, type Tool, toOfficialName } from '../core/tool.ts';
 import type { McpTools } from '../mcp/client/tools/toolset.ts';
 import { realPath } from '../platform/files/path.ts';
 import { createOutputStore } from '../platform/files/run-directory.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { type BackgroundCommands, createBackgroundCommands } from '../platform/process/background.ts';
 import { findProgram } from '../platform/process/program-path.ts';
-import { chooseShell, isPosixShell, type Shell } from '../platform/process/shell-choice.ts';
+import { chooseShell } from '../platform/process/shell-choice.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { dropLoneCompanions, isBuiltinName, isToolSet, selectTools, translateNames } from '../tools/builtins.ts';
 import type { ToolContext } from '../tools/define.ts';
 import { isAllowedBySettings, parseRule, splitRules, type ToolLimits, toPermission } from '../tools/rules.ts';
-import { runShellCommand } from '../tools/run-shell-command.ts';
 import type { Buffers } from '../tools/workspace/buffers.ts';
 import { isTooBroad } from '../tools/workspace/protection.ts';
 import { type Journal, openWorkspace, type Workspace } from '../tools/workspace/workspace.ts';
@@ -40,6 +40,7 @@ import type { Host } from './host.ts';
 import type { OpenedModel } from './model.ts';
 import {
   holdIn,
+  openOfficialRules,
   openProjectPermissions,
   type ProjectPermissions,
   readAllowedSetting,
@@ -72,6 +73,8 @@ export interface Toolbox {
   readonly mode?: ApprovalMode;
   readonly outputs?: OutputFiles;
   readonly protect: Workspace['protect'];
+  /** Whether a policy denies all calls of a tool. */
+  readonly isHidden: (tool: Tool) => boolean;
 }
 
 export interface ToolboxContext {
@@ -115,6 +118,8 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
   const permissions = options.ignoresPermissions ? undefined : openProjectPermissions(app, workspace.roots);
   const kept = permissions === undefined ? { kept: [], notices: [] } : tryListPermissions(permissions);
   const { mode, notices: modeNotices } = chooseMode(options, settings, kept.kept);
+  const policies = await openOfficialRules(app, host.withPerson !== undefined);
+  const findHiding = (tool: Tool) => policies?.rules.findHiding(tool, mode);
   const wanted = options.tools ?? 'none';
   const reportDenial = createDenialReport(host, context.denied);
   const definitions = selectTools(splitList([wanted]));
@@ -128,11 +133,12 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
   const limits = readToolLimits(settings);
   const left = applyToolSettings(selected, limits, named);
   const { tools, notices } = dropRiskyTools(left.tools, workspace, app, named);
-  const own = dropLoneCompanions(tools);
+  const own = dropLoneCompanions(tools.filter((tool) => findHiding(tool) === undefined));
   const remote = (context.remote?.tools ?? []).filter((tool) =>
     listRuleNames(tool).every((name) => isAllowedBySettings(name, limits)),
   );
-  const chosen = [...own, ...(options.ownTools ?? []), ...remote];
+  const others = [...(options.ownTools ?? []), ...remote].filter((tool) => findHiding(tool) === undefined);
+  const chosen = [...own, ...others];
   const offered = dropLoneCompanions(selectOfferedTools(chosen, mode));
   const setting = options.ignoresPermissions ? { allowed: [], notices: [] } : readAllowedSetting(settings);
   const written = [...parseAllowedTools(options, context.remote), ...setting.allowed];
@@ -141,7 +147,17 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
     ...formatMissingTools(options, context.remote),
     ...(await formatUselessRules(runsCommands ? written : [])),
   ];
-  for (const notice of [...modeNotices, ...kept.notices, ...setting.notices, ...left.notices, ...notices, ...missing])
+  const hidden = formatHidden(tools, findHiding, named);
+  for (const notice of [
+    ...modeNotices,
+    ...(policies?.notices ?? []),
+    ...hidden,
+    ...kept.notices,
+    ...setting.notices,
+    ...left.notices,
+    ...notices,
+    ...missing,
+  ])
     host.notify(notice);
   return {
     tools: offered,
@@ -151,7 +167,9 @@ export async function openToolbox(options: ToolOptions, context: ToolboxParts): 
       ...{ ...context, mode, allowed, permissions, settings, onDenied: reportDenial },
       isConfined: sandbox !== undefined && !options.sandboxAsk,
       isFenced: sandbox !== undefined,
+      rules: policies?.rules,
     }),
+    isHidden: (tool) => findHiding(tool) !== undefined,
     mode,
     outputs: { keep: workspace.keep, allow: workspace.allowStored },
     protect: workspace.protect,
@@ -283,6 +301,21 @@ function applyToolSettings(tools: readonly Tool[], limits: ToolLimits, wanted: s
   };
 }
 
+/** One line for each tool that the user named, and a policy denies. */
+function formatHidden(
+  tools: readonly Tool[],
+  findHiding: (tool: Tool) => PolicyRule | undefined,
+  wanted: string,
+): readonly string[] {
+  const named = translateNames(splitList([wanted]).filter((name) => !isToolSet(name)));
+  return tools.flatMap((tool) => {
+    const rule = named.includes(tool.name) ? findHiding(tool) : undefined;
+    return rule === undefined
+      ? []
+      : `${tool.name} is not offered: the policy ${sanitize(rule.file)}, rule ${rule.number}, denies it`;
+  });
+}
+
 /** In the home directory or `/`, tools that write or run commands are offered only if the user named them. */
 function dropRiskyTools(tools: readonly Tool[], { roots }: Workspace, app: App, wanted: string): ToolSelection {
   // `/` is too broad even if there is no home directory.
@@ -375,16 +408,18 @@ interface ApproveParts extends ToolboxParts {
   readonly isConfined: boolean;
   /** Commands are confined, asked about or not. */
   readonly isFenced: boolean;
+  readonly rules: PolicyOptions['rules'];
 }
 
 function createApprove(parts: ApproveParts): Approve {
   const { app, workspace, host, remembered, inForce, remote, onDenied, onMode } = parts;
-  const { mode, allowed, permissions, settings, isConfined, isFenced } = parts;
+  const { mode, allowed, permissions, settings, isConfined, isFenced, rules } = parts;
   const policy = approvalPolicy({
     mode,
     allowed,
     isTrusted: remote?.isTrusted ?? (() => false),
     limits: readCommandLimits(settings),
+    rules,
     isConfined,
     remembered,
     inForce,
@@ -409,46 +444,6 @@ function createApprove(parts: ApproveParts): Approve {
     });
   });
   return async (tool, call, context) => (await approve())(tool, call, context);
-}
-
-/** Decides about a command that is no tool call, such as one of a template, as about one of the shell tool; only in plan mode it may be asked about. */
-export async function checkCommand(
-  command: string,
-  shell: Shell,
-  options: Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo'>,
-  app: App,
-): Promise<ReturnType<Policy['rule']>> {
-  const settings = await app.settings();
-  const { kept } = tryListPermissions(openProjectPermissions(app));
-  const { mode } = chooseMode(options, settings);
-  const flags = splitRules(options.allowedTools ?? []).flatMap((entry) => toPermission(parseRule(entry)) ?? []);
-  const policy = approvalPolicy({
-    mode: mode === 'plan' ? 'default' : mode,
-    allowed: [...holdIn(realPath(app.cwd) ?? app.cwd, [...flags, ...readAllowedSetting(settings).allowed]), ...kept],
-    isTrusted: () => false,
-    limits: readCommandLimits(settings),
-  });
-  const found = { command, isBackground: false, isPosix: isPosixShell(shell) };
-  const tool: Tool = {
-    ...{ name: runShellCommand.name, description: '', effect: 'execute', input: {} },
-    findCommand: () => found,
-    invoke: async () => errorResult('only decided about'),
-  };
-  const [{ resolveParts }, { createFence }, { createHarmCheck }] = await Promise.all([
-    import('../approval/command-parts.ts'),
-    import('../tools/workspace/fence.ts'),
-    import('./harm-check.ts'),
-  ]);
-  const directory = realPath(app.cwd) ?? app.cwd;
-  const { place } = await createFence({
-    roots: [directory],
-    denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
-  });
-  const isProgram = (word: string): boolean => findProgram(word, app.env, directory) !== undefined;
-  const parts = isPosixShell(shell) ? await resolveParts(command, directory, { place, isProgram }) : undefined;
-  const decision = policy.rule({ tool, args: {}, directory, parts, harm: createHarmCheck(app)(found) });
-  const isRefused = decision.kind === 'ask' && decision.harm !== undefined && decision.denial !== undefined;
-  return isRefused ? { kind: 'deny', ...decision.denial } : decision;
 }
 
 const NOBODY: WithPerson = async () => undefined;

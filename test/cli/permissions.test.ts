@@ -186,6 +186,7 @@ test('gmn permissions lists by number and removes only what is listed here', asy
       { number: 2, project, time: '2026-11-01T00:00:00.000Z', kind: 'command', command: 'a | b', directory: '/d' },
     ],
     file: expect.stringContaining('permissions.json'),
+    policies: [],
   });
   for (const number of ['3', '0', '-1', 'npm', '1x'])
     expect(await gmn('remove', '1', ...(number === '-1' ? ['--', number] : [number]))).toMatchObject({ exitCode: 1 });

@@ -142,14 +142,14 @@ test('of the keys that gmn reads, a folder sets those for folders, and one notic
   const toValue = (key: string) => (key === 'hooks' ? HOOKS : OF_A_KIND[findSettingRow(key)?.kind ?? 'string']);
   const keys = listSettingKeys().map((key) => [key, toValue(key)] as const);
   const written = mergeDocuments(keys.map(([key, value]) => nestValue(key.split('.'), value)));
-  const here = place(t, { [WORKSPACE]: json({ ...written, theme: 't', policyPaths: ['p'] }) });
+  const here = place(t, { [WORKSPACE]: json({ ...written, theme: 't', future: ['p'] }) });
   await run({ args: [] }, here.app);
   const { document = {}, ownDocument, notices } = await here.settings();
   const taken = keys.filter(([key, value]) => json(findValue(document, key.split('.'))) === json(value));
   expect(taken.map(([key]) => key)).toEqual(FOR_FOLDERS.toSorted((a, b) => order(a) - order(b)));
   const refused = listSettingKeys().filter((key) => !FOR_FOLDERS.includes(key));
   expect(refused.filter((key) => findValue(document, key.split('.')) !== undefined)).toEqual([]);
-  expect(document).toMatchObject({ theme: 't', policyPaths: ['p'] });
+  expect(document).toMatchObject({ theme: 't', future: ['p'] });
   expect(document).not.toHaveProperty('security');
   expect(ownDocument).toEqual({});
   expect(notices).toEqual([`${here.path(WORKSPACE)}: not taken from a folder's settings: ${refused.join(', ')}`]);

@@ -7,8 +7,8 @@ const NO_EXTENSIONS = {
   hint: 'To turn one off: gmn config set extensions.disabled <name>; gmn doctor lists them',
 } as const;
 const NO_POLICIES = {
-  why: 'gmn reads no policy files',
-  hint: 'What may run is decided by --tools, --allowed-tools and --approval-mode: gmn help tools',
+  why: 'gmn reads policies from their places, and from those that the settings name',
+  hint: 'gmn config set policyPaths <path>, or adminPolicyPaths; gmn permissions list shows what they deny',
 } as const;
 const NO_RECORDINGS = {
   why: 'gmn records in a format of its own',

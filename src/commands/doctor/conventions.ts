@@ -1,4 +1,6 @@
+import { readPolicies } from '../../config/policies.ts';
 import type { App } from '../../core/app.ts';
+import { plural } from '../../core/text/format.ts';
 import { type Survey, type SurveyRow, surveyConventions } from '../../engine/conventions.ts';
 import { absentFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 
@@ -19,4 +21,24 @@ function checkRow(check: string, { name, about, file, why, isChosen }: SurveyRow
   if (why === undefined) return okFinding(check, `${name}${check === 'hooks' ? `: ${about}` : ''} (${file})`);
   const text = `${name} is not used: ${why} (${file})`;
   return isChosen ? absentFinding(check, text) : warningFinding(check, text);
+}
+
+/** The policies of the official CLI, of the machine and of the user. */
+export async function checkPolicies(app: App): Promise<readonly Finding[]> {
+  const { files, rules, broken, ignored } = await readPolicies(app);
+  const sound = files.filter((file) => !broken.some((each) => each.file === file));
+  const found = sound.map((file) => {
+    const count = rules.filter((rule) => rule.file === file && rule.decision !== 'allow').length;
+    return okFinding(
+      'policies',
+      `${plural(count, 'rule')} that ${count === 1 ? 'denies or asks' : 'deny or ask'} (${file})`,
+    );
+  });
+  const faults = [
+    ...broken.map(({ file, why }) =>
+      warningFinding('policies', `${file} cannot be read: ${why}; every call that does more than read is asked about`),
+    ),
+    ...ignored.map((text) => warningFinding('policies', text)),
+  ];
+  return [...found, ...faults];
 }

@@ -3,7 +3,7 @@ import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { readCachedDefault } from '../../models/choice.ts';
 import { detectRuntime, type Runtime } from '../../platform/host.ts';
-import { checkConventions } from './conventions.ts';
+import { checkConventions, checkPolicies } from './conventions.ts';
 import {
   type Finding,
   formatFindings,
@@ -75,6 +75,7 @@ async function checkWithSettings({ online }: DoctorOptions, app: App, settings: 
     ...checkDefinitions(app, settings),
     ...(await runCheck('sandbox', () => checkSandbox(app))),
     ...(await runCheck('extending', () => checkConventions(app))),
+    ...(await runCheck('policies', () => checkPolicies(app))),
   ];
 }
 

@@ -143,6 +143,7 @@ function toTool(
     description: description || `The tool ${remote.name} of the MCP server ${server.name}.`,
     effect: 'execute',
     remote: { server: server.name, fingerprint: server.fingerprint, tool: remote.name },
+    annotations: remote.annotations,
     input,
     preview: async (args): Promise<Preview> => ({ kind: 'text', text: formatPreview(origin, args) }),
     invoke: (args, signal) => call(origin, args, signal),
