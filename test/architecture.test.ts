@@ -226,7 +226,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
       "chalk in render/lazy.ts",
       "chalk in render/markdown/theme.ts",
       "commander in cli/parse.ts",
-      "csv-parse in batch/csv.ts",
+      "csv-parse in batch/rows/csv.ts",
       "diff in tools/diff.ts",
       "get-east-asian-width in core/text/width.ts",
       "google-auth-library in auth/google-library.ts",

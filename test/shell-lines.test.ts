@@ -13,7 +13,7 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url));
 /** Every file that makes a line for a shell, or starts one; where the parts of the line come from, and what proves that they stay parts. */
 const PLACES: Readonly<Record<string, string>> = {
   'acp/editor.ts': 'a whole line, as the shell tool got it',
-  'app/batch/row-prompt.ts': 'text of a hint: nothing is run',
+  'batch/requests/row-prompt.ts': 'text of a hint: nothing is run',
   'app/template-access.ts': 'words of the user, quoted for shells of POSIX only: test/cli/templates.test.ts',
   'config/servers.ts': 'text of gmn trust: nothing is run',
   'config/variables.ts': 'values of variables: test/config/expansion.test.ts',

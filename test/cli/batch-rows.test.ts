@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Validator } from '@cfworker/json-schema';
 import { expect, test } from 'vitest';
-import { readRows } from '../../src/batch/input.ts';
-import type { Row } from '../../src/batch/row.ts';
+import { readRows } from '../../src/batch/rows/input.ts';
+import type { Row } from '../../src/batch/rows/row.ts';
 import { answerEach, fakeGemini } from '../support/gemini.ts';
 import { callGmnIn, parseLines, place } from '../support/gmn.ts';
 

@@ -19,7 +19,7 @@ export const LIMITS = {
 
 /** By file and full name; a name that ends with `*` is the beginning of several. */
 const TESTS = {
-  'batch/run-file.test.ts': { 'a plan that is a link is not believed': 'links' },
+  'batch/output/run-file.test.ts': { 'a plan that is a link is not believed': 'links' },
   'cli/approval-target.test.ts': {
     'the file a call would write is given by its real path, under every name, and for writers only': 'links',
     'the directory of a command is given by its real path': 'links',

@@ -1,8 +1,8 @@
 import type { BatchJob } from '../../core/batches.ts';
 import { AppError, serverError } from '../../core/error.ts';
-import type { EngineRun } from '../engine.ts';
-import type { RedactLines } from '../failed-file.ts';
-import { isFailed } from '../result.ts';
+import type { RedactLines } from '../output/failed-file.ts';
+import { isFailed } from '../rows/result.ts';
+import type { EngineRun } from '../rows/row-engine.ts';
 import { type JobContext, saveShard } from './jobs.ts';
 import { replaceShard, type Shard } from './plan.ts';
 import type { RowCodec } from './service.ts';

@@ -1,5 +1,5 @@
 import { isCount, isObject, isTooDeep, type JsonObject, tryParseJson } from '../../core/json.ts';
-import { isRunId } from '../run-file.ts';
+import { isRunId } from '../output/run-file.ts';
 
 const FORMAT = 'gmn-batch-plan';
 const VERSION = 1;

@@ -1,8 +1,8 @@
 import type { BatchesClient, BatchResult, BatchResults } from '../../core/batches.ts';
 import type { AppError } from '../../core/error.ts';
 import type { RemoteFile } from '../../core/files.ts';
-import type { PendingRow } from '../engine.ts';
-import type { RowResult } from '../result.ts';
+import type { RowResult } from '../rows/result.ts';
+import type { PendingRow } from '../rows/row-engine.ts';
 
 /** The service that works on batches, and keeps their files. Its methods throw AppError `auth` or `api`. */
 export interface BatchService {

@@ -1,9 +1,9 @@
 import type { BatchJob } from '../../core/batches.ts';
-import type { EngineRun } from '../engine.ts';
+import type { EngineRun } from '../rows/row-engine.ts';
 import { type CollectContext, collectShard } from './collect.ts';
-import type { RemoteOptions } from './engine.ts';
 import { deleteRemote, findJob, getShardJob, hasJobEnded, saveShard } from './jobs.ts';
 import type { Shard } from './plan.ts';
+import type { RemoteOptions } from './remote-engine.ts';
 
 /**
  * Ends all jobs: those that are complete are collected, the others cancelled, and their rows left for another run or engine.

@@ -4,9 +4,9 @@ import { openAppendFile } from '../../platform/files/append.ts';
 import { openLineReader } from '../../platform/files/lines.ts';
 import { removeFile } from '../../platform/files/write.ts';
 import { errorReason } from '../../platform/runtime/system.ts';
-import type { RedactLines } from '../failed-file.ts';
-import type { Row } from '../row.ts';
-import { readRunLines } from '../run-lines.ts';
+import type { RedactLines } from '../output/failed-file.ts';
+import { readRunLines } from '../output/run-lines.ts';
+import type { Row } from '../rows/row.ts';
 import type { PlanStore, StoredFile } from './plan-store.ts';
 
 type ShardRow = Pick<Row, 'id' | 'index' | 'line'>;

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
-import type { EngineRun, PendingRow } from '../engine.ts';
-import type { RedactLines } from '../failed-file.ts';
+import type { RedactLines } from '../output/failed-file.ts';
+import type { EngineRun, PendingRow } from '../rows/row-engine.ts';
 import { toRequestKey } from './collect.ts';
 import { isInFlight, type Plan, type Shard } from './plan.ts';
 import type { PlanStore } from './plan-store.ts';

@@ -1,6 +1,6 @@
-import { findInputFormat } from '../../app/batch/source.ts';
-import { readRows } from '../../batch/input.ts';
-import { isRowId } from '../../batch/row.ts';
+import { readRows } from '../../batch/rows/input.ts';
+import { isRowId } from '../../batch/rows/row.ts';
+import { findInputFormat } from '../../batch/rows/source.ts';
 import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
 
