@@ -123,7 +123,7 @@ function listMoves(words: readonly string[], scene: Scene): readonly string[] {
     .slice(0, Math.max(0, MAX_VARIANTS - scene.directories.length));
 }
 
-const VARIABLE = /\$(?:env:)?\{(\w+)(?::?[-=]([^{}]*)|[^{}]*)\}|\$(?:env:)?(\w+)|%(\w+)%/i;
+const VARIABLE = /\$(?:env:)?\{(\w{1,99})(?::?[-=]([^{}]{0,999})|[^{}]{0,999})\}|\$(?:env:)?(\w{1,99})|%(\w{1,99})%/i;
 const BRACES = /^([^{]*)(?<!\$)\{([^{}]*)\}([\s\S]*)$/;
 
 /** All that a shell may make of a word, as far as that is known; nothing for an empty one. */

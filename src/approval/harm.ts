@@ -65,7 +65,7 @@ function inspectLine(line: string, look: Look, depth: number): string | undefine
   );
 }
 
-const FORK_BOMB = /(?<![\w:])([\w:]+)\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&/;
+const FORK_BOMB = /(?<![\w:])([\w:]{1,40})\s{0,9}\(\s{0,9}\)\s{0,9}\{\s{0,9}\1\s{0,9}\|\s{0,9}\1\s{0,9}&/;
 
 /** Programs whose words are text, where nothing in the line runs text. */
 const TEXT_ONLY = /^(?:echo|printf|grep|rg|git (?:commit|log|grep|tag|show|diff))(?: |$)/;
@@ -269,11 +269,11 @@ function firstOf(words: readonly string[], find: (word: string) => string | unde
 }
 
 function nameVital(path: string, { homes, realPath }: HarmPlace): string | undefined {
-  const [pattern] = /[^/\\]*[*?[][^/\\]*/.exec(path) ?? [];
+  const pattern = path.split(/[/\\]/).find((segment) => /[*?[]/.test(segment));
   const base = resolve(pattern === undefined ? path : path.slice(0, path.indexOf(pattern)));
   const isRoot = parse(base).root === base;
   // `~/*.log` is a part of what is there, `~/*` and `/h*` are as good as all of it.
-  if (pattern !== undefined && !isRoot && /[A-Za-z0-9]/.test(pattern.replace(/\[[^\]]*\]/g, ''))) return undefined;
+  if (pattern !== undefined && !isRoot && /[A-Za-z0-9]/.test(pattern.replace(/\[[^[\]]*\]/g, ''))) return undefined;
   for (const each of [base, realPath(base) ?? base]) {
     if (parse(each).root === each) return each;
     if (HOME.test(each) || homes.some((home) => contains(each, home))) return `the home directory ${each}`;

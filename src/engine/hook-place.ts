@@ -112,7 +112,7 @@ function findCode(command: string, { env, cwd }: Pick<App, 'env' | 'cwd'>): stri
   // What a substitution gives, or a program of the folder on PATH, could be anything.
   const isClear = !/\$\(|`|<\(|>\(/.test(command) && hasOwnPath(env, cwd);
   if (!isClear) return command;
-  const bare = command.replace(/\d*>{1,2}\|?\s*&?[^\s;|&()<>]*/g, ' ');
+  const bare = command.replace(/(?<!\d)\d*>{1,2}\|?\s*&?[^\s;|&()<>]*/g, ' ');
   const segments = bare.split(/[;\n|&]+/).map((segment) => segment.trim().replace(KEYWORDS, ''));
   return segments.filter((segment) => segment !== '' && !HARMLESS.has(segment.split(/\s/)[0] ?? '')).join(' ; ');
 }
