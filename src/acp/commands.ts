@@ -27,7 +27,7 @@ export async function listServerPrompts({ run }: Chat, signal: AbortSignal): Pro
       return prompts.map(({ name, description, arguments: args }) => ({
         name: `${server}:${name}`,
         description: description ?? `A prompt of ${server}`,
-        ...(args.length === 0 ? {} : { input: { hint: args.map((each) => `${each.name}=…`).join(' ') } }),
+        input: args.length === 0 ? undefined : { hint: args.map((each) => `${each.name}=…`).join(' ') },
       }));
     }),
   );

@@ -67,7 +67,7 @@ function findLocations(args: JsonObject, tool: Tool | undefined, cwd: string): T
   if (path === undefined || sanitize(path) !== path) return [];
   const { start_line: line } = args;
   const isLine = typeof line === 'number' && Number.isInteger(line) && line > 0 && line <= MAX_LINE;
-  return [{ path: isAbsolute(path) ? path : resolve(cwd, path), ...(isLine ? { line } : {}) }];
+  return [{ path: isAbsolute(path) ? path : resolve(cwd, path), line: isLine ? line : undefined }];
 }
 
 /** What a question shows, and whether that is all of it. */

@@ -95,8 +95,8 @@ async function* finishOutput(
     const code = wantsExtract(options) ? requireBlock(last, options, isHeld) : undefined;
     if (isHeld && (code ?? whole) !== '') yield { type: 'text', delta: code ?? whole };
     const notices = await writeTargets(code ?? whole, targets);
-    const extracted = code === undefined || isHeld ? {} : { extracted: code };
-    yield { ...end, ...extracted, ...(notices.length === 0 ? {} : { notices }) };
+    const extracted = isHeld ? undefined : code;
+    yield { ...end, extracted, notices: notices.length === 0 ? undefined : notices };
   } catch (thrown) {
     // The run itself succeeded, and may have been saved.
     yield* toFailure(thrown, end.sessionId);

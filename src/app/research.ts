@@ -389,7 +389,7 @@ function toFinished(
     status: why === undefined ? 'completed' : status === 'cancelled' ? 'cancelled' : 'failed',
     ...toEndFields(record, app.clock.now()),
     ...(why === undefined ? {} : { error: error === undefined ? why : `${why}: ${error}`, code: status.toUpperCase() }),
-    ...(cost === undefined ? {} : { cost }),
+    cost,
     ...{ model_used: record.agent, sources, usage: plain },
   };
   return { record: ended, report: formatWithSources(text, sources), sources, usage: plain };

@@ -122,7 +122,7 @@ export function createBatches(options: BatchOptions) {
       const visible = [...jobs.values()].filter(isVisible).reverse();
       const { items, next } = slicePage(visible, request.query, { usual: 50, most: 1000 });
       const operations = items.map((job) => show(job, false));
-      return { ...(operations.length === 0 ? {} : { operations }), ...next };
+      return { operations: operations.length === 0 ? undefined : operations, ...next };
     },
     cancel(id: string, request: RequestHead): JsonObject {
       const job = requireJob(id, request);

@@ -76,7 +76,8 @@ async function sendContent({ mimeType, content }: StoredFile, reply: ServedReply
 
 function toPage(all: readonly StoredFile[], query: URLSearchParams, host: string | undefined): JsonObject {
   const { items, next } = slicePage(all, query, { usual: 10, most: 100 });
-  return { ...(items.length === 0 ? {} : { files: items.map((file) => toResource(file, host)) }), ...next };
+  const files = items.map((file) => toResource(file, host));
+  return { files: files.length === 0 ? undefined : files, ...next };
 }
 
 function resolveContents(

@@ -191,7 +191,7 @@ function answerCountTokens({ body, model, backend }: Call, state: State): JsonOb
   if (recorded !== undefined) return recorded[0] ?? {};
   const request = requireValid(parseRequest(body, model));
   const totalTokens = createAnswer(request, () => '').usage?.[0] ?? countPromptTokens(request);
-  return { totalTokens, ...(backend === 'vertex' ? { totalBillableCharacters: totalTokens * 4 } : {}) };
+  return { totalTokens, totalBillableCharacters: backend === 'vertex' ? totalTokens * 4 : undefined };
 }
 
 function answerEmbed(

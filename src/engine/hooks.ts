@@ -194,5 +194,5 @@ function toResponseFields({ response, summary = '', ok }: ToolResult, { isClaude
   if (isClaude) return response;
   const { output = response, error = 'failed' } = response;
   const text = typeof output === 'string' ? output : JSON.stringify(output);
-  return { llmContent: text, returnDisplay: summary, ...(ok ? {} : { error }) };
+  return { llmContent: text, returnDisplay: summary, error: ok ? undefined : error };
 }

@@ -136,14 +136,13 @@ async function takeAgentTurn(task: AgentTask, parts: AgentParts, signal: AbortSi
   const session = sessionId();
   const summary = await summarizeWork({ count, calls, session }, app);
   const usage = calls.reduce((sum, call) => addUsage(sum, call.usage), NO_USAGE);
-  const fields = session === undefined ? {} : { session: shortenId(session) };
+  const shown = session && shortenId(session);
   const answer = text.trim();
-  if (failure === undefined) return { ok: true, response: { output: answer, ...fields }, summary, usage };
+  if (failure === undefined) return { ok: true, response: { output: answer, session: shown }, summary, usage };
   const error = failure.hint === undefined ? failure.message : `${failure.message}. ${failure.hint}`;
   // Who stops a sub-agent at a question, or by a hook, means all of it.
   const endsTurn = failure.fault === 'interrupted' || parts.ending === failure ? failure : undefined;
-  const partial = answer === '' ? {} : { output: answer };
-  return { ok: false, response: { error, ...partial, ...fields }, summary, usage, endsTurn };
+  return { ok: false, response: { error, output: answer || undefined, session: shown }, summary, usage, endsTurn };
 }
 
 function agentTimeoutError({ timeoutMs }: AgentDefinition): AppError {

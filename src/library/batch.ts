@@ -212,8 +212,8 @@ async function toBatchResult(
     return {
       ...{ ...place, ok: true, text, model, usage, attempts },
       json: readJson === undefined ? undefined : await readJson(JSON.stringify(json)),
-      ...(cost === undefined ? {} : { cost }),
-      ...(finishReason === undefined ? {} : { finishReason }),
+      cost,
+      finishReason,
     };
   } catch (thrown) {
     return { ...place, ok: false, error: toGmnError(AppError.from(thrown)) };

@@ -13,7 +13,7 @@ import type { UndoResult } from '../tools/workspace/journal.ts';
 import { createRunApp } from './app.ts';
 import { toGmnError, turnCancelledError } from './error.ts';
 import type * as Public from './gmn.d.ts';
-import { askCallback, createHost, toCallAnswer, toPublicQuestion } from './host.ts';
+import { askCallback, createHost, toCallAnswer } from './host.ts';
 import { addSkills, buildAskedContent } from './prompt.ts';
 import { checkApprove, checkSignal, keepsFiles, listBuiltins, openChosenConversation, toRunSetup } from './setup.ts';
 import { createTurn, type TurnContext } from './turn.ts';
@@ -170,7 +170,7 @@ function createDeferredAnswers(push: (event: Public.GmnEvent) => void) {
           resolve(answer);
         },
       };
-      push({ type: 'approval', ...toPublicQuestion(question) });
+      push({ type: 'approval', ...question });
     });
   return {
     ask,

@@ -1,4 +1,4 @@
-import { type AskProgram, type CallAnswer, type CallQuestion, createProgramPerson } from '../approval/program.ts';
+import { type AskProgram, type CallAnswer, createProgramPerson } from '../approval/program.ts';
 import { raceWithAbort } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
@@ -25,7 +25,7 @@ export function createHost(notify: Notify, ask: AskProgram | undefined): Host {
 export function askCallback(approve: Public.Approve, fail: (error: AppError) => void): AskProgram {
   return async (question, signal) => {
     try {
-      const { call: id, ...rest } = toPublicQuestion(question);
+      const { call: id, ...rest } = question;
       return toCallAnswer(await raceWithAbort(Promise.resolve(approve({ id, ...rest, signal })), signal));
     } catch (cause) {
       signal.throwIfAborted();
@@ -34,10 +34,6 @@ export function askCallback(approve: Public.Approve, fail: (error: AppError) => 
       throw cause;
     }
   };
-}
-
-export function toPublicQuestion({ diff, note, ...question }: CallQuestion) {
-  return { ...question, ...(diff === undefined ? {} : { diff }), ...(note === undefined ? {} : { note }) };
 }
 
 /** Throws AppError `usage` for what is no answer: nothing must be approved by mistake. */

@@ -26,8 +26,8 @@ export function describeEnding({ exitCode, signal, strays, survivors }: ShellEnd
   ];
   return {
     exit_code: exitCode,
-    ...(signal === null ? {} : { signal }),
-    ...(notes.length === 0 ? {} : { note: notes.join('\n') }),
+    signal: signal ?? undefined,
+    note: notes.join('\n') || undefined,
   };
 }
 

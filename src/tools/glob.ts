@@ -55,7 +55,7 @@ export const glob = defineTool({
         ...formatNotes({ ...tree.report, stopped: named.stopped ?? tree.report.stopped }),
       ];
       return succeed(
-        { files: files.slice(0, MAX_FILES), ...(notes.length === 0 ? {} : { note: notes.join('; ') }) },
+        { files: files.slice(0, MAX_FILES), note: notes.join('; ') || undefined },
         plural(named.total, 'file'),
       );
     },

@@ -62,8 +62,8 @@ export const listDirectory = defineTool({
           ...(isLong ? [`the first ${MAX_ENTRIES} of ${shown.length}; ${rest}`] : []),
           ...(hidden === 0 ? [] : [`${hidden} not listed: left out by ignore files, or likely to hold secrets`]),
         ];
-        const note = notes.length === 0 ? {} : { note: notes.join('; ') };
-        return succeed({ entries: listed, ...note }, shown.length === 1 ? '1 entry' : `${shown.length} entries`);
+        const note = notes.join('; ') || undefined;
+        return succeed({ entries: listed, note }, shown.length === 1 ? '1 entry' : `${shown.length} entries`);
       } finally {
         await directory.close();
       }

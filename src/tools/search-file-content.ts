@@ -1,5 +1,4 @@
 import { AppError } from '../core/error.ts';
-import type { JsonObject } from '../core/json.ts';
 import type { ArgumentsOf, InputSchema } from '../core/schema.ts';
 import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
@@ -171,12 +170,12 @@ async function toSearchResult(
     ...(findings.cut === 0 ? [] : [`of ${findings.cut} very large files only the beginning was searched`]),
     ...(shown === found ? [] : [await storeRemainingMatches(shown, found, options)]),
   ];
-  const note: JsonObject = notes.length === 0 ? {} : { note: notes.join('; ') };
+  const note = notes.join('; ') || undefined;
   const files = plural(found.length, 'file');
-  if (options.isNamesOnly) return succeed({ files: found.map(({ file }) => file), ...note }, files);
+  if (options.isNamesOnly) return succeed({ files: found.map(({ file }) => file), note }, files);
   const count = findings.files.reduce((sum, { lines }) => sum + lines.filter(({ isMatch }) => isMatch).length, 0);
   const summary = count === 0 ? 'no match' : `${count} ${count === 1 ? 'match' : 'matches'} in ${files}`;
-  return succeed({ matches: shown.map((match) => ({ ...match })), ...note }, summary);
+  return succeed({ matches: shown.map((match) => ({ ...match })), note }, summary);
 }
 
 interface Match {

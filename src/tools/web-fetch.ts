@@ -71,7 +71,7 @@ async function fetchForModel(
     return {
       url: page.url,
       content_type: page.contentType,
-      ...(page.title === '' ? {} : { title: page.title }),
+      title: page.title || undefined,
       text,
       ...(isCut
         ? { note: `The page is longer than what is shown here${kept === undefined ? '.' : `: ${READ_TOOL} ${kept}`}` }

@@ -14,7 +14,7 @@ export async function run(options: WordOptions, app: App): Promise<number> {
   const homes = app.homes();
   const settings = layers
     .filter(({ name }) => name !== 'environment')
-    .map(({ name, source: path, state, why }) => ({ name: String(name), path, state, ...(why ? { why } : {}) }));
+    .map(({ name, source: path, state, why }) => ({ name: String(name), path, state, why: why || undefined }));
   const others = [
     ...listEnvFiles(homes).map((path) => ({ name: '.env', path })),
     { name: 'trust', path: trustedFoldersPath(app.env, homes) },

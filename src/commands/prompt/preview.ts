@@ -48,7 +48,7 @@ export function createPreviewRenderer(render: Renderer, out: Out, options: Promp
 
 async function* preview(opened: OpenedModel, request: ModelRequest): AsyncGenerator<TurnEvent, void> {
   const { listLocalFiles } = await import('../../engine/local-files.ts');
-  for (const file of listLocalFiles(request)) yield { type: 'notice', message: `would be uploaded: ${file}` };
+  for (const file of listLocalFiles(request)) notify(`would be uploaded: ${file}`);
   yield { type: 'text', delta: encodeDocument(await opened.preview(request)) };
   yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model: request.model };
 }
@@ -60,8 +60,8 @@ function previewRenderer(render: Renderer, out: Out): Renderer {
     if (event.type === 'notice') warnings.push(event.message);
     if (event.type === 'notice' || event.type === 'failure') await render(event);
     if (event.type === 'text') {
-      const shown = warnings.length === 0 ? {} : { warnings };
-      await out.write(encodeDocument({ ...JSON.parse(event.delta), ...shown }));
+      const shown = warnings.length === 0 ? undefined : warnings;
+      await out.write(encodeDocument({ ...JSON.parse(event.delta), warnings: shown }));
     }
   };
 }
@@ -73,7 +73,7 @@ async function* countEvents(
   context: { readonly app: App; readonly signal: AbortSignal },
 ): AsyncGenerator<TurnEvent, void> {
   if (request.tools !== undefined && opened.backend === 'code-assist') {
-    yield { type: 'notice', message: 'the tools are not counted: Code Assist has no place for them' };
+    notify('the tools are not counted: Code Assist has no place for them');
   }
   yield { type: 'wait', what: request.model };
   const { model, totalTokens } = await countTokens(opened, request, context);

@@ -26,8 +26,8 @@ export function createClientOptions(
     versionNegotiation: { mode: isLegacy ? 'legacy' : 'auto' },
     jsonSchemaValidator: ACCEPT_ALL,
     capabilities: {
-      ...(context.roots === undefined ? {} : { roots: {} }),
-      ...(context.elicit === undefined ? {} : { elicitation: { form: {}, url: {} } }),
+      roots: context.roots && {},
+      elicitation: context.elicit && { form: {}, url: {} },
     },
     listChanged: { tools: watch('tools'), prompts: watch('prompts'), resources: watch('resources') },
   };

@@ -205,7 +205,7 @@ function createSdkRequestSender(initialized: InitializedClient, onAnswer: (metho
     const settings = {
       timeout: MAX_TIMER_MS,
       signal: deadline.signal,
-      ...(method === 'tools/call' ? { onprogress } : {}),
+      onprogress: method === 'tools/call' ? onprogress : undefined,
     };
     deadlines.add(deadline);
     try {

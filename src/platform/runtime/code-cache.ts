@@ -30,7 +30,7 @@ export function openCodeCache({ dist, pack, version }: { dist: string; pack: str
       const cachedData = isUsable ? tryRead(join(directory, `${file}.cache`)) : undefined;
       const source = preloaded.get(file) ?? readChunk(dist, file);
       preloaded.delete(file);
-      const script = new Script(source, { filename: join(dist, file), ...(cachedData ? { cachedData } : {}) });
+      const script = new Script(source, { filename: join(dist, file), cachedData });
       if (cachedData === undefined || script.cachedDataRejected) fresh.set(file, script);
       return script.runInThisContext();
     },
