@@ -36,8 +36,8 @@ export async function* previewTurn(
   if (redacted !== rest) notify(REDACTED_NOTICE);
   const request = { model, ...redacted };
   yield* dryRun
-    ? preview(opened, request)
-    : countEvents(opened, await opened.provideFiles(request, { signal }), { app, signal });
+    ? preview(opened, request, notify)
+    : countEvents(opened, await opened.provideFiles(request, { signal }), { app, signal, notify });
 }
 
 type OutputFormat = NonNullable<PromptOptions['outputFormat']>;
@@ -46,7 +46,7 @@ export function createPreviewRenderer(render: Renderer, out: Out, options: Promp
   return options.dryRun ? previewRenderer(render, out) : countRenderer(render, out, options.outputFormat ?? 'json');
 }
 
-async function* preview(opened: OpenedModel, request: ModelRequest): AsyncGenerator<TurnEvent, void> {
+async function* preview(opened: OpenedModel, request: ModelRequest, notify: Notify): AsyncGenerator<TurnEvent, void> {
   const { listLocalFiles } = await import('../../engine/local-files.ts');
   for (const file of listLocalFiles(request)) notify(`would be uploaded: ${file}`);
   yield { type: 'text', delta: encodeDocument(await opened.preview(request)) };
@@ -70,7 +70,7 @@ function previewRenderer(render: Renderer, out: Out): Renderer {
 async function* countEvents(
   opened: OpenedModel,
   request: ModelRequest,
-  context: { readonly app: App; readonly signal: AbortSignal },
+  { notify, ...context }: { readonly app: App; readonly signal: AbortSignal; readonly notify: Notify },
 ): AsyncGenerator<TurnEvent, void> {
   if (request.tools !== undefined && opened.backend === 'code-assist') {
     notify('the tools are not counted: Code Assist has no place for them');
