@@ -9,8 +9,6 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
 /** Patterns that take the square of a text, or that are not counted, and why they may. */
 const ALLOWED: Readonly<Record<string, string>> = {
-  'approval/harm-words.ts /\\$(?:env:)?\\{(\\w{1,99})(?::?[-=]([^{}]{0,999})|[^{}]{0,999})\\}|\\$(?:env:)?(\\w{1,99})|%(\\w{1,99})%/i':
-    'its repetitions are bounded',
   'auth/official-client.ts /^\\s*=\\s*(["\'])([\\w.-]{10,200})\\1/': 'its repetitions are bounded',
   'cli/completion/plan.ts /[<[]([^\\]>]+?)(?:\\.\\.\\.)?[\\]>]/g': 'our own help texts',
   'cli/description.ts /([<[])(.+?)(\\.{3})?[>\\]]/g': 'our own help texts',
