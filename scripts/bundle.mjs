@@ -56,9 +56,9 @@ const FEATURES = [
   ['src/render/stream-json.ts', 'src/models/prices.ts'],
   ['src/config/context.ts'],
   ['src/input/assembly.ts', 'src/platform/terminal/input-stream.ts'],
-  ['src/input/assembly.ts', 'src/input/files.ts', 'src/engine/redaction.ts'],
-  ['src/engine/sessions.ts', 'src/agent/history.ts'],
-  ['src/engine/sessions.ts', 'src/engine/toolbox.ts', 'src/api/reply-calls.ts'],
+  ['src/input/assembly.ts', 'src/input/files.ts', 'src/engine/model/redaction.ts'],
+  ['src/engine/session/sessions.ts', 'src/agent/history.ts'],
+  ['src/engine/session/sessions.ts', 'src/engine/tools/toolbox.ts', 'src/api/reply-calls.ts'],
   ['src/cli/completion/answer.ts', 'src/commands/complete.ts'],
   ['src/cli/command-line.ts', 'src/cli/parse.ts'],
 ];

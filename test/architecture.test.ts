@@ -219,7 +219,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
   expect([...homes].sort()).toMatchInlineSnapshot(`
     [
       "@agentclientprotocol/sdk in acp/sdk.ts",
-      "@cfworker/json-schema in engine/schema-check.ts",
+      "@cfworker/json-schema in engine/answer/schema-check.ts",
       "@modelcontextprotocol/client in mcp/client/sdk.ts",
       "@modelcontextprotocol/server in mcp/server/sdk-http.ts",
       "@modelcontextprotocol/server in mcp/server/sdk.ts",

@@ -163,7 +163,7 @@ function listAuthMethods({ auth }: ClientCapabilities): AuthMethod[] {
 async function requireSignedIn(method: string, options: AcpOptions, app: App): Promise<void> {
   if (method !== SET_KEY && method !== FOUND)
     throw new AppError('usage', 'there is no such method', { hint: `There are ${SET_KEY} and ${FOUND}.` });
-  await (await import('../engine/model.ts')).requireCredential(options, app);
+  await (await import('../engine/model/model.ts')).requireCredential(options, app);
 }
 
 /** Throws AppError `usage`. */

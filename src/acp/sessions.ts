@@ -23,10 +23,12 @@ export function createSessions(options: AcpOptions, app: App) {
   const openBudget = loadOnce(async () => {
     const { maxCost } = options;
     const hint = 'Start gmn acp with a higher --max-cost.';
-    return maxCost === undefined ? undefined : (await import('../engine/budget.ts')).openBudget({ maxCost, hint }, app);
+    return maxCost === undefined
+      ? undefined
+      : (await import('../engine/limits/budget.ts')).openBudget({ maxCost, hint }, app);
   });
   const openStore = loadOnce(async () => {
-    const { openStore: open } = await import('../engine/sessions.ts');
+    const { openStore: open } = await import('../engine/session/sessions.ts');
     return open(app, (message) => app.trace(`acp: ${message}`), { by: 'chat' });
   });
   const requireSaved = async (id: string): Promise<SessionSummary> => {

@@ -1,7 +1,7 @@
 import { chooseCredential } from '../auth/credential.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { openBackend } from '../engine/backend.ts';
+import { openBackend } from '../engine/model/backend.ts';
 import { type ListingOwner, tryParseTier } from '../models/listing.ts';
 import type { Backend } from '../models/table.ts';
 import { createNoticeCollector } from './notice-collector.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { openResearcher, type ResearcherOptions } from '../engine/research.ts';
+import { openResearcher, type ResearcherOptions } from '../engine/model/research.ts';
 import type { JobView } from '../jobs/record.ts';
 import { createJobStore, type JobStore } from '../jobs/store.ts';
 import { recordDirectory } from '../platform/files/records.ts';

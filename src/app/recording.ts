@@ -4,7 +4,7 @@ import type { Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import { plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { readSecrets } from '../engine/redaction.ts';
+import { readSecrets } from '../engine/model/redaction.ts';
 import { realPath } from '../platform/files/path.ts';
 import { findUserHomes } from '../platform/host.ts';
 import type { Recording } from '../recording/exchange.ts';

@@ -7,7 +7,7 @@ import { FAILED_ENDS, hasInteractionEnded, type Interaction } from '../core/inte
 import { formatAge, formatDollars } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
-import { isKnownNotBegun, type Researcher } from '../engine/research.ts';
+import { isKnownNotBegun, type Researcher } from '../engine/model/research.ts';
 import { hasEnded, type JobRecord, type ResearchFields, toEndFields } from '../jobs/record.ts';
 import type { JobStore } from '../jobs/store.ts';
 import { acquireLock } from '../platform/files/lock.ts';

@@ -1,7 +1,7 @@
 import type { App } from '../core/app.ts';
 import type { Part } from '../core/content.ts';
 import type { Notify } from '../core/event.ts';
-import type { OpenedModel } from '../engine/model.ts';
+import type { OpenedModel } from '../engine/model/model.ts';
 import { assembleContent } from '../input/assembly.ts';
 
 export interface ServiceInputOptions {

@@ -6,7 +6,7 @@ import type { JsonObject } from '../core/json.ts';
 import { type SessionSummary, SOURCE_LABELS } from '../core/session.ts';
 import { shortenId, splitEmoji } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { openStore } from '../engine/sessions.ts';
+import { openStore } from '../engine/session/sessions.ts';
 import { touchFile } from '../platform/files/write.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { parseRetention } from '../session/prune.ts';

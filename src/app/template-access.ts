@@ -11,7 +11,7 @@ import { sanitize } from '../core/text/terminal.ts';
 import { takeBefore } from '../core/text/trim.ts';
 import { checkCommand } from '../engine/check-command.ts';
 import type { Host } from '../engine/host.ts';
-import type { ToolOptions } from '../engine/toolbox.ts';
+import type { ToolOptions } from '../engine/tools/toolbox.ts';
 import { createAttachments, NO_FILE_SUPPORT, toPlainName } from '../input/attachment.ts';
 import { type AttachedItem, addDirectory, createWalkContext, type WalkContext } from '../input/files.ts';
 import { findMentionRefusal } from '../input/mentions.ts';

@@ -7,7 +7,7 @@ import { formatCount, formatDuration } from '../core/text/format.ts';
 import { formatNotice } from '../core/text/notice.ts';
 import { quoteIfNeeded } from '../core/text/quote.ts';
 import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../core/usage.ts';
-import { type Budget, openBudget } from '../engine/budget.ts';
+import { type Budget, openBudget } from '../engine/limits/budget.ts';
 import { findNamedFile } from '../input/named-file.ts';
 import { pathExists } from '../platform/files/path.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';

@@ -2,7 +2,7 @@ import type { Report } from '../app/report.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { formatCount, plural } from '../core/text/format.ts';
-import { countTokens } from '../engine/queries.ts';
+import { countTokens } from '../engine/model/queries.ts';
 import { formatMoney } from './progress.ts';
 import type { ComputeCost } from './requests/price.ts';
 import type { BatchSetup } from './requests/setup.ts';

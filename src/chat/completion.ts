@@ -1,6 +1,6 @@
 import { findLastWord } from '../core/text/trim.ts';
 import type { RunFacts } from '../engine/run.ts';
-import type { PromptArguments, Servers } from '../engine/servers/servers.ts';
+import type { PromptArguments, Servers } from '../engine/tools/servers/servers.ts';
 import { createPathSearch, type PathSearch } from '../input/path-search.ts';
 import type { Chat } from './chat.ts';
 import { type SlashCommand, splitWords } from './commands/command.ts';

@@ -1,7 +1,7 @@
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { SessionStore } from '../core/session.ts';
-import { openStore } from '../engine/sessions.ts';
+import { openStore } from '../engine/session/sessions.ts';
 import { realPath } from '../platform/files/path.ts';
 import { formatSessionRows, type ListedSession } from './banner.ts';
 import type { Candidate, LineSource } from './line/source.ts';

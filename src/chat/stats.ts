@@ -3,7 +3,7 @@ import type { Clock } from '../core/io.ts';
 import { formatDollars, plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { addUsage, type BilledCall, NO_USAGE } from '../core/usage.ts';
-import type { Budget } from '../engine/budget.ts';
+import type { Budget } from '../engine/limits/budget.ts';
 import { type PriceOverrides, sumCosts } from '../models/prices.ts';
 import { formatUsage } from '../render/text.ts';
 import { createToolLog, type ToolLog } from './tool-log.ts';

@@ -1,9 +1,9 @@
 import type { Content, StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import type { AnswerFiles } from '../engine/answer-files.ts';
-import { createUnsavedConversation } from '../engine/conversation.ts';
+import type { AnswerFiles } from '../engine/answer/answer-files.ts';
+import type { Verification } from '../engine/answer/verify.ts';
 import type { Run } from '../engine/run.ts';
-import type { Verification } from '../engine/verify.ts';
+import { createUnsavedConversation } from '../engine/session/conversation.ts';
 import { callEvery, nextTurn } from '../platform/runtime/clock.ts';
 import { loadLive } from '../render/lazy.ts';
 import type { LiveArea } from '../render/live.ts';
@@ -71,7 +71,7 @@ export async function takeChatTurn(
 
 /** A file that cannot be saved is reported, and the turn goes on: the session has it. */
 async function openChatFiles({ parts }: Content, app: Chat['app']): Promise<AnswerFiles> {
-  const { createAnswerFiles } = await import('../engine/answer-files.ts');
+  const { createAnswerFiles } = await import('../engine/answer/answer-files.ts');
   const prompt = parts.findLast((part) => 'text' in part)?.text ?? '';
   const files = createAnswerFiles({}, { app, prompt });
   return {

@@ -100,7 +100,7 @@ const FINDERS: Readonly<Record<string, Find>> = {
   /** Reads the cached tool list; starts nothing. */
   async tools(app, server) {
     const [{ readRoster }, { readToolList }] = await Promise.all([
-      import('../engine/servers/roster.ts'),
+      import('../engine/tools/servers/roster.ts'),
       import('../mcp/client/tools/cache.ts'),
     ]);
     const { entries } = await readRoster({}, app);

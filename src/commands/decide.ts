@@ -12,7 +12,7 @@ import {
 } from '../core/decision-plan.ts';
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
-import { type Decider, type DeciderOptions, openDecider } from '../engine/decide.ts';
+import { type Decider, type DeciderOptions, openDecider } from '../engine/model/decide.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { createStderr } from '../render/stderr.ts';
 import { formatUsage } from '../render/text.ts';

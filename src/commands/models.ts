@@ -80,7 +80,7 @@ async function refreshModels(
   options: ModelsOptions,
   app: App,
 ): Promise<{ readonly listing: ModelListing; readonly notices: readonly string[] }> {
-  const { createQueries } = await import('../engine/queries.ts');
+  const { createQueries } = await import('../engine/model/queries.ts');
   const { opened, credential, takeNotices } = await openAccount(options, app);
   const models = await (await createQueries(opened, app)).listModels(app.signal);
   const { source, account } = credential;

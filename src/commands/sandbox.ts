@@ -2,7 +2,7 @@ import type { App } from '../core/app.ts';
 import type { EngineName } from '../core/confine.ts';
 import { AppError } from '../core/error.ts';
 import { splitList } from '../core/text/names.ts';
-import { openSandbox } from '../engine/sandbox.ts';
+import { openSandbox } from '../engine/tools/sandbox/sandbox.ts';
 import { runAttached } from '../platform/process/confine.ts';
 import { programEnvironment } from '../platform/process/environment.ts';
 import { createStderr } from '../render/stderr.ts';

@@ -3,7 +3,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
 import { listStateDirectories } from '../core/text/secrets.ts';
-import { createUndoStore, putBackChanges } from '../engine/undo-store.ts';
+import { createUndoStore, putBackChanges } from '../engine/tools/undo-store.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { findUserHomes } from '../platform/host.ts';
 import type { Change } from '../tools/workspace/journal.ts';

@@ -17,10 +17,10 @@ import { mayHoldCredential, splitList } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type { Tool } from '../core/tool.ts';
 import { findModelFacts, findPromptWindow } from '../models/table.ts';
-import type { OpenedModel } from './model.ts';
-import type { ServiceOptions } from './service-tools.ts';
-import type { ParentRun } from './sub-agents.ts';
-import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
+import type { OpenedModel } from './model/model.ts';
+import type { ServiceOptions } from './tools/service-tools.ts';
+import type { ParentRun } from './tools/sub-agents.ts';
+import type { Toolbox, ToolboxContext, ToolOptions } from './tools/toolbox.ts';
 
 export interface AgentOptions extends ToolOptions, ServiceOptions {
   readonly system?: string;
@@ -123,7 +123,7 @@ async function openAgentsIfAny(
 ): Promise<readonly Tool[]> {
   const found = conventions?.agents ?? [];
   if (found.length === 0 || agent.tools.length === 0 || forAgents === undefined) return [];
-  const { createAgentTools } = await import('./sub-agents.ts');
+  const { createAgentTools } = await import('./tools/sub-agents.ts');
   return createAgentTools(found, { app, host, opened, watch, agent, contextText, ...forAgents });
 }
 
@@ -164,7 +164,7 @@ export function createLazyRedaction(app: App, prompt = ''): Redaction {
   return {
     async redact(value) {
       if (!mayHoldSecret(value, { prompt, left: MAX_INSPECTED })) return value;
-      opened ??= (await import('./redaction.ts')).createRedaction(app);
+      opened ??= (await import('./model/redaction.ts')).createRedaction(app);
       return opened.redact(value);
     },
     writesMark: (args) => opened?.writesMark(args) ?? false,
@@ -234,7 +234,7 @@ async function openToolboxIfWanted(options: ToolOptions, context: ToolboxContext
   const { tools = 'none', ownTools = [] } = options;
   const isWanted = tools !== 'none' || ownTools.length > 0 || context.remote !== undefined;
   if (!isWanted || workspace === undefined) return NO_TOOLS;
-  const { openToolbox } = await import('./toolbox.ts');
+  const { openToolbox } = await import('./tools/toolbox.ts');
   return openToolbox(options, { ...context, workspace });
 }
 
@@ -245,7 +245,7 @@ async function openServiceIfWanted(
 ): Promise<Pick<Agent['request'], 'tools' | 'toolConfig' | 'serviceTier'>> {
   const { search, code, url, serviceTier } = options;
   if (!search && !code && !url && serviceTier === undefined) return {};
-  return (await import('./service-tools.ts')).toServiceFields(options, { modelId, backend, hasTools });
+  return (await import('./tools/service-tools.ts')).toServiceFields(options, { modelId, backend, hasTools });
 }
 
 interface SystemInstruction extends Pick<OpenedAgent, 'contextText' | 'contextFiles'> {
@@ -283,7 +283,12 @@ async function readSystemInstruction(
   const directories = splitList(includeDirectories);
   const prompt =
     isAgent && system === undefined && context.system === undefined
-      ? (await import('./agent-prompt.ts')).createAgentPrompt(app, { start, directories, isChat, isPlanning })
+      ? (await import('./instruction/agent-prompt.ts')).createAgentPrompt(app, {
+          start,
+          directories,
+          isChat,
+          isPlanning,
+        })
       : undefined;
   return {
     text: joinSystemInstruction(

@@ -15,8 +15,8 @@ import {
   readAllowedSetting,
   readCommandLimits,
   tryListPermissions,
-} from './permissions.ts';
-import { chooseMode, type ToolOptions } from './toolbox.ts';
+} from './tools/permissions.ts';
+import { chooseMode, type ToolOptions } from './tools/toolbox.ts';
 
 /** Decides about a command that is no tool call, such as one of a template, as about one of the shell tool; only in plan mode it may be asked about. */
 export async function checkCommand(
@@ -45,7 +45,7 @@ export async function checkCommand(
   const [{ resolveParts }, { createFence }, { createHarmCheck }] = await Promise.all([
     import('../approval/command-parts.ts'),
     import('../tools/workspace/fence.ts'),
-    import('./harm-check.ts'),
+    import('./tools/sandbox/harm-check.ts'),
   ]);
   const directory = realPath(app.cwd) ?? app.cwd;
   const { place } = await createFence({

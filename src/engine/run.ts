@@ -18,18 +18,18 @@ import type { BackgroundCommands } from '../platform/process/background.ts';
 import { createDeadline, type Deadline } from '../platform/runtime/clock.ts';
 import type { Workspace } from '../tools/workspace/workspace.ts';
 import { type OpenedAgent, openAgent } from './agent.ts';
-import type { Budget } from './budget.ts';
-import type { Conventions } from './conventions.ts';
-import { type Conversation, hasTools } from './conversation.ts';
-import type { Hooks } from './hooks.ts';
+import type { AnswerFormat } from './answer/output-schema.ts';
 import type { Host } from './host.ts';
-import { chooseTimeout, deadlineError, type OpenedModel, openModel, toBilledCall } from './model.ts';
-import type { AnswerFormat } from './output-schema.ts';
-import type { RunSandbox, Sandbox } from './sandbox.ts';
-import type { RunServers } from './servers/run-servers.ts';
-import type { Servers } from './servers/servers.ts';
+import type { Budget } from './limits/budget.ts';
+import { chooseTimeout, deadlineError, type OpenedModel, openModel, toBilledCall } from './model/model.ts';
+import { type Conversation, hasTools } from './session/conversation.ts';
 import type { RunSetup } from './setup.ts';
-import type { BackgroundHolder } from './toolbox.ts';
+import type { Conventions } from './tools/conventions.ts';
+import type { Hooks } from './tools/hooks/hooks.ts';
+import type { RunSandbox, Sandbox } from './tools/sandbox/sandbox.ts';
+import type { RunServers } from './tools/servers/run-servers.ts';
+import type { Servers } from './tools/servers/servers.ts';
+import type { BackgroundHolder } from './tools/toolbox.ts';
 import { loadAnswerFormat, type TurnOptions, takeTurn } from './turn.ts';
 
 /** What a surface may know of a run. All of it may differ after `change`. */
@@ -231,7 +231,7 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
     },
     async activateSkills(names) {
       if (names.length === 0) return [];
-      return (await import('./skills.ts')).activateSkills(names, parts.app, requireState().setup);
+      return (await import('./tools/skills.ts')).activateSkills(names, parts.app, requireState().setup);
     },
     async close() {
       deadline.clear();
@@ -297,7 +297,7 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
       openSession: async (report: (message: string) => void) =>
         held.conversation?.sessionId === undefined
           ? undefined
-          : (await import('./sessions.ts')).openAgentSession(app, report),
+          : (await import('./session/sessions.ts')).openAgentSession(app, report),
     };
     const agent = await openAgent(
       { ...setup, tools },
@@ -351,7 +351,7 @@ function pauseWhileAsked(host: Host, deadline: Deadline): Host {
 
 async function applyKept({ kept, ...setup }: RunSetup): Promise<RunSetup> {
   if (kept === undefined) return setup;
-  const { chooseKept } = await import('./kept-setup.ts');
+  const { chooseKept } = await import('./session/kept-setup.ts');
   return { ...setup, ...chooseKept(setup, kept) };
 }
 
@@ -362,7 +362,7 @@ async function openAnswerFormat({ outputSchema }: RunSetup, app: App): Promise<A
 
 async function openBudgetIfLimited({ maxCost, costHint = '' }: RunSetup, app: App): Promise<Budget | undefined> {
   if (maxCost === undefined) return undefined;
-  return (await import('./budget.ts')).openBudget({ maxCost, hint: costHint }, app);
+  return (await import('./limits/budget.ts')).openBudget({ maxCost, hint: costHint }, app);
 }
 
 /** With the clock and the budget of the run. */
@@ -391,7 +391,7 @@ async function openRunModel(setup: RunSetup, parts: RunParts, notify: Notify): P
 
 async function openWorkspaceIfNeeded(setup: RunSetup, app: App): Promise<Workspace | undefined> {
   if (!hasTools(setup)) return undefined;
-  const { createLazyJournal, openOwnWorkspace } = await import('./toolbox.ts');
+  const { createLazyJournal, openOwnWorkspace } = await import('./tools/toolbox.ts');
   return openOwnWorkspace(setup, app, (roots) => createLazyJournal(app, roots));
 }
 
@@ -403,7 +403,7 @@ async function prepareSandboxIfWanted(
   const { document = {} } = await app.settings();
   const isWanted = setup.sandbox !== undefined || readSetting(document, 'tools.sandbox') !== undefined;
   if (!isWanted || roots === undefined) return undefined;
-  return (await import('./sandbox.ts')).prepareSandbox(setup, { app, roots });
+  return (await import('./tools/sandbox/sandbox.ts')).prepareSandbox(setup, { app, roots });
 }
 
 /** Skills and sub-agents are for runs with tools. */
@@ -415,7 +415,7 @@ async function readConventionsIfAny(
   if (workspace === undefined) return undefined;
   const { extensions = [] } = await app.settings();
   if (extensions.length === 0 && !hasConventionPlaces(app)) return undefined;
-  const { readConventions, formatSkipped } = await import('./conventions.ts');
+  const { readConventions, formatSkipped } = await import('./tools/conventions.ts');
   const found = await readConventions(app);
   for (const notice of formatSkipped(found.skipped)) notify(notice);
   return found;
@@ -433,7 +433,7 @@ async function openHooksIfAny(
     held.sandbox ??= await prepareSandboxIfWanted(setup, app, [app.cwd]);
     return (await held.sandbox?.open())?.confine;
   };
-  return (await import('./hooks.ts')).openHooks({ app, setup, notify, withPerson, confine });
+  return (await import('./tools/hooks/hooks.ts')).openHooks({ app, setup, notify, withPerson, confine });
 }
 
 async function openServersIfAny(setup: RunSetup, parts: RunParts, held: RunHoldings): Promise<RunServers | undefined> {
@@ -442,7 +442,7 @@ async function openServersIfAny(setup: RunSetup, parts: RunParts, held: RunHoldi
   const isNamed = setup.allowedMcpServerNames !== undefined || setup.mcpConfig !== undefined;
   if (servers === 'named' && !isNamed) traceUnused(await app.settings(), app);
   if (workspace === undefined || servers === 'none' || (servers === 'named' && !isNamed)) return undefined;
-  const { openRunServers } = await import('./servers/run-servers.ts');
+  const { openRunServers } = await import('./tools/servers/run-servers.ts');
   const confine = async (): Promise<Confine | undefined> => (await held.sandbox?.open())?.confine;
   return openRunServers(setup, { app, host, workspace, signal: deadline.signal, isPreview, confine });
 }

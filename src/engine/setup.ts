@@ -1,11 +1,11 @@
 import type { SessionSetup } from '../core/session.ts';
 import type { Workspace } from '../tools/workspace/workspace.ts';
 import type { AgentOptions } from './agent.ts';
-import type { Budget } from './budget.ts';
-import type { ModelOptions } from './model.ts';
-import type { AnswerFormatOptions } from './output-schema.ts';
-import type { SandboxOptions } from './sandbox.ts';
-import type { ServerOptions } from './servers/run-servers.ts';
+import type { AnswerFormatOptions } from './answer/output-schema.ts';
+import type { Budget } from './limits/budget.ts';
+import type { ModelOptions } from './model/model.ts';
+import type { SandboxOptions } from './tools/sandbox/sandbox.ts';
+import type { ServerOptions } from './tools/servers/run-servers.ts';
 
 /** What a run is to be. Most names are those of flags; what is absent comes from the settings, or is the default. */
 export interface RunSetup extends ModelOptions, AgentOptions, ServerOptions, AnswerFormatOptions, SandboxOptions {

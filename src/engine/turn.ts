@@ -9,16 +9,16 @@ import type { BilledCall } from '../core/usage.ts';
 import type { Deadline } from '../platform/runtime/clock.ts';
 import type { SaveResult } from '../session/one-shot.ts';
 import { appendUsage } from '../session/usage-log.ts';
-import type { AnswerFiles } from './answer-files.ts';
-import type { Conversation } from './conversation.ts';
-import type { Hooks } from './hooks.ts';
+import type { AnswerFiles } from './answer/answer-files.ts';
+import type { AnswerFormat } from './answer/output-schema.ts';
+import type { Verification } from './answer/verify.ts';
 import type { Host } from './host.ts';
-import { type OpenedModel, toBilledCall } from './model.ts';
-import type { AnswerFormat } from './output-schema.ts';
-import type { RunSandbox } from './sandbox.ts';
+import { type OpenedModel, toBilledCall } from './model/model.ts';
+import type { Conversation } from './session/conversation.ts';
 import type { RunSetup } from './setup.ts';
-import type { BackgroundHolder } from './toolbox.ts';
-import type { Verification } from './verify.ts';
+import type { Hooks } from './tools/hooks/hooks.ts';
+import type { RunSandbox } from './tools/sandbox/sandbox.ts';
+import type { BackgroundHolder } from './tools/toolbox.ts';
 
 export interface TurnOptions {
   readonly conversation: Conversation;
@@ -154,7 +154,7 @@ async function findFirstCall(
   const [part] = prompt.parts;
   const opening = prompt.question ?? (part !== undefined && 'text' in part ? part.text : undefined);
   if (!hasTools || setup.noContext || !opening?.startsWith('@')) return undefined;
-  const { findAskedAgent } = await import('./asked-agent.ts');
+  const { findAskedAgent } = await import('./tools/asked-agent.ts');
   return findAskedAgent(prompt, agent.tools, { app, notify: host.notify });
 }
 
@@ -163,7 +163,7 @@ async function applyFormat({ outputSchema }: TurnOptions, parts: TurnParts): Pro
 }
 
 export async function loadAnswerFormat(outputSchema: string, app: App): Promise<AnswerFormat> {
-  return (await import('./output-schema.ts')).readAnswerFormat(outputSchema, app);
+  return (await import('./answer/output-schema.ts')).readAnswerFormat(outputSchema, app);
 }
 
 /** A session without an answer is not kept, but what the service counted for it is. */
@@ -198,7 +198,7 @@ function countCalls(agent: Agent, { app, model, count }: TurnParts, onCall: (cal
 
 async function verifyWith(verify: Verification, parts: TurnParts): Promise<AnswerFormat['run']> {
   const { app, host, setup, format } = parts;
-  const { requireHarmless, verifyTurn } = await import('./verify.ts');
+  const { requireHarmless, verifyTurn } = await import('./answer/verify.ts');
   const sandbox = await parts.sandbox?.open();
   if (sandbox === undefined) requireHarmless(verify, { app, setup });
   return verifyTurn(format.run, verify, { app, host, setup, sandbox, isLastOnly: format.schema !== undefined });

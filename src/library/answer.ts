@@ -70,7 +70,7 @@ function toPublicAnswer(
 }
 
 async function toPublicFile(file: AnswerFile): Promise<Public.AnswerFile> {
-  const { toFileContent } = await import('../engine/answer-files.ts');
+  const { toFileContent } = await import('../engine/answer/answer-files.ts');
   const { mimeType, bytes } = toFileContent(file);
   return { mimeType, data: new Uint8Array(bytes) };
 }

@@ -1,6 +1,6 @@
 import { type Notify, toNoticeEvent } from '../core/event.ts';
-import { createUnsavedConversation, type OpenedConversation } from '../engine/conversation.ts';
 import { openRun, type Run } from '../engine/run.ts';
+import { createUnsavedConversation, type OpenedConversation } from '../engine/session/conversation.ts';
 import type { Guest } from '../platform/app.ts';
 import { createRunApp } from './app.ts';
 import type * as Public from './gmn.d.ts';

@@ -1,11 +1,11 @@
 import { type AskProgram, type CallAnswer, unanswerableError } from '../approval/program.ts';
 import { createSerial, raceWithAbort } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
-import type { OpenedConversation } from '../engine/conversation.ts';
+import { createTurnNotices } from '../engine/answer/turn-notices.ts';
 import { openRun, type Run } from '../engine/run.ts';
-import { openTurnChanges, type TurnChanges } from '../engine/turn-changes.ts';
-import { createTurnNotices } from '../engine/turn-notices.ts';
-import { putBackChanges } from '../engine/undo-store.ts';
+import type { OpenedConversation } from '../engine/session/conversation.ts';
+import { openTurnChanges, type TurnChanges } from '../engine/tools/turn-changes.ts';
+import { putBackChanges } from '../engine/tools/undo-store.ts';
 import type { Guest } from '../platform/app.ts';
 import { createAbortable, followSignal, onAbort } from '../platform/runtime/abort.ts';
 import { randomId } from '../platform/runtime/random-id.ts';

@@ -4,8 +4,8 @@ import type { Notify } from '../core/event.ts';
 import { isObject } from '../core/json.ts';
 import { THINKING_LEVELS } from '../core/model.ts';
 import { tryParseDuration } from '../core/text/format.ts';
-import type { Budget } from '../engine/budget.ts';
-import type { OpenedConversation } from '../engine/conversation.ts';
+import type { Budget } from '../engine/limits/budget.ts';
+import type { OpenedConversation } from '../engine/session/conversation.ts';
 import type { RunSetup } from '../engine/setup.ts';
 import { chooseAuth } from './app.ts';
 import type { ModelOptions, OwnTool, RunOptions, ServiceOptions } from './gmn.d.ts';
@@ -58,7 +58,7 @@ export function toServiceSetup(options: ServiceOptions, app: App) {
 export async function openLibraryBudget({ maxCost }: ServiceOptions, app: App): Promise<Budget | undefined> {
   const limit = parseCost(maxCost);
   if (limit === undefined) return undefined;
-  return (await import('../engine/budget.ts')).openBudget({ maxCost: limit, hint: COST_HINT }, app);
+  return (await import('../engine/limits/budget.ts')).openBudget({ maxCost: limit, hint: COST_HINT }, app);
 }
 
 const COST_HINT = 'Raise maxCost, or choose a cheaper model.';
@@ -79,7 +79,7 @@ export async function openChosenConversation(
   app: App,
   notify: Notify,
 ): Promise<OpenedConversation> {
-  const { openLongConversation, openNamedConversation } = await import('../engine/long-conversation.ts');
+  const { openLongConversation, openNamedConversation } = await import('../engine/session/long-conversation.ts');
   if (!session) return openLongConversation({ noSession: true }, app, notify);
   return openNamedConversation(session === true ? undefined : session, app, notify);
 }

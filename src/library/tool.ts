@@ -2,7 +2,7 @@ import { loadOnce, raceWithAbort } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { errorResult, type Tool, type ToolResult } from '../core/tool.ts';
-import { createFaultFinder } from '../engine/output-schema.ts';
+import { createFaultFinder } from '../engine/answer/output-schema.ts';
 import { toUsableSchema } from '../mcp/client/tools/schema.ts';
 import { isBuiltinName } from '../tools/builtins.ts';
 import { toGmnError } from './error.ts';

@@ -4,10 +4,10 @@ import { prependParts } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent, toFailure } from '../core/event.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Conversation } from '../engine/conversation.ts';
+import type { TurnNotices } from '../engine/answer/turn-notices.ts';
+import type { Verification, VerifyOptions } from '../engine/answer/verify.ts';
 import type { Run, RunChange } from '../engine/run.ts';
-import type { TurnNotices } from '../engine/turn-notices.ts';
-import type { Verification, VerifyOptions } from '../engine/verify.ts';
+import type { Conversation } from '../engine/session/conversation.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
 import { type Renderer, showInOrder } from '../render/renderer.ts';
 import { streamJsonRenderer } from '../render/stream-json.ts';
@@ -184,7 +184,7 @@ function createTurnRunner(options: TurnsOptions, { app, run, conversation }: Tur
       outputSchema: choice.schema,
       verify: await chooseTurnVerification(options, run),
       openFiles: async () => {
-        const { createAnswerFiles } = await import('../engine/answer-files.ts');
+        const { createAnswerFiles } = await import('../engine/answer/answer-files.ts');
         const prompt = content.parts.findLast((part) => 'text' in part)?.text ?? '';
         return createAnswerFiles({}, { app, prompt });
       },
@@ -242,5 +242,5 @@ function chooseConversation(conversation: Conversation, { model, system }: TurnC
 async function chooseTurnVerification(options: VerifyOptions, { facts }: Run): Promise<Verification | undefined> {
   // A turn without tools changes nothing.
   if (options.verify === undefined || facts.agent.tools.length === 0) return undefined;
-  return (await import('../engine/verify.ts')).toVerification(options, facts);
+  return (await import('../engine/answer/verify.ts')).toVerification(options, facts);
 }

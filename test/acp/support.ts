@@ -18,7 +18,7 @@ import type { AcpOptions } from '../../src/acp/open.ts';
 import { serveEditor } from '../../src/acp/server.ts';
 // What the first session loads: a busy machine takes longer for it than a test has.
 import '../../src/acp/open.ts';
-import '../../src/engine/servers/run-servers.ts';
+import '../../src/engine/tools/servers/run-servers.ts';
 import '../../src/approval/approve.ts';
 import '../../src/tools/list.ts';
 import { resolveHomes as findHomes } from '../../src/config/home.ts';

@@ -7,7 +7,7 @@ import type { App } from '../../src/core/app.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import type { Interaction, InteractionsClient } from '../../src/core/interaction.ts';
-import type { Researcher } from '../../src/engine/research.ts';
+import type { Researcher } from '../../src/engine/model/research.ts';
 import { createJobStore } from '../../src/jobs/store.ts';
 import { type RecordDirectory, recordDirectory } from '../../src/platform/files/records.ts';
 

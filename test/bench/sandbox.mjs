@@ -16,7 +16,7 @@ export async function benchSandbox({ rounds, seed, skip }) {
   try {
     const { runShell, openSandbox } = await loadSources(scratch, {
       'src/platform/process/shell.ts': ['runShell'],
-      'src/engine/sandbox.ts': ['openSandbox'],
+      'src/engine/tools/sandbox/sandbox.ts': ['openSandbox'],
     });
     const work = join(scratch, 'work');
     // Something to protect, as every project has.

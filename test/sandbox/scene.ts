@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { App } from '../../src/core/app.ts';
 import type { EngineName } from '../../src/core/confine.ts';
-import { openSandbox, type Sandbox } from '../../src/engine/sandbox.ts';
+import { openSandbox, type Sandbox } from '../../src/engine/tools/sandbox/sandbox.ts';
 
 export const GMN = fileURLToPath(new URL('../../bin/gmn.js', import.meta.url));
 

@@ -5,7 +5,7 @@ import { findNearestNames } from '../../src/core/text/names.ts';
 import { hasSecret, isSensitiveEntry } from '../../src/core/text/secrets.ts';
 import { terminalFilter } from '../../src/core/text/terminal.ts';
 import { wrapText } from '../../src/core/text/width.ts';
-import { compileSchemaCheck } from '../../src/engine/schema-check.ts';
+import { compileSchemaCheck } from '../../src/engine/answer/schema-check.ts';
 import { exportSession } from '../../src/export/export.ts';
 import { parseMentions } from '../../src/input/mentions.ts';
 import { markdownStream } from '../../src/render/markdown/stream.ts';

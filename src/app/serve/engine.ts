@@ -7,15 +7,15 @@ import { AppError } from '../../core/error.ts';
 import { settle, type TurnEvent, toNoticeEvent } from '../../core/event.ts';
 import type { SessionSetup } from '../../core/session.ts';
 import { createLazyRedaction } from '../../engine/agent.ts';
-import type { Budget } from '../../engine/budget.ts';
 import type { Host } from '../../engine/host.ts';
-import { chooseKept } from '../../engine/kept-setup.ts';
-import { type ModelOptions, openModel } from '../../engine/model.ts';
-import { countTokens } from '../../engine/queries.ts';
+import type { Budget } from '../../engine/limits/budget.ts';
+import { type ModelOptions, openModel } from '../../engine/model/model.ts';
+import { countTokens } from '../../engine/model/queries.ts';
 import { openRun, type Run } from '../../engine/run.ts';
-import type { SandboxOptions } from '../../engine/sandbox.ts';
+import { chooseKept } from '../../engine/session/kept-setup.ts';
 import type { RunSetup } from '../../engine/setup.ts';
-import { createLazyJournal, openOwnWorkspace } from '../../engine/toolbox.ts';
+import type { SandboxOptions } from '../../engine/tools/sandbox/sandbox.ts';
+import { createLazyJournal, openOwnWorkspace } from '../../engine/tools/toolbox.ts';
 import type { TurnOptions } from '../../engine/turn.ts';
 import type { Engine, TurnRequest } from '../../mcp/server/engine.ts';
 import { outsideRootsError } from '../../mcp/server/roots.ts';
@@ -54,7 +54,7 @@ export function createEngine(options: EngineOptions): Engine {
     const hint = 'Whoever runs this server can start it again, with a higher --max-cost.';
     return maxCost === undefined
       ? undefined
-      : (await import('../../engine/budget.ts')).openBudget({ maxCost, hint }, app);
+      : (await import('../../engine/limits/budget.ts')).openBudget({ maxCost, hint }, app);
   });
   const sendPinned = createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers });
   return {
@@ -79,7 +79,7 @@ export function createEngine(options: EngineOptions): Engine {
     },
     async embed(text, signal) {
       checkDepth(app);
-      const { openEmbedder } = await import('../../engine/embedder.ts');
+      const { openEmbedder } = await import('../../engine/model/embedder.ts');
       const embedder = await openEmbedder(service, app, { budget: await budget(), notify: () => {} });
       try {
         const { vectors } = await embedder.embed([text], signal);
@@ -90,7 +90,7 @@ export function createEngine(options: EngineOptions): Engine {
     },
     async decide({ text, questions }, signal) {
       checkDepth(app);
-      const { openDecider } = await import('../../engine/decide.ts');
+      const { openDecider } = await import('../../engine/model/decide.ts');
       const decider = await openDecider(service, app, { budget: await budget(), notify: () => {} });
       try {
         const { call: _, ...decision } = await decider.decide({ input: [{ text }], questions }, signal);

@@ -1,5 +1,5 @@
 import type { App } from '../../core/app.ts';
-import { createEngineContext, findWantedEngine, type SandboxOptions } from '../../engine/sandbox.ts';
+import { createEngineContext, findWantedEngine, type SandboxOptions } from '../../engine/tools/sandbox/sandbox.ts';
 import { chooseEngine } from '../../platform/sandbox/engine.ts';
 
 /** Throws AppError `config` if the flag or the settings ask for a sandbox that does not work. */

@@ -5,7 +5,7 @@ import { AppError } from '../../core/error.ts';
 import type { TurnEvent } from '../../core/event.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Effect } from '../../core/tool.ts';
-import type { ToolOptions } from '../../engine/toolbox.ts';
+import type { ToolOptions } from '../../engine/tools/toolbox.ts';
 import { findBuiltin, listNamesByEffect } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 

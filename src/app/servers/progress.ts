@@ -1,5 +1,5 @@
 import type { App } from '../../core/app.ts';
-import { formatStep } from '../../engine/servers/tools.ts';
+import { formatStep } from '../../engine/tools/servers/tools.ts';
 import type { Progress } from '../../mcp/client/types.ts';
 import { callEvery } from '../../platform/runtime/clock.ts';
 import { createProgress } from '../../render/spinner.ts';

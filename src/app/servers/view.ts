@@ -3,7 +3,7 @@ import { describeServer, type ServerDescription } from '../../config/servers.ts'
 import type { AppError } from '../../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import type { ServerEntry, ServerState } from '../../engine/servers/roster.ts';
+import type { ServerEntry, ServerState } from '../../engine/tools/servers/roster.ts';
 
 const MAX_ROW_CHARS = 200;
 

@@ -1,8 +1,8 @@
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { DAY_MS } from '../../core/text/format.ts';
-import type { OpenedModel } from '../../engine/model.ts';
-import { createUploads } from '../../engine/uploads.ts';
+import type { OpenedModel } from '../../engine/model/model.ts';
+import { createUploads } from '../../engine/model/uploads.ts';
 import { splitTextLines } from '../../platform/files/chunks.ts';
 import { openFileSource } from '../../platform/files/upload-source.ts';
 import type { BatchService } from './service.ts';

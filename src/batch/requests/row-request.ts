@@ -7,8 +7,8 @@ import { estimatePartTokens } from '../../core/media-tokens.ts';
 import { isOfficeType } from '../../core/text/office.ts';
 import { listStateDirectories } from '../../core/text/secrets.ts';
 import type { BilledCall } from '../../core/usage.ts';
-import { createUnsavedConversation } from '../../engine/conversation.ts';
 import type { Run } from '../../engine/run.ts';
+import { createUnsavedConversation } from '../../engine/session/conversation.ts';
 import { buildParts } from '../../input/assembly.ts';
 import {
   type Attachments,

@@ -8,11 +8,11 @@ import { canonicalJson, type JsonObject } from '../../core/json.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import type { BilledCall } from '../../core/usage.ts';
 import { createLazyRedaction } from '../../engine/agent.ts';
-import type { Budget } from '../../engine/budget.ts';
 import type { Host } from '../../engine/host.ts';
-import { chooseRetries, type ModelOptions, type OpenedModel } from '../../engine/model.ts';
+import type { Budget } from '../../engine/limits/budget.ts';
+import { chooseRetries, type ModelOptions, type OpenedModel } from '../../engine/model/model.ts';
+import type { FileNeed } from '../../engine/model/uploads.ts';
 import { openRun, type Run, type RunFacts } from '../../engine/run.ts';
-import type { FileNeed } from '../../engine/uploads.ts';
 import { createAttachments } from '../../input/attachment.ts';
 import { type AttachedItem, addFiles } from '../../input/files.ts';
 import { makesPictures } from '../../models/table.ts';
@@ -135,7 +135,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
         opened.provideFiles(await redactRequest(request), need),
       /** As it would be sent. Uploads nothing. */
       async preview(row: PendingRow): Promise<RowPreview> {
-        const { listLocalFiles } = await import('../../engine/local-files.ts');
+        const { listLocalFiles } = await import('../../engine/model/local-files.ts');
         const request = await requests.toRequest(row);
         const redacted = await redactRequest(request);
         return { request: await request.run.facts.model.preview(redacted), uploads: listLocalFiles(redacted) };

@@ -1,5 +1,5 @@
 import { sanitize } from '../../core/text/terminal.ts';
-import { type Survey, type SurveyRow, surveyConventions } from '../../engine/conventions.ts';
+import { type Survey, type SurveyRow, surveyConventions } from '../../engine/tools/conventions.ts';
 import type { ListRow } from '../rows.ts';
 import type { SlashCommand } from './command.ts';
 

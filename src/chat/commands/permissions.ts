@@ -1,8 +1,8 @@
 import { AppError } from '../../core/error.ts';
 import { formatPermission, isSamePermission } from '../../core/permission.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { openProjectPermissions } from '../../engine/permissions.ts';
 import type { RunFacts } from '../../engine/run.ts';
+import { openProjectPermissions } from '../../engine/tools/permissions.ts';
 import { findMode } from '../approval-modes.ts';
 import { type Chat, changeRun } from '../chat.ts';
 import type { SlashCommand } from './command.ts';

@@ -3,7 +3,7 @@ import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
 import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import type { PromptArguments, ServerPrompt, Servers, UsedServer } from '../../engine/servers/servers.ts';
+import type { PromptArguments, ServerPrompt, Servers, UsedServer } from '../../engine/tools/servers/servers.ts';
 import type { Chat } from '../chat.ts';
 import { type NextStep, type SlashCommand, splitWords } from './command.ts';
 

@@ -2,7 +2,7 @@ import type { StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { trySplitSkillEntry } from '../../engine/skills.ts';
+import { trySplitSkillEntry } from '../../engine/tools/skills.ts';
 import { findMode } from '../approval-modes.ts';
 import type { Chat, CustomCommands } from '../chat.ts';
 import { buildPrompt } from '../prompt.ts';

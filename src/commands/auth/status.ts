@@ -11,8 +11,8 @@ import {
 import type { App, Settings } from '../../core/app.ts';
 import { AppError, FAULTS } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { openBackend } from '../../engine/backend.ts';
-import { createQueries } from '../../engine/queries.ts';
+import { openBackend } from '../../engine/model/backend.ts';
+import { createQueries } from '../../engine/model/queries.ts';
 
 export interface AuthStatusOptions extends PrintOptions {
   readonly auth?: string;

@@ -43,7 +43,7 @@ export async function run(options: WordOptions, app: App): Promise<number> {
 async function checkValue(path: readonly string[], value: JsonValue, app: App): Promise<readonly string[]> {
   const key = formatKeyPath(path);
   if (key === 'tools.sandbox') {
-    const { findWantedEngine } = await import('../../engine/sandbox.ts');
+    const { findWantedEngine } = await import('../../engine/tools/sandbox/sandbox.ts');
     const settings = { ...(await app.settings()), document: { tools: { sandbox: value } } };
     await findWantedEngine({}, { settings: async () => settings });
   }

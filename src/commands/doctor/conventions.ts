@@ -1,7 +1,7 @@
 import { readPolicies } from '../../config/policies.ts';
 import type { App } from '../../core/app.ts';
 import { plural } from '../../core/text/format.ts';
-import { type Survey, type SurveyRow, surveyConventions } from '../../engine/conventions.ts';
+import { type Survey, type SurveyRow, surveyConventions } from '../../engine/tools/conventions.ts';
 import { absentFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 
 const KINDS: readonly (keyof Survey)[] = ['skills', 'agents', 'hooks', 'extensions'];

@@ -3,7 +3,7 @@ import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { checkEndpoint } from '../../core/text/url.ts';
-import { type OpenedBackend, openBackend } from '../../engine/backend.ts';
+import { type OpenedBackend, openBackend } from '../../engine/model/backend.ts';
 import { readPathStatus } from '../../platform/files/read.ts';
 import { findProxy } from '../../platform/http/send.ts';
 import { absentFinding, type Finding, okFinding, runCheck, warningFinding } from './finding.ts';

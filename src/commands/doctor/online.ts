@@ -5,8 +5,8 @@ import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { HttpResponse } from '../../core/io.ts';
 import { formatDuration } from '../../core/text/format.ts';
-import { openBackend } from '../../engine/backend.ts';
-import { createQueries } from '../../engine/queries.ts';
+import { openBackend } from '../../engine/model/backend.ts';
+import { createQueries } from '../../engine/model/queries.ts';
 import { resolveModel } from '../../models/choice.ts';
 import { type Finding, okFinding, toFailedFinding, warningFinding } from './finding.ts';
 

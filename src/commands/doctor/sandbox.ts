@@ -1,5 +1,5 @@
 import type { App } from '../../core/app.ts';
-import { createEngineContext, findWantedEngine } from '../../engine/sandbox.ts';
+import { createEngineContext, findWantedEngine } from '../../engine/tools/sandbox/sandbox.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { chooseEngine, listAutoEngines, tryEngine } from '../../platform/sandbox/engine.ts';
 import { absentFinding, type Finding, okFinding } from './finding.ts';

@@ -5,8 +5,8 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../../core/usage.ts';
-import type { Budget } from '../../engine/budget.ts';
-import { batchTexts, type EmbedderOptions, openEmbedder } from '../../engine/embedder.ts';
+import type { Budget } from '../../engine/limits/budget.ts';
+import { batchTexts, type EmbedderOptions, openEmbedder } from '../../engine/model/embedder.ts';
 import { findNamedFile, resolveNamedFile } from '../../input/named-file.ts';
 import { splitLines } from '../../mcp/wire/lines.ts';
 import { readChunks } from '../../platform/files/chunks.ts';
@@ -116,7 +116,7 @@ async function printNearest(query: readonly number[], { options, model, signal }
 
 async function openEmbedBudget({ maxCost }: EmbedOptions, app: App): Promise<Budget | undefined> {
   if (maxCost === undefined) return undefined;
-  return (await import('../../engine/budget.ts')).openBudget(
+  return (await import('../../engine/limits/budget.ts')).openBudget(
     { maxCost, hint: 'Raise --max-cost, or embed less.' },
     app,
   );

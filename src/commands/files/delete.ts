@@ -4,7 +4,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { noFilesError } from '../../engine/uploads.ts';
+import { noFilesError } from '../../engine/model/uploads.ts';
 
 interface DeleteOptions extends AccountOptions {
   readonly args: readonly string[];

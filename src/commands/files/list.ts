@@ -5,7 +5,7 @@ import type { RemoteFile } from '../../core/files.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formatDuration, formatSize } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { noFilesError } from '../../engine/uploads.ts';
+import { noFilesError } from '../../engine/model/uploads.ts';
 
 const HEADERS = ['NAME', 'FILE', 'TYPE', 'SIZE', 'STATE', 'EXPIRES'];
 

@@ -1,7 +1,7 @@
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { surveyConventions } from '../../engine/conventions.ts';
+import { surveyConventions } from '../../engine/tools/conventions.ts';
 
 /** The hooks of the settings, the folder and extensions, with the reason why one is not used. Runs none. */
 export async function run(options: PrintOptions, app: App): Promise<number> {

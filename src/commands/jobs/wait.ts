@@ -4,7 +4,7 @@ import { answerResearch, doubtError, isResearch, type ResearchJob } from '../../
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { TurnEvent } from '../../core/event.ts';
-import { openResearcher } from '../../engine/research.ts';
+import { openResearcher } from '../../engine/model/research.ts';
 import { hasEnded, type JobView } from '../../jobs/record.ts';
 
 interface WaitOptions extends AnswerOptions {

@@ -8,7 +8,7 @@ import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { splitList } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { createDefinition, readOAuthFlag, type TransportOptions } from '../../engine/servers/definition.ts';
+import { createDefinition, readOAuthFlag, type TransportOptions } from '../../engine/tools/servers/definition.ts';
 import {
   definesServer,
   listWritableFiles,
@@ -16,7 +16,7 @@ import {
   requireWritableFile,
   resolveSettingsFile,
   type WritableScope,
-} from '../../engine/servers/roster.ts';
+} from '../../engine/tools/servers/roster.ts';
 
 interface McpAddOptions extends PrintOptions, TransportOptions {
   readonly args: readonly string[];

@@ -4,7 +4,7 @@ import { openProgress } from '../../app/servers/progress.ts';
 import { createSignInPrompt } from '../../app/servers/sign-in.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { requireServer } from '../../engine/servers/session.ts';
+import { requireServer } from '../../engine/tools/servers/session.ts';
 import { signIn } from '../../mcp/client/sign-in.ts';
 import type { InspectOptions } from './listing.ts';
 

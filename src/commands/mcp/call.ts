@@ -13,10 +13,10 @@ import {
   formatBlock,
   formatBlocks,
   type SaveMedia,
-} from '../../engine/servers/content.ts';
-import { findArgumentFault } from '../../engine/servers/elicitation.ts';
-import { suggestNames } from '../../engine/servers/roster.ts';
-import { type SessionOptions, withServer } from '../../engine/servers/session.ts';
+} from '../../engine/tools/servers/content.ts';
+import { findArgumentFault } from '../../engine/tools/servers/elicitation.ts';
+import { suggestNames } from '../../engine/tools/servers/roster.ts';
+import { type SessionOptions, withServer } from '../../engine/tools/servers/session.ts';
 import { isWantedTool, type NamedServer } from '../../mcp/client/definition.ts';
 import { simplifyMessage } from '../../mcp/client/errors.ts';
 import type { CallResult, Connection, RemoteTool } from '../../mcp/client/types.ts';

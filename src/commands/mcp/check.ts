@@ -12,8 +12,13 @@ import { type AppError, findStatus } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import type { ServerEntry } from '../../engine/servers/roster.ts';
-import { createStartLimiter, inspectServer, type LimitStarts, withTimeout } from '../../engine/servers/session.ts';
+import type { ServerEntry } from '../../engine/tools/servers/roster.ts';
+import {
+  createStartLimiter,
+  inspectServer,
+  type LimitStarts,
+  withTimeout,
+} from '../../engine/tools/servers/session.ts';
 import { StartTimeout } from '../../mcp/client/connect.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import { fetchToolList, findChangedTools } from '../../mcp/client/tools/cache.ts';

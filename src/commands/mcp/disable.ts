@@ -4,7 +4,7 @@ import { readSetting } from '../../config/keys.ts';
 import { editSettings } from '../../config/settings-edit.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { readRoster, requireEntry, requireWritableFile } from '../../engine/servers/roster.ts';
+import { readRoster, requireEntry, requireWritableFile } from '../../engine/tools/servers/roster.ts';
 
 export interface McpNameOptions extends PrintOptions {
   readonly args: readonly string[];

@@ -9,7 +9,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { listWritableFiles, readRoster, readSettingsFile, requireEntry } from '../../engine/servers/roster.ts';
+import { listWritableFiles, readRoster, readSettingsFile, requireEntry } from '../../engine/tools/servers/roster.ts';
 import { isDisabledEntry } from '../../mcp/client/servers.ts';
 import type { McpNameOptions } from './disable.ts';
 

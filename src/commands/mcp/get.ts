@@ -2,7 +2,7 @@ import { formatTable, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
 import { describeEntry, formatServerScope, formatState, toEntryJson } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
-import { readRoster, requireEntry, type ServerEntry } from '../../engine/servers/roster.ts';
+import { readRoster, requireEntry, type ServerEntry } from '../../engine/tools/servers/roster.ts';
 import { readSignInStatus, type SignInStatus } from '../../mcp/client/sign-in.ts';
 import type { InspectOptions } from './listing.ts';
 

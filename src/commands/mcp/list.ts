@@ -11,7 +11,7 @@ import {
 } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
 import { FAULTS } from '../../core/error.ts';
-import { readRoster, type ServerEntry } from '../../engine/servers/roster.ts';
+import { readRoster, type ServerEntry } from '../../engine/tools/servers/roster.ts';
 import type { InspectOptions } from './listing.ts';
 
 interface McpListOptions extends InspectOptions {

@@ -6,7 +6,7 @@ import type { App } from '../../core/app.ts';
 import { type AppError, FAULTS } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { type Inspection, inspectServers, type SessionOptions } from '../../engine/servers/session.ts';
+import { type Inspection, inspectServers, type SessionOptions } from '../../engine/tools/servers/session.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import type { Connection } from '../../mcp/client/types.ts';
 

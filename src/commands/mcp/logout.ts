@@ -2,7 +2,7 @@ import { printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { requireServer } from '../../engine/servers/session.ts';
+import { requireServer } from '../../engine/tools/servers/session.ts';
 import { signOut } from '../../mcp/client/sign-in.ts';
 import type { InspectOptions } from './listing.ts';
 

@@ -6,7 +6,7 @@ import { acceptDefaults, createTerminalElicit } from '../../approval/elicitation
 import type { App } from '../../core/app.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { createDefinition, readOAuthFlag, type TransportOptions } from '../../engine/servers/definition.ts';
+import { createDefinition, readOAuthFlag, type TransportOptions } from '../../engine/tools/servers/definition.ts';
 import { connectServer } from '../../mcp/client/connect.ts';
 import type { Connection } from '../../mcp/client/types.ts';
 import { readCalls, type Trial, tryEverything } from './trial.ts';

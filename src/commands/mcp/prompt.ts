@@ -5,9 +5,9 @@ import { createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { formatBlocks, toBlockJson } from '../../engine/servers/content.ts';
-import { suggestNames } from '../../engine/servers/roster.ts';
-import { withServer } from '../../engine/servers/session.ts';
+import { formatBlocks, toBlockJson } from '../../engine/tools/servers/content.ts';
+import { suggestNames } from '../../engine/tools/servers/roster.ts';
+import { withServer } from '../../engine/tools/servers/session.ts';
 import type { Connection, PromptMessage } from '../../mcp/client/types.ts';
 import type { InspectOptions } from './listing.ts';
 

@@ -4,8 +4,8 @@ import { openProgress } from '../../app/servers/progress.ts';
 import { createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { createMediaTarget, formatMediaLine, toMedia } from '../../engine/servers/content.ts';
-import { withServer } from '../../engine/servers/session.ts';
+import { createMediaTarget, formatMediaLine, toMedia } from '../../engine/tools/servers/content.ts';
+import { withServer } from '../../engine/tools/servers/session.ts';
 import type { InspectOptions } from './listing.ts';
 
 interface McpReadOptions extends InspectOptions {

@@ -14,7 +14,7 @@ import {
   resolveSettingsFile,
   type SettingsFile,
   type WritableScope,
-} from '../../engine/servers/roster.ts';
+} from '../../engine/tools/servers/roster.ts';
 
 interface McpRemoveOptions extends PrintOptions {
   readonly args: readonly string[];

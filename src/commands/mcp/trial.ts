@@ -2,7 +2,7 @@ import { formatFirstLine } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue, tryParseJson } from '../../core/json.ts';
-import { formatBlock } from '../../engine/servers/content.ts';
+import { formatBlock } from '../../engine/tools/servers/content.ts';
 import { readTextOrFile } from '../../input/text-or-file.ts';
 import { simplifyMessage } from '../../mcp/client/errors.ts';
 import type { Connection, Listing, RemotePrompt, RemoteResource, RemoteTool } from '../../mcp/client/types.ts';

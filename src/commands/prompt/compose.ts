@@ -15,7 +15,7 @@ import type { Stdin } from '../../core/io.ts';
 import { decodeText } from '../../core/text/decode.ts';
 import { splitList } from '../../core/text/names.ts';
 import type { Run } from '../../engine/run.ts';
-import { trySplitSkillEntry } from '../../engine/skills.ts';
+import { trySplitSkillEntry } from '../../engine/tools/skills.ts';
 import type { OtherAttachments, PromptInput } from '../../input/prompt-input.ts';
 import { readStdin, type StdinMode } from '../../input/stdin.ts';
 import { readClipboard } from '../../platform/process/clipboard.ts';

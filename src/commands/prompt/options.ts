@@ -3,12 +3,12 @@ import type { App, OutputFormat } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { checkEffects } from '../../core/flag.ts';
 import type { AgentOptions } from '../../engine/agent.ts';
-import { hasTools, type SessionOptions } from '../../engine/conversation.ts';
-import type { ModelOptions } from '../../engine/model.ts';
-import type { AnswerFormatOptions } from '../../engine/output-schema.ts';
-import type { SandboxOptions } from '../../engine/sandbox.ts';
-import type { RosterOptions } from '../../engine/servers/roster.ts';
-import type { VerifyOptions } from '../../engine/verify.ts';
+import type { AnswerFormatOptions } from '../../engine/answer/output-schema.ts';
+import type { VerifyOptions } from '../../engine/answer/verify.ts';
+import type { ModelOptions } from '../../engine/model/model.ts';
+import { hasTools, type SessionOptions } from '../../engine/session/conversation.ts';
+import type { SandboxOptions } from '../../engine/tools/sandbox/sandbox.ts';
+import type { RosterOptions } from '../../engine/tools/servers/roster.ts';
 import type { PictureChoice } from '../../render/picture.ts';
 import type { AttachmentOptions, ComposeOptions } from './compose.ts';
 

@@ -6,8 +6,8 @@ import type { History } from '../../core/history.ts';
 import type { Out } from '../../core/io.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import { NO_USAGE } from '../../core/usage.ts';
-import type { OpenedModel } from '../../engine/model.ts';
-import { countTokens } from '../../engine/queries.ts';
+import type { OpenedModel } from '../../engine/model/model.ts';
+import { countTokens } from '../../engine/model/queries.ts';
 import type { Run } from '../../engine/run.ts';
 import { encodeDocument, encodeLine } from '../../render/json-text.ts';
 import type { Renderer } from '../../render/renderer.ts';
@@ -47,7 +47,7 @@ export function createPreviewRenderer(render: Renderer, out: Out, options: Promp
 }
 
 async function* preview(opened: OpenedModel, request: ModelRequest, notify: Notify): AsyncGenerator<TurnEvent, void> {
-  const { listLocalFiles } = await import('../../engine/local-files.ts');
+  const { listLocalFiles } = await import('../../engine/model/local-files.ts');
   for (const file of listLocalFiles(request)) notify(`would be uploaded: ${file}`);
   yield { type: 'text', delta: encodeDocument(await opened.preview(request)) };
   yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model: request.model };

@@ -5,14 +5,14 @@ import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
 import { AppError, FAULTS } from '../../core/error.ts';
 import { type Notify, settle, type TurnEvent, toNoticeEvent } from '../../core/event.ts';
-import type { AnswerFiles } from '../../engine/answer-files.ts';
-import { hasTools, type OpenedConversation } from '../../engine/conversation.ts';
+import type { AnswerFiles } from '../../engine/answer/answer-files.ts';
+import type { Verification } from '../../engine/answer/verify.ts';
 import type { Host } from '../../engine/host.ts';
-import type { OpenedModel } from '../../engine/model.ts';
-import { openConversation } from '../../engine/open-conversation.ts';
+import type { OpenedModel } from '../../engine/model/model.ts';
 import { openRun, type Run } from '../../engine/run.ts';
+import { hasTools, type OpenedConversation } from '../../engine/session/conversation.ts';
+import { openConversation } from '../../engine/session/open-conversation.ts';
 import type { RunSetup } from '../../engine/setup.ts';
-import type { Verification } from '../../engine/verify.ts';
 import { buildPromptContent, noPromptError, twoPromptsError } from '../../input/prompt.ts';
 import { canThink, findModelFacts, makesPictures } from '../../models/table.ts';
 import { onAbort } from '../../platform/runtime/abort.ts';
@@ -148,17 +148,17 @@ async function describeKeptModel(
   { app, run, notify }: { readonly app: App; readonly run: Run; readonly notify: Notify },
 ): Promise<void> {
   if (kept === undefined) return;
-  const { describeAsked } = await import('../../engine/kept-setup.ts');
+  const { describeAsked } = await import('../../engine/session/kept-setup.ts');
   const { model: setting } = await app.settings();
   for (const notice of describeAsked(run.facts.model, kept, options, setting)) notify(notice);
 }
 
 async function readVerification(options: PromptOptions, { facts }: Run): Promise<Verification> {
-  return (await import('../../engine/verify.ts')).toVerification(options, facts);
+  return (await import('../../engine/answer/verify.ts')).toVerification(options, facts);
 }
 
 async function openFiles(options: PromptOptions, app: App): Promise<AnswerFiles> {
-  const { createAnswerFiles } = await import('../../engine/answer-files.ts');
+  const { createAnswerFiles } = await import('../../engine/answer/answer-files.ts');
   const { writeBinary } = await import('../../platform/terminal/binary-output.ts');
   const canPipe = (options.outputFormat ?? 'text') === 'text' && !app.io.out.isTerminal;
   const pipe = canPipe ? (bytes: Uint8Array) => writeBinary(bytes, app.signal) : undefined;

@@ -1,7 +1,7 @@
 import { openLines } from '../../chat/lines.ts';
 import { pickSession } from '../../chat/session-picker.ts';
 import type { App } from '../../core/app.ts';
-import { checkSessionFlags } from '../../engine/sessions.ts';
+import { checkSessionFlags } from '../../engine/session/sessions.ts';
 import type { PromptOptions } from './options.ts';
 
 /** `-r` alone, for one prompt: the session that the person chooses; undefined if none. Throws AppError `usage`. */

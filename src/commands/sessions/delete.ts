@@ -4,7 +4,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
-import { openStore } from '../../engine/sessions.ts';
+import { openStore } from '../../engine/session/sessions.ts';
 import { createStderr } from '../../render/stderr.ts';
 import { TRASH_DAYS } from '../../session/trash.ts';
 

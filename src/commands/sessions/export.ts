@@ -3,7 +3,7 @@ import { printReport } from '../../app/report.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { terminalFilter } from '../../core/text/terminal.ts';
-import { openStore } from '../../engine/sessions.ts';
+import { openStore } from '../../engine/session/sessions.ts';
 import { type ExportFormat, exportSession, findFormat, writeExport } from '../../export/export.ts';
 import { yieldToEvents } from '../../platform/runtime/clock.ts';
 import { createStderr } from '../../render/stderr.ts';

@@ -10,7 +10,7 @@ import { formatAge } from '../../core/text/format.ts';
 import { isNewestWord, shortenId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { openStore } from '../../engine/sessions.ts';
+import { openStore } from '../../engine/session/sessions.ts';
 import { readBytesIfAny, readDirectory } from '../../platform/files/read.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { findIdProblem } from '../../session/find.ts';

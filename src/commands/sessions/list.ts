@@ -10,7 +10,7 @@ import { shortenId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { measureWidth, truncateEnd, truncateStart } from '../../core/text/width.ts';
-import { openStore } from '../../engine/sessions.ts';
+import { openStore } from '../../engine/session/sessions.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { createStderr } from '../../render/stderr.ts';
 import { checkReadable } from '../../session/find.ts';

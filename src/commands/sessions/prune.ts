@@ -6,7 +6,7 @@ import type { SessionSummary } from '../../core/session.ts';
 import { formatAge } from '../../core/text/format.ts';
 import { shortenId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { openStore } from '../../engine/sessions.ts';
+import { openStore } from '../../engine/session/sessions.ts';
 import { checkReadable } from '../../session/find.ts';
 import { listExpired, tryParseAge } from '../../session/prune.ts';
 import { TRASH_DAYS } from '../../session/trash.ts';

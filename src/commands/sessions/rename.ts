@@ -4,7 +4,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { shortenId } from '../../core/text/names.ts';
 import { createLazyRedaction } from '../../engine/agent.ts';
-import { openStore } from '../../engine/sessions.ts';
+import { openStore } from '../../engine/session/sessions.ts';
 
 export async function run(options: WordOptions, app: App): Promise<number> {
   const [reference, ...words] = options.args;

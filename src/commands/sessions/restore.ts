@@ -8,7 +8,7 @@ import { shortenId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { truncateEnd } from '../../core/text/width.ts';
-import { openStore } from '../../engine/sessions.ts';
+import { openStore } from '../../engine/session/sessions.ts';
 import type { LocalStore } from '../../session/store.ts';
 import { TRASH_DAYS, type TrashedSession } from '../../session/trash.ts';
 

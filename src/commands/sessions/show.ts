@@ -8,7 +8,7 @@ import { describeFile } from '../../core/files.ts';
 import type { Compaction } from '../../core/history.ts';
 import type { SavedRecord } from '../../core/session.ts';
 import { takeBefore } from '../../core/text/trim.ts';
-import { openStore } from '../../engine/sessions.ts';
+import { openStore } from '../../engine/session/sessions.ts';
 
 export function requireReference({ args }: WordOptions, verb: string): string {
   const [reference, ...others] = args;

@@ -2,7 +2,7 @@ import { formatTable, type PrintOptions, printReport } from '../../app/report.ts
 import { findSkills } from '../../config/conventions/skills.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { formatSkipped } from '../../engine/conventions.ts';
+import { formatSkipped } from '../../engine/tools/conventions.ts';
 
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const { skills, skipped } = await findSkills({ ...app, settings: await app.settings() });

@@ -3,7 +3,7 @@ import { listSkillFiles } from '../../config/conventions/skills.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { requireSkill } from '../../engine/skills.ts';
+import { requireSkill } from '../../engine/tools/skills.ts';
 
 const MAX_FILES = 1000;
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Chat } from '../../../src/chat/chat.ts';
 import { MCP } from '../../../src/chat/commands/servers.ts';
-import type { UsedServer } from '../../../src/engine/servers/servers.ts';
+import type { UsedServer } from '../../../src/engine/tools/servers/servers.ts';
 
 test('/mcp lists the tools that the model does not have since they changed, and the way to allow them', async () => {
   const all: readonly UsedServer[] = [

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkServers } from '../../../src/commands/mcp/check.ts';
-import { createStartLimiter } from '../../../src/engine/servers/session.ts';
+import { createStartLimiter } from '../../../src/engine/tools/servers/session.ts';
 import { listConfiguredServers } from '../../../src/mcp/client/servers.ts';
 import { surroundings } from '../../mcp/client/support.ts';
 import { settings } from '../../mcp/client/toolset-support.ts';

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { run as trust } from '../../../src/commands/trust.ts';
 import { isStillApproved } from '../../../src/config/conventions/folder-hooks.ts';
 import { matchesHook, parseHooks } from '../../../src/config/conventions/hooks.ts';
-import { surveyConventions } from '../../../src/engine/conventions.ts';
+import { surveyConventions } from '../../../src/engine/tools/conventions.ts';
 import { posixTest } from '../../support/posix.ts';
 import { type Place, place } from '../place.ts';
 
