@@ -1,6 +1,7 @@
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { createSecretFinder, MARK, redactCredentials, redactIn } from '../core/text/secrets.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
+import { decodeBytes, decodeEscapes, ENCODINGS } from './encodings.ts';
 import { isDataKey } from './media.ts';
 import { redactNamed } from './named-secrets.ts';
 import { NO_PLACES } from './places.ts';
@@ -74,18 +75,16 @@ export function hasSecretInside(texts: Iterable<string>, secrets: ReadonlySet<st
   return false;
 }
 
-/** Of what is written in base64 or hex only the decoded pieces: the rest is looked at anyway. */
+/** A secret may be encoded in part; of what is encoded as a whole only that is read. */
 const DECODERS: readonly ((text: string) => string)[] = [
-  (text) => text.replace(/(?:%[\da-f]{2})+/gi, (found) => decodeBytes(found.replaceAll('%', ''), 'hex')),
-  (text) => text.replace(/\\u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))),
+  decodeEscapes,
   (text) => text.replace(/\\(.)/g, '$1'),
-  (text) => (text.match(/(?:[\da-f]{2}){8,}/gi) ?? []).map((found) => decodeBytes(found, 'hex')).join('\n'),
-  (text) => (text.match(/[\w+/-]{11,}={0,2}/g) ?? []).map((found) => decodeBytes(found, 'base64')).join('\n'),
+  ...ENCODINGS.map(
+    ([pattern, decode]) =>
+      (text: string) =>
+        (text.match(pattern) ?? []).map(decode).join('\n'),
+  ),
 ];
-
-function decodeBytes(text: string, encoding: 'hex' | 'base64'): string {
-  return Buffer.from(text, encoding).toString('utf8');
-}
 
 /** What a reader of all chunks sees: the texts of each field, one after the other. A secret may be split over chunks. */
 export function joinFields(values: readonly JsonValue[]): readonly string[] {

@@ -192,6 +192,17 @@ const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {
   'JSON escapes': (secret) =>
     [...secret].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
   hex: (secret) => Buffer.from(secret).toString('hex'),
+  'hex in pairs': (secret) =>
+    Buffer.from(secret)
+      .toString('hex')
+      .replace(/..(?=.)/g, '$&:'),
+  'escapes of bytes': (secret) => Buffer.from(secret).toString('hex').replace(/../g, '\\x$&'),
+  'entities of HTML': (secret) => [...secret].map((char) => `&#${char.codePointAt(0)};`).join(''),
+  'base64 of UTF-16': (secret) => Buffer.from(secret, 'utf16le').toString('base64'),
+  'base64 in lines': (secret) =>
+    Buffer.from(`${'x'.repeat(50)}${secret}${'x'.repeat(50)}`)
+      .toString('base64')
+      .replace(/.{76}/g, '$&\n'),
 };
 
 test('a credential of the run is in no file, wherever it was and however it was written', async () => {
@@ -357,6 +368,8 @@ const NAMES = [
   'api_key',
   'Api-Key',
   'パスワード',
+  'Passwort',
+  'contraseña',
 ];
 const FORMS: Readonly<Record<string, (name: string) => string>> = {
   yaml: (name) => `user: me\n${name}: ${VALUE}\nhost: db`,
@@ -369,6 +382,10 @@ const FORMS: Readonly<Record<string, (name: string) => string>> = {
   table: (name) => `| ${name} | ${VALUE} |`,
   prose: (name) => `the ${name} is ${VALUE}.`,
   flag: (name) => `curl --${name} ${VALUE} https://example.com`,
+  'code with a type': (name) => `const ${name}: Readonly<string> = '${VALUE}';`,
+  'YAML block': (name) => `${name}: |-\n  ${VALUE}\n`,
+  attribute: (name) => `<input name="${name}" type="text" value="${VALUE}">`,
+  'property list': (name) => `<key>${name}</key>\n<string>${VALUE}</string>`,
 };
 
 test('what stands beside a word such as password is in no recording, wherever it was and however it was written', async () => {
@@ -390,7 +407,10 @@ test('what stands beside a word such as password is in no recording, wherever it
           attachment: { inlineData: { mimeType: 'text/plain', data } },
           call: { functionCall: { name: 'write_file', args: { content: hidden } } },
           field: {
-            functionCall: { name: 'log_in', args: { user: 'me', [name]: VALUE, env: [{ name, value: VALUE }] } },
+            functionCall: {
+              name: 'log_in',
+              args: { user: 'me', [name]: { value: VALUE }, env: [{ name, value: VALUE }], headers: [[name, VALUE]] },
+            },
           },
         };
         const part = parts[place] ?? { text: place === 'prompt' ? hidden : 'hi' };
@@ -414,6 +434,22 @@ test('what stands beside a word such as password is in no recording, wherever it
     ),
     { numRuns: 300 },
   );
+});
+
+test('a word that is spelled with other characters is that word', async () => {
+  const written = [
+    `ｐａｓｓｗｏｒｄ＝${VALUE}`,
+    `pass\u200bword: ${VALUE}`,
+    `&quot;password&quot;: &quot;${VALUE}&quot;`,
+  ];
+  const { send, directory } = await recording([{ chunks: [text('ok')] }]);
+  const data = Buffer.from(`\ufeffpassword: ${VALUE}`, 'utf16le').toString('base64');
+  const parts = [...written.map((it) => ({ text: it })), { inlineData: { mimeType: 'text/plain', data } }];
+  await send(toRequest(STREAM, { contents: [{ role: 'user', parts }] }));
+  const kept = everythingIn(directory);
+  expect(kept).not.toContain(VALUE);
+  expect(kept).not.toContain(data);
+  expect(kept).toContain(Buffer.from('\ufeffpassword: ‹redacted›', 'utf16le').toString('base64'));
 });
 
 test('what is no secret stays beside such a word: references, types, counts, pages and calls of a program', async () => {

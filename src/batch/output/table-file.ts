@@ -220,8 +220,8 @@ async function* formatCsv(
   }
 }
 
-/** The beginning of a formula; a negative number is none. */
-const FORMULA = /^(?:[=+@\t\r]|-(?!(?:\d[\d.,]*|[.,]\d+)(?:e[+-]?\d+)?%?$))/i;
+/** The beginning of a formula, also in full width, or after blanks that programs drop; a negative number is none. */
+const FORMULA = /^(?:[\t\r]|\s*(?:[=+@＝＋＠－]|-(?!(?:\d[\d.,]*|[.,]\d+)(?:e[+-]?\d+)?%?$)))/i;
 
 const LINE_COLUMNS = ['ok', 'error', 'model', 'cost'] as const;
 
