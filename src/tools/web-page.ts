@@ -22,9 +22,11 @@ export async function fetchPage(start: URL, send: SendHttp, signal: AbortSignal)
   const { url, response } = await followRedirects(start, async (next) => {
     checkUrl(next);
     // The user allowed the host that they saw.
-    if (toSite(next) !== toSite(start)) {
+    const isOther = toSite(next) !== toSite(start);
+    if (isOther || (start.protocol === 'https:' && next.protocol === 'http:')) {
+      const where = isOther ? 'another host' : 'plain http';
       const target = next.href.slice(0, MAX_TARGET);
-      throw new AppError('api', `${start.href} redirects to another host, which is a call of its own: ${target}`);
+      throw new AppError('api', `${start.href} redirects to ${where}, which is a call of its own: ${target}`);
     }
     return send({ method: 'GET', url: next, headers: HEADERS }, signal);
   });

@@ -19,13 +19,13 @@ const ONE = { kind: 'hosts', tool: 'web_fetch', hosts: ['a.test'] } as const;
 test('a at a fetch is about the hosts that were shown, each with its port', async () => {
   const kept: Permission[] = [];
   const { decide, screen } = fakePerson(
-    { keys: ['a', 'n', 'n', 'n', 'A'], columns: 120 },
+    { keys: ['a', 'n', 'n', 'n', 'n', 'A'], columns: 120 },
     { keep: async (permission) => void kept.push(permission) },
   );
   expect(await decide(TOOL, { url: 'https://a.test/x' })).toEqual({ kind: 'run' });
   expect(screen()).toContain('╭ web_fetch\n│ https://a.test/x\n╰ [y]es [N]o [a]lways this host [e]dit');
-  expect(await decide(TOOL, { prompt: 'what says http://A.test/y?q=1 ?' })).toEqual({ kind: 'run' });
-  for (const url of ['https://b.test/', 'https://a.test:8443/', 'https://a.test.b.test/'])
+  expect(await decide(TOOL, { prompt: 'what says https://A.test/y?q=1 ?' })).toEqual({ kind: 'run' });
+  for (const url of ['https://b.test/', 'https://a.test:8443/', 'https://a.test.b.test/', 'http://a.test/'])
     expect(await decide(TOOL, { url })).toEqual({ kind: 'deny', reason: NO });
   expect(await decide(TOOL, { prompt: 'compare https://a.test/ and https://b.test/' })).toEqual({ kind: 'run' });
   expect(await decide(TOOL, { url: 'https://b.test/z' })).toEqual({ kind: 'run' });

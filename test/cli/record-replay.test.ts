@@ -280,12 +280,15 @@ test.for([[], ['--record', 'new.jsonl', '--upstream', 'http://127.0.0.1:1'], ['-
       { host: `evil@127.0.0.1:${port}` },
       { origin: 'https://evil.example' },
       { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' },
     ];
     for (const headers of foreign) expect([headers, await ask(headers)]).toEqual([headers, 403]);
     const own: readonly Record<string, string>[] = [
       {},
       { host: `localhost:${port}` },
       { origin: `http://localhost:${port}` },
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
+      { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' },
     ];
     for (const headers of own) expect([headers, await ask(headers)]).not.toEqual([headers, 403]);
     server.child.kill();

@@ -149,6 +149,17 @@ test('a redirect to another host is a call of its own, and the model learns its 
   expect(requests.map(({ url: path }) => path)).toEqual(['/from', '/']);
 });
 
+test('a redirect from https to plain http is a call of its own', async () => {
+  const send = async ({ url }: { readonly url: URL }) => {
+    const location = url.protocol === 'https:' ? 'http://a.test/to' : 'https://b.test/';
+    return { status: 307, headers: { location }, body: (async function* () {})() };
+  };
+  const tool = webFetch.create({ send, storeUntrusted: async () => undefined });
+  const { response } = await tool.invoke({ url: 'https://a.test/' }, new AbortController().signal);
+  const error = 'https://a.test/ redirects to plain http, which is a call of its own: http://a.test/to';
+  expect(response).toEqual({ pages: [{ url: 'https://a.test/', error }] });
+});
+
 test('every redirect is judged anew, and the page is named by where it ended', async (t) => {
   const { fetchIt, port, requests } = await web(t, (request, response) => {
     if (request.url === '/inside') response.writeHead(302, { location: `http://127.0.0.9:${port}/` }).end();

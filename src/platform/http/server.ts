@@ -120,12 +120,15 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, option
 }
 
 /** Rejects web pages: one whose name was rebound to 127.0.0.1 (Host), and one of another site (Origin). */
-function refuseForeign({ headers: { host = '', origin } }: RequestHead): ErrorResponse | undefined {
+function refuseForeign({ headers }: RequestHead): ErrorResponse | undefined {
+  const { host = '', origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers;
   // Only a name and a port: anything else could be parsed in another way elsewhere.
   const [, name = ''] = /^([\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?$/i.exec(host) ?? [];
   if (!isLoopback(name.toLowerCase()))
     return toTextResponse(403, 'this server answers only to the names of this machine');
-  if (origin !== undefined && !isOwnOrigin(origin))
+  // A page that only loads something sends no Origin; who signs in comes back from another site, too.
+  const isLoaded = site === 'cross-site' && mode !== 'navigate';
+  if (isLoaded || (origin !== undefined && !isOwnOrigin(origin)))
     return toTextResponse(403, 'requests of web pages are not accepted');
   return undefined;
 }
