@@ -7,14 +7,9 @@ import type { JsonValue } from '../../src/core/json.ts';
 import { createPlaceNames } from '../../src/recording/places.ts';
 import { replaceAcross } from '../../src/recording/spans.ts';
 import { CANARIES, canariesIn } from '../support/canaries.ts';
-import { ask, recording, replaying, STREAM, text, toRequest } from './support.ts';
+import { ask, cutAt, ENCODINGS, everythingIn, recording, replaying, STREAM, text, toRequest } from './support.ts';
 
 const KEY = CANARIES.geminiKey;
-
-function everythingIn(directory: string): string {
-  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  return files.map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1')).join('\n');
-}
 
 test('an exchange is one line, with the times of its events and without the account', async () => {
   const { send, lines } = await recording([
@@ -180,31 +175,6 @@ test('a stream of very many pieces, or of one long line of spaces, is written in
   expect(lines()[0].response.chunks).toHaveLength(30_001);
 });
 
-const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {
-  plain: (secret) => secret,
-  percent: encodeURIComponent,
-  'percent, every byte': (secret) => Buffer.from(secret).toString('hex').replace(/../g, '%$&'),
-  base64: (secret) => Buffer.from(secret).toString('base64'),
-  'base64 in a longer text': (secret) => Buffer.from(`{"key":"${secret}"}`).toString('base64'),
-  base64url: (secret) => Buffer.from(`>>>${secret}???`).toString('base64url'),
-  'base64 of base64': (secret) => Buffer.from(Buffer.from(secret).toString('base64')).toString('base64'),
-  'JSON in JSON': (secret) => JSON.stringify(JSON.stringify(`"${secret}"`)),
-  'JSON escapes': (secret) =>
-    [...secret].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
-  hex: (secret) => Buffer.from(secret).toString('hex'),
-  'hex in pairs': (secret) =>
-    Buffer.from(secret)
-      .toString('hex')
-      .replace(/..(?=.)/g, '$&:'),
-  'escapes of bytes': (secret) => Buffer.from(secret).toString('hex').replace(/../g, '\\x$&'),
-  'entities of HTML': (secret) => [...secret].map((char) => `&#${char.codePointAt(0)};`).join(''),
-  'base64 of UTF-16': (secret) => Buffer.from(secret, 'utf16le').toString('base64'),
-  'base64 in lines': (secret) =>
-    Buffer.from(`${'x'.repeat(50)}${secret}${'x'.repeat(50)}`)
-      .toString('base64')
-      .replace(/.{76}/g, '$&\n'),
-};
-
 test('a credential of the run is in no file, wherever it was and however it was written', async () => {
   const secret = 'canary+"key/0123=&456\\789';
   await fc.assert(
@@ -249,11 +219,6 @@ test('a credential of the run is in no file, wherever it was and however it was 
     { numRuns: 150 },
   );
 });
-
-function cutAt(whole: string, cuts: readonly number[]): readonly string[] {
-  const borders = [0, ...cuts.map((cut) => cut % whole.length).sort((a, b) => a - b), whole.length];
-  return borders.slice(1).map((end, index) => whole.slice(borders[index], end));
-}
 
 test('what is stored about the user is looked for, too, and what looks like a credential of anybody', async () => {
   const { send, directory, lines } = await recording(
@@ -355,138 +320,6 @@ test('a recorder adds to its own files only, and numbers go on', async () => {
   expect(lines().map(({ id }) => id)).toEqual([1, 2]);
   writeFileSync(join(directory, 'notes.txt'), 'dear diary\n');
   await expect(open('notes.txt')).rejects.toThrow(/notes.txt:1: not JSON/);
-});
-
-const VALUE = 'Tr0ub4dor&3-canary';
-const NAMES = [
-  'password',
-  'DB_PASSWORD',
-  'passphrase',
-  'token',
-  'accessToken',
-  'client_secret',
-  'api_key',
-  'Api-Key',
-  'パスワード',
-  'Passwort',
-  'contraseña',
-];
-const FORMS: Readonly<Record<string, (name: string) => string>> = {
-  yaml: (name) => `user: me\n${name}: ${VALUE}\nhost: db`,
-  environment: (name) => `export ${name}=${VALUE}\nUSER=me`,
-  code: (name) => `const ${name} = '${VALUE}';`,
-  json: (name) => JSON.stringify({ user: 'me', [name]: VALUE }),
-  'json in json': (name) => JSON.stringify(JSON.stringify({ [name]: VALUE })),
-  xml: (name) => `<${name}>${VALUE}</${name}>`,
-  markdown: (name) => `**${name}:** \`${VALUE}\``,
-  table: (name) => `| ${name} | ${VALUE} |`,
-  prose: (name) => `the ${name} is ${VALUE}.`,
-  flag: (name) => `curl --${name} ${VALUE} https://example.com`,
-  'code with a type': (name) => `const ${name}: Readonly<string> = '${VALUE}';`,
-  'YAML block': (name) => `${name}: |-\n  ${VALUE}\n`,
-  attribute: (name) => `<input name="${name}" type="text" value="${VALUE}">`,
-  'property list': (name) => `<key>${name}</key>\n<string>${VALUE}</string>`,
-};
-
-test('what stands beside a word such as password is in no recording, wherever it was and however it was written', async () => {
-  const forms = Object.values(FORMS);
-  const encodings = Object.values(ENCODINGS);
-  await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom(...NAMES),
-      fc.constantFrom(...forms),
-      fc.constantFrom(...encodings),
-      fc.constantFrom('prompt', 'attachment', 'answer', 'call', 'field', 'upload'),
-      fc.array(fc.nat(200), { maxLength: 4 }),
-      async (name, form, encode, place, cuts) => {
-        const hidden = `before ${encode(form(name))} after`;
-        const pieces = place === 'answer' ? cutAt(hidden, cuts) : ['fine'];
-        const { send, directory, lines } = await recording([{ chunks: pieces.map((piece) => text(piece)) }]);
-        const data = Buffer.from(hidden).toString('base64');
-        const parts: Readonly<Record<string, object>> = {
-          attachment: { inlineData: { mimeType: 'text/plain', data } },
-          call: { functionCall: { name: 'write_file', args: { content: hidden } } },
-          field: {
-            functionCall: {
-              name: 'log_in',
-              args: { user: 'me', [name]: { value: VALUE }, env: [{ name, value: VALUE }], headers: [[name, VALUE]] },
-            },
-          },
-        };
-        const part = parts[place] ?? { text: place === 'prompt' ? hidden : 'hi' };
-        const body = place === 'upload' ? Buffer.from(hidden) : { contents: [{ role: 'user', parts: [part] }] };
-        await send(toRequest(place === 'upload' ? '/upload/v1beta/files' : STREAM, body));
-        const kept = everythingIn(directory);
-        const seen = [
-          kept,
-          Buffer.from(lines()[0].request.body?.contents[0].parts[0].inlineData?.data ?? '', 'base64'),
-        ];
-        seen.push(
-          [...kept.matchAll(/"text":"((?:[^"\\]|\\.)*)"/g)].map(([, found]) => JSON.parse(`"${found}"`)).join(''),
-        );
-        for (const one of seen) {
-          for (const secret of [...encodings.map((it) => it(VALUE)), encode(form(name))]) {
-            expect([secret, String(one)]).toEqual([secret, expect.not.stringContaining(secret)]);
-          }
-        }
-        expect(lines()).toHaveLength(1);
-      },
-    ),
-    { numRuns: 300 },
-  );
-});
-
-test('a word that is spelled with other characters is that word', async () => {
-  const written = [
-    `ｐａｓｓｗｏｒｄ＝${VALUE}`,
-    `pass\u200bword: ${VALUE}`,
-    `&quot;password&quot;: &quot;${VALUE}&quot;`,
-  ];
-  const { send, directory } = await recording([{ chunks: [text('ok')] }]);
-  const data = Buffer.from(`\ufeffpassword: ${VALUE}`, 'utf16le').toString('base64');
-  const parts = [...written.map((it) => ({ text: it })), { inlineData: { mimeType: 'text/plain', data } }];
-  await send(toRequest(STREAM, { contents: [{ role: 'user', parts }] }));
-  const kept = everythingIn(directory);
-  expect(kept).not.toContain(VALUE);
-  expect(kept).not.toContain(data);
-  expect(kept).toContain(Buffer.from('\ufeffpassword: ‹redacted›', 'utf16le').toString('base64'));
-});
-
-test('what is no secret stays beside such a word: references, types, counts, pages and calls of a program', async () => {
-  const plain = [
-    'export TOKEN=$GEMINI_API_KEY; run --token "$TOKEN"',
-    'password: string; token?: string | null; secret: process.env.SECRET',
-    'const token = lexer.next(); if (token === undefined) return;',
-    'max_tokens: 4096, Tokens: 12, the password is required, key=lambda x: x',
-    'echo secret > file; get-secret | head; secretary: Ann, tokenizer: fast',
-  ];
-  const schema = { type: 'object', properties: { password: { type: 'string', description: 'as typed' } } };
-  const answer = {
-    nextPageToken: 'page-2',
-    continuationToken: 'next',
-    candidates: [
-      {
-        logprobsResult: { chosenCandidates: [{ token: 'Hello', tokenId: 7 }] },
-        content: { parts: plain.map((it) => ({ text: it })) },
-      },
-    ],
-    usageMetadata: { promptTokensDetails: [{ modality: 'TEXT', tokenCount: 5 }], totalTokenCount: 5 },
-  };
-  const { send, lines } = await recording([{ chunks: [answer] }]);
-  const tools = [{ functionDeclarations: [{ name: 'log_in', parametersJsonSchema: schema }] }];
-  const contents = [{ role: 'user', parts: plain.map((it) => ({ text: it })) }];
-  await send(toRequest(`${STREAM}&pageToken=next`, { contents, tools }));
-  expect(lines()[0].request.body).toEqual({ contents, tools });
-  expect(lines()[0].response.chunks[0].data).toEqual(answer);
-  expect(lines()[0].request.query).toMatchObject({ pageToken: 'next' });
-});
-
-test('a request with a named secret is found again in its recording', async () => {
-  const { send, file } = await recording([{ chunks: [text('ok')] }]);
-  const request = toRequest(STREAM, ask('log in with password: hunter2'));
-  await send(request);
-  expect(readFileSync(file, 'utf8')).not.toContain('hunter2');
-  expect((await (await replaying(file)).ask(request)).text).toContain('ok');
 });
 
 test('every path of a directory comes back as it was, whatever is around it and however it is cut', async () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, HttpRequest, HttpResponse } from '../../src/core/io.ts';
 import type { JsonValue } from '../../src/core/json.ts';
@@ -89,4 +89,39 @@ export async function replaying(file: string, options: Partial<ReplayOptions> = 
     ...replay,
     ask: (request: HttpRequest) => replay.send(request, new AbortController().signal).then(readBody),
   };
+}
+
+export const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {
+  plain: (secret) => secret,
+  percent: encodeURIComponent,
+  'percent, every byte': (secret) => Buffer.from(secret).toString('hex').replace(/../g, '%$&'),
+  base64: (secret) => Buffer.from(secret).toString('base64'),
+  'base64 in a longer text': (secret) => Buffer.from(`{"key":"${secret}"}`).toString('base64'),
+  base64url: (secret) => Buffer.from(`>>>${secret}???`).toString('base64url'),
+  'base64 of base64': (secret) => Buffer.from(Buffer.from(secret).toString('base64')).toString('base64'),
+  'JSON in JSON': (secret) => JSON.stringify(JSON.stringify(`"${secret}"`)),
+  'JSON escapes': (secret) =>
+    [...secret].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
+  hex: (secret) => Buffer.from(secret).toString('hex'),
+  'hex in pairs': (secret) =>
+    Buffer.from(secret)
+      .toString('hex')
+      .replace(/..(?=.)/g, '$&:'),
+  'escapes of bytes': (secret) => Buffer.from(secret).toString('hex').replace(/../g, '\\x$&'),
+  'entities of HTML': (secret) => [...secret].map((char) => `&#${char.codePointAt(0)};`).join(''),
+  'base64 of UTF-16': (secret) => Buffer.from(secret, 'utf16le').toString('base64'),
+  'base64 in lines': (secret) =>
+    Buffer.from(`${'x'.repeat(50)}${secret}${'x'.repeat(50)}`)
+      .toString('base64')
+      .replace(/.{76}/g, '$&\n'),
+};
+
+export function cutAt(whole: string, cuts: readonly number[]): readonly string[] {
+  const borders = [0, ...cuts.map((cut) => cut % whole.length).sort((a, b) => a - b), whole.length];
+  return borders.slice(1).map((end, index) => whole.slice(borders[index], end));
+}
+
+export function everythingIn(directory: string): string {
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1')).join('\n');
 }
