@@ -35,13 +35,23 @@ export async function showAnswer(
   const works: (() => Promise<void>)[] = [];
   const afterDelivery = (work: () => Promise<void>): void => void works.push(work);
   let exitCode = 0;
-  for await (const event of settle(output.events(answer({ notify, afterDelivery })))) {
+  let isOwnFailure = false;
+  async function* answerOnce(): AsyncGenerator<TurnEvent, void> {
+    try {
+      yield* answer({ notify, afterDelivery });
+    } catch (thrown) {
+      isOwnFailure = true;
+      throw thrown;
+    }
+  }
+  for await (const event of settle(output.events(answerOnce()))) {
     // The text has the list of sources already.
     await show(isText && event.type === 'end' ? { ...event, sources: undefined } : event);
     if (event.type === 'failure') exitCode = event.error.exitCode;
   }
   await output.close();
   await app.io.out.flush?.();
-  for (const work of works) await work();
+  // What cannot be written where it was wanted is asked for again.
+  if (exitCode === 0 || isOwnFailure) for (const work of works) await work();
   return exitCode;
 }

@@ -20,8 +20,8 @@ import {
   type Scripted,
   stream,
 } from '../support/gemini.ts';
-import { callGmn, callGmnIn, GMN_LINE, parseLines, place, runShell, startGmn } from '../support/gmn.ts';
-import { posixTest } from '../support/posix.ts';
+import { callGmn, callGmnIn, GMN_LINE, parseLines, place, runGmnIn, runShell, startGmn } from '../support/gmn.ts';
+import { linuxTest, posixTest } from '../support/posix.ts';
 
 const ASK = ['research', 'why is the sky blue?'];
 const DOCUMENT = [...ASK, '-o', 'json'];
@@ -356,5 +356,17 @@ posixTest.for(['text', 'json', 'stream-json'])(
     // That one has left, so the same question is a new one.
     await gmn(ask);
     expect([created(), (await listJobs()).length]).toEqual([2, 2]);
+  },
+);
+
+linuxTest.for(['text', 'json'])(
+  'a report that its file has no room for is not delivered, and the same command shows it: -o %s',
+  async (format, t) => {
+    const { at, creations } = await withDemo(t);
+    const ask = [...ASK, '-o', format];
+    expect((await runGmnIn(t, at, [...ask, '--output-file', '/dev/full'])).exitCode).toBe(1);
+    expect((await callGmnIn(t, at, [...ask, '--output-file', 'r.md'])).exitCode).toBe(0);
+    expect(readFileSync(join(at.cwd, 'r.md'), 'utf8')).toMatch(/^# why is the sky blue/);
+    expect(creations()).toHaveLength(1);
   },
 );
