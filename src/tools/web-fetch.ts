@@ -38,7 +38,7 @@ export const webFetch = defineTool({
         .map(({ href }) => href)
         .join('\n'),
     }),
-    findHosts: (input) => parseUrls(input).map(toPlace),
+    findHosts: (input) => parseUrls(input).map(nameHost),
     async run(input, signal) {
       const urls = parseUrls(input);
       const share = Math.floor(MAX_TEXT_CHARS / urls.length);
@@ -54,7 +54,7 @@ export const webFetch = defineTool({
 });
 
 /** Others can read along on plain http, so it is a place of its own. */
-function toPlace({ host, port, protocol }: URL): string {
+function nameHost({ host, port, protocol }: URL): string {
   return protocol === 'http:' && port === '' ? `${host}:80` : host;
 }
 
