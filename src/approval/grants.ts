@@ -3,6 +3,7 @@ import type { Permission } from '../core/permission.ts';
 import { beginsWith, listProgramNames } from '../core/text/command-line.ts';
 import type { CommandCall, Tool } from '../core/tool.ts';
 import type { ResolvedPart } from './command-parts.ts';
+import { listNamesOfRule } from './judge-command.ts';
 
 /** A permission, or one that ends with the run: changes of a file, and reading one that may hold secrets, by real path. */
 export type Grant =
@@ -175,10 +176,15 @@ export function matchPart({ words, names }: ResolvedPart, prefix: readonly strin
   const [program, ...others] = words;
   if (listProgramNames(program).some((name) => beginsWith([name, ...others], prefix))) return 'yes';
   if (names === undefined) return 'unclear';
-  const plain = prefix.filter((word) => !word.startsWith('-'));
-  if (!names.some((each) => beginsWith(each, plain))) return 'no';
+  const rules = listNamesOfRule(prefix);
+  const isSame = rules.some((rule) => names.some((each) => beginsWith(each, rule)));
   // Options may stand elsewhere.
-  return plain.length === prefix.length ? 'yes' : 'unclear';
+  if (isSame) return prefix.every((word) => !word.startsWith('-') || rules[0]?.includes(word)) ? 'yes' : 'unclear';
+  // `npm run start` is `npm start`.
+  const isNear = rules.some(([name, ...words]) =>
+    names.some((each) => each[0] === name && words.length > 0 && each.includes(words.at(-1) as string)),
+  );
+  return isNear ? 'unclear' : 'no';
 }
 
 /** `tools.core` and `tools.exclude` of the settings, as far as they are about commands. */

@@ -8,6 +8,13 @@ import { SERVICES } from './known-services.ts';
 
 export const FAMILIES: readonly Family[] = [...FILE_TOOLS, ...GIT, ...BUILD_TOOLS, ...SERVICES];
 
+/** A word that may name a file. */
+export interface FileWord {
+  readonly word: string;
+  /** As the table has it; undefined: the program is not in the table. */
+  readonly kind?: string;
+}
+
 /** What the table says of one program with its words. */
 export interface JudgedCommand {
   /** A permission that has fewer first words does not cover it. */
@@ -16,8 +23,9 @@ export interface JudgedCommand {
   readonly tasks?: readonly [first: number, end: number];
   /** How many first words `p` allows; undefined: it is not offered. */
   readonly offered?: number;
-  /** What may name a file. */
-  readonly files: readonly string[];
+  readonly files: readonly FileWord[];
+  /** Whether it may put other files where the words of the rest of a line lead. */
+  readonly movesFiles: boolean;
   /** Directories that must be the one it runs in. */
   readonly here: readonly string[];
   /** Program, sub-commands and operands, by each name that the program has; undefined if the table does not know all of it. */
@@ -40,6 +48,15 @@ export function isCoverable([program, ...words]: readonly string[]): boolean {
   return start === undefined || new Reader(start, words, () => false).canBegin();
 }
 
+/** What the words of a rule mean, without options, by each name that the program has. */
+export function listNamesOfRule([program, ...words]: readonly string[]): readonly (readonly string[])[] {
+  const start = findStart(program as string);
+  const plain = words.filter((word) => !word.startsWith('-'));
+  if (start === undefined) return [[program as string, ...plain]];
+  const reader = new Reader(start, words, () => false);
+  return reader.canBegin() ? reader.listNames() : [[start.name, ...plain]];
+}
+
 /** An unknown program may get these after its exact words: no options, variables, code, or names of programs. */
 function isPlain(word: string, isProgram: (word: string) => boolean): boolean {
   return /^[\w./][\w./:,%~^-]*$/.test(word) && !isProgram(word);
@@ -47,13 +64,13 @@ function isPlain(word: string, isProgram: (word: string) => boolean): boolean {
 
 function judgeUnknown(words: readonly string[], isProgram: (word: string) => boolean): JudgedCommand {
   const isOption = (word: string): boolean => word.startsWith('-') && word !== '--' && !/\s/.test(word);
-  const files = words.flatMap((word) => [word, word.replace(/^-\w/, '')]);
+  const files = words.flatMap((word) => [{ word }, { word: word.replace(/^-\w/, '') }]);
   // What the program does with such a word is unknown: nothing may follow.
   const isOpen = words.some((word) => !isOption(word) && !isPlain(word, isProgram));
-  if (isOpen) return { least: words.length + 1, files, here: [] };
+  if (isOpen) return { least: words.length + 1, files, here: [], movesFiles: true };
   const least = words.findLastIndex(isOption) + 2;
   const offered = least <= words.length ? words.length + 1 : undefined;
-  return { least, offered, files, here: [] };
+  return { least, offered, files, here: [], movesFiles: true };
 }
 
 interface OptionRow {
@@ -70,6 +87,7 @@ interface Row {
   /** Options after a `--`. */
   readonly later: ReadonlyMap<string, OptionRow>;
   readonly hasLongDashes: boolean;
+  readonly movesFiles: boolean;
 }
 
 interface Node {
@@ -87,7 +105,7 @@ class Reader {
   readonly #words: readonly string[];
   readonly #isProgram: (word: string) => boolean;
   readonly #names: string[];
-  readonly #files: string[] = [];
+  readonly #files: FileWord[] = [];
   readonly #here: string[] = [];
   readonly #operands: string[] = [];
   #isLater = false;
@@ -97,6 +115,8 @@ class Reader {
   #tasks: [number, number] | undefined;
   /** Whether the words taken last name a task. */
   #isTask = false;
+  /** Whether an option brings the pattern, so that the first operand is a file. */
+  #hasPattern = false;
 
   constructor(start: Node, words: readonly string[], isProgram: (word: string) => boolean) {
     this.#node = start;
@@ -118,18 +138,26 @@ class Reader {
 
   read(): JudgedCommand | undefined {
     if (!this.canBegin()) return undefined;
-    const { row, alias } = this.#node;
+    const { row } = this.#node;
     // Without a script the program reads code from its input.
     if (row === undefined || (row.operands[0] === 'script' && this.#operands.length === 0)) return undefined;
-    const names = [...this.#names, ...this.#operands];
+    const [first] = this.#operands;
+    if (this.#hasPattern && first !== undefined) this.#files.push({ word: first, kind: row.operands[1] });
     return {
       least: this.#least,
       tasks: this.#tasks,
       offered: Math.max(this.#rowEnd, this.#least, this.#tasks?.[1] ?? 0),
       files: this.#files,
       here: this.#here,
-      names: alias === undefined ? [names] : [names, [...alias, ...this.#operands]],
+      movesFiles: row.movesFiles,
+      names: this.listNames(),
     };
+  }
+
+  listNames(): readonly (readonly string[])[] {
+    const { alias } = this.#node;
+    const names = [...this.#names, ...this.#operands];
+    return alias === undefined ? [names] : [names, [...alias, ...this.#operands]];
   }
 
   /** How many words, at least one; 0: this one is not known. */
@@ -157,7 +185,7 @@ class Reader {
     const last = operands.at(-1) as string;
     const kind = operands[this.#operands.length] ?? (last.endsWith('s') ? last : 'none');
     if (kind === 'args' ? !isPlain(word, this.#isProgram) : !this.#accept(kind, word)) return false;
-    if (kind === 'args') this.#files.push(word);
+    if (kind === 'args') this.#files.push({ word, kind });
     if (kind === 'script') this.#least = at + 2;
     this.#operands.push(word);
     return true;
@@ -184,6 +212,7 @@ class Reader {
   }
 
   #takeValue({ value, isAttached }: OptionRow, attached: string | undefined, next: string | undefined): number {
+    this.#hasPattern ||= value === 'pattern';
     if (attached !== undefined) return this.#accept(value, attached) ? 1 : 0;
     if (value === undefined || isAttached) return 1;
     // A value that looks like an option may be one.
@@ -195,7 +224,7 @@ class Reader {
     if (kind === undefined) return false;
     const pattern = KINDS[kind];
     if (!(pattern === undefined ? kind.split('|').includes(word) : pattern.test(word))) return false;
-    if (FILES.has(kind)) this.#files.push(word);
+    if (FILES.has(kind)) this.#files.push({ word, kind });
     if (kind === 'here') this.#here.push(word);
     if (TASKS.has(kind)) this.#isTask = true;
     return true;
@@ -254,6 +283,7 @@ function parseRow(text: string, family: Family): Row {
     hasSeparator: family.hasSeparator === true || later !== undefined,
     later: parseOptionRows(later ?? ''),
     hasLongDashes: family.hasLongDashes === true,
+    movesFiles: family.movesFiles === true,
   };
 }
 

@@ -94,13 +94,14 @@ export const BUILD_TOOLS: readonly Family[] = [
     page: 'https://nodejs.org/api/cli.html',
     hasLongDashes: true,
     rows: {
-      node: 'script args: --enable-source-maps --experimental-strip-types --no-warnings --trace-warnings',
+      'node|nodejs': 'script args: --enable-source-maps --experimental-strip-types --no-warnings --trace-warnings',
       'node --check': 'paths:',
       'node --version|-v': 'none:',
       'node --test':
         'paths: --enable-source-maps --experimental-strip-types --experimental-test-coverage --no-warnings --test-concurrency=number --test-name-pattern=text --test-only --test-reporter=spec|tap|dot|junit|lcov --test-skip-pattern=text --test-timeout=number',
       npx: 'none: -v --version',
-      'tsx,ts-node,nodejs': 'script args:',
+      'node inspect': 'script args:',
+      'tsx,ts-node': 'script args:',
     },
   },
   {
@@ -181,7 +182,7 @@ export const BUILD_TOOLS: readonly Family[] = [
       'python manage.py showmigrations': 'words: -l -p --list --plan',
       'python manage.py test':
         'names: -v=number --failfast --keepdb --no-input --noinput --parallel --verbosity=number -k=text',
-      'python -m json.tool': 'path: --compact --sort-keys',
+      'python -m json.tool': 'place: --compact --sort-keys',
       'python -m py_compile': 'paths:',
       'python -m unittest': 'paths: -b -c -f -q -v -k=text',
       'python -m unittest discover': 'paths: -b -c -f -q -v -k=text -p=text -s=path -t=path',
@@ -289,10 +290,14 @@ export const BUILD_TOOLS: readonly Family[] = [
       'bash,sh,dash,zsh,ksh,mksh,ash,fish,csh,tcsh': 'script args:',
       'bash -n': 'paths:',
       'perl,ruby,php,lua': 'script args:',
+      // A permission must name the command, as for manage.py.
+      'php artisan|bin/console': 'script args:',
+      'ruby bin/rails': 'script args:',
       'perl -v': 'none:',
       'php -l': 'paths:',
-      'sed -n': 'range paths:',
-      'tar -tf|tf|-tzf|tzf|-tvf|tvf': 'path:',
+      'sed -n': 'range places:',
+      // Without a colon, which would be behind the name of another machine.
+      'tar -tf|tf|-tzf|tzf|-tvf|tvf': 'names:',
       // Words or input of these are code, or name a program or another machine.
       'awk,gawk,mawk,bc,dc,ed,ex,vi,vim,nvim,emacs,m4,psql,mysql,sqlite3,rsync,scp,ssh,curl,wget --version': 'none:',
       'env,xargs,nohup,su,sudo,doas,timeout,watch,nice,irb,ghci,octave,r --version': 'none:',

@@ -7,6 +7,7 @@
  * Operands are of a kind each, and a kind that ends with s repeats:
  * - a kind of `KINDS`; of `TASKS`, `p` at a question allows exactly those that are there;
  * - `script`: a file of code, or what is as good: a permission must name it, and no options may follow;
+ * - `pattern`: a text, but a file if an option brings the pattern;
  * - `args`: arguments of such code: as for an unknown program; `none`.
  *
  * Options: `-s`; `-n=kind` has a value, `-n 1`, `-n1` or `--n=1`; `--n=?kind` may have one, in the same word; `a|b` is one of
@@ -21,6 +22,8 @@ export interface Family {
   readonly hasLongDashes?: true;
   /** `--` ends the options. */
   readonly hasSeparator?: true;
+  /** Puts other files, or links, where the words of the rest of a line lead. */
+  readonly movesFiles?: true;
   readonly rows: Readonly<Record<string, string>>;
 }
 
@@ -36,12 +39,19 @@ export const KINDS: Readonly<Record<string, RegExp>> = {
   // Some programs read more arguments from `@file`.
   path: /^[^@]/,
   paths: /^[^@]|^@$/,
+  place: /^[^@]/,
+  places: /^[^@]|^@$/,
+  files: /^[^@]/,
+  targets: /^[^@]/,
+  revisions: /./,
+  pattern: /^/,
+  none: /(?!)/,
   directory: /^[^@]/,
   here: /./,
   script: /^[^@-]/,
   text: /^/,
   texts: /^/,
-  number: /^[+-]?\d+[kKMG]?$/,
+  number: /^[+-]?\d+[bckKMG]?$/,
   word: /^\w[\w.,:@%+=-]*$/,
   words: /^\w[\w.,:@%+=-]*$/,
   names: /^[\w.][\w./~^-]*$/,
@@ -63,6 +73,11 @@ export const KINDS: Readonly<Record<string, RegExp>> = {
 export const FILES: ReadonlySet<string> = new Set([
   'path',
   'paths',
+  'place',
+  'places',
+  'files',
+  'targets',
+  'revisions',
   'directory',
   'script',
   'names',
@@ -71,4 +86,10 @@ export const FILES: ReadonlySet<string> = new Set([
   'args',
 ]);
 
-export const TASKS: ReadonlySet<string> = new Set(['task', 'tasks', 'directory', 'phases']);
+/** Are only read, so that protected files are fine; `files` are no directories. */
+export const READ: ReadonlySet<string> = new Set(['place', 'places', 'files', 'revisions']);
+
+/** Links to these are followed, by programs that run no code of the project. */
+export const FOLLOWED: ReadonlySet<string> = new Set(['place', 'places', 'files', 'targets']);
+
+export const TASKS: ReadonlySet<string> = new Set(['task', 'tasks', 'directory', 'phases', 'targets']);

@@ -21,7 +21,7 @@ export const SERVICES: readonly Family[] = [
       'docker network ls|list': `none: ${TABLE}`,
       'docker port': 'names:',
       'docker ps': `none: ${TABLE} -a -l -n=number -s --all --last=number --latest --size`,
-      'docker container ls|list|ps': `none: ${TABLE} -a -l -n=number -s --all --last=number --latest --size`,
+      'docker container ps|ls|list': `none: ${TABLE} -a -l -n=number -s --all --last=number --latest --size`,
       'docker stats --no-stream': `names: ${TABLE} -a --all`,
       'docker system df': 'none: -v --verbose',
       'docker top': 'names:',

@@ -49,7 +49,7 @@ export function targetFiles(
         : undefined,
     findParts: async (tool, args, directory) => {
       const found = tool.findCommand?.(args);
-      return found?.isPosix ? resolveParts(found.command, directory, { place: workspace.place, isProgram }) : undefined;
+      return found?.isPosix ? resolveParts(found.command, directory, { fence: workspace, isProgram }) : undefined;
     },
     findTarget: async (tool, args) => {
       const path = tool.effect === 'write' ? tool.findPath?.(args) : undefined;

@@ -48,12 +48,12 @@ export async function checkCommand(
     import('./tools/sandbox/harm-check.ts'),
   ]);
   const directory = realPath(app.cwd) ?? app.cwd;
-  const { place } = await createFence({
+  const fence = await createFence({
     roots: [directory],
     denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
   });
   const isProgram = (word: string): boolean => findProgram(word, app.env, directory) !== undefined;
-  const parts = isPosixShell(shell) ? await resolveParts(command, directory, { place, isProgram }) : undefined;
+  const parts = isPosixShell(shell) ? await resolveParts(command, directory, { fence, isProgram }) : undefined;
   const decision = policy.rule({ tool, args: {}, directory, parts, harm: createHarmCheck(app)(found) });
   const isRefused = decision.kind === 'ask' && decision.harm !== undefined && decision.denial !== undefined;
   return isRefused ? { kind: 'deny', ...decision.denial } : decision;

@@ -137,6 +137,23 @@ p:sed -n 1,5p a.txt     sed -n 6,10p a.txt                                  run 
 p:mytool build a        mytool build a b/c.txt                              run  unknown: plain operands may follow
 mytool                  mytool one two                                      run  unknown: plain operands may follow
 p:gcc -O2 a.c           gcc -O2 a.c b.c                                     run  unknown: plain operands may follow
+p:cat a.txt             cat AGENTS.md                                       run  only read
+p:rg x                  rg -n '/api/users' src                              run  ripgrep: a pattern is no path
+p:rg x                  rg '@Component' src                                 run  ripgrep: a pattern is no path
+p:rg x                  rg --files src                                      run  ripgrep: --files
+p:grep x a.txt          grep -n '../x' a.txt                                run  grep: a pattern is no path
+p:git grep x            git grep '@x' -- src                                run  git-grep: a pattern is no path
+p:git log               git log '@{u}..HEAD' -- AGENTS.md                   run  git-log
+git                     git add AGENTS.md && git commit -m 'A: b'           run  git-add
+p:find . -name x        find . -type f -size -10k                           run  find: -size
+git                     git switch main && git pull origin main             run  git looks behind no links
+git ;; npm test         git pull && npm test                                run  no operands
+git ;; pytest           git switch main && pytest src                       run  code of the project
+npm run ;; ls           npm run build && ls src                             run  code of the project
+p:rm a.txt              rm a.txt                                            run  the same file
+rm                      rm -r src                                           run  a rule without operands
+cat ;; grep             cat a.txt | grep x                                  run  known programs in a pipe
+mytool ;; cat           mytool a | cat                                      run  its output is only shown
 `);
 
 /** What the same first words could do as well. */
@@ -166,8 +183,8 @@ p:rake test             rake -e 'system("id")'              ask  rake: -e is cod
 p:rake test             rake test -r ./evil                 ask  rake: -r is code
 p:coverage report       coverage run -m evil                ask  coverage run
 coverage run            coverage run -m evil                ask  coverage run
-p:php artisan           php artisan tinker --execute=x      ask  artisan tinker is code
-p:php artisan           php -r 'system("id");'              ask  php: -r is code
+p:php artisan test      php artisan tinker --execute=x      ask  artisan tinker is code
+p:php artisan test      php -r 'system("id");'              ask  php: -r is code
 p:bazel build x         bazel build x --run_under=evil      ask  bazel: --run_under
 p:bazel build x         bazel run --run_under=evil x        ask  bazel: --run_under
 p:meson test            meson test --wrapper=evil           ask  meson: --wrapper
@@ -225,7 +242,8 @@ p:npm run build         npm run                             ask  other words
 p:cargo test            cargo test -- --format=json         ask  not in the table
 p:cat a.txt             cat @a.txt                          ask  more arguments from a file
 p:python tool.py        python tool.py -- x                 ask  what follows is not known
-p:python tool.py        python -O                           ask  python: code from the input            ask  git-log: runs gpg
+p:python tool.py        python -O                           ask  python: code from the input
+p:git log               git log --show-signature            ask  git-log: runs gpg
 p:git log               git log --format=%G?                ask  git-log: %G runs gpg
 p:git log               git log -L:f:/etc/x                 ask  outside
 p:git show HEAD         git show HEAD:.env                  ask  secret
@@ -371,9 +389,9 @@ p:just build            just build deploy                   ask  another recipe
 gh                      gh pr list -R evil.com/a/b          ask  gh: another host
 gh                      gh repo view evil.com/a/b           ask  gh: another host
 npx                     npx --no eslint src                 ask  npx: older ones do not know it
-ed                      echo '!id' | ed                     ask  ed: code from the input
-dc                      echo '!id' | dc                     ask  dc: code from the input
-sqlite3                 echo '.shell id' | sqlite3          ask  sqlite3: code from the input
+ed ;; echo              echo '!id' | ed                     ask  ed: code from the input
+dc ;; echo              echo '!id' | dc                     ask  dc: code from the input
+sqlite3 ;; echo         echo '.shell id' | sqlite3          ask  sqlite3: code from the input
 lua5.3                  lua5.3 evil.lua                     ask  lua by its version: any file
 fish                    fish evil.fish                      ask  fish: any file
 p:docker ps             docker run x                        ask  docker run
@@ -407,7 +425,7 @@ p:dotnet test           dotnet test -- a.TestAdaptersPaths=x  ask  dotnet: run s
 p:dotnet test           dotnet exec evil.dll                ask  dotnet exec
 p:bash src/a.sh         bash -c id                          ask  bash: -c is code
 bash                    bash evil.sh                        ask  bash: any file
-bash                    echo id | bash                      ask  bash: code from the input
+bash ;; echo            echo id | bash                      ask  bash: code from the input
 p:cat a.txt             cat /etc/passwd                     ask  outside
 p:cat a.txt             cat link                            ask  a link that leads to a key outside
 p:cat a.txt             cat sub/link/id_rsa                 ask  a directory that leads outside
@@ -415,7 +433,7 @@ p:cat a.txt             cat ../x                            ask  outside
 p:cat a.txt             cat .env                            ask  secret
 p:cat a.txt             cat notes                           ask  a link that leads to a secret
 p:cat a.txt             cat .git/config                     ask  protected
-p:cat a.txt             cat AGENTS.md                       ask  protected
+p:touch a.txt           touch AGENTS.md                     ask  protected
 p:touch a.txt           touch .vscode/tasks.json            ask  protected
 p:grep x a.txt          grep -hf/etc/x a.txt                ask  grep: -f
 p:grep x a.txt          grep -r x .                         ask  grep: -r reads secrets as well
@@ -445,7 +463,7 @@ p:sed -n 1,5p a.txt     sed -n 1e a.txt                     ask  sed: e runs a p
 awk                     awk 'BEGIN{system("id")}'           ask  awk is code
 env                     env npm test                        ask  env runs a program
 env                     env A=b                             ask  env
-xargs                   ls | xargs evil                     ask  xargs runs a program
+xargs ;; ls             ls | xargs evil                     ask  xargs runs a program
 sudo                    sudo ls                             ask  sudo runs a program
 ssh                     ssh host uptime                     ask  ssh: another machine
 find                    find . -execdir evil                ask  find: -execdir
@@ -462,6 +480,42 @@ p:mytool build a        mytool run a                        ask  other words
 mytool                  mytool link                         ask  a link that leads to a key outside
 mytool                  mytool .env                         ask  secret
 mytool                  mytool host:/etc/x                  ask  outside
+cat                     cat sub/link/../x                   ask  behind a link .. is elsewhere
+git                     git -C sub/link/.. status           ask  behind a link .. is elsewhere
+mytool                  mytool sub/link/../x                ask  behind a link .. is elsewhere
+git ;; cat              git switch evil && cat x            ask  x may be a link by then
+git ;; cat              git stash pop; cat x                ask  x may be a link by then
+git ;; cat              git pull | cat x                    ask  x may be a link by then
+git                     git merge evil && git commit -F x   ask  x may be a link by then
+mv ;; cat               mv src b && cat b/x                 ask  b/x may be a link by then
+unzip ;; cat            unzip a.zip && cat x                ask  x may be a link by then
+git ;; rm               git switch evil && rm x/y           ask  x may be a link by then
+duckdb a.db ;; echo     echo '.shell id' | duckdb a.db      ask  unknown: code from the input
+at ;; echo              echo id | at now                    ask  unknown: code from the input
+tclsh ;; cat            cat a.txt | tclsh                   ask  unknown: code from the input
+p:rm -rf build          rm -rf build src                    ask  rm: another directory
+p:rm a.txt              rm a.txt src                        ask  rm: another file
+p:kill 123              kill 123 456                        ask  kill: another process
+kill                    kill -9 -1                          ask  kill: all processes
+p:mv a.txt b.txt        mv a.txt b.txt src                  ask  mv: other files
+p:cp a.txt b.txt        cp a.txt b.txt .husky               ask  cp: other files
+cp                      cp a.txt .husky/pre-commit          ask  protected
+git                     git mv a.txt .husky/pre-commit      ask  protected
+uniq                    uniq a.txt none                     ask  uniq: writes the second
+python                  python -m json.tool a.txt none      ask  json.tool: writes the second
+git                     git none                            ask  not in the table
+git                     git reflog delete HEAD@1            ask  git-reflog: loses entries
+git                     git reflog expire --all             ask  git-reflog: loses entries
+tar                     tar -tf evil:x.tar                  ask  tar: another machine
+p:php artisan test      php artisan tinker                  ask  artisan: another command
+p:node inspect a.ts     node inspect src/a.ts               ask  node: another file
+diff                    diff . sub                          ask  diff: reads secrets in both
+cmp                     cmp src sub                         ask  directories
+rg                      rg .env -e x                        ask  secret: -e brings the pattern
+rg                      rg -ex .env                         ask  secret: -e brings the pattern
+grep                    grep .env -e x                      ask  secret: -e brings the pattern
+git                     git grep -e x -- .env               ask  secret: -e brings the pattern
+rg                      rg --files ../x                     ask  outside
 `);
 
 /** Commands for which `p` is not offered. */

@@ -14,7 +14,7 @@ export interface Scene extends Place {
   toCall(command: string, args?: JsonObject): Promise<ResolvedCall>;
   /** As `p` at a question gives it if `allowed` begins with `p:`, or as a rule of the settings does. */
   toPrefix(allowed: string): Promise<Permission>;
-  /** Whether the later command runs unasked. */
+  /** Whether the later command runs unasked; ` ;; ` is between what was allowed. */
   decide(allowed: string, later: string): Promise<'run' | 'ask'>;
 }
 
@@ -32,7 +32,7 @@ export async function commandScene(): Promise<Scene> {
   const isProgram = (word: string, from: string): boolean => findProgram(word, { PATH: bin }, from) !== undefined;
   const toCall: Scene['toCall'] = async (command, args = {}) => {
     const directory = join(here.root, String(args.dir_path ?? '.'));
-    const parts = await resolveParts(command, directory, { place: here.workspace.place, isProgram });
+    const parts = await resolveParts(command, directory, { fence: here.workspace, isProgram });
     return { tool: here.tools.get('run_shell_command')!, args: { command, ...args }, directory, parts };
   };
   const toPrefix: Scene['toPrefix'] = async (allowed) => {
@@ -45,6 +45,9 @@ export async function commandScene(): Promise<Scene> {
     ...here,
     toCall,
     toPrefix,
-    decide: async (allowed, later) => (isGranted([await toPrefix(allowed)], await toCall(later)) ? 'run' : 'ask'),
+    decide: async (allowed, later) => {
+      const grants = await Promise.all(allowed.split(' ;; ').map(toPrefix));
+      return isGranted(grants, await toCall(later)) ? 'run' : 'ask';
+    },
   };
 }

@@ -73,7 +73,7 @@ test.each([
     'cat id_rsa',
     'cat sub/.npmrc',
     'cat .git/config',
-    'cat AGENTS.md',
+    'cat AGENTS.md > a',
     'cat ../b',
     'cat a/../../b',
     'cat /etc/passwd',
@@ -172,7 +172,7 @@ test.each([
   ['git status', undefined],
   ['npm run rm', undefined],
   // The table does not know what else they do.
-  ['rmdir x', 'unclear'],
+  ['unlink x', 'unclear'],
   ['git -c a=b push', 'unclear'],
   ['git -C sub push', 'unclear'],
   ['git rebase main', 'unclear'],
@@ -203,6 +203,24 @@ test('what is excluded has other names, and options between its words', async ()
     expect([command, await check(command)]).toEqual([command, 'exclude']);
   expect(await check('git commit -m x --amend')).toBe('unclear');
   expect(await check('npm run build')).toBeUndefined();
+});
+
+test.each([
+  ['python3', 'python tool.py', 'exclude'],
+  ['python3', 'python3.12 -m pytest', 'exclude'],
+  ['python -m pytest', 'python3 -m pytest', 'exclude'],
+  ['python -m pytest', 'pytest -q', 'exclude'],
+  ['npm t', 'npm test', 'exclude'],
+  ['npm run-script deploy', 'npm run deploy', 'exclude'],
+  ['node', 'nodejs tool.js', 'exclude'],
+  ['npm start', 'npm run start', 'unclear'],
+  ['pnpm run build', 'pnpm build', 'unclear'],
+  ['docker ps', 'docker container ps', 'unclear'],
+  ['npm test --silent', 'npm t -s', 'unclear'],
+  ['npm test', 'npm run build', undefined],
+  ['python', 'pip list', undefined],
+])('of tools.exclude with %j, %j is %s', async (rule, command, limit) => {
+  expect(checkLimits({ exclude: [rule.split(' ')] }, await callOf(command))).toBe(limit);
 });
 
 test('whether a program runs with some words is yes, no, or unclear', async () => {

@@ -8,6 +8,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   ...{ path: 'a/b.c', paths: 'a/b.c', directory: 'a', here: '.', script: 'a.py', text: 'x y', texts: 'x', number: '5' },
   ...{ word: 'x', words: 'x', names: 'a/b', ids: 'a', packages: '@a/b', task: 'a:b', tasks: 'a', phases: 'test' },
   ...{ range: '1,2p', gitformat: '%h', filter: '.a', resource: 'pods', repo: 'a/b', args: 'a.txt' },
+  ...{ place: 'a.c', places: 'a.c', files: 'a.c', targets: 'a.c', revisions: 'HEAD', pattern: '@x', none: '' },
 };
 
 interface TableRow {
@@ -73,7 +74,7 @@ test('the table has the programs that people use, and no kind that nobody uses',
       ...options.flatMap(({ value }) => value?.replace('?', '') ?? []),
     ]),
   );
-  expect([...Object.keys(KINDS), ...FILES, ...TASKS].filter((kind) => !used.has(kind))).toEqual([]);
+  expect([...Object.keys(KINDS), ...FILES, ...TASKS].filter((kind) => kind !== 'none' && !used.has(kind))).toEqual([]);
 });
 
 const DANGEROUS = [
@@ -151,7 +152,9 @@ test('no row covers words behind its own that are not of its kinds', () => {
     fc.property(fc.constantFrom(...ROWS), strange, (row, word) => {
       const last = row.operands.at(-1) ?? 'none';
       // What code gets as arguments may have colons.
-      const isFree = ['text', 'texts', 'path', 'paths'].includes(last) || (last === 'args' && word.includes(':'));
+      const isFree =
+        ['text', 'texts', 'path', 'paths', 'place', 'places', 'files', 'targets', 'revisions'].includes(last) ||
+        (last === 'args' && word.includes(':'));
       const isOption = word === '+x' && row.options.some(({ name }) => name === '+');
       fc.pre(!isFree && !isOption && word !== '--' && !KINDS[last]?.test(word));
       const words = [...row.words, ...operandsOf(row), word];
@@ -193,8 +196,10 @@ test.each([
   ['python tool.py x', { least: 2, offered: 2, names: [['python', 'tool.py', 'x']] }],
   ['git -C . log -1', { least: 1, offered: 4, here: ['.'], names: [['git', 'log']] }],
   ['npx --no-install eslint', { offered: 3, names: [['npx', '--no-install', 'eslint'], ['eslint']] }],
+  ['grep x a.c', { files: [{ word: 'a.c', kind: 'places' }] }],
+  ['grep a.c -e x', { files: [{ word: 'a.c', kind: 'places' }] }],
   ['NPM.exe t', { offered: 2, names: [['npm', 'test']] }],
-  ['mytool -a b c', { least: 2, offered: 4, files: ['-a', '', 'b', 'b', 'c', 'c'] }],
+  ['mytool -a b c', { least: 2, offered: 4, files: ['-a', '', 'b', 'b', 'c', 'c'].map((word) => ({ word })) }],
 ])('%s', (line, judged) => {
   expect(judge(line.split(' '))).toMatchObject(judged);
 });

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findPrefix } from '../../src/approval/grants.ts';
 import { ATTACKS, NOT_OFFERED, ORDINARY } from './command-matrix.ts';
@@ -13,6 +14,15 @@ test.each([
     return decision === wanted ? [] : [`${allowed} | ${later} | ${why}: ${decision}`];
   });
   expect((await Promise.all(decided)).flat()).toEqual([]);
+});
+
+test('what instructs models may be read by words that were allowed, and not be changed', async () => {
+  const { root, workspace, decide } = await commandScene();
+  workspace.protect([join(root, 'tool.py')]);
+  expect(await decide('cat', 'cat tool.py')).toBe('run');
+  expect(await decide('touch', 'touch a.txt')).toBe('run');
+  for (const command of ['touch tool.py', 'git mv a.txt tool.py', 'black tool.py', 'mytool tool.py'])
+    expect([command, await decide(command.split(' ', 1)[0] as string, command)]).toEqual([command, 'ask']);
 });
 
 test('the matrix has at least 300 pairs, each once', () => {

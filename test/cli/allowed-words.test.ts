@@ -100,6 +100,17 @@ posixTest('what was kept holds in its directory, a rule in the whole workspace',
   expect(relative.stderr).toContain('run_shell_command ./run was not run');
 });
 
+posixTest('words cover nothing in a repository that came with the folder', async (t) => {
+  const files = { 'bare/HEAD': 'ref: refs/heads/main', 'bare/config': '', 'bare/objects/x': '', 'bare/refs/x': '' };
+  const commands = [
+    { command: 'git status', dir_path: 'bare' },
+    { command: 'git log', dir_path: 'bare/refs' },
+    'git log',
+  ];
+  const { calls } = await listCalls(t, commands, { files, flags: ['--allowed-tools', 'run_shell_command(git)'] });
+  expect(calls).toEqual(['git log']);
+});
+
 posixTest('a rule that can allow nothing is named, and what wraps an excluded program asks', async (t) => {
   const flags = ['--allowed-tools', 'run_shell_command(npm publish),run_shell_command(npm test)'];
   const { stderr, calls } = await listCalls(t, ['npm publish', 'npm test'], { flags });
