@@ -218,6 +218,9 @@ test.each([
   ['docker ps', 'docker container ps', 'unclear'],
   ['npm test --silent', 'npm t -s', 'unclear'],
   ['npm test', 'npm run build', undefined],
+  ['npm test x', 'npm t y', undefined],
+  ['npm test x', 'npm t x', 'exclude'],
+  ['mytool -x', 'git status', undefined],
   ['python', 'pip list', undefined],
 ])('of tools.exclude with %j, %j is %s', async (rule, command, limit) => {
   expect(checkLimits({ exclude: [rule.split(' ')] }, await callOf(command))).toBe(limit);
