@@ -3,7 +3,7 @@ import { type CommandPart, parseShellLine } from '../core/text/command-line.ts';
 import { isDirectory } from '../platform/files/path.ts';
 import type { Fence } from '../tools/workspace/fence.ts';
 import { isInRepository } from '../tools/workspace/protection.ts';
-import { type FileWord, type JudgedCommand, judgeCommand } from './judge-command.ts';
+import { compareNames, type FileWord, type JudgedCommand, judgeCommand } from './judge-command.ts';
 import { FOLLOWED, READ } from './known-commands.ts';
 
 /** One program of a command line. */
@@ -11,8 +11,8 @@ export interface ResolvedPart {
   readonly words: CommandPart;
   /** Which permissions for first words cover it; undefined: none does. */
   readonly allows?: Pick<JudgedCommand, 'least' | 'tasks' | 'offered'>;
-  /** What it runs, without options; undefined if the table does not know all of it. */
-  readonly names?: JudgedCommand['names'];
+  /** Whether it is what a rule means, by any name; undefined if the table does not know all of it. */
+  readonly compare?: (rule: readonly string[]) => 'yes' | 'no' | 'unclear';
 }
 
 export interface PartsContext {
@@ -42,9 +42,10 @@ export async function resolveParts(
     const { least, tasks, offered, files, here } = command;
     // A path to a program is not the program that the table knows.
     const names = words[0].includes('/') ? undefined : command.names;
+    const compare = names && ((rule: readonly string[]) => compareNames(names, rule));
     const isHere = !isBare && here.every((path) => !climbsBack(path) && resolve(directory, path) === directory);
     const isCovered = isHere && isSettled(command, index) && (await Promise.all(files.map(isFree))).every(Boolean);
-    return isCovered ? { words, names, allows: { least, tasks, offered } } : { words, names };
+    return isCovered ? { words, compare, allows: { least, tasks, offered } } : { words, compare };
   }
 
   /** Whether the rest of the line can change what a part does: what its words lead to, or what an unknown program reads as code. */

@@ -3,7 +3,6 @@ import type { Permission } from '../core/permission.ts';
 import { beginsWith, listProgramNames } from '../core/text/command-line.ts';
 import type { CommandCall, Tool } from '../core/tool.ts';
 import type { ResolvedPart } from './command-parts.ts';
-import { listNamesOfRule } from './judge-command.ts';
 
 /** A permission, or one that ends with the run: changes of a file, and reading one that may hold secrets, by real path. */
 export type Grant =
@@ -172,19 +171,10 @@ function findForegroundParts({ tool, args, parts }: ResolvedCall): readonly Reso
 }
 
 /** Whether a program runs with these first words. `unclear`: the table does not know all that it does. */
-export function matchPart({ words, names }: ResolvedPart, prefix: readonly string[]): 'yes' | 'no' | 'unclear' {
+export function matchPart({ words, compare }: ResolvedPart, prefix: readonly string[]): 'yes' | 'no' | 'unclear' {
   const [program, ...others] = words;
   if (listProgramNames(program).some((name) => beginsWith([name, ...others], prefix))) return 'yes';
-  if (names === undefined) return 'unclear';
-  const rules = listNamesOfRule(prefix);
-  const isSame = rules.some((rule) => names.some((each) => beginsWith(each, rule)));
-  // Options may stand elsewhere.
-  if (isSame) return prefix.every((word) => !word.startsWith('-') || rules[0]?.includes(word)) ? 'yes' : 'unclear';
-  // `npm run start` is `npm start`.
-  const isNear = rules.some(([name, ...words]) =>
-    names.some((each) => each[0] === name && words.length > 0 && each.includes(words.at(-1) as string)),
-  );
-  return isNear ? 'unclear' : 'no';
+  return compare?.(prefix) ?? 'unclear';
 }
 
 /** `tools.core` and `tools.exclude` of the settings, as far as they are about commands. */

@@ -1,4 +1,4 @@
-import { type CommandPart, toBareName } from '../core/text/command-line.ts';
+import { beginsWith, type CommandPart, toBareName } from '../core/text/command-line.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import { BUILD_TOOLS } from './known-build-tools.ts';
 import { type Family, FILES, KINDS, TASKS } from './known-commands.ts';
@@ -48,8 +48,21 @@ export function isCoverable([program, ...words]: readonly string[]): boolean {
   return start === undefined || new Reader(start, words, () => false).canBegin();
 }
 
+/** Whether a command with these names is what a rule means. */
+export function compareNames(names: readonly (readonly string[])[], rule: readonly string[]): 'yes' | 'no' | 'unclear' {
+  const meant = listNamesOfRule(rule);
+  const isSame = meant.some((each) => names.some((words) => beginsWith(words, each)));
+  // Options may stand elsewhere.
+  if (isSame) return rule.every((word) => !word.startsWith('-') || meant[0]?.includes(word)) ? 'yes' : 'unclear';
+  // `npm run start` is `npm start`.
+  const isNear = meant.some(([program, ...others]) =>
+    names.some(([name, ...words]) => name === program && others.length > 0 && words.includes(others.at(-1) as string)),
+  );
+  return isNear ? 'unclear' : 'no';
+}
+
 /** What the words of a rule mean, without options, by each name that the program has. */
-export function listNamesOfRule([program, ...words]: readonly string[]): readonly (readonly string[])[] {
+function listNamesOfRule([program, ...words]: readonly string[]): readonly (readonly string[])[] {
   const start = findStart(program as string);
   const plain = words.filter((word) => !word.startsWith('-'));
   if (start === undefined) return [[program as string, ...plain]];

@@ -143,7 +143,7 @@ function matchProgram(rule: PolicyRule, part: ResolvedPart, args: JsonObject): M
   const command = part.words.join(' ');
   const match = matchTexts(rule, [canonicalJson({ ...args, command })], command);
   // It may run another program, whose words are not seen.
-  return match === 'no' && !isAllow && part.names === undefined ? 'unclear' : match;
+  return match === 'no' && !isAllow && part.compare === undefined ? 'unclear' : match;
 }
 
 /** Enough for any sensible pattern on a long file, and soon over. */
