@@ -142,7 +142,7 @@ test.for<[string, readonly Given[], Tool, JsonObject, Call, 'run' | 'ask' | 'den
   ['of a part', [deny(rm)], SHELL, { command: 'git status && rm x' }, {}, 'deny'],
   ['by a path', [deny(rm)], SHELL, { command: '/bin/rm x' }, {}, 'deny'],
   ['other words', [deny(rm)], SHELL, { command: 'git status' }, {}, 'run'],
-  ['longer words', [deny(rm)], SHELL, { command: 'unlink x' }, { mode: 'yolo' }, 'ask'],
+  ['longer words', [deny(rm)], SHELL, { command: 'rmx x' }, { mode: 'yolo' }, 'ask'],
   [
     'options elsewhere',
     [deny({ ...shell, commandPrefixes: ['git push'] })],
