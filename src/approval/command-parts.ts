@@ -3,7 +3,7 @@ import { type CommandPart, parseShellLine } from '../core/text/command-line.ts';
 import { isDirectory } from '../platform/files/path.ts';
 import type { Fence } from '../tools/workspace/fence.ts';
 import { isInRepository } from '../tools/workspace/protection.ts';
-import { compareNames, type FileWord, type JudgedCommand, judgeCommand } from './judge-command.ts';
+import { compareWithRule, type FileWord, type JudgedCommand, judgeCommand } from './judge-command.ts';
 import { FOLLOWED, READ } from './known-commands.ts';
 
 /** One program of a command line. */
@@ -42,7 +42,7 @@ export async function resolveParts(
     const { least, tasks, offered, files, here } = command;
     // A path to a program is not the program that the table knows.
     const names = words[0].includes('/') ? undefined : command.names;
-    const compare = names && ((rule: readonly string[]) => compareNames(names, rule));
+    const compare = names && ((rule: readonly string[]) => compareWithRule(names, rule));
     const isHere = !isBare && here.every((path) => !climbsBack(path) && resolve(directory, path) === directory);
     const isCovered = isHere && isSettled(command, index) && (await Promise.all(files.map(isFree))).every(Boolean);
     return isCovered ? { words, compare, allows: { least, tasks, offered } } : { words, compare };

@@ -49,7 +49,10 @@ export function isCoverable([program, ...words]: readonly string[]): boolean {
 }
 
 /** Whether a command with these names is what a rule means. */
-export function compareNames(names: readonly (readonly string[])[], rule: readonly string[]): 'yes' | 'no' | 'unclear' {
+export function compareWithRule(
+  names: readonly (readonly string[])[],
+  rule: readonly string[],
+): 'yes' | 'no' | 'unclear' {
   const meant = listNamesOfRule(rule);
   const isSame = meant.some((each) => names.some((words) => beginsWith(words, each)));
   // Options may stand elsewhere.
