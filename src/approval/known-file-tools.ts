@@ -8,7 +8,7 @@ export const FILE_TOOLS: readonly Family[] = [
     page: 'https://www.gnu.org/software/coreutils/manual/html_node/*-invocation.html',
     hasSeparator: true,
     rows: {
-      ls: `places: -1 -A -a -d -F -g -h -i -k -l -n -o -p -R -r -S -s -t -u -x --all --almost-all --human-readable --recursive --reverse --group-directories-first ${COLOR}`,
+      ls: `places: -1 -A -a -d -F -g -h -i -k -l -n -o -p -R -r -S -s -t -u -x --all --almost-all --human-readable --recursive --reverse --group-directories-first --time-style=word ${COLOR}`,
       cat: 'places: -A -b -e -E -n -s -t -T -v --number --show-all --show-ends --squeeze-blank',
       head: 'places: -# -n=number -c=number -q -v --lines=number --bytes=number --quiet',
       tail: 'places: -# -n=number -c=number -q -v --lines=number --bytes=number --quiet',
@@ -61,7 +61,7 @@ export const FILE_TOOLS: readonly Family[] = [
     page: 'https://github.com/BurntSushi/ripgrep/blob/master/GUIDE.md',
     hasSeparator: true,
     rows: {
-      rg: 'pattern places: -c -F -i -l -n -N -o -P -q -s -S -U -v -w -x -A=number -B=number -C=number -m=number -e=pattern -t=word -T=word --count --count-matches --files-with-matches --files-without-match --fixed-strings --ignore-case --smart-case --word-regexp --line-number --no-line-number --column --heading --no-heading --json --stats --trim --vimgrep --multiline --max-depth=number --max-count=number --context=number --after-context=number --before-context=number --type=word --regexp=pattern --sort=place|modified|none --color=always|never|auto -V --version',
+      rg: 'pattern places: -c -F -i -l -n -N -o -P -q -s -S -U -v -w -x -A=number -B=number -C=number -m=number -e=pattern -t=word -T=word --count --count-matches --files-with-matches --files-without-match --fixed-strings --ignore-case --smart-case --word-regexp --line-number --no-line-number --column --heading --no-heading --json --stats --trim --vimgrep --multiline --max-depth=number --max-count=number --context=number --after-context=number --before-context=number --type=word --regexp=pattern --sort=path|modified|none --color=always|never|auto -V --version',
       'rg --files': 'places: -t=word -T=word --max-depth=number --sort=path|modified|none --type=word',
     },
   },

@@ -140,6 +140,8 @@ p:gcc -O2 a.c           gcc -O2 a.c b.c                                     run 
 p:cat a.txt             cat AGENTS.md                                       run  only read
 p:rg x                  rg -n '/api/users' src                              run  ripgrep: a pattern is no path
 p:rg x                  rg '@Component' src                                 run  ripgrep: a pattern is no path
+p:rg x                  rg --sort path x src                                run  ripgrep: --sort
+p:ls                    ls -lt --time-style=long-iso                        run  ls: --time-style
 p:rg x                  rg --files src                                      run  ripgrep: --files
 p:grep x a.txt          grep -n '../x' a.txt                                run  grep: a pattern is no path
 p:git grep x            git grep '@x' -- src                                run  git-grep: a pattern is no path
@@ -515,6 +517,7 @@ rg                      rg .env -e x                        ask  secret: -e brin
 rg                      rg -ex .env                         ask  secret: -e brings the pattern
 grep                    grep .env -e x                      ask  secret: -e brings the pattern
 git                     git grep -e x -- .env               ask  secret: -e brings the pattern
+rg                      rg x -g .env                        ask  ripgrep: -g finds hidden secrets
 rg                      rg --files ../x                     ask  outside
 `);
 
