@@ -1,23 +1,16 @@
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { formatCount } from '../core/text/format.ts';
-import type { BilledCall } from '../core/usage.ts';
 import { openRowEngine } from './local/open.ts';
 import type { Journal } from './output/journal.ts';
-import {
-  createRowCodec,
-  locatePlan,
-  toBatchPrices,
-  toPlanSettings,
-  toRemoteLimits,
-  toRemoteTiming,
-} from './remote/codec.ts';
-import { openBatchService } from './remote/open-service.ts';
-import { openPlan, type PlanStore } from './remote/plan-store.ts';
-import { createRemoteEngine, type RemoteOptions } from './remote/remote-engine.ts';
+import { createRowCodec } from './remote/codec.ts';
+import { DEFAULT_LIMITS, type RemoteOptions, toRemoteTiming } from './remote/options.ts';
+import { locatePlan, openPlan, type PlanStore } from './remote/plan-store.ts';
+import { createRemoteEngine } from './remote/remote-engine.ts';
+import { openBatchService } from './remote/service.ts';
 import { settleRemote } from './remote/settle.ts';
-import type { Prices } from './requests/price.ts';
-import type { BatchOptions, BatchSetup } from './requests/setup.ts';
+import type { BatchOptions, BatchSetup } from './requests/batch-setup.ts';
+import type { BatchCosts } from './requests/costs.ts';
 import type { Engine } from './rows/row-engine.ts';
 
 export interface EngineOptions extends Pick<BatchOptions, 'demo' | 'serviceTier'> {
@@ -33,19 +26,16 @@ export interface EngineOptions extends Pick<BatchOptions, 'demo' | 'serviceTier'
 
 export interface OpenedEngine {
   readonly engine: Engine;
-  /** The service works on the rows even if this process ends. */
-  readonly isRemote: boolean;
   readonly state: () => { readonly pausedMs?: number; readonly inFlight?: string };
-  end(): Promise<void>;
-  close(): Promise<void>;
+  /** The jobs of an engine whose service works on the rows even if this process ends. */
+  readonly jobs?: Pick<PlanStore, 'remove' | 'close'>;
 }
 
 interface EngineParts {
   readonly app: App;
   readonly setup: BatchSetup;
   readonly journal: Journal;
-  readonly prices: Prices;
-  readonly onCall: (call: BilledCall) => void;
+  readonly costs: BatchCosts;
   readonly notify: (message: string) => void;
 }
 
@@ -90,89 +80,68 @@ export function checkEngine(options: EngineOptions): void {
 
 /** Rows that another engine has in flight are collected or cancelled first, so that none gets two answers. */
 export async function openEngine(options: EngineOptions, parts: EngineParts): Promise<OpenedEngine> {
-  const { journal } = parts;
-  const store = await openPlan(locatePlan(journal.paths, parts.app));
+  const { app, journal } = parts;
+  const isLocal = options.engine !== 'api';
+  const place = locatePlan(journal.paths, app);
+  const earlier = await openPlan(place);
   try {
     // The output was restarted since that plan was made.
-    const isOther = store?.plan.runId !== journal.runId;
-    if (store !== undefined && isOther) await endEarlier(store, options, parts, 'drop');
-    else if (store !== undefined && options.engine !== 'api') await endEarlier(store, options, parts, 'keep');
+    const isOther = earlier?.plan.runId !== journal.runId;
+    if (earlier !== undefined && (isOther || isLocal)) await endEarlier(earlier, options, parts, isOther);
   } finally {
-    await store?.close();
+    await earlier?.close();
   }
-  return options.engine === 'api' ? openRemoteEngine(options, parts) : openLocalEngine(options, parts);
-}
-
-function openLocalEngine(options: EngineOptions, { app, setup, notify }: EngineParts): OpenedEngine {
-  const { clock } = app;
-  const { engine, throttle } = openRowEngine(options, { app, setup, notify });
-  return {
-    engine,
-    isRemote: false,
-    state: () => ({ pausedMs: throttle.pausedUntil - clock.now() }),
-    end: async () => {},
-    close: async () => {},
-  };
-}
-
-async function openRemoteEngine(options: EngineOptions, parts: EngineParts): Promise<OpenedEngine> {
-  const { app, setup, journal, prices } = parts;
-  const fresh = { runId: journal.runId, settings: toPlanSettings(setup) };
+  if (isLocal) {
+    const { engine, throttle } = openRowEngine(options, parts);
+    return { engine, state: () => ({ pausedMs: throttle.pausedUntil - app.clock.now() }) };
+  }
+  const { setup, costs } = parts;
   const service = await openBatchService(app, setup.opened, setup.retries);
-  const store = await openPlan(locatePlan(journal.paths, app), fresh);
+  const store = await openPlan(place, { runId: journal.runId, settings: { schema: setup.schema?.document } });
+  const spentBefore = costs.spent;
   let inFlight: string | undefined;
-  let spent = 0;
-  // An answer that cannot be used is billed, too.
-  const onCall = (call: BilledCall): void => {
-    parts.onCall(call);
-    spent += prices.sum([call]) ?? (options.demo ? 0 : (prices.estimate(call.usage, call.model) ?? 0));
-  };
   const engine = createRemoteEngine({
-    ...toRemoteOptions(options, { ...parts, onCall }, { store, service }),
+    ...toRemoteOptions(options, parts),
+    store,
+    service,
     mode: 'run',
-    budget: options.maxCost === undefined ? undefined : { max: options.maxCost, spent: () => spent },
+    budget:
+      options.maxCost === undefined ? undefined : { max: options.maxCost, spent: () => costs.spent - spentBefore },
     onStatus({ jobs, rows }) {
       inFlight = `${formatCount(rows)} in ${formatCount(jobs)} ${jobs === 1 ? 'job' : 'jobs'}`;
     },
   });
-  return {
-    engine,
-    isRemote: true,
-    state: () => ({ inFlight }),
-    end: store.remove,
-    close: store.close,
-  };
+  return { engine, state: () => ({ inFlight }), jobs: store };
 }
 
 function toRemoteOptions(
-  options: EngineOptions,
-  { app, setup, prices, onCall, notify }: EngineParts,
-  parts: Pick<RemoteOptions, 'store' | 'service'>,
-): Omit<RemoteOptions, 'mode'> {
+  { shardRows: rows = DEFAULT_LIMITS.rows, concurrency: jobs = DEFAULT_LIMITS.jobs, demo = false }: EngineOptions,
+  { app: { clock }, setup, costs, notify }: EngineParts,
+): Omit<RemoteOptions, 'store' | 'service' | 'mode'> {
   return {
-    ...parts,
-    ...{ clock: app.clock, notify, redact: setup.redact },
-    codec: createRowCodec(setup, { prices: toBatchPrices(prices), onCall, clock: app.clock }),
-    limits: toRemoteLimits(options),
-    timing: toRemoteTiming(setup.opened.retryBaseMs, options.demo ?? false),
+    codec: createRowCodec(setup, costs, clock),
+    redact: setup.redact,
+    limits: { ...DEFAULT_LIMITS, rows, jobs },
+    timing: toRemoteTiming(setup.opened.retryBaseMs, demo),
+    clock,
+    notify,
   };
 }
 
-/** `drop`: the answers belong to an output that was restarted. */
+/** `isOther`: the answers belong to an output that was restarted, so they are dropped. */
 async function endEarlier(
   store: PlanStore,
   options: EngineOptions,
   parts: EngineParts,
-  answers: 'keep' | 'drop',
+  isOther: boolean,
 ): Promise<void> {
   const { app, setup, journal, notify } = parts;
   if (store.plan.shards.length === 0) return store.remove();
   const service = await openBatchService(app, setup.opened, setup.retries);
   notify('ending the batch jobs of an earlier run first');
-  const { cancelled, collected } = await settleRemote(toRemoteOptions(options, parts, { store, service }), {
-    finish: async (row) => (answers === 'keep' ? journal.write(row) : undefined),
-    ...{ sync: journal.sync, signal: app.signal },
-  });
-  const kept = answers === 'keep' ? 'collected' : 'dropped';
-  notify(`${collected} of its jobs ${kept}, ${cancelled} cancelled`);
+  const { cancelled, collected } = await settleRemote(
+    { ...toRemoteOptions(options, parts), store, service },
+    { finish: isOther ? async () => {} : journal.write, sync: journal.sync, signal: app.signal },
+  );
+  notify(`${collected} of its jobs ${isOther ? 'dropped' : 'collected'}, ${cancelled} cancelled`);
 }

@@ -1,4 +1,54 @@
+import type { App } from '../core/app.ts';
 import { formatCount, formatDuration } from '../core/text/format.ts';
+import { formatNotice } from '../core/text/notice.ts';
+import { callEvery } from '../platform/runtime/clock.ts';
+
+const REDRAW_MS = 250;
+const LINE_MS = 30_000;
+
+/** The columns of `^C`, which the terminal writes after the line: it must not begin another one. */
+const ECHO = 2;
+
+export type ProgressLine = ReturnType<typeof openProgressLine>;
+
+/** One live line on a terminal, a line every half minute elsewhere, nothing with `isQuiet`. */
+export function openProgressLine(
+  { io: { err }, clock }: Pick<App, 'io' | 'clock'>,
+  isQuiet: boolean,
+  state: () => Omit<ProgressState, 'rate'>,
+) {
+  const meter = createRateMeter(clock.now);
+  const isLive = err.isTerminal && err.rows !== undefined;
+  let isDrawn = false;
+  const write = (text: string): void => void err.write(text).catch(() => {});
+  const erase = (): string => (isDrawn ? '\r\u001b[K' : '');
+  const draw = (): void => {
+    const line = formatProgress({ ...state(), rate: meter.rate() });
+    write(isLive ? `\r\u001b[K${fitParts(line, err.columns - ECHO - 1)}` : `gmn: ${line}\n`);
+    isDrawn = isLive;
+  };
+  const stop = isQuiet ? () => {} : callEvery(isLive ? REDRAW_MS : LINE_MS, draw);
+  return {
+    add: meter.add,
+    notify(message: string): void {
+      if (isQuiet) return;
+      write(erase() + formatNotice(message, err));
+      isDrawn = false;
+    },
+    end(): void {
+      stop();
+      if (isDrawn) write(erase());
+      isDrawn = false;
+    },
+  };
+}
+
+/** Whole parts, as many as fit. */
+function fitParts(line: string, width: number): string {
+  if (line.length <= width) return line;
+  const end = line.lastIndexOf(' · ', width);
+  return line.slice(0, end > 0 ? end : Math.max(1, width));
+}
 
 export interface ProgressState {
   /** Rows of the output, those of earlier runs included. */
@@ -17,18 +67,16 @@ export interface ProgressState {
 export function formatProgress({ ok, failed, total, rate, cost, pausedMs = 0, inFlight }: ProgressState): string {
   const done = ok + failed;
   const isTotalKnown = total !== undefined && total >= done;
-  const count = isTotalKnown ? `${formatCount(done)}/${formatCount(total)}` : formatRowCount(done);
-  return [
-    count,
-    ...(done > 0 ? [`${formatShare(ok, done)} ok`] : []),
-    ...(rate === undefined || inFlight !== undefined ? [] : [`${formatRate(rate)}/s`]),
-    ...(inFlight === undefined ? [] : [inFlight]),
-    ...(isTotalKnown && rate && inFlight === undefined
-      ? [`${formatDuration(((total - done) / rate) * 1000)} left`]
-      : []),
-    ...(cost === undefined ? [] : [formatMoney(cost)]),
-    ...(pausedMs > 1000 ? [`the quota is used up, going on in ${formatDuration(pausedMs)}`] : []),
-  ].join(' · ');
+  const parts = [isTotalKnown ? `${formatCount(done)}/${formatCount(total)}` : formatRowCount(done)];
+  if (done > 0) parts.push(`${formatShare(ok, done)} ok`);
+  if (inFlight !== undefined) parts.push(inFlight);
+  else if (rate !== undefined) {
+    parts.push(`${formatRate(rate)}/s`);
+    if (isTotalKnown && rate > 0) parts.push(`${formatDuration(((total - done) / rate) * 1000)} left`);
+  }
+  if (cost !== undefined) parts.push(formatMoney(cost));
+  if (pausedMs > 1000) parts.push(`the quota is used up, going on in ${formatDuration(pausedMs)}`);
+  return parts.join(' · ');
 }
 
 /** Rounded down, so that only all rows are 100 %. */
@@ -44,7 +92,7 @@ export function formatMoney(dollars: number): string {
   return dollars < 0.01 && dollars > 0 ? `$${dollars.toPrecision(2)}` : `$${dollars.toFixed(2)}`;
 }
 
-export function createRateMeter(now: () => number): { add(): void; rate(): number | undefined } {
+function createRateMeter(now: () => number) {
   const SLOTS = 10;
   const SLOT_MS = 1000;
   const counts = new Array<number>(SLOTS).fill(0);

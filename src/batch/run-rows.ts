@@ -3,11 +3,11 @@ import { isObject, tryParseJson } from '../core/json.ts';
 import { createCondition } from '../platform/runtime/condition.ts';
 import type { Journal } from './output/journal.ts';
 import type { FinishedRow } from './rows/result.ts';
-import { createRowId, type Row } from './rows/row.ts';
+import { createRowId, type Row, type Rows } from './rows/row.ts';
 import type { Engine, PendingRow } from './rows/row-engine.ts';
 
 export interface RunOptions {
-  readonly rows: AsyncIterable<Row>;
+  readonly rows: Rows;
   readonly journal: RowRecord;
   readonly engine: Engine;
   readonly retriesFailed: boolean;

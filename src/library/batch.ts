@@ -1,7 +1,7 @@
 import { openRowEngine } from '../batch/local/open.ts';
 import { openJournal } from '../batch/output/journal.ts';
 import { resolveRunPaths } from '../batch/output/run-file.ts';
-import { createPrices } from '../batch/requests/price.ts';
+import { BatchCosts } from '../batch/requests/costs.ts';
 import { openBatch } from '../batch/requests/setup.ts';
 import { type FinishedRow, isFailed } from '../batch/rows/result.ts';
 import { brokenRow, jsonRow, type RawRow, type Row } from '../batch/rows/row.ts';
@@ -80,10 +80,10 @@ async function askRows(
 ): Promise<void> {
   const { prompt, output, ordered = false, concurrency } = options;
   const schema = options.schema === undefined ? undefined : toAnswerSchema(options.schema);
-  const [prices, budget] = await Promise.all([createPrices(app), openLibraryBudget(options, app)]);
-  const setup = await openBatch({ ...toModelSetup(options, app), prompt, outputSchema: schema?.text }, app, {
-    ...{ prices, budget, onCall: () => {}, onNotice: () => {}, signal: app.signal },
-  });
+  const [costs, budget] = await Promise.all([BatchCosts.open(app), openLibraryBudget(options, app)]);
+  const model = toModelSetup(options, app);
+  const parts = { costs, budget, onNotice: () => {} };
+  const setup = await openBatch({ ...model, prompt, outputSchema: schema?.text }, app, parts);
   try {
     /** Those that are asked, by their index. */
     const asked = new Map<number, unknown>();
@@ -93,13 +93,14 @@ async function askRows(
       output === undefined
         ? createRowRecord()
         : await openJournal({
-            ...{
-              paths: resolveRunPaths(output, app.cwd),
-              settings: setup.settings,
-              clock: app.clock,
-              signal: app.signal,
-            },
-            ...{ input: { name: '-', firstRow }, restarts: false, redact: setup.redact, notify: () => {} },
+            paths: resolveRunPaths(output, app.cwd),
+            settings: setup.settings,
+            input: { name: '-', firstRow },
+            restarts: false,
+            redact: setup.redact,
+            notify: () => {},
+            clock: app.clock,
+            signal: app.signal,
           });
     const give = async (row: FinishedRow): Promise<void> => {
       const result = await toBatchResult(row, asked.get(row.index), schema?.read);
@@ -116,8 +117,13 @@ async function askRows(
         },
       };
       await runRows({
-        ...{ rows, journal: record, engine, isOrdered: ordered, retriesFailed: true },
-        ...{ drainSignal: app.signal, signal: app.signal },
+        rows,
+        journal: record,
+        engine,
+        isOrdered: ordered,
+        retriesFailed: true,
+        drainSignal: app.signal,
+        signal: app.signal,
         onSeen: ({ index }, isPending) => void (isPending || asked.delete(index)),
       });
     } finally {
@@ -196,7 +202,10 @@ function createRowRecord(): RowRecord & { close(): Promise<void> } {
       seen.add(id);
       return 'pending';
     },
-    ...{ write: nothing, keepFailed: () => {}, sync: nothing, close: nothing },
+    write: nothing,
+    keepFailed: () => {},
+    sync: nothing,
+    close: nothing,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { App } from '../../core/app.ts';
 import { formatDuration } from '../../core/text/format.ts';
-import type { BatchSetup } from '../requests/setup.ts';
+import type { BatchSetup } from '../requests/batch-setup.ts';
 import { createLocalEngine } from './local-engine.ts';
 import { createThrottle, type ThrottleOptions } from './throttle.ts';
 

@@ -103,8 +103,8 @@ export function isRunId(value: unknown): value is string {
   return typeof value === 'string' && /^[\da-f]{8}$/.test(value);
 }
 
-export function hashSetting(text: string): string {
-  return `sha256:${sha256(text).slice(0, 32)}`;
+export function hashSetting(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : `sha256:${sha256(text).slice(0, 32)}`;
 }
 
 export async function readRunFile({ run, named: output }: RunPaths): Promise<RunFile | undefined> {

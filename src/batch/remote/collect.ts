@@ -1,21 +1,10 @@
 import type { BatchJob } from '../../core/batches.ts';
 import { AppError, serverError } from '../../core/error.ts';
-import type { RedactLines } from '../output/failed-file.ts';
 import { isFailed } from '../rows/result.ts';
-import type { EngineRun } from '../rows/row-engine.ts';
-import { type JobContext, saveShard } from './jobs.ts';
+import { saveShard } from './jobs.ts';
+import type { RemoteRun } from './options.ts';
 import { replaceShard, type Shard } from './plan.ts';
-import type { RowCodec } from './service.ts';
 import { openShardRows, openShardWriter, readShard, readShardRows } from './shard-file.ts';
-
-export interface CollectContext extends JobContext {
-  readonly codec: Pick<RowCodec, 'toResult'>;
-  readonly finish: EngineRun['finish'];
-  readonly sync: EngineRun['sync'];
-  readonly maxAttempts: number;
-  readonly redact: RedactLines;
-  readonly nextNumber: () => number;
-}
 
 /** The key of a row: unique to the run, so that no two runs share a file that one of them deletes. */
 export function toRequestKey(runId: string, index: number): string {
@@ -39,47 +28,47 @@ const MAX_DOWNLOADS = 5;
 export async function collectShard(
   shard: Shard,
   job: BatchJob | undefined,
-  context: CollectContext,
+  run: RemoteRun,
   rest: 'retry' | 'leave' = 'retry',
 ): Promise<void> {
-  const { finish, maxAttempts } = context;
-  const left = await takeResults(shard, job, context);
+  const { store, finish, sync, limits } = run;
+  const left = await takeResults(shard, job, run);
   const retries = new Set<number>();
-  for (const [index, error] of left) if (canRetry(error, shard.attempt, maxAttempts)) retries.add(index);
+  for (const [index, error] of left) if (shard.attempt < limits.attempts && canRetry(error)) retries.add(index);
   if (rest === 'retry') {
     const why = endingError(job);
-    for await (const { start: _, ...row } of readShardRows(context.store, shard.number)) {
+    for await (const { start: _, ...row } of readShardRows(store, shard.number)) {
       if (!left.has(row.index) || retries.has(row.index)) continue;
       await finish({ ...row, result: left.get(row.index) ?? why });
     }
   }
   // The results are deleted at the service next.
-  await context.sync();
+  await sync();
   const collected: Shard = { ...shard, state: 'collected' };
-  if (rest === 'leave' || retries.size === 0) await saveShard(context, collected);
-  else await splitRetries(collected, retries, context);
+  if (rest === 'leave' || retries.size === 0) await saveShard(run, collected);
+  else await splitRetries(collected, retries, run);
 }
 
 /** The rows that have no answer, with the reason if there is one for that row. */
 async function takeResults(
   shard: Shard,
   job: BatchJob | undefined,
-  context: CollectContext,
+  run: RemoteRun,
 ): Promise<Map<number, AppError | undefined>> {
-  const { store, clock, signal } = context;
+  const { store, clock, signal, timing } = run;
   const starts = new Map<number, number>();
   for await (const { index, start } of readShardRows(store, shard.number)) starts.set(index, start);
   const left = new Map<number, AppError | undefined>([...starts.keys()].map((index) => [index, undefined]));
   if (job?.results === undefined) return left;
   for (let downloads = 1; ; downloads += 1) {
     try {
-      await download(shard, job.results, context, starts, left);
+      await download(shard, job.results, run, starts, left);
       return left;
     } catch (thrown) {
       signal.throwIfAborted();
       const error = AppError.from(thrown);
       if (error.fault !== 'api' || error.retry === undefined || downloads === MAX_DOWNLOADS) throw error;
-      await clock.sleep(context.timing.pollMs / 10, signal);
+      await clock.sleep(timing.pollMs / 10, signal);
     }
   }
 }
@@ -87,7 +76,7 @@ async function takeResults(
 async function download(
   shard: Shard,
   results: NonNullable<BatchJob['results']>,
-  { service, store, codec, finish, clock, signal }: CollectContext,
+  { service, store, codec, finish, clock, signal }: RemoteRun,
   starts: ReadonlyMap<number, number>,
   left: Map<number, AppError | undefined>,
 ): Promise<void> {
@@ -122,8 +111,8 @@ async function download(
   }
 }
 
-function canRetry(error: AppError | undefined, attempt: number, maxAttempts: number): boolean {
-  return attempt < maxAttempts && (error === undefined || error.retry !== undefined);
+function canRetry(error: AppError | undefined): boolean {
+  return error === undefined || error.retry !== undefined;
 }
 
 function endingError(job: BatchJob | undefined): AppError {
@@ -138,10 +127,10 @@ function endingError(job: BatchJob | undefined): AppError {
 }
 
 /** Moves the rows to ask again into a new shard, in the same write of the plan that marks this one as collected. */
-async function splitRetries(shard: Shard, retries: ReadonlySet<number>, context: CollectContext): Promise<void> {
-  const { store } = context;
-  const number = context.nextNumber();
-  const writer = await openShardWriter(store, number, context.redact);
+async function splitRetries(shard: Shard, retries: ReadonlySet<number>, run: RemoteRun): Promise<void> {
+  const { store } = run;
+  const number = run.nextNumber();
+  const writer = await openShardWriter(store, number, run.redact);
   try {
     for await (const { row, request } of readShard(store, shard.number)) {
       if (retries.has(row.index)) await writer.add(row, request);

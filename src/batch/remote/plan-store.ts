@@ -1,4 +1,5 @@
 import { basename, dirname, join } from 'node:path';
+import type { App } from '../../core/app.ts';
 import { createSerial } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { type DirectoryHandle, detectHandleMode, openDirectoryHandle } from '../../platform/files/directory-handle.ts';
@@ -16,6 +17,7 @@ import {
 } from '../../platform/files/write.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { errorCode, errorReason } from '../../platform/runtime/system.ts';
+import type { RunPaths } from '../output/run-file.ts';
 import { formatPlan, type Plan, tryParsePlan } from './plan.ts';
 
 export type PlanStore = ReturnType<typeof createPlanStore>;
@@ -41,6 +43,10 @@ function toDigits(number: number): string {
 export interface PlanPlace {
   readonly path: string;
   readonly tokens: string;
+}
+
+export function locatePlan({ plan }: RunPaths, { homes }: Pick<App, 'homes'>): PlanPlace {
+  return { path: plan, tokens: join(homes().gmn, 'batch-plans') };
 }
 
 type FreshPlan = Pick<Plan, 'runId' | 'settings'>;

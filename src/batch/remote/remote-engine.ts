@@ -1,50 +1,16 @@
 import type { BatchJob, BatchState } from '../../core/batches.ts';
 import { AppError } from '../../core/error.ts';
-import type { Clock } from '../../core/io.ts';
 import { plural } from '../../core/text/format.ts';
 import { type Condition, createCondition } from '../../platform/runtime/condition.ts';
-import type { RedactLines } from '../output/failed-file.ts';
 import { createIdTable, type IdTable } from '../output/id-table.ts';
 import type { Engine, EngineRun } from '../rows/row-engine.ts';
-import { type CollectContext, collectShard } from './collect.ts';
-import { deleteRemote, getShardJob, hasJobEnded, type RemoteTiming, saveShard, submitShard } from './jobs.ts';
+import { collectShard } from './collect.ts';
+import { deleteRemote, getShardJob, hasJobEnded, saveShard, submitShard } from './jobs.ts';
+import { createRemoteRun, type RemoteOptions, type RemoteRun } from './options.ts';
 import { isInFlight, type Shard } from './plan.ts';
 import type { PlanStore } from './plan-store.ts';
-import type { BatchService, RowCodec } from './service.ts';
 import { readShardRows } from './shard-file.ts';
-import {
-  budgetError,
-  type CostLimit,
-  createSharder,
-  fitsBudget,
-  type RemoteLimits,
-  unknownPriceError,
-} from './sharder.ts';
-
-export interface RemoteOptions {
-  readonly store: PlanStore;
-  readonly service: BatchService;
-  readonly codec: RowCodec;
-  readonly redact: RedactLines;
-  readonly limits: RemoteLimits;
-  readonly timing: RemoteTiming;
-  readonly clock: Clock;
-  readonly notify: (message: string) => void;
-  readonly onStatus?: (status: RemoteStatus) => void;
-  readonly budget?: CostLimit;
-  /**
-   * - `run`: asks rows, and waits for all jobs.
-   * - `wait`: reads no rows.
-   * - `once`: the same, and looks at every job only once.
-   */
-  readonly mode: 'run' | 'wait' | 'once';
-}
-
-export interface RemoteStatus {
-  readonly jobs: number;
-  readonly rows: number;
-  readonly states: ReadonlyMap<BatchState, number>;
-}
+import { budgetError, createSharder, fitsBudget, unknownPriceError } from './sharder.ts';
 
 /** Rows become shards beside the output, and shards jobs. The plan is written before every step that a crash could leave half done. */
 export function createRemoteEngine(options: RemoteOptions): Engine {
@@ -52,9 +18,9 @@ export function createRemoteEngine(options: RemoteOptions): Engine {
     async run(run) {
       const stop = new AbortController();
       const signal = AbortSignal.any([run.signal, stop.signal]);
-      const shared = createShared(options, { ...run, signal });
+      const shared = createShared(options, createRemoteRun(options, { ...run, signal }));
       await dropCollected(shared);
-      const submitting = submitRows(shared);
+      const submitting = submitRows(shared, run.rows);
       const watching = watchJobs(shared);
       try {
         await Promise.all([submitting, watching]);
@@ -69,9 +35,7 @@ export function createRemoteEngine(options: RemoteOptions): Engine {
 }
 
 /** Shared by `submitRows`, which fills shards and creates jobs, and `watchJobs`, which collects them. */
-interface Shared extends RemoteOptions {
-  readonly run: EngineRun;
-  readonly context: CollectContext;
+interface Shared extends RemoteRun, Pick<RemoteOptions, 'mode'> {
   /** Creates the job of a shard, unless this is already being done. */
   readonly submit: (shard: Shard) => Promise<void>;
   /** A job was created, or all rows are in jobs. */
@@ -83,25 +47,20 @@ interface Shared extends RemoteOptions {
   lastProblem: string | undefined;
 }
 
-function createShared(options: RemoteOptions, run: EngineRun): Shared {
-  let lastNumber = options.store.plan.lastNumber;
+function createShared(options: RemoteOptions, run: RemoteRun): Shared {
   const submitting = new Set<number>();
-  const context: CollectContext = {
-    ...options,
-    ...{ signal: run.signal, finish: run.finish, sync: run.sync, maxAttempts: options.limits.attempts },
-    nextNumber: () => {
-      lastNumber += 1;
-      return lastNumber;
-    },
-  };
   const created = createCondition();
   return {
-    ...options,
-    ...{ run, context, created, freed: createCondition(), hasSubmittedAll: false, lastProblem: undefined },
+    ...run,
+    mode: options.mode,
+    created,
+    freed: createCondition(),
+    hasSubmittedAll: false,
+    lastProblem: undefined,
     async submit(shard) {
       if (submitting.has(shard.number)) return;
       submitting.add(shard.number);
-      await submitShard(shard, context);
+      await submitShard(shard, run);
       created.notifyAll();
     },
   };
@@ -114,21 +73,20 @@ async function dropCollected(shared: Shared): Promise<void> {
   for (const shard of store.plan.shards) if (shard.state === 'collected') await dropShard(shard, shared);
 }
 
-async function dropShard(shard: Shard, { store, context, freed }: Shared): Promise<void> {
-  await deleteRemote(shard, context);
-  await store.drop(shard.number);
-  freed.notifyAll();
+async function dropShard(shard: Shard, shared: Shared): Promise<void> {
+  await deleteRemote(shard, shared);
+  await shared.store.drop(shard.number);
+  shared.freed.notifyAll();
 }
 
-async function submitRows(shared: Shared): Promise<void> {
-  const { store, run, mode } = shared;
+async function submitRows(shared: Shared, rows: EngineRun['rows']): Promise<void> {
+  const { store, signal, submit, mode } = shared;
   for (const shard of store.plan.shards) await resumeShard(shard, shared);
   if (mode === 'run') {
     const planned = await readPlannedIds(store);
-    const waitForRoom = () => shared.freed.wait(run.signal);
-    const sharder = createSharder({ ...shared.context, ...shared, waitForRoom });
+    const sharder = createSharder({ run: shared, submit, waitForRoom: () => shared.freed.wait(signal) });
     try {
-      for (let next = await run.rows.next(); !next.done; next = await run.rows.next()) {
+      for (let next = await rows.next(); !next.done; next = await rows.next()) {
         if (planned.get(next.value.id) === 0) await sharder.add(next.value);
       }
       await sharder.finish();
@@ -136,7 +94,7 @@ async function submitRows(shared: Shared): Promise<void> {
       await sharder.close();
     }
     // When the run stops, the rows end before the input does.
-    run.signal.throwIfAborted();
+    signal.throwIfAborted();
     if (!store.plan.isComplete) await store.update((plan) => ({ ...plan, isComplete: true }));
   }
   shared.hasSubmittedAll = true;
@@ -144,28 +102,28 @@ async function submitRows(shared: Shared): Promise<void> {
 }
 
 async function resumeShard(shard: Shard, shared: Shared): Promise<void> {
-  const { context, submit, mode } = shared;
+  const { submit, mode } = shared;
   if (shard.state === 'created' || shard.state === 'collected') return;
   // Its job may exist and cost already.
   if (shard.state === 'creating') return submit(shard);
   if (shard.state === 'cancelled' && mode !== 'run') return;
   await waitForBudget(shard, shared);
   if (shard.state !== 'cancelled') return submit(shard);
-  await deleteRemote(shard, context);
+  await deleteRemote(shard, shared);
   const { job: _job, ...rest } = shard;
   // A new attempt gives the job another name than the cancelled one has.
-  await submit(await saveShard(context, { ...rest, state: 'planned', attempt: shard.attempt + 1 }));
+  await submit(await saveShard(shared, { ...rest, state: 'planned', attempt: shard.attempt + 1 }));
 }
 
 /** An earlier run had a budget of its own. Throws AppError `limit` if this one never covers the shard. */
-async function waitForBudget(shard: Shard, { store, budget, freed, run }: Shared): Promise<void> {
+async function waitForBudget(shard: Shard, { store, budget, freed, signal }: Shared): Promise<void> {
   if (budget === undefined) return;
   if (shard.cost === undefined) throw unknownPriceError(shard.model);
   // What is planned counts as in flight.
   const more = isInFlight(shard) ? 0 : shard.cost;
   while (!fitsBudget(more, store.plan, budget)) {
     if (!store.plan.shards.some(({ state }) => state === 'created')) throw budgetError(shard, budget);
-    await freed.wait(run.signal);
+    await freed.wait(signal);
   }
 }
 
@@ -207,13 +165,13 @@ async function watchJobs(shared: Shared): Promise<void> {
 
 /** Undefined if the job is gone; `later` if the service cannot be reached: jobs keep running while this machine is offline. */
 async function pollBatchJob(shard: Shard, shared: Shared): Promise<BatchJob | undefined | 'later'> {
-  const { run, mode, notify } = shared;
+  const { signal, mode, notify } = shared;
   try {
-    const job = await getShardJob(shard, shared.context);
+    const job = await getShardJob(shard, shared);
     shared.lastProblem = undefined;
     return job;
   } catch (thrown) {
-    run.signal.throwIfAborted();
+    signal.throwIfAborted();
     const error = AppError.from(thrown);
     if (error.fault !== 'api' || error.retry === undefined || mode === 'once') throw error;
     if (shared.lastProblem !== error.message) {
@@ -225,14 +183,14 @@ async function pollBatchJob(shard: Shard, shared: Shared): Promise<BatchJob | un
 }
 
 async function endShard(shard: Shard, job: BatchJob | undefined, shared: Shared): Promise<void> {
-  const { store, context, notify, submit } = shared;
+  const { store, notify, submit } = shared;
   if (job?.state === 'cancelled') {
-    await saveShard(context, { ...shard, state: 'cancelled' });
+    await saveShard(shared, { ...shard, state: 'cancelled' });
     shared.freed.notifyAll();
     return;
   }
   if (job?.state === 'failed' || job?.state === 'expired') notify(`${job.name} has ${job.state}`);
-  await collectShard(shard, job, context);
+  await collectShard(shard, job, shared);
   const after = store.plan.shards.find(({ number }) => number === shard.number);
   if (after !== undefined) await dropShard(after, shared);
   for (const other of store.plan.shards) {
@@ -254,11 +212,11 @@ function throwIfOverBudget(active: readonly Shard[], { store, budget }: Shared):
 
 async function pauseBetweenPolls(
   delayMs: number,
-  { clock, run, store, mode, created, hasSubmittedAll }: Shared,
+  { clock, signal, store, mode, created, hasSubmittedAll }: Shared,
 ): Promise<void> {
   if (hasSubmittedAll && mode === 'once') return;
-  if (store.plan.shards.some(({ state }) => state === 'created')) await clock.sleep(delayMs, run.signal);
-  else if (!hasSubmittedAll) await created.wait(run.signal);
+  if (store.plan.shards.some(({ state }) => state === 'created')) await clock.sleep(delayMs, signal);
+  else if (!hasSubmittedAll) await created.wait(signal);
 }
 
 function cancelledError(shards: readonly Shard[]): AppError {

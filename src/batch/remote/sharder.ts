@@ -1,37 +1,13 @@
 import { AppError } from '../../core/error.ts';
 import { plural } from '../../core/text/format.ts';
-import type { RedactLines } from '../output/failed-file.ts';
-import type { EngineRun, PendingRow } from '../rows/row-engine.ts';
+import type { PendingRow } from '../rows/row-engine.ts';
 import { toRequestKey } from './collect.ts';
+import type { CostLimit, RemoteRun } from './options.ts';
 import { isInFlight, type Plan, type Shard } from './plan.ts';
-import type { PlanStore } from './plan-store.ts';
-import type { RowCodec } from './service.ts';
 import { openShardWriter, type ShardWriter } from './shard-file.ts';
 
-export interface RemoteLimits {
-  /** Rows of a shard. Smaller ones give earlier results. */
-  readonly rows: number;
-  readonly bytes: number;
-  readonly jobs: number;
-  readonly attempts: number;
-}
-
-/** The service takes files of 2 GB, and 100 jobs at a time; lower limits leave room for other programs. */
-export const DEFAULT_LIMITS: RemoteLimits = { rows: 10_000, bytes: 256_000_000, jobs: 50, attempts: 3 };
-
-/** In US dollars. */
-export interface CostLimit {
-  readonly max: number;
-  readonly spent: () => number;
-}
-
-interface SharderOptions extends Pick<EngineRun, 'finish' | 'signal'> {
-  readonly store: PlanStore;
-  readonly codec: RowCodec;
-  readonly redact: RedactLines;
-  readonly limits: RemoteLimits;
-  readonly budget?: CostLimit;
-  readonly nextNumber: () => number;
+interface SharderOptions {
+  readonly run: RemoteRun;
   readonly submit: (shard: Shard) => Promise<void>;
   readonly waitForRoom: () => Promise<void>;
 }
@@ -47,8 +23,8 @@ interface OpenShard {
 /** How many shards are filled at a time: each model that rows name has one. */
 const MAX_OPEN = 16;
 
-export function createSharder(options: SharderOptions) {
-  const { store, codec, limits, signal } = options;
+export function createSharder({ run, submit, waitForRoom }: SharderOptions) {
+  const { store, codec, limits, budget } = run;
   const open = new Map<string, OpenShard>();
 
   async function seal(shard: OpenShard): Promise<void> {
@@ -57,32 +33,32 @@ export function createSharder(options: SharderOptions) {
     open.delete(model);
     const { rows, bytes } = writer;
     const sealed: Shard = { number, model, rows, bytes, attempt: 1, state: 'planned', cost };
-    while (store.plan.shards.filter(isInFlight).length >= limits.jobs) await options.waitForRoom();
+    while (store.plan.shards.filter(isInFlight).length >= limits.jobs) await waitForRoom();
     // Most rows cost less than their maximum, so jobs that end may free some of the budget.
-    while (!fitsBudget(cost ?? 0, store.plan, options.budget)) {
-      if (!store.plan.shards.some(isInFlight)) throw budgetError(sealed, options.budget);
-      await options.waitForRoom();
+    while (!fitsBudget(cost ?? 0, store.plan, budget)) {
+      if (!store.plan.shards.some(isInFlight)) throw budgetError(sealed, budget);
+      await waitForRoom();
     }
     await store.update((plan) => ({
       ...plan,
       lastNumber: Math.max(plan.lastNumber, number),
       shards: [...plan.shards, sealed],
     }));
-    await options.submit(sealed);
+    await submit(sealed);
   }
 
   async function openShard(model: string, lineBytes: number, cost: number): Promise<OpenShard> {
     const before = open.get(model);
     if (before !== undefined) {
       const { rows, bytes } = before.writer;
-      const canPay = fitsBudget((before.cost ?? 0) + cost, store.plan, options.budget);
+      const canPay = fitsBudget((before.cost ?? 0) + cost, store.plan, budget);
       if (rows < limits.rows && bytes + lineBytes < limits.bytes && canPay) return before;
       await seal(before);
     }
     const [oldest] = open.values();
     if (oldest !== undefined && open.size >= MAX_OPEN) await seal(oldest);
-    const number = options.nextNumber();
-    const shard = { number, model, writer: await openShardWriter(store, number, options.redact), cost: 0 };
+    const number = run.nextNumber();
+    const shard = { number, model, writer: await openShardWriter(store, number, run.redact), cost: 0 };
     open.set(model, shard);
     return shard;
   }
@@ -90,12 +66,12 @@ export function createSharder(options: SharderOptions) {
   return {
     /** Waits while too many jobs are in flight. */
     async add(row: PendingRow): Promise<void> {
-      const prepared = await codec.prepare(row, signal);
+      const prepared = await codec.prepare(row, run.signal);
       if (prepared instanceof AppError) {
         const { id, index, line } = row;
-        return options.finish({ id, index, line, result: prepared });
+        return run.finish({ id, index, line, result: prepared });
       }
-      if (options.budget !== undefined && prepared.cost === undefined) throw unknownPriceError(prepared.model);
+      if (budget !== undefined && prepared.cost === undefined) throw unknownPriceError(prepared.model);
       const line = prepared.line(toRequestKey(store.plan.runId, row.index));
       const shard = await openShard(prepared.model, Buffer.byteLength(line), prepared.cost ?? 0);
       shard.cost = shard.cost === undefined || prepared.cost === undefined ? undefined : shard.cost + prepared.cost;

@@ -1,5 +1,4 @@
 import { readDecisionPlan } from '../../app/decision.ts';
-import { chooseTemplate } from '../../app/template.ts';
 import type { App } from '../../core/app.ts';
 import { toRowAnswer } from '../../core/decision-plan.ts';
 import { AppError } from '../../core/error.ts';
@@ -7,28 +6,24 @@ import { canonicalJson, type JsonObject } from '../../core/json.ts';
 import { createLazyRedaction } from '../../engine/agent.ts';
 import { type DecisionTask, openDecider } from '../../engine/model/decide.ts';
 import { listLocalFiles } from '../../engine/model/local-files.ts';
-import { chooseRetries } from '../../engine/model/model.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
-import { hashSetting, type RunSettings } from '../output/run-file.ts';
+import { hashSetting } from '../output/run-file.ts';
 import type { PendingRow } from '../rows/row-engine.ts';
-import { createRowPrompt } from './row-prompt.ts';
-import { createRowParts, emptyRowError, guessPartTokens } from './row-request.ts';
 import {
   type BatchOptions,
   type BatchSetup,
+  chooseRowRetries,
   createBatchHost,
-  DEFAULT_RETRIES,
-  describeFiles,
-  readSharedFiles,
   type SetupContext,
-  toHashedSetting,
-} from './setup.ts';
+} from './batch-setup.ts';
+import { emptyRowError, guessPartTokens } from './row-request.ts';
+import { SharedPrompt } from './shared-prompt.ts';
 
 /** `--decide`: every row is the input of the same questions. Throws AppError. */
 export async function openDecisionBatch(
   options: BatchOptions,
   app: App,
-  { budget, onCall, onNotice, signal }: SetupContext,
+  { costs, budget, onNotice }: SetupContext,
 ): Promise<BatchSetup> {
   if (options.decide?.includes('{{')) {
     throw new AppError('usage', '--decide: {{…}} is not filled in: the question is the same for all rows', {
@@ -37,19 +32,16 @@ export async function openDecisionBatch(
   }
   const plan = await readDecisionPlan(options.decide, options, app);
   const { questions, bounds } = plan;
-  const template = options.template === undefined ? undefined : await chooseTemplate(options.template, app);
-  const prompt = createRowPrompt({ words: options.prompt, template, params: options.param ?? [] });
-  const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
-  const host = createBatchHost(onNotice);
-  // The engine retries, not the request: what one row learns of the server holds for all.
-  const decider = await openDecider({ ...options, retries: 0 }, app, { notify: host.notify, budget });
+  const shared = await SharedPrompt.open(options, app);
+  const retries = await chooseRowRetries(options, app);
+  const { notify } = createBatchHost(onNotice);
+  const decider = await openDecider({ ...options, retries: 0 }, app, { notify, budget });
   try {
     const { opened, model } = decider;
-    const attachments = await readSharedFiles(options.file ?? [], app, { opened, host, signal });
-    const toParts = createRowParts({ app, prompt, attachments });
-    const toTask = async ({ input: row }: Pick<PendingRow, 'input'>): Promise<DecisionTask> => {
+    await shared.readFiles(opened.fileSupport, notify);
+    const toTask = async ({ input: row }: PendingRow): Promise<DecisionTask> => {
       if (row.contents !== undefined) throw undecidableRowError();
-      const input = await toParts(row, opened.fileSupport);
+      const input = await shared.toParts(row, opened.fileSupport);
       if (input.length === 0) throw emptyRowError();
       return { input, questions };
     };
@@ -60,21 +52,21 @@ export async function openDecisionBatch(
       settings: {
         '-m': model,
         'the questions': hashSetting(canonicalJson(questions as unknown as JsonObject)),
-        ...(bounds === undefined ? {} : { '--threshold': bounds.threshold, '--unsure': bounds.unsure }),
-        ...toHashedSetting('-p', options.prompt),
-        ...toHashedSetting('--template', template?.body),
-        ...(options.param === undefined ? {} : { '--param': options.param }),
-        ...describeFiles(attachments),
-      } as RunSettings,
-      isPromptNeeded: template === undefined && options.prompt === undefined,
+        '--threshold': bounds?.threshold,
+        '--unsure': bounds?.unsure,
+        ...shared.describe(),
+      },
+      isPromptNeeded: shared.isEmpty,
+      redact: createLazyRedaction(app).redact,
+      checkRow: shared.rows.check,
       async prepare(row) {
         const task = await toTask(row);
         return {
           tokens: guessPartTokens(task.input),
           key: () => sha256(JSON.stringify(task.input)),
-          async ask(asked) {
-            const { answers, usage, cost, call } = await decider.decide(task, asked);
-            onCall(call);
+          async ask(signal) {
+            const { answers, usage, cost, call } = await decider.decide(task, signal);
+            costs.add(call);
             return { json: toRowAnswer(plan, answers), model, usage, cost };
           },
         };
@@ -85,8 +77,6 @@ export async function openDecisionBatch(
         const uploads = listLocalFiles({ contents: [{ role: 'user', parts: task.input }] });
         return { request: { method: 'POST', url, body: body as JsonObject }, uploads };
       },
-      checkRow: prompt.check,
-      redact: createLazyRedaction(app).redact,
       toRequest: noRequest,
       provide: noRequest,
       close: decider.close,

@@ -1,78 +1,47 @@
 import { REDACTED_NOTICE } from '../../agent/turn.ts';
-import type { BatchDecisionFlags } from '../../app/decision.ts';
-import { chooseTemplate } from '../../app/template.ts';
 import type { App } from '../../core/app.ts';
+import type { Content } from '../../core/content.ts';
 import { AppError, serverError } from '../../core/error.ts';
-import { toNoticeEvent } from '../../core/event.ts';
 import { canonicalJson, type JsonObject } from '../../core/json.ts';
 import type { ModelRequest } from '../../core/model.ts';
-import type { BilledCall } from '../../core/usage.ts';
 import { createLazyRedaction } from '../../engine/agent.ts';
-import type { Host } from '../../engine/host.ts';
-import type { Budget } from '../../engine/limits/budget.ts';
-import { chooseRetries, type ModelOptions, type OpenedModel } from '../../engine/model/model.ts';
-import type { FileNeed } from '../../engine/model/uploads.ts';
+import type { OpenedModel } from '../../engine/model/model.ts';
 import { openRun, type Run, type RunFacts } from '../../engine/run.ts';
-import { createAttachments } from '../../input/attachment.ts';
-import { type AttachedItem, addFiles } from '../../input/files.ts';
 import { makesPictures } from '../../models/table.ts';
+import { sha256 } from '../../platform/runtime/native.ts';
 import { formatAssignment } from '../../platform/runtime/system.ts';
 import { hashSetting, type RunSettings } from '../output/run-file.ts';
 import type { PendingRow } from '../rows/row-engine.ts';
-import type { Prices } from './price.ts';
-import { createRowPrompt } from './row-prompt.ts';
-import { createRequests, type RowRequest } from './row-request.ts';
+import {
+  type BatchOptions,
+  type BatchSetup,
+  chooseRowRetries,
+  createBatchHost,
+  type RowRequest,
+  type SetupContext,
+} from './batch-setup.ts';
+import { askRow, emptyRowError, guessTokens } from './row-request.ts';
+import { SharedPrompt } from './shared-prompt.ts';
 
-export interface BatchOptions extends ModelOptions, BatchDecisionFlags {
-  readonly prompt?: string;
-  readonly template?: string;
-  readonly param?: readonly string[];
-  readonly file?: readonly string[];
-  readonly system?: string;
-  /** Like it, but literal: a leading `@` does not name a file. */
-  readonly systemText?: string;
-  /** Whether rows are asked with what the context files say; the library says `noContext` for the opposite. */
-  readonly context?: boolean;
-  readonly noContext?: boolean;
-  readonly appendSystemPrompt?: string;
-  readonly outputSchema?: string;
-}
-
-export type BatchSetup = Awaited<ReturnType<typeof openBatch>>;
-
-export interface SetupContext {
-  readonly prices: Prices;
-  /** For all rows; absent if each job has its own. */
-  readonly budget?: Budget;
-  readonly onCall: (call: BilledCall) => void;
-  /** An urgent one is for now: it says what a person has to do. */
-  readonly onNotice: (message: string, isUrgent?: boolean) => void;
-  readonly signal: AbortSignal;
-}
-
-export const DEFAULT_RETRIES = 3;
-
-export interface RowPreview {
-  readonly request: JsonObject;
-  /** The files that would be uploaded for it. */
-  readonly uploads: readonly string[];
-}
-
-const MAX_MODELS = 50;
-
-/** What is needed to convert rows to requests, for any engine. Throws AppError. */
-export async function openBatch(options: BatchOptions, app: App, context: SetupContext) {
-  const template = options.template === undefined ? undefined : await chooseTemplate(options.template, app);
-  const prompt = createRowPrompt({ words: options.prompt, template, params: options.param ?? [] });
-  // The engine retries, not the model: what one row learns of the server holds for all.
-  const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
-  const { noContext = !options.context } = options;
-  const own = { noContext, retries: 0, timing: 'request', servers: 'none', budget: context.budget } as const;
-  const setup = { ...options, ...own };
+/** Throws AppError. */
+export async function openBatch(options: BatchOptions, app: App, context: SetupContext): Promise<BatchSetup> {
+  if (options.decide !== undefined || options.questions !== undefined)
+    return (await import('./decision-setup.ts')).openDecisionBatch(options, app, context);
+  const shared = await SharedPrompt.open(options, app);
+  const retries = await chooseRowRetries(options, app);
   const host = createBatchHost(context.onNotice);
+  const { noContext = !options.context } = options;
+  const setup = {
+    ...options,
+    noContext,
+    retries: 0,
+    timing: 'request',
+    servers: 'none',
+    budget: context.budget,
+  } as const;
   const runs: Run[] = [];
-  const open = async (own: { readonly model?: string }): Promise<Run> => {
-    const run = await openRun({ ...setup, ...own }, app, host);
+  const open = async (model = options.model): Promise<Run> => {
+    const run = await openRun({ ...setup, model }, app, host);
     runs.push(run);
     requireBatchBackend(run.facts.model);
     requireTextModel(run.facts.model);
@@ -82,30 +51,11 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
     for (const run of runs) await run.close();
   };
   try {
-    const run = await open({});
+    const run = await open();
     const { model: opened, agent, schema } = run.facts;
-    const { generationConfig } = agent.request;
-    const attachments = await readSharedFiles(options.file ?? [], app, { opened, host, signal: context.signal });
-    const others = new Map<string, Promise<Run>>();
-    const chooseRun = (name: string): Promise<Run> => {
-      const known = others.get(name);
-      if (known !== undefined) return known;
-      if (others.size >= MAX_MODELS) {
-        throw new AppError('usage', `the rows name more than ${MAX_MODELS} models`, {
-          hint: 'Split the input by model.',
-        });
-      }
-      const opening = open({ model: name });
-      others.set(name, opening);
-      return opening;
-    };
-    const requests = await createRequests({
-      ...{ app, run, chooseRun, prompt, attachments },
-      prices: context.prices,
-      onCall: context.onCall,
-      onNotice: context.onNotice,
-    });
-    const redactRequest = async ({ agent: { request, redaction }, contents }: RowRequest): Promise<ModelRequest> => {
+    await shared.readFiles(opened.fileSupport, host.notify);
+    const toRequest = createRequests(shared, run, open);
+    const redact = async ({ agent: { request, redaction }, contents }: RowRequest): Promise<ModelRequest> => {
       const given: ModelRequest = { ...request, contents };
       const redacted = (await redaction?.redact(given)) ?? given;
       if (redacted !== given) context.onNotice(REDACTED_NOTICE);
@@ -115,31 +65,33 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       opened,
       retries,
       schema,
-      /** What the answers depend on besides the rows; see `RunFile`. */
       settings: {
         '-m': opened.modelId,
         ...describeInstruction(run.facts),
-        ...toHashedSetting('-p', options.prompt),
-        ...toHashedSetting('--template', template?.body),
-        ...(options.param === undefined ? {} : { '--param': options.param }),
-        ...describeFiles(attachments),
-        ...(options.serviceTier === undefined ? {} : { '--service-tier': options.serviceTier }),
-        ...describeConfig(generationConfig),
-      } as RunSettings,
-      isPromptNeeded: template === undefined && options.prompt === undefined,
-      ...requests,
-      checkRow: prompt.check,
+        ...shared.describe(),
+        '--service-tier': options.serviceTier,
+        ...describeConfig(agent.request.generationConfig),
+      },
+      isPromptNeeded: shared.isEmpty,
       redact: createLazyRedaction(app).redact,
-      /** With the addresses of files that are uploaded for it. Throws AppError. */
-      provide: async (request: RowRequest, need: FileNeed): Promise<ModelRequest> =>
-        opened.provideFiles(await redactRequest(request), need),
-      /** As it would be sent. Uploads nothing. */
-      async preview(row: PendingRow): Promise<RowPreview> {
+      checkRow: shared.rows.check,
+      async prepare(row) {
+        const request = await toRequest(row);
+        return {
+          tokens: guessTokens(request),
+          hasOwnModel: request.run !== run,
+          key: () => sha256(JSON.stringify([request.agent.request, request.contents])),
+          ask: (signal) => askRow(request, context, signal),
+        };
+      },
+      toRequest,
+      async preview(row) {
         const { listLocalFiles } = await import('../../engine/model/local-files.ts');
-        const request = await requests.toRequest(row);
-        const redacted = await redactRequest(request);
+        const request = await toRequest(row);
+        const redacted = await redact(request);
         return { request: await request.run.facts.model.preview(redacted), uploads: listLocalFiles(redacted) };
       },
+      provide: async (request, need) => opened.provideFiles(await redact(request), need),
       close,
     };
   } catch (thrown) {
@@ -148,14 +100,41 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
   }
 }
 
-/** Rows have no tools, so there is nothing to ask. */
-export function createBatchHost(onNotice: SetupContext['onNotice']): Host {
-  return {
-    notify(notice) {
-      const event = toNoticeEvent(notice);
-      if (event.type === 'notice') onNotice(event.message, event.isUrgent);
-    },
-    explainDenial: () => Promise.reject(new AppError('internal', 'a batch row has no tools')),
+const MAX_MODELS = 50;
+
+/** Converts rows to requests. A row that names a model is asked by a run of its own. */
+function createRequests(shared: SharedPrompt, run: Run, open: (model: string) => Promise<Run>) {
+  const others = new Map<string, Promise<Run>>();
+  const chooseRun = (name: string): Promise<Run> => {
+    const known = others.get(name);
+    if (known !== undefined) return known;
+    if (others.size >= MAX_MODELS) {
+      throw new AppError('usage', `the rows name more than ${MAX_MODELS} models`, {
+        hint: 'Split the input by model.',
+      });
+    }
+    const opening = open(name);
+    others.set(name, opening);
+    return opening;
+  };
+  return async ({ input }: PendingRow): Promise<RowRequest> => {
+    const { isPlace } = shared.rows;
+    // A column that the prompt names is text for it: a `model` may be that of a car.
+    const model = isPlace('model') ? undefined : input.model;
+    const system = isPlace('system') ? undefined : input.system;
+    const chosen = model === undefined ? run : await chooseRun(model);
+    const { agent, model: opened } = chosen.facts;
+    const systemInstruction: Content | undefined =
+      system === undefined ? undefined : { role: 'user', parts: [{ text: system }] };
+    const added = await shared.toParts(input, opened.fileSupport);
+    const { role = 'user', parts: own = [] } = input.contents?.at(-1) ?? {};
+    const content: Content = { role, parts: [...added, ...own] };
+    if (content.parts.length === 0) throw emptyRowError();
+    return {
+      run: chosen,
+      agent: systemInstruction === undefined ? agent : { ...agent, request: { ...agent.request, systemInstruction } },
+      contents: [...(input.contents?.slice(0, -1) ?? []), content],
+    };
   };
 }
 
@@ -174,10 +153,6 @@ function requireTextModel({ modelId }: OpenedModel): void {
   });
 }
 
-export function toHashedSetting(name: string, text: string | undefined): RunSettings {
-  return text === undefined ? {} : { [name]: hashSetting(text) };
-}
-
 /** Each context file by its name, so that an error can name the one that changed. */
 function describeInstruction({ agent, contextFiles, setup: { systemText, appendText } }: RunFacts): RunSettings {
   const { systemInstruction: system } = agent.request;
@@ -185,48 +160,11 @@ function describeInstruction({ agent, contextFiles, setup: { systemText, appendT
     systemText === undefined && appendText === undefined ? undefined : JSON.stringify([systemText, appendText]);
   const text = contextFiles.length > 0 ? own : system && JSON.stringify(system.parts);
   const files = contextFiles.map((file) => [`the context file ${file.name}`, hashSetting(file.text)]);
-  return { ...toHashedSetting('the system instruction', text), ...Object.fromEntries(files) };
+  return { 'the system instruction': hashSetting(text), ...Object.fromEntries(files) };
 }
 
 /** Field by field, so that an error can name the one that changed. */
 function describeConfig({ responseJsonSchema, responseMimeType: _, ...config }: JsonObject): RunSettings {
-  if (responseJsonSchema === undefined) return config;
-  return { ...config, '--output-schema': hashSetting(canonicalJson(responseJsonSchema)) };
-}
-
-export function describeFiles(attachments: readonly AttachedItem[]): RunSettings {
-  if (attachments.length === 0) return {};
-  return toHashedSetting('the files of -f', JSON.stringify(attachments.map(toFileIdentity)));
-}
-
-function toFileIdentity(item: AttachedItem): unknown {
-  return 'isUploaded' in item ? { name: item.name, sha256: item.part?.localFile?.sha256 } : item;
-}
-
-export async function readSharedFiles(
-  files: readonly string[],
-  app: App,
-  {
-    opened,
-    host,
-    signal,
-  }: {
-    readonly opened: OpenedModel;
-    readonly host: Pick<Host, 'notify'>;
-    readonly signal: AbortSignal;
-  },
-): Promise<readonly AttachedItem[]> {
-  if (files.length === 0) return [];
-  if (files.includes('-')) {
-    throw new AppError('usage', '-f - is not possible: stdin may be the input', { hint: 'Put it into a file.' });
-  }
-  const attachments = createAttachments(opened.fileSupport);
-  const { cwd, env, homes } = app;
-  await addFiles(files, { cwd, env, homes, signal, attachments, notify: host.notify });
-  const items: AttachedItem[] = [];
-  for (const item of attachments.items) {
-    if (!('isUploaded' in item)) items.push(item);
-    else items.push({ ...item, part: await (await import('../../input/large-file.ts')).createFilePart(item, signal) });
-  }
-  return items;
+  const schema = responseJsonSchema === undefined ? undefined : canonicalJson(responseJsonSchema);
+  return { ...config, '--output-schema': hashSetting(schema) };
 }

@@ -80,6 +80,8 @@ export interface Row {
   readonly line: string | undefined;
 }
 
+export type Rows = AsyncIterable<Row> | Iterable<Row>;
+
 export interface RawRow {
   readonly index: number;
   /** From 1; for CSV and files, the number of the row. */

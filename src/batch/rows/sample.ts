@@ -1,9 +1,9 @@
 import { createRandom } from '../../core/random.ts';
-import type { Row } from './row.ts';
+import type { Row, Rows } from './row.ts';
 
 /** `count` random rows in the order of the input, the same for the same input. Keeps only these in memory. */
 export async function sampleRows(
-  rows: AsyncIterable<Row>,
+  rows: Rows,
   count: number,
 ): Promise<{ readonly sample: readonly Row[]; readonly total: number }> {
   const random = createRandom(1);

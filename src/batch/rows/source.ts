@@ -6,7 +6,17 @@ import { readPathStatus } from '../../platform/files/read.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { systemPlatform } from '../../platform/runtime/system.ts';
 import { countInputRows, readRows } from './input.ts';
-import { checkIsText, fieldsRow, type InputFormat, type InputOptions, type Row, type RowInput } from './row.ts';
+import {
+  type CsvFormat,
+  checkIsText,
+  fieldsRow,
+  type InputFormat,
+  type InputOptions,
+  type Row,
+  type RowInput,
+  type Rows,
+} from './row.ts';
+import { sampleRows } from './sample.ts';
 
 export interface SourceOptions {
   readonly args: readonly string[];
@@ -100,6 +110,21 @@ function eachSource(pattern: string, app: App): Source {
       });
     },
   };
+}
+
+/** The rows of a source, or a sample of them. `checkRow` throws for a row that cannot be asked. */
+export async function openRows(
+  source: Source,
+  { isPromptNeeded, checkRow }: { readonly isPromptNeeded: boolean; checkRow(input: RowInput): void },
+  { signal, sample }: { readonly signal: AbortSignal; readonly sample?: number },
+) {
+  let format: CsvFormat | undefined;
+  const onHeader = (header: CsvFormat): void => {
+    format = header;
+  };
+  const { firstRow, rows, close } = await peekRows(source.open({ isPromptNeeded, onHeader, signal }), checkRow);
+  const chosen: Rows = sample === undefined ? rows : (await sampleRows(rows, sample)).sample;
+  return { firstRow, rows: chosen, format, close };
 }
 
 /** Enough to tell rows that differ in shape from a column that none of them has. */

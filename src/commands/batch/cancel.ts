@@ -1,3 +1,3 @@
-import { cancelJobs } from '../../batch/cancel.ts';
+import { cancelJobs } from '../../batch/jobs.ts';
 
 export const run = cancelJobs;

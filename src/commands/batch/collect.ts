@@ -1,7 +1,6 @@
-import type { RemoteRunOptions } from '../../batch/remote-run.ts';
-import { collectJobs } from '../../batch/wait.ts';
+import { collectJobs, type JobOptions } from '../../batch/jobs.ts';
 import type { App } from '../../core/app.ts';
 
-export async function run(options: RemoteRunOptions, app: App): Promise<number> {
+export async function run(options: JobOptions, app: App): Promise<number> {
   return collectJobs(options, app, 'once');
 }

@@ -1,3 +1,3 @@
-import { showRun } from '../../batch/status.ts';
+import { showRun } from '../../batch/jobs.ts';
 
 export const run = showRun;
