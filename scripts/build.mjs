@@ -17,7 +17,7 @@ import {
 import { descriptionDefines, writeDescription } from './description.mjs';
 import { formatLicences } from './notices.mjs';
 import { priceDefines } from './prices.mjs';
-import { ensureInstalled, root } from './project.mjs';
+import { root } from './project.mjs';
 
 const final = join(root, 'dist');
 const dist = `${final}.new`;
@@ -34,8 +34,6 @@ const commonJs = {
 const LAZY_BUILTINS =
   /(?<=^|[;\n])import\{([^}]*)\}from"(node:(?:child_process|crypto|fs\/promises|os|tty|worker_threads))";/g;
 
-// `prepare` is run by an installation, which is not over yet.
-if (process.env.npm_lifecycle_event !== 'prepare') ensureInstalled();
 // Built next to the last build and then renamed: a compile error leaves the old one in place.
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
@@ -44,6 +46,28 @@ test('the page about libraries has each of them, in its version', () => {
     .filter(([name]) => !name.startsWith('@types/'))
     .filter(([name, version]) => !`${version}.`.startsWith(`${stated.get(name)}.`));
   expect(wrong).toEqual([]);
+});
+
+test('a build in a fresh clone installs the libraries; npm i -g . there says what to run first', (t) => {
+  const { scripts } = json('package.json');
+  for (const name of ['build', 'build:binary', 'prepare']) expect(scripts[name]).toMatch(/--import .*installed\.mjs /);
+  const clone = mkdtempSync(join(tmpdir(), 'gmn-clone-'));
+  t.onTestFinished(() => rmSync(clone, { recursive: true }));
+  for (const name of ['installed.mjs', 'project.mjs']) cpSync(`${ROOT}/scripts/${name}`, `${clone}/scripts/${name}`);
+  writeFileSync(`${clone}/package-lock.json`, '{}');
+  writeFileSync(`${clone}/npm.mjs`, 'console.log(`npm ${process.argv.slice(2).join(" ")}`);');
+  const load = (event: string) =>
+    spawnSync(process.execPath, ['--import', './scripts/installed.mjs', '-e', 'console.log("built")'], {
+      cwd: clone,
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, npm_lifecycle_event: event, npm_execpath: `${clone}/npm.mjs` },
+    });
+  expect(load('prepare')).toMatchObject({
+    status: 1,
+    stdout: '',
+    stderr: 'gmn is not built yet, and its libraries are not installed. Run first: npm run build\n',
+  });
+  expect(load('build')).toMatchObject({ status: 0, stdout: 'npm ci --no-audit --no-fund\nbuilt\n' });
 });
 
 test('what is there for developers only stays out of the package', () => {

@@ -7,7 +7,7 @@ import { bundling, importCommandTable, outlineDefines, writeTexts, writeWorker }
 import { descriptionDefines, writeDescription } from '../description.mjs';
 import { formatLicences } from '../notices.mjs';
 import { priceDefines } from '../prices.mjs';
-import { ensureInstalled, root, run } from '../project.mjs';
+import { root, run } from '../project.mjs';
 import { compiler } from './compiler.mjs';
 
 const final = join(root, 'dist-binary');
@@ -31,7 +31,6 @@ const standaloneParts = {
   },
 };
 
-ensureInstalled();
 const bun = compiler();
 rmSync(work, { recursive: true, force: true });
 mkdirSync(join(work, 'dist'), { recursive: true });

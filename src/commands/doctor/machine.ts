@@ -70,7 +70,7 @@ export function checkInstallation({ builtIn, program = '' }: Pick<Runtime, 'buil
   const place = quoteIfNeeded(root);
   if (readPathStatus(join(root, '.git')) !== undefined) {
     const update = { words: 'To update', command: `git -C ${place} pull` };
-    return found(`from a clone, ${root}`, update, { words: 'Then', command: `npm --prefix ${place} ci` });
+    return found(`from a clone, ${root}`, update, { words: 'Then', command: `npm --prefix ${place} run build` });
   }
   if (basename(dirname(root)) !== 'node_modules') return found(`from ${root}`, { words: UPDATE });
   const project = dirname(dirname(root));

@@ -40,7 +40,7 @@ test.for([
     'work/gmn/.git',
     'work/gmn',
     'from a clone, <root>/work/gmn',
-    ['git -C <root>/work/gmn pull', 'npm --prefix <root>/work/gmn ci'],
+    ['git -C <root>/work/gmn pull', 'npm --prefix <root>/work/gmn run build'],
   ],
   ['npm/lib/x', 'npm/lib/node_modules/gmn', 'a package, for all projects', ['npm i -g <package>']],
   [
