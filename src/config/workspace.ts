@@ -80,7 +80,7 @@ function brokenLayer(file: string, thrown: unknown): WorkspaceLayers {
 }
 
 function untrustedLayers(files: readonly string[], { why, isRefused }: TrustDecision): WorkspaceLayers {
-  const notice = `${files.join(' and ')} is not used: ${why}. To trust the folder, run: gmn trust`;
+  const notice = `${files.join(' and ')} ${files.length === 1 ? 'is' : 'are'} not used: ${why}. To trust the folder, run: gmn trust`;
   return { layers: files.map((file) => ignoredLayer('workspace', file, why)), notices: isRefused ? [] : [notice] };
 }
 

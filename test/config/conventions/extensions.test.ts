@@ -169,7 +169,7 @@ test('.mcp.json of a trusted folder joins its servers, each as gmn trust has sho
     'work/.gemini/settings.json': json({ mcpServers: { b: { command: 'mine' } } }),
   });
   expect((await here.settings()).notices).toEqual([
-    expect.stringMatching(/settings\.json and .*\.mcp\.json is not used: this folder is not trusted/),
+    expect.stringMatching(/settings\.json and .*\.mcp\.json are not used: this folder is not trusted/),
   ]);
   expect((await here.settings({ GEMINI_CLI_TRUST_WORKSPACE: 'true' })).notices).toEqual([
     expect.stringMatching(/settings\.json: MCP server "b" new or changed/),
