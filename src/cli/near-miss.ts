@@ -109,11 +109,7 @@ export function guardNearMiss(
   const [word, next] = words;
   if (word === undefined) return;
   const elsewhere = words.length === 1 ? findOtherCommandAdvice(word) : undefined;
-  if (elsewhere !== undefined && isInteractive()) {
-    throw new AppError('usage', `there is no command "${word}"`, {
-      hint: `${elsewhere}\nTo send it as a prompt: gmn -p "${word}"`,
-    });
-  }
+  if (elsewhere !== undefined && isInteractive()) throw otherCommandError(word, elsewhere);
   // `codex exec "fix the tests"`: a command, then the prompt in quotes.
   const isQuoted = /\s/.test(next ?? '');
   const isAsking = words.length === 2 && findOtherCommandAdvice(word) === JUST_ASK;
@@ -129,8 +125,8 @@ export function guardNearMiss(
   const official = Object.hasOwn(OFFICIAL, word) ? OFFICIAL[word] : undefined;
   if (official !== undefined && isOfficialCommand(official[1], words.slice(1), isInteractive)) {
     const command = ['gemini', ...words.slice(0, 2)].join(' ');
-    throw new AppError('usage', `"${command}" is a command of the official CLI: ${official[0]}`, {
-      hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
+    throw new AppError('usage', `"${command}" is a command of the official CLI`, {
+      hint: `${official[0]}\nTo send it as a prompt: gmn -p "${words.join(' ')}"`,
     });
   }
   for (const [name, below] of Object.entries(commands)) {
@@ -143,6 +139,17 @@ export function guardNearMiss(
       hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
     });
   }
+  // Short names resemble too many everyday words.
+  const near = Object.keys(OTHER_COMMANDS).find((name) => name.length >= 5 && measureEditDistance(word, name) === 1);
+  if (near !== undefined && words.length === 1 && isInteractive()) {
+    throw otherCommandError(word, OTHER_COMMANDS[near] ?? '');
+  }
+}
+
+function otherCommandError(word: string, advice: string): AppError {
+  return new AppError('usage', `there is no command "${word}"`, {
+    hint: `${advice}\nTo send it as a prompt: gmn -p "${word}"`,
+  });
 }
 
 /** The same for what is typed where gmn asks for a prompt: there, a command itself is a slip too. Throws AppError `usage`. */

@@ -53,6 +53,20 @@ test.each([
 });
 
 test.each([
+  ['logni', 'To sign in: gmn auth set-key'],
+  ['upgarde', 'gmn does not update itself'],
+  ['verison', 'Run: gmn --version'],
+])('%s gets the advice for the command of other programs that it resembles', (word, advice) => {
+  expect(() => guardNearMiss(OUTLINE, [word], () => true)).toThrow(
+    expect.objectContaining({
+      message: `there is no command "${word}"`,
+      hint: expect.stringContaining(advice),
+    }),
+  );
+  expect(() => guardNearMiss(OUTLINE, [word], () => false)).not.toThrow();
+});
+
+test.each([
   [
     ['exec', 'fix the tests'],
     [true, true],
@@ -138,7 +152,7 @@ test('the refusal names the command that was meant, and the way to send it all t
 });
 
 test.each([
-  [['extensions', 'list'], /"gemini extensions list" is a command of the official CLI: gmn installs no extensions/],
+  [['extensions', 'list'], /^gmn installs no extensions/],
   [['extensions', 'install', 'https://github.com/a/b'], /gmn installs no extensions/],
   [['extensions', 'uninstall', 'a', 'b', 'c'], /gmn installs no extensions/],
   [['extensions', 'new', 'dir', 'mcp-server'], /gmn installs no extensions/],
@@ -146,7 +160,10 @@ test.each([
   [['memory', 'show'], /in a chat: \/memory/],
   [['gemma', 'status'], /gmn starts no local models/],
 ])('%j of the official CLI is refused, with or without a person', (words, why) => {
-  for (const isThere of [true, false]) expect(() => guardNearMiss(OUTLINE, words, () => isThere)).toThrow(why);
+  for (const isThere of [true, false])
+    expect(() => guardNearMiss(OUTLINE, words, () => isThere)).toThrow(
+      expect.objectContaining({ hint: expect.stringMatching(why) }),
+    );
 });
 
 test.each([['extensions'], ['gemma']])('%s alone is refused where a person sits only', (word) => {

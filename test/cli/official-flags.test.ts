@@ -132,7 +132,7 @@ test.for([
   const gmn = await callGmn(t, words, { gemini: await fakeGemini(t, []) });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
   expect(gmn.stderr).toMatch(
-    new RegExp(`^Error: "gemini ${words.slice(0, 2).join(' ')}" is a command of the official CLI: gmn .*\nTo send it`),
+    new RegExp(`^Error: "gemini ${words.slice(0, 2).join(' ')}" is a command of the official CLI\ngmn .*\nTo send it`),
   );
 });
 
