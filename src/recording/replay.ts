@@ -93,7 +93,7 @@ function restoreChunk(chunk: RecordedChunk, { restore, restoreInJson }: Places):
 
 function unrecordedError(why: string, name: string): AppError {
   return new AppError('api', `the request is not in ${name}: ${why}`, {
-    hint: 'If the change is meant, record again (gmn help demo).',
+    hint: 'If the change is meant, record again, or let it not count: --ignore <field> (gmn help demo).',
   });
 }
 

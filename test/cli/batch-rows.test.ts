@@ -55,7 +55,9 @@ test('context files are for rows with --context only, and one that changes is na
   const told = (...words: string[]) => batch('--output-file', 'told.jsonl', '--context', '--system', ...words);
   expect(await told('Be brief.')).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringMatching(/made with other settings: the context file \S*AGENTS\.md was not given, is given\n/),
+    stderr: expect.stringMatching(
+      /made with other settings: the context file \S*AGENTS\.md was not used then, and is used now\n/,
+    ),
   });
   rmSync(note);
   writeFileSync(join(setting.home, '.gemini', 'GEMINI.md'), 'Answer in Greek.');

@@ -173,7 +173,7 @@ test('a template is filled with the columns of a CSV, the answer checked against
   ]);
   const changed = await callGmnIn(t, setting, [...words, '--temperature', '0.5']);
   expect(changed.exitCode).toBe(1);
-  expect(changed.stderr).toContain('was made with other settings: temperature was 1, is 0.5');
+  expect(changed.stderr).toContain('was made with other settings: temperature was 1 then, and is 0.5 now');
   const unsafe = await callGmnIn(t, setting, [
     ...'batch in.csv --template shell.toml --output-file o2.jsonl'.split(' '),
   ]);

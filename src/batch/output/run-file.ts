@@ -169,13 +169,13 @@ export function checkSameRun(
 function describeInputChange(before: string, now: string): string {
   if (before === now) return 'what is piped in begins with another row';
   const [was, is] = [before, now].map((name) => (name === '-' ? 'stdin' : name));
-  return `the input was ${was}, is ${is}`;
+  return `the input was ${was} then, and is ${is} now`;
 }
 
 /** A text that was given both times is long, so that only its hash is known. */
 function describeChange(name: string, before: JsonValue | undefined, now: JsonValue | undefined): string {
-  const [was, is] = [before, now].map(formatSetting);
-  return isHash(before) && isHash(now) ? `${name} has changed` : `${name} was ${was}, is ${is}`;
+  if (isHash(before) && isHash(now)) return `${name} has changed`;
+  return `${name} was ${formatSetting(before)} then, and is ${formatSetting(now)} now`;
 }
 
 function isHash(value: JsonValue | undefined): boolean {
@@ -185,8 +185,8 @@ function isHash(value: JsonValue | undefined): boolean {
 const MAX_SHOWN = 60;
 
 function formatSetting(value: JsonValue | undefined): string {
-  if (value === undefined || value === null) return 'not given';
-  if (isHash(value)) return 'given';
+  if (value === undefined || value === null) return 'not used';
+  if (isHash(value)) return 'used';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }

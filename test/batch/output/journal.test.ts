@@ -89,10 +89,10 @@ test('other settings, another input, another file and another process are refuse
   await journal.write(answered('a'));
   await journal.close();
   await expect(open(output, { settings: { model: 'b', seed: 1 } })).rejects.toThrow(
-    'made with other settings: model was a, is b; seed was not given, is 1',
+    'made with other settings: model was a then, and is b now; seed was not used then, and is 1 now',
   );
   await expect(open(output, { input: { name: 'other.jsonl', firstRow: 'y' } })).rejects.toThrow(
-    'the input was in.jsonl, is other.jsonl',
+    'the input was in.jsonl then, and is other.jsonl now',
   );
   const piped = join(directory(t), 'piped.jsonl');
   const fromPipe = await open(piped, { input: { name: '-', firstRow: 'x' } });
@@ -117,7 +117,7 @@ test('a run that has answered nothing yet, and has no jobs, keeps no settings', 
   expect(second.runId).not.toBe(first.runId);
   await second.close();
   mkdirSync(`${output}.batch`);
-  await expect(open(output)).rejects.toThrow('made with other settings: model was b, is a');
+  await expect(open(output)).rejects.toThrow('made with other settings: model was b then, and is a now');
   await (await open(output, { restarts: true })).close();
 });
 
