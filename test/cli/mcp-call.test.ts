@@ -401,9 +401,9 @@ test('a session that the server has dropped is started again, once', async (t) =
 });
 
 test.for([
-  [['add', 'a=1'], 'add does not take these: the arguments: Instance does not have required property "b".'],
-  [['add', 'a=1', 'b=two'], 'add does not take these: /b: Instance type "string" is invalid. Expected "number".'],
-  [['echo', '--json', '{"message":[1]}'], 'Instance type "array" is invalid. Expected "string".'],
+  [['add', 'a=1'], 'add does not take these arguments: it needs b\n'],
+  [['add', 'a=1', 'b=two'], 'add does not take these arguments: b must be of type number, and is of type string\n'],
+  [['echo', '--json', '{"message":[1]}'], 'message must be of type string, and is of type array\n'],
 ] as const)('what is surely wrong is told before the server is asked: %j', async ([args, message], t) => {
   const here = mcpPlace(t);
   const log = join(here.root, 'messages');

@@ -58,7 +58,7 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
     const { name, inputSchema } = await requireTool(connection, tool, app.signal);
     if (configured !== undefined) checkIsWanted(configured, name);
     const args = given ?? parseToolArguments(pairs, inputSchema);
-    await checkArguments(args, inputSchema, { server, tool: name });
+    checkArguments(args, inputSchema, { server, tool: name });
     const result = await connection
       .callTool(name, args, { signal: app.signal, onProgress: progress.onProgress })
       .catch((thrown: unknown) => {
@@ -82,14 +82,14 @@ function checkIsWanted({ name, definition }: NamedServer, tool: string): void {
 }
 
 /** What is surely wrong is told before the tool runs. Throws AppError `usage`. */
-async function checkArguments(
+function checkArguments(
   args: JsonObject,
   schema: JsonObject,
   { server, tool }: { readonly server: string; readonly tool: string },
-): Promise<void> {
-  const fault = await findArgumentFault(schema, args);
+): void {
+  const fault = findArgumentFault(schema, args);
   if (fault === undefined) return;
-  throw new AppError('usage', `${sanitize(tool)} does not take these: ${sanitize(fault)}`, {
+  throw new AppError('usage', `${sanitize(tool)} does not take these arguments: ${sanitize(fault)}`, {
     hint: `To see what it takes, run: gmn mcp tools ${sanitize(server)}`,
   });
 }

@@ -24,14 +24,31 @@ export function obeySchema(elicit: Elicit): Elicit {
   };
 }
 
-/** A required argument that is missing, or one of another type. All else is for the server to judge. */
-export async function findArgumentFault(schema: JsonObject, args: JsonObject): Promise<string | undefined> {
-  const properties = Object.entries(toJsonObject(schema.properties)).map(([name, property]) => {
-    const { type } = isObject(property) ? (property as JsonObject) : {};
-    return [name, type === undefined ? {} : { type }] as const;
-  });
-  const plain = { type: 'object', required: schema.required, properties: Object.fromEntries(properties) };
-  return findSchemaFault(plain, args, 'the arguments');
+/** Required arguments that are missing, or one of another type. All else is for the server to judge. */
+export function findArgumentFault(schema: JsonObject, args: JsonObject): string | undefined {
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const missing = required.filter((name) => typeof name === 'string' && !Object.hasOwn(args, name));
+  if (missing.length > 0) return `it needs ${missing.join(' and ')}`;
+  const properties = toJsonObject(schema.properties);
+  for (const [name, value] of Object.entries(args)) {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    const { type } = isObject(property) ? property : {};
+    const types = [type].flat();
+    const found = typeOf(value ?? null);
+    const isInteger = types.includes('integer') && Number.isInteger(value);
+    // A type that is none says nothing about a value.
+    const isUnknown = types.some((each) => !TYPES.some((known) => known === each));
+    if (isUnknown || types.length === 0 || types.includes(found) || isInteger) continue;
+    return `${name} must be of type ${types.join(' or ')}, and is of type ${found}`;
+  }
+  return undefined;
+}
+
+const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
+
+function typeOf(value: JsonValue): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
 }
 
 /** A schema that cannot be used says nothing about a value. */
