@@ -55,7 +55,7 @@ test('a build in a fresh clone installs the libraries; npm i -g . there says wha
   t.onTestFinished(() => rmSync(clone, { recursive: true }));
   for (const name of ['installed.mjs', 'project.mjs']) cpSync(`${ROOT}/scripts/${name}`, `${clone}/scripts/${name}`);
   writeFileSync(`${clone}/package-lock.json`, '{}');
-  writeFileSync(`${clone}/npm.mjs`, 'console.log(`npm ${process.argv.slice(2).join(" ")}`);');
+  writeFileSync(`${clone}/npm.mjs`, 'console.log("npm", ...process.argv.slice(2));');
   const load = (event: string) =>
     spawnSync(process.execPath, ['--import', './scripts/installed.mjs', '-e', 'console.log("built")'], {
       cwd: clone,
