@@ -81,7 +81,7 @@ function toCallPart(part: CallPart, isOtherOrigin: boolean): CallPart {
   const name = toNonEmptyString(rest.name);
   if (name !== undefined && (args === undefined || isObject(args)))
     return isOtherOrigin ? replaceSignature(part) : part;
-  const functionCall = { ...rest, name: name ?? UNNAMED_TOOL, ...(isObject(args) ? { args } : {}) };
+  const functionCall = { ...rest, name: name ?? UNNAMED_TOOL, args: isObject(args) ? args : undefined };
   return isOtherOrigin ? replaceSignature({ ...part, functionCall }) : { ...part, functionCall };
 }
 

@@ -1,5 +1,5 @@
 import { type AppError, serverError } from '../core/error.ts';
-import { filterObjects, isObject, toNonEmptyString } from '../core/json.ts';
+import { filterObjects, isObject, omitUndefined, toNonEmptyString } from '../core/json.ts';
 import { tryParseDuration } from '../core/text/format.ts';
 import { redact } from '../core/text/secrets.ts';
 import { FAILURE_TEXTS } from './failure-texts.ts';
@@ -41,7 +41,7 @@ export function tryParseGoogleError(body: unknown, depth = 0): GoogleError | und
   if (message === '' && own.code === undefined && own.status === undefined && !Array.isArray(error.details))
     return undefined;
   // Braces in a message may be plain text: an inner object counts only if it has a message.
-  return inner === undefined || inner.message === '' ? own : { ...own, ...inner };
+  return inner === undefined || inner.message === '' ? own : { ...own, ...omitUndefined(inner) };
 }
 
 export function toGoogleError(error: Fields, message: string): GoogleError {
@@ -55,15 +55,15 @@ export function toGoogleError(error: Fields, message: string): GoogleError {
   const metadata = Object.fromEntries(details.flatMap((detail) => listStringEntries(detail.metadata)));
   const retryMs = details.map((detail) => tryParseDelay(detail.retryDelay)).find((ms) => ms !== undefined);
   return {
-    ...(Number.isInteger(code) && code > 0 ? { code } : {}),
-    ...(status === undefined ? {} : { status }),
-    ...(retryMs === undefined ? {} : { retryMs }),
+    code: Number.isInteger(code) && code > 0 ? code : undefined,
+    status,
+    retryMs,
     message,
     reasons: filterTexts(details.map(({ reason }) => reason)),
     metadata,
     quotaIds: filterTexts([...violations.map(({ quotaId }) => quotaId), metadata.quota_limit]),
-    ...(limits.length === 0 ? {} : { quotaLimits: Object.fromEntries(limits) }),
-    ...(hasZeroQuota ? { hasZeroQuota } : {}),
+    quotaLimits: limits.length === 0 ? undefined : Object.fromEntries(limits),
+    hasZeroQuota: hasZeroQuota || undefined,
     links: filterTexts([...links.map(({ url }) => url), metadata.validation_link, metadata.validation_url]),
   };
 }

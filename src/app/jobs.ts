@@ -37,7 +37,7 @@ export async function withResearcher<Result>(
   work: (context: ResearchContext) => Promise<Result>,
 ): Promise<Result> {
   const isDemo = job.is_demo === true;
-  const researcher = await openResearcher({ ...(isDemo ? {} : options), demo: isDemo }, app, notify);
+  const researcher = await openResearcher({ auth: isDemo ? undefined : options.auth, demo: isDemo }, app, notify);
   try {
     return await work({ app, store, researcher, notify, isDemo });
   } finally {

@@ -27,7 +27,7 @@ export async function printReport(report: Report, options: PrintOptions, app: Ap
   const notices = [...(app.notices ?? []), ...(report.notices ?? [])];
   const { out, err } = app.io;
   if (options.json) {
-    await out.write(encodeDocument({ ...report.json, ...(notices.length > 0 && { warnings: notices }) }));
+    await out.write(encodeDocument(notices.length === 0 ? report.json : { ...report.json, warnings: notices }));
     return 0;
   }
   if (!options.quiet) for (const notice of notices) await createStderr(err).notice(notice);

@@ -388,7 +388,8 @@ function toFinished(
     ...record,
     status: why === undefined ? 'completed' : status === 'cancelled' ? 'cancelled' : 'failed',
     ...toEndFields(record, app.clock.now()),
-    ...(why === undefined ? {} : { error: error === undefined ? why : `${why}: ${error}`, code: status.toUpperCase() }),
+    error: why === undefined || error === undefined ? why : `${why}: ${error}`,
+    code: why === undefined ? undefined : status.toUpperCase(),
     cost,
     ...{ model_used: record.agent, sources, usage: plain },
   };

@@ -62,7 +62,9 @@ function createMetadataHeaders({ realEnv, send, clock, scopes = CLOUD_SCOPES }: 
   return async (signal) => {
     const token = await getToken(signal);
     if (token === undefined) throw nothingFoundError();
-    return { authorization: `Bearer ${token}`, ...(project ? { 'x-goog-user-project': project } : {}) };
+    const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+    if (project) headers['x-goog-user-project'] = project;
+    return headers;
   };
 }
 

@@ -57,7 +57,8 @@ export function createKeyChoice({ type, key: text, source, env }: Key): Credenti
     });
   }
   const isBearerToo = type === 'gemini-api-key' && env.GEMINI_API_KEY_AUTH_MECHANISM === 'bearer';
-  const headers = { 'x-goog-api-key': key, ...(isBearerToo ? { authorization: `Bearer ${key}` } : {}) };
+  const headers: Record<string, string> = { 'x-goog-api-key': key };
+  if (isBearerToo) headers.authorization = `Bearer ${key}`;
   const credential: Credential = {
     type,
     source,

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
-import { isObject, tryParseJson } from '../core/json.ts';
+import { isObject, toJsonObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { writeAtomic } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
@@ -104,7 +104,7 @@ export function encryptedFile({ path, name }: KnownFile, { machine, clock }: Sec
       const { [entry.service]: accounts, ...others } = loaded.value;
       const changed = {
         ...others,
-        [entry.service]: { ...(isObject(accounts) ? accounts : {}), [entry.account]: after },
+        [entry.service]: { ...toJsonObject(accounts), [entry.account]: after },
       };
       const text = box.seal(JSON.stringify(changed, null, 2));
       return (await writeAtomic(path, text, { expected: loaded.version })) === 'written';

@@ -117,7 +117,7 @@ function parseGranted(body: Readonly<Record<string, unknown>>, accessToken: stri
     accessToken,
     expiresAt: expiresAt > now ? Math.min(expiresAt, now + MAX_LIFETIME_MS) : now + DEFAULT_LIFETIME_MS,
     // An invalid refresh token must not replace the one that works.
-    ...(isToken(refreshToken) ? { refreshToken } : {}),
+    refreshToken: isToken(refreshToken) ? refreshToken : undefined,
     rest,
   };
 }

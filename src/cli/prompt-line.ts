@@ -14,14 +14,12 @@ export function matchPromptLine(outline: Outline, argv: readonly string[], env: 
   try {
     const typed = parseWords(outline, argv);
     if (typed === undefined) return undefined;
+    const hasVariables = outline.variables.some((name) => env[name]);
     return {
       kind: 'run',
       path: 'gmn',
       run: async (options, app) => (await import('../commands/prompt/prompt.ts')).run(options as Options, app),
-      options: {
-        ...(outline.variables.some((name) => env[name]) ? parseEnvironment(outline.flags(), env) : {}),
-        ...typed.options,
-      },
+      options: hasVariables ? { ...parseEnvironment(outline.flags(), env), ...typed.options } : typed.options,
       typedFlags: typed.flags,
     };
   } catch (thrown) {

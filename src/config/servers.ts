@@ -2,7 +2,7 @@ import { basename, dirname, sep } from 'node:path';
 import type { ServerSetting } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
-import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { canonicalJson, isObject, type JsonObject, type JsonValue, omitUndefined } from '../core/json.ts';
 import { quoteForShell } from '../core/text/quote.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
@@ -46,11 +46,10 @@ export function addServers(document: JsonObject, servers: JsonObject): JsonObjec
 
 export function restrictServers(document: JsonObject, approved: readonly string[]): JsonObject {
   const { mcpServers, mcp, ...rest } = document;
-  return {
-    ...rest,
-    ...(isObject(mcpServers) ? { mcpServers: keepApproved(mcpServers, approved) } : {}),
-    ...(isObject(mcp) ? { mcp: approved.includes(COMMAND_KEY) ? mcp : omitKey(mcp, 'serverCommand') } : {}),
-  };
+  const kept: Record<string, JsonValue | undefined> = { ...rest };
+  if (isObject(mcpServers)) kept.mcpServers = keepApproved(mcpServers, approved);
+  if (isObject(mcp)) kept.mcp = approved.includes(COMMAND_KEY) ? mcp : omitKey(mcp, 'serverCommand');
+  return kept;
 }
 
 function keepApproved(servers: JsonObject, approved: readonly string[]): JsonObject {
@@ -116,12 +115,7 @@ function normalizeServer(value: JsonValue): JsonValue {
   if (!isObject(entry) || !isObject(entry.command)) return entry;
   const { command, ...rest } = entry as JsonObject;
   const { path, args, env } = command as JsonObject;
-  return {
-    ...rest,
-    ...(path === undefined ? {} : { command: path }),
-    ...(args === undefined ? {} : { args }),
-    ...(env === undefined ? {} : { env }),
-  };
+  return { ...rest, ...omitUndefined({ command: path, args, env }) };
 }
 
 function renameVariables(value: JsonValue): JsonValue {

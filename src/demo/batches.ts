@@ -267,7 +267,7 @@ function toOperation(
   const isDone = endedAt !== undefined;
   // A list has the names of files, but no inlined responses.
   const output = withOutput || job.output?.responsesFile !== undefined ? job.output : undefined;
-  const successful = state === 'SUCCEEDED' ? count - failed : 0;
+  const isGood = state === 'SUCCEEDED';
   const metadata = {
     '@type': `${TYPE}GenerateContentBatch`,
     name,
@@ -281,17 +281,14 @@ function toOperation(
     priority: '0',
     batchStats: {
       requestCount: String(count),
-      ...(state === 'SUCCEEDED'
-        ? { successfulRequestCount: String(successful), failedRequestCount: String(failed) }
-        : { pendingRequestCount: String(count) }),
+      successfulRequestCount: isGood ? String(count - failed) : undefined,
+      failedRequestCount: isGood ? String(failed) : undefined,
+      pendingRequestCount: isGood ? undefined : String(count),
     },
     output: shape.inMetadata ? output : undefined,
   };
-  return {
-    name,
-    metadata,
-    ...(isDone ? { done: true, ...toEnding(state, shape.inResponse ? output : undefined) } : {}),
-  };
+  if (!isDone) return { name, metadata };
+  return { name, metadata, done: true, ...toEnding(state, shape.inResponse ? output : undefined) };
 }
 
 function toEnding(state: State, output: JsonObject | undefined): JsonObject {

@@ -70,10 +70,8 @@ function signText({ sign, responseId }: ReplyContext): JsonObject {
 }
 
 const SEARCH_RESULT = {
-  groundingMetadata: {
-    webSearchQueries: ['demo'],
-    groundingChunks: [{ web: { uri: 'https://example.com/', title: 'example.com' } }],
-  },
+  webSearchQueries: ['demo'],
+  groundingChunks: [{ web: { uri: 'https://example.com/', title: 'example.com' } }],
 };
 
 function createResponse(given: {
@@ -84,7 +82,13 @@ function createResponse(given: {
 }): JsonObject {
   const { chunk, context, counts, finishReason } = given;
   const content = { parts: chunk.parts, role: 'model' };
-  const ending = { content, finishReason, index: 0, ...describeTools(context.request) };
+  const ending = {
+    content,
+    finishReason,
+    index: 0,
+    groundingMetadata: context.request.hasSearch ? SEARCH_RESULT : undefined,
+    urlContextMetadata: context.request.hasUrlContext ? toUrlMetadata(context.request) : undefined,
+  };
   const candidate = finishReason === undefined ? { content, index: 0 } : ending;
   return {
     candidates: [candidate],
@@ -92,10 +96,6 @@ function createResponse(given: {
     modelVersion: context.modelVersion,
     responseId: context.responseId,
   };
-}
-
-function describeTools(request: DemoRequest): JsonObject {
-  return { ...(request.hasSearch ? SEARCH_RESULT : {}), ...(request.hasUrlContext ? toUrlMetadata(request) : {}) };
 }
 
 function toUsageMetadata({ prompt, candidates, thoughts }: Counts): JsonObject {

@@ -5,6 +5,7 @@ import type { RequestHead, ServedReply } from '../platform/http/server.ts';
 import { type DemoFault, type FaultBook, type FaultName, findAmount } from './fault.ts';
 import type { ErrorResponse } from './google-error.ts';
 
+const SSE_HEADERS = { 'content-type': 'text/event-stream' };
 const JSON_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
 const GARBAGE = '{"candidates": [{"content": {"parts": [{"text": ';
 
@@ -36,7 +37,7 @@ interface OutgoingReply {
 export async function sendReply(reply: ServedReply, outgoing: OutgoingReply): Promise<void> {
   if (outgoing.format === 'object') return sendObject(reply, outgoing);
   const isSse = outgoing.format === 'sse';
-  reply.begin(200, { ...(isSse ? { 'content-type': 'text/event-stream' } : JSON_HEADERS), ...outgoing.headers });
+  reply.begin(200, { ...(isSse ? SSE_HEADERS : JSON_HEADERS), ...outgoing.headers });
   const formatPrefix = (index: number) => (isSse ? 'data: ' : index === 0 ? '[' : ',\r\n');
   const after = isSse ? '\r\n\r\n' : '';
   let index = 0;

@@ -35,7 +35,7 @@ export function toUrlMetadata(request: DemoRequest): JsonObject {
     retrievedUrl,
     urlRetrievalStatus: `URL_RETRIEVAL_STATUS_${chooseUrlStatus(retrievedUrl)}`,
   }));
-  return { urlContextMetadata: { urlMetadata } };
+  return { urlMetadata };
 }
 
 function chooseUrlStatus(url: string): string {

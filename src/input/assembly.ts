@@ -58,9 +58,7 @@ async function assembleParts(input: PromptInput): Promise<readonly Part[]> {
     clock: input.clock,
     signal: input.signal,
     notify,
-    ...(attachments.support.hasUploads
-      ? { spool: async () => (await import('./large-stdin.ts')).openStdinSpool() }
-      : {}),
+    spool: attachments.support.hasUploads ? async () => (await import('./large-stdin.ts')).openStdinSpool() : undefined,
     hint: attachments.support.hint,
   });
   if (stdinPlace === undefined && isEmptyPipe(bytes, input)) notify('stdin was empty');

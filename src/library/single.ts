@@ -117,7 +117,7 @@ function toDecision(answer: DecisionAnswer | undefined): unknown {
     case 'noul':
       return answer.noul;
     case 'choice':
-      return { choice: answer.choice, ...(answer.probabilities && { probabilities: answer.probabilities }) };
+      return { choice: answer.choice, probabilities: answer.probabilities };
     case 'score':
       return { score: answer.score };
     default:

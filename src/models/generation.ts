@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { isObject, type JsonObject, type JsonValue, omitUndefined } from '../core/json.ts';
 import type { ThinkingLevel } from '../core/model.ts';
 import { formatCount } from '../core/text/format.ts';
 import { assumeModelFacts, canThink, findModelFacts, findOutputKind, type ModelFacts } from './table.ts';
@@ -40,23 +40,31 @@ export function createGenerationConfig(model: string, sampling: Sampling, preset
   const chosen = { ...toPresetThinking(usual, sampling), ...toThinkingConfig(model, sampling) };
   const isFollowed = sampling.followThoughts && willThink(model, chosen);
   const thinkingConfig = isFollowed ? { ...chosen, includeThoughts: true } : chosen;
-  const flags = { temperature, topP, topK, maxOutputTokens, seed, stopSequences: stop };
-  const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
   const makes = findOutputKind(model);
-  const defaults = {
-    ...(findModelFacts(model)?.samples ? { temperature: 1, topP: 0.95, topK: 40 } : {}),
+  const hasThinking = Object.keys(thinkingConfig).length > 0;
+  const given: JsonObject = omitUndefined({
+    temperature,
+    topP,
+    topK,
+    maxOutputTokens,
+    seed,
+    stopSequences: stop,
+    imageConfig,
+    thinkingConfig: hasThinking ? thinkingConfig : undefined,
+  });
+  const samples = findModelFacts(model)?.samples;
+  return omitUndefined({
+    temperature: samples ? 1 : undefined,
+    topP: samples ? 0.95 : undefined,
+    topK: samples ? 40 : undefined,
     // The limits of models that make pictures or speech are not known. They make none unless they are told to: Vertex AI answers
     // with text alone, and a model that speaks refuses to.
-    ...(makes === undefined ? { maxOutputTokens: findOutputLimit(model) } : { responseModalities: MODALITIES[makes] }),
-  };
-  return {
-    ...defaults,
+    maxOutputTokens: makes === undefined ? findOutputLimit(model) : undefined,
+    responseModalities: makes && MODALITIES[makes],
     ...rest,
     ...Object.fromEntries((sampling.option ?? []).map(parseOption)),
     ...given,
-    ...(imageConfig === undefined ? {} : { imageConfig }),
-    ...(Object.keys(thinkingConfig).length === 0 ? {} : { thinkingConfig }),
-  };
+  });
 }
 
 /** They are sent all the same. None for `-latest` names and models that make pictures or speech: that is not known. */
@@ -191,12 +199,12 @@ function toThinkingConfig(model: string, sampling: Sampling): JsonObject {
   const facts = assumeModelFacts(model);
   if (thinkingLevel !== undefined) checkLevel(model, facts, thinkingLevel);
   if (thinkingBudget !== undefined) checkBudget(model, facts, thinkingBudget);
-  return {
-    ...(thinkingLevel === undefined ? {} : { thinkingLevel: thinkingLevel.toUpperCase() }),
-    ...(thinkingBudget === undefined ? {} : { thinkingBudget }),
+  return omitUndefined({
+    thinkingLevel: thinkingLevel?.toUpperCase(),
+    thinkingBudget,
     // A model that does not think rejects a request for thoughts.
-    ...(showThoughts && canThink(model) ? { includeThoughts: true } : {}),
-  };
+    includeThoughts: (showThoughts && canThink(model)) || undefined,
+  });
 }
 
 function checkLevel(model: string, facts: Partial<ModelFacts> | undefined, level: ThinkingLevel): void {

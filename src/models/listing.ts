@@ -122,7 +122,12 @@ export function mergeListed(listed: readonly ListedModel[], backend: Backend): r
   const known = MODELS.map((model): ModelLine => {
     const found = byId.get(model.id);
     const isAsked = found !== undefined || model.backends.includes(backend);
-    return { ...model, ...pickLimits(found), isListed: isAsked ? found !== undefined : undefined };
+    return {
+      ...model,
+      inputLimit: found?.inputLimit ?? model.inputLimit,
+      outputLimit: found?.outputLimit ?? model.outputLimit,
+      isListed: isAsked ? found !== undefined : undefined,
+    };
   });
   const others = listed
     .filter(({ id }) => MODELS.every((model) => model.id !== id))
@@ -133,18 +138,12 @@ export function mergeListed(listed: readonly ListedModel[], backend: Backend): r
         status: 'unknown',
         backends: [backend],
         thinks: model.thinks ?? canThink(model.id),
-        ...pickLimits(model),
+        inputLimit: model.inputLimit,
+        outputLimit: model.outputLimit,
         isListed: true,
       }),
     );
   return [...known, ...others];
-}
-
-function pickLimits(model: ListedModel | undefined): Pick<ListedModel, 'inputLimit' | 'outputLimit'> {
-  return {
-    ...(model?.inputLimit === undefined ? {} : { inputLimit: model.inputLimit }),
-    ...(model?.outputLimit === undefined ? {} : { outputLimit: model.outputLimit }),
-  };
 }
 
 interface NamedModel {

@@ -24,7 +24,8 @@ export function toChunks(pieces: readonly Piece[], isSse: boolean, media: Media)
     end += Buffer.byteLength(event);
     for (; read < end; read += pieces[index]?.bytes.length ?? 0) index += 1;
     const json = readOnlyData(event);
-    return { ms: pieces[index]?.ms ?? lastMs, ...(json === undefined ? { text: event } : toData(json, event)) };
+    const ms = pieces[index]?.ms ?? lastMs;
+    return json === undefined ? { ms, text: event } : { ms, ...toData(json, event) };
   });
 }
 

@@ -1,9 +1,9 @@
 import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
-import type { JsonObject } from '../core/json.ts';
+import { type JsonObject, omitEmpty } from '../core/json.ts';
 import type { ToolResult } from '../core/tool.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
-import { fileFields, geminiErrorFields, omitEmpty, writeDocument } from './json-parts.ts';
+import { fileFields, geminiErrorFields, writeDocument } from './json-parts.ts';
 import { encodeDocument, encodeJson, encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 

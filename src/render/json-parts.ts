@@ -30,10 +30,6 @@ export async function writeDocument(
   await out.write(pending + encoded.slice(start));
 }
 
-export function omitEmpty<T>(list: readonly T[]): readonly T[] | undefined {
-  return list.length === 0 ? undefined : list;
-}
-
 export function errorFields(error: AppError, partial?: string): JsonObject {
   return {
     code: error.exitCode,

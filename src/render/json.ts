@@ -1,7 +1,7 @@
 import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
-import type { JsonObject } from '../core/json.ts';
-import { errorFields, fileFields, omitEmpty, resultFields, verifyFields, writeDocument } from './json-parts.ts';
+import { type JsonObject, omitEmpty } from '../core/json.ts';
+import { errorFields, fileFields, resultFields, verifyFields, writeDocument } from './json-parts.ts';
 import { encodeDocument } from './json-text.ts';
 import type { Renderer } from './renderer.ts';
 

@@ -1,7 +1,7 @@
 import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
-import type { JsonObject } from '../core/json.ts';
-import { errorFields, fileFields, omitEmpty, resultFields, verifyFields } from './json-parts.ts';
+import { type JsonObject, omitEmpty } from '../core/json.ts';
+import { errorFields, fileFields, resultFields, verifyFields } from './json-parts.ts';
 import { encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 

@@ -149,8 +149,8 @@ function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
     },
     end({ name }) {
       addPartialReply();
-      const state = { ...(last?.state ?? { name }), turn: found.count };
-      return { turns: found, seq: last?.seq ?? 0, state, setup, unanswered };
+      const state = last?.state ?? { name };
+      return { turns: found, seq: last?.seq ?? 0, state: { ...state, turn: found.count }, setup, unanswered };
     },
   };
 }

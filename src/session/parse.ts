@@ -2,7 +2,15 @@ import { basename } from 'node:path';
 import type { Part, StoredContent } from '../core/content.ts';
 import type { PageStep } from '../core/event.ts';
 import type { ConversationSummary } from '../core/history.ts';
-import { filterObjects, isCount, isObject, toNonEmptyString, toTimestamp, tryParseJson } from '../core/json.ts';
+import {
+  filterObjects,
+  isCount,
+  isObject,
+  omitUndefined,
+  toNonEmptyString,
+  toTimestamp,
+  tryParseJson,
+} from '../core/json.ts';
 import type { SessionSetup, SessionSource, SessionStart } from '../core/session.ts';
 import { USAGE_KEYS, type Usage } from '../core/usage.ts';
 import {
@@ -139,13 +147,7 @@ function toSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
   const appendText = toNonEmptyString(value.appendText);
   const start = tryParseStart(value.start);
   // Absent fields leave a chat that switches to this session as it is.
-  return {
-    ...(model === undefined ? {} : { model }),
-    ...(isPath ? { system } : {}),
-    ...(systemText === undefined ? {} : { systemText }),
-    ...(appendText === undefined ? {} : { appendText }),
-    ...(start === undefined ? {} : { start }),
-  };
+  return omitUndefined({ model, system: isPath ? system : undefined, systemText, appendText, start });
 }
 
 function tryParseStart(value: unknown): SessionStart | undefined {

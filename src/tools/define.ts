@@ -173,7 +173,7 @@ async function runToResult<T>(work: () => Promise<T>, signal: AbortSignal): Prom
 /** Without the limits of numbers, which every request would carry: a call beyond one is told what it must be. */
 function toJsonSchema({ properties, required }: InputSchema): JsonObject {
   const declared = Object.entries(properties).map(([key, { minimum: _, maximum: __, ...rest }]) => [key, rest]);
-  return { type: 'object', properties: Object.fromEntries(declared), ...(required && { required }) };
+  return { type: 'object', properties: Object.fromEntries(declared), required };
 }
 
 /**

@@ -78,9 +78,9 @@ async function fetchForModel(
       content_type: page.contentType,
       title: page.title || undefined,
       text,
-      ...(isCut
-        ? { note: `The page is longer than what is shown here${kept === undefined ? '.' : `: ${READ_TOOL} ${kept}`}` }
-        : {}),
+      note: isCut
+        ? `The page is longer than what is shown here${kept === undefined ? '.' : `: ${READ_TOOL} ${kept}`}`
+        : undefined,
     };
   } catch (thrown) {
     // One failing page must not hide the others; an abort is thrown once all have ended.

@@ -173,13 +173,13 @@ function toServedSetup(
   const { builtIn, sampling, timeoutMs, signal } = request;
   // A path that a person named once is not read for a caller.
   const { keptModel, system: _, systemText, appendText, start } = chooseKept(request, kept);
-  return {
+  const setup: RunSetup = {
     ...{ ...model, model: request.model ?? keptModel ?? model.model, ...sampling, builtIn },
     ...{ systemText: request.systemText ?? systemText, appendText, start },
-    ...(own.workspace === undefined ? {} : { ...toToolOptions(permissions), ...sandbox }),
     ...{ ...own, signal, timeout: timeoutMs, leastMs: DEFAULT_TURN_MS },
     ...{ kind: 'serve', showsCost: true, servers: 'none' },
   };
+  return own.workspace === undefined ? setup : { ...setup, ...toToolOptions(permissions), ...sandbox };
 }
 
 async function openTurnWorkspace(

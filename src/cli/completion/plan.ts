@@ -44,7 +44,8 @@ function helpPlan(root: Command, { path, flags }: Pick<PlannedCommand, 'path' | 
     {
       path: at,
       commands: subcommands.map(({ name, summary }) => ({ name, summary })),
-      ...(at === path ? { flags, words: [topics] } : { flags: [], words: [] }),
+      flags: at === path ? flags : [],
+      words: at === path ? [topics] : [],
       repeats: false,
     },
     ...subcommands.flatMap((child) => planBelow(child, `${at} ${child.name}`)),

@@ -147,8 +147,7 @@ async function printResult(
   );
   const notes = [...notices, ...unknown, ...(await save(collectMedia(content)))];
   if (options.outputFormat === 'json') {
-    const warnings = notes.length > 0 ? { warnings: notes } : {};
-    return out.write(encodeDocument({ ...result, ...warnings }));
+    return out.write(encodeDocument(notes.length === 0 ? result : { ...result, warnings: notes }));
   }
   if (!options.quiet) for (const notice of notes) await createStderr(err).notice(notice);
   const hasContent = content.length > 0 || structuredContent === undefined;

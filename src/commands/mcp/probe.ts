@@ -27,9 +27,9 @@ export async function run(options: McpProbeOptions, app: App): Promise<number> {
   const elicit = options.json ? undefined : createTerminalElicit(app.io.err, progress.pause);
   const person = {
     elicit: options.acceptDefaults ? acceptDefaults : elicit,
-    ...(mayOpenBrowser(options, app)
-      ? { signIn: createSignInPrompt({ isOpened: true, pause: progress.pause }, app) }
-      : {}),
+    signIn: mayOpenBrowser(options, app)
+      ? createSignInPrompt({ isOpened: true, pause: progress.pause }, app)
+      : undefined,
   };
   try {
     const connection = await connectServer(

@@ -128,7 +128,8 @@ async function fillChosen(
   const access = createTemplateAccess(options, context);
   const prompt = await fillTemplate(template, { ...values, stdin: async () => stdin, ...access });
   // An @ in inserted text must not attach a file.
-  const filled = { prompt, allowsMentions: false, ...(hasStdin ? { stdinMode: 'never' as const } : {}) };
+  const stdinMode: StdinMode = hasStdin ? 'never' : context.stdinMode;
+  const filled = { prompt, allowsMentions: false, stdinMode };
   const hasOther = values.words?.trim() || hasStdin || context.hasOtherInput;
   if (!template.needsInput || hasOther) return filled;
   const hint = `Pipe it in: … | gmn --template ${template.name}; or name it: -f <path>, or words after the template`;

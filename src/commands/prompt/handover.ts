@@ -20,7 +20,7 @@ export async function runInChat(options: PromptOptions, prompt: string | undefin
   if (!options.quiet)
     for (const { long } of idle) await createStderr(app.io.err).notice(`--${long} has no effect with -i`);
   const { outputFormat: _, screenReader, ...rest } = options;
-  return run({ ...rest, prompt, ...(screenReader ? { plain: true } : {}) }, app);
+  return run({ ...rest, prompt, plain: screenReader }, app);
 }
 
 /**

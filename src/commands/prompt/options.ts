@@ -91,5 +91,10 @@ export function applyOfficialMeaning(options: PromptOptions, { typedFlags = [] }
   const isTyped = typedFlags.some(({ long }) => long === 'output-dialect');
   if (outputDialect !== 'gemini' || !isTyped) return options;
   const isYolo = (yolo || approvalMode === 'yolo') && tools === undefined && !search && !code && !url;
-  return { ...options, isOfficial: true, ...(isYolo && { tools: 'all' }), ...(resume === '' && { resume: 'latest' }) };
+  return {
+    ...options,
+    isOfficial: true,
+    tools: isYolo ? 'all' : tools,
+    resume: resume === '' ? 'latest' : resume,
+  };
 }

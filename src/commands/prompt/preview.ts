@@ -4,6 +4,7 @@ import type { Content } from '../../core/content.ts';
 import type { Notify, TurnEvent } from '../../core/event.ts';
 import type { History } from '../../core/history.ts';
 import type { Out } from '../../core/io.ts';
+import { omitEmpty } from '../../core/json.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import { NO_USAGE } from '../../core/usage.ts';
 import type { OpenedModel } from '../../engine/model/model.ts';
@@ -60,8 +61,7 @@ function previewRenderer(render: Renderer, out: Out): Renderer {
     if (event.type === 'notice') warnings.push(event.message);
     if (event.type === 'notice' || event.type === 'failure') await render(event);
     if (event.type === 'text') {
-      const shown = warnings.length === 0 ? undefined : warnings;
-      await out.write(encodeDocument({ ...JSON.parse(event.delta), warnings: shown }));
+      await out.write(encodeDocument({ ...JSON.parse(event.delta), warnings: omitEmpty(warnings) }));
     }
   };
 }
@@ -88,8 +88,7 @@ function countRenderer(render: Renderer, out: Out, format: OutputFormat): Render
     if (event.type === 'notice') notices.push(event.message);
     if (event.type === 'text') totalTokens = Number(event.delta);
     if (event.type === 'end') {
-      const warnings = notices.length > 0 ? { warnings: notices } : {};
-      const counted = { model: event.model, totalTokens, ...warnings };
+      const counted = { model: event.model, totalTokens, warnings: omitEmpty(notices) };
       await out.write(format === 'json' ? encodeDocument(counted) : encodeLine(counted));
     }
     if (event.type === 'notice' || event.type === 'failure') await render(event);

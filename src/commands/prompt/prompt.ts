@@ -14,6 +14,7 @@ import { hasTools, type OpenedConversation } from '../../engine/session/conversa
 import { openConversation } from '../../engine/session/open-conversation.ts';
 import type { RunSetup } from '../../engine/setup.ts';
 import { buildPromptContent, noPromptError, twoPromptsError } from '../../input/prompt.ts';
+import type { PromptInput } from '../../input/prompt-input.ts';
 import { canThink, findModelFacts, makesPictures } from '../../models/table.ts';
 import { onAbort } from '../../platform/runtime/abort.ts';
 import { callEvery, nextTurn } from '../../platform/runtime/clock.ts';
@@ -240,7 +241,7 @@ async function readPrompt(options: PromptOptions, { app, run, host }: ReadingCon
     activateSkills,
     signal,
   } as const;
-  const content = await buildPromptContent({
+  const input: PromptInput = {
     prompt,
     files: options.file ?? [],
     stdinMode,
@@ -248,9 +249,16 @@ async function readPrompt(options: PromptOptions, { app, run, host }: ReadingCon
     allowsStdinMentions: options.isOfficial,
     fileSupport: facts.model.fileSupport,
     readResource: facts.servers?.readResource,
-    ...(isComposed ? await (await import('./compose.ts')).composeInput(options, composing) : {}),
-    ...{ cwd, env, homes, stdin, clock, signal, notify },
-  });
+    cwd,
+    env,
+    homes,
+    stdin,
+    clock,
+    signal,
+    notify,
+  };
+  const composed = isComposed && (await (await import('./compose.ts')).composeInput(options, composing));
+  const content = await buildPromptContent(composed ? { ...input, ...composed } : input);
   resume?.();
   const word = findLoneWord(options);
   const [first, ...others] = content.parts;

@@ -156,7 +156,7 @@ function addAnswers(servers: JsonObject, answers: Readonly<Record<string, string
   const entries = Object.entries(servers).map(([name, server]) => {
     if (!isObject(server)) return [name, server] as const;
     const { trust: _, env, ...rest } = server as JsonObject;
-    const all = { ...answers, ...(isObject(env) ? (env as JsonObject) : {}) };
+    const all = { ...answers, ...toJsonObject(env) };
     return [name, Object.keys(all).length === 0 ? rest : { ...rest, env: all }] as const;
   });
   return Object.fromEntries(entries);

@@ -71,8 +71,7 @@ export function restrictHooks(document: JsonObject, kept: readonly FolderHook[])
   const events = new Map<string, JsonObject[]>();
   for (const { entry } of kept) {
     const { writtenEvent, matcher, definition } = entry;
-    const group = { ...(matcher === undefined ? {} : { matcher }), hooks: [definition] };
-    events.set(writtenEvent, [...(events.get(writtenEvent) ?? []), group]);
+    events.set(writtenEvent, [...(events.get(writtenEvent) ?? []), { matcher, hooks: [definition] }]);
   }
   return { ...rest, hooks: Object.fromEntries(events) };
 }

@@ -68,7 +68,7 @@ export function serverTool<const Schema extends InputSchema>(spec: ServerToolSpe
   const { input, elsewhere, run, fail, ...published } = spec;
   return {
     ...published,
-    input: { type: 'object', properties: input.properties, ...(input.required ? { required: input.required } : {}) },
+    input: { type: 'object', properties: input.properties, required: input.required },
     async call(args, call) {
       try {
         checkMisplaced(spec, args);

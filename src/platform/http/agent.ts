@@ -101,9 +101,8 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
 
     connect(options: object): Socket {
       const name = this.getName(options);
-      const session = sessions.get(name);
-      const more = isTls ? { ALPNProtocols: ['http/1.1'], ...(session && { session }) } : {};
-      const socket = super.createConnection({ ...options, ...more }) as Socket;
+      const tls = { ...options, ALPNProtocols: ['http/1.1'], session: sessions.get(name) };
+      const socket = super.createConnection(isTls ? tls : options) as Socket;
       idleSince.set(socket, clock.now());
       // Otherwise the request would wait for the acknowledgement of the handshake's last packet.
       socket.setNoDelay(true);

@@ -99,11 +99,11 @@ function tunnelAgent(proxy: URL, report: (outcome: number | Error) => void): Pro
     });
   return new ProxyAgent({
     uri: proxy.origin,
-    ...(proxy.username === '' ? {} : { token: formatBasicAuth(proxy) }),
+    token: proxy.username === '' ? undefined : formatBasicAuth(proxy),
     proxyTls: NO_CONNECT_TIMER,
     requestTls: NO_CONNECT_TIMER,
     clientFactory: (origin, { connect }: { readonly connect?: buildConnector.connector }) =>
-      new Pool(origin, { ...NO_TIMERS, ...(connect ? { connect: omitIpServerName(connect) } : {}) }).compose(watch),
+      new Pool(origin, { ...NO_TIMERS, connect: connect && omitIpServerName(connect) }).compose(watch),
   });
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/error.ts';
-import type { Clock, Env, HttpRequest, HttpResponse, HttpTimers, SendHttp, Trace } from '../../core/io.ts';
+import type { Clock, Env, HttpResponse, HttpTimers, SendHttp, Trace } from '../../core/io.ts';
 import { isLoopback } from '../../core/text/url.ts';
 import type { Address } from './agent.ts';
 import { openDirectClient } from './direct.ts';
@@ -30,12 +30,9 @@ export function createHttpClient({ timers, env, trace, clock, addresses }: HttpO
     async send(request, signal) {
       signal.throwIfAborted();
       const proxy = findProxy(request.url, env);
-      const context: RequestContext = {
-        request,
-        signal,
-        timers: request.timers === undefined ? timers : { ...timers, ...request.timers },
-        ...(trace && traceRequest(request, { trace, clock }, proxy)),
-      };
+      const waits = request.timers === undefined ? timers : { ...timers, ...request.timers };
+      const plain: RequestContext = { request, signal, timers: waits };
+      const context = trace === undefined ? plain : traceRequest(plain, { trace, clock }, proxy);
       const only = addresses === undefined ? undefined : await addresses(request.url, signal);
       return decompressResponse(await (proxy ? sendProxied(context, proxy) : direct.send(context, only)));
     },
@@ -47,14 +44,16 @@ export function createHttpClient({ timers, env, trace, clock, addresses }: HttpO
 }
 
 function traceRequest(
-  { method, url, body, isSecret }: HttpRequest,
+  context: RequestContext,
   { trace, clock }: { readonly trace: Trace; readonly clock: Pick<Clock, 'now'> },
   proxy: URL | undefined,
-): Partial<RequestContext> {
+): RequestContext {
+  const { method, url, body, isSecret } = context.request;
   const start = clock.now();
   const where = `${method} ${url.host}${isSecret ? '/…' : url.pathname}`;
   trace(`${where}, ${Buffer.byteLength(body ?? '')} bytes${proxy ? `, through proxy ${proxy.host}` : ''}`);
   return {
+    ...context,
     onSentAgain: () => trace(`${where}: the kept connection was dead, sent again on a new one`),
     onHeaders: (status) => trace(`${where}: ${status} after ${clock.now() - start} ms`),
     onClose: (bytes) => trace(`${where}: closed, ${bytes} bytes in ${clock.now() - start} ms`),

@@ -53,8 +53,7 @@ function pickVariables(env: Env, names: readonly string[], platform: string): Re
  * the caller gets in, nor any variable that makes a shell or loader run more code.
  */
 export function shellEnvironment(env: Env, shell: Shell, platform: string = process.platform): Record<string, string> {
-  return {
-    ...(platform === 'win32' ? {} : { PATH: SYSTEM_DIRECTORIES.join(delimiter) }),
+  const variables: Record<string, string> = {
     ...pickVariables(env, ['PATH', ...PASSED, 'LANGUAGE'], platform),
     SHELL: shell.path,
     TERM: 'dumb',
@@ -63,6 +62,8 @@ export function shellEnvironment(env: Env, shell: Shell, platform: string = proc
     GIT_PAGER: 'cat',
     GIT_TERMINAL_PROMPT: '0',
   };
+  if (platform !== 'win32') variables.PATH ??= SYSTEM_DIRECTORIES.join(delimiter);
+  return variables;
 }
 
 /** For a program that the user configured, as an MCP server: harmless variables, and `own`, written for it. */

@@ -6,7 +6,7 @@ const FAULT_BY_SIGNAL: Readonly<Record<string, Fault>> = {
   SIGTERM: 'terminated',
   SIGHUP: 'hangup',
   // Ctrl+Break, on Windows only; elsewhere it is never sent.
-  ...(process.platform === 'win32' ? { SIGBREAK: 'interrupted' } : {}),
+  SIGBREAK: 'interrupted',
 };
 
 /**

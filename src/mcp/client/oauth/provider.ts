@@ -72,16 +72,20 @@ export function createOAuthProvider(options: OAuthProviderOptions): OAuthProvide
       discovery = undefined;
     },
     async invalidateCredentials(scope) {
-      const isAll = scope === 'all';
-      const part = {
-        ...(isAll || scope === 'client' ? { client: undefined } : {}),
-        ...(isAll || scope === 'tokens' ? { tokens: undefined, expiresAt: undefined } : {}),
-      };
-      if (issuer !== undefined) await store.change(issuer, part);
-      if (isAll || scope === 'discovery') discovery = undefined;
+      if (issuer !== undefined) await store.change(issuer, INVALIDATED[scope]);
+      if (scope === 'all' || scope === 'discovery') discovery = undefined;
     },
   };
 }
+
+/** What each scope of an invalidation removes from the store. */
+const INVALIDATED = {
+  all: { client: undefined, tokens: undefined, expiresAt: undefined },
+  client: { client: undefined },
+  tokens: { tokens: undefined, expiresAt: undefined },
+  verifier: {},
+  discovery: {},
+};
 
 function createClientMetadata(redirectUrl: string, scopes: readonly string[] | undefined) {
   return {

@@ -1,4 +1,4 @@
-import { isCount, isObject, type JsonObject, type JsonValue } from '../../../core/json.ts';
+import { isCount, isObject, type JsonObject, type JsonValue, omitEmpty, omitUndefined } from '../../../core/json.ts';
 import { resolvePointer } from '../../../core/schema.ts';
 
 /** In characters of JSON. */
@@ -128,13 +128,13 @@ function completeSchema(schema: JsonObject, { onRepaired }: CleanContext): JsonO
   const isList = rest.type === 'array' || (Array.isArray(rest.type) && rest.type.includes('array'));
   const isOpen = isList && rest.items === undefined;
   if (isOpen && rest.prefixItems === undefined) onRepaired();
-  return {
+  return omitUndefined({
     ...rest,
-    ...(needed.length === 0 ? {} : { required: needed }),
+    required: omitEmpty(needed),
     // Vertex rejects `default` beside `anyOf`.
-    ...(fallback === undefined || rest.anyOf !== undefined ? {} : { default: fallback }),
-    ...(isOpen ? { items: {} } : {}),
-  };
+    default: rest.anyOf === undefined ? fallback : undefined,
+    items: isOpen ? {} : rest.items,
+  });
 }
 
 function isPropertyIn({ properties }: JsonObject): (name: JsonValue) => boolean {

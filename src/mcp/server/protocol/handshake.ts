@@ -83,7 +83,7 @@ export function toPublicTool(
     title,
     description,
     inputSchema: input,
-    ...(output === undefined ? {} : { outputSchema: output }),
+    outputSchema: output,
     annotations: { title, ...(annotations === 'agent' ? toAgentAnnotations(allowed) : annotations) },
   } as SdkTool;
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../../../core/error.ts';
-import type { JsonObject } from '../../../core/json.ts';
+import { type JsonObject, omitEmpty } from '../../../core/json.ts';
 import { hasEnded, JOB_STATUSES, type JobRecord, type JobView } from '../../../jobs/record.ts';
 import { formatFailure, toErrorCode } from '../errors.ts';
 import { findJobPage, toPublicJob } from '../jobs/job.ts';
@@ -31,15 +31,15 @@ export function delegateAnswer(view: JobView): CallResult {
   const { text: output = '', ...next } = findJobPage(view) ?? {};
   const { job_id, session_id, model_used, duration_ms, cost, refused = [], notices = [], timeout_ms } = record;
   const known = { job_id, session_id, cost };
-  const shown = { ...(refused.length === 0 ? {} : { refused }), ...(notices.length === 0 ? {} : { notices }) };
+  const shown = { refused: omitEmpty(refused), notices: omitEmpty(notices) };
   if (record.status === 'completed') {
     const structured = { status: 'completed', output, ...next, duration_ms, model_used, ...known, ...shown };
     return delegateResult(structured, output, ...formatNext(next), ...formatNotices(record));
   }
   const { code = 'EXECUTION_FAILED', error = '' } = record;
-  const partial = output === '' ? {} : { partial_output: output, ...next };
-  const limit = code === 'TIMEOUT' ? { timeout_ms } : {};
-  const structured = { status: 'error', error, code, ...limit, ...known, ...partial, ...shown };
+  const limit = code === 'TIMEOUT' ? timeout_ms : undefined;
+  const partial_output = output || undefined;
+  const structured = { status: 'error', error, code, timeout_ms: limit, ...known, partial_output, ...next, ...shown };
   const texts = [`${code}: ${error}`, ...(output === '' ? [] : [output]), ...formatNotices(record)];
   return { ...delegateResult(structured, ...texts), isError: true };
 }

@@ -1,6 +1,6 @@
 import type { AppError } from '../../../core/error.ts';
 import type { AnswerFile } from '../../../core/event.ts';
-import type { JsonObject } from '../../../core/json.ts';
+import { type JsonObject, omitEmpty, omitUndefined } from '../../../core/json.ts';
 import { formatSize } from '../../../core/text/format.ts';
 import { countBase64Bytes } from '../../../core/text/media.ts';
 import type { Engine } from '../engine.ts';
@@ -29,13 +29,8 @@ export function plainResult(
   const { text: first, next } = pages.split(text);
   const { blocks, omitted } = toBlocks(files);
   const notices = omitted.length === 0 ? given : [...given, describeOmitted(omitted)];
-  const _meta = {
-    ...meta,
-    ...metadata,
-    ...(refused.length === 0 ? {} : { refused }),
-    ...(notices.length === 0 ? {} : { notices }),
-    ...(next === undefined ? {} : { next }),
-  };
+  const own = { refused: omitEmpty(refused), notices: omitEmpty(notices), next };
+  const _meta = { ...meta, ...metadata, ...omitUndefined(own) };
   const notes = [...formatNext({ next }), ...formatNotices({ refused, notices })].map(
     (note) => ({ type: 'text', text: note }) as const,
   );
@@ -46,7 +41,7 @@ export function plainResult(
       ...notes,
     ],
     metadata,
-    ...(Object.keys(_meta).length === 0 ? {} : { _meta }),
+    _meta: Object.keys(_meta).length === 0 ? undefined : _meta,
   };
 }
 

@@ -128,13 +128,12 @@ function createHandler(state: SocketState, events: ConnectionEvents, isTls: bool
     isOpen = true;
     if (isCurrent()) events.open();
   };
-  return {
+  const handler: SocketHandler = {
     open(socket) {
       state.socket = socket;
       if (state.isOver) socket.end();
       else if (!isTls) open();
     },
-    ...(isTls && { handshake: (_, isGood, error) => (isGood ? open() : end(error ?? new Error('no TLS'))) }),
     data(_, chunk) {
       if (isCurrent()) events.data(chunk);
     },
@@ -148,4 +147,6 @@ function createHandler(state: SocketState, events: ConnectionEvents, isTls: bool
     close: (_, error) => end(error),
     error: (_, error) => end(error),
   };
+  if (isTls) handler.handshake = (_, isGood, error) => (isGood ? open() : end(error ?? new Error('no TLS')));
+  return handler;
 }
