@@ -21,6 +21,11 @@ export async function run(options: WordOptions, app: App): Promise<number> {
     { name: 'trust', path: trustFilePath(homes.gmn) },
   ].map((file) => ({ ...file, state: realPath(file.path) === undefined ? 'absent' : 'used' }));
   const files = [...settings, ...others];
-  const rows = files.map((file) => [file.name, file.state, file.path, 'why' in file ? `(${file.why})` : '']);
+  const rows = files.map((file) => [
+    file.name,
+    file.state,
+    file.path,
+    'why' in file && file.why ? `(${file.why})` : '',
+  ]);
   return printReport({ text: formatTable(rows), json: { files }, notices, isVerbatim: true }, options, app);
 }
