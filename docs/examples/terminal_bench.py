@@ -3,7 +3,7 @@
     harbor run -d terminal-bench@2.0 --agent-import-path terminal_bench:GmnAgent -m google/gemini-3-flash-preview
 
 It was never scored by us, nor run with Harbor itself: only against a stand-in of the two classes it imports.
-GMN_PACKAGE is what npm installs: a release of gmn, or the git address and commit of its repository.
+GMN_PACKAGE is what npm installs: the git address and commit of a repository of gmn, or a package made of it.
 """
 
 import json

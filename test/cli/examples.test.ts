@@ -173,7 +173,7 @@ function runSteps(t: TestContext, lines: readonly string[], change: string) {
   });
 }
 
-const READY = 'GEMINI_API_KEY=x GMN=gmn@1.0.0 bash -e "steps/Is the.sh"';
+const READY = 'GEMINI_API_KEY=x GMN=./gmn-0.1.0.tgz bash -e "steps/Is the.sh"';
 
 posixTest('review-pull-request.yml ends quietly without a key or a change, and aloud without a package', async (t) => {
   const lines = [
@@ -185,7 +185,7 @@ posixTest('review-pull-request.yml ends quietly without a key or a change, and a
 out│ No review: there is no secret GEMINI_API_KEY, or this pull request does not get it.
 => 0
 $ ${lines[1]}
-out│ ::error::The variable GMN_PACKAGE is not set: name a release of gmn there, as in gmn@1.0.0 (Settings, Secrets and variables, Actions, Variables).
+out│ ::error::The variable GMN_PACKAGE is not set: name the git address and commit of a repository of gmn there, or a package that you made of it (Settings, Secrets and variables, Actions, Variables).
 => 1
 $ ${lines[2]}
 out│ No review: nothing has changed but lock files.
