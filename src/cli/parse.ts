@@ -418,6 +418,12 @@ function toUsageError(thrown: CommanderError, { args = '' }: Command, here: read
   const suggestion = rest.join(' ').replace(/^\((.*)\)$/, '$1');
   const name = here.join(' ');
   const flag = args.includes('[k=v...]') ? /^unknown option '--([^']+)'/.exec(first)?.[1] : undefined;
+  if (first === "unknown option '--output-file'") {
+    return new AppError('usage', first, {
+      hint: `It prints what it makes; to keep it: ${name} … > <file>`,
+      cause: thrown,
+    });
+  }
   const usage = thrown.code === 'commander.missingArgument' ? `Usage: ${name} ${args}\n` : '';
   return new AppError('usage', first, {
     hint: flag

@@ -291,6 +291,10 @@ describe('a switch of the official CLI with a value', () => {
 
 test.each([
   [['--zzzzzz', 'x'], "unknown option '--zzzzzz' | Run: gmn --help"],
+  [
+    ['embed', 'a.md', '--output-file', 'x'],
+    "unknown option '--output-file' | It prints what it makes; to keep it: gmn embed … > <file>",
+  ],
   [['--modle', 'x', 'hi'], "unknown option '--modle' | Did you mean --model?"],
   [['-t', '5x', 'hi'], '--timeout: "5x" is not a duration | Examples: 90s, 5m, 1h30m, 0 = never'],
   [['-t', '30', 'hi'], '--timeout: "30" is not a duration | Did you mean 30s?'],
