@@ -18,8 +18,8 @@ import { joinLines } from '../../core/text/trim.ts';
 import { acquireLock } from './lock.ts';
 import { pathExists, temporaryPath } from './path.ts';
 import { readTextFile } from './read.ts';
-import { makePrivateDirectory, syncDirectory, writeAtomic } from './write.ts';
-import { replaceFileSync, tryRemoveSync } from './write-sync.ts';
+import { makePrivateDirectory, replaceFile, syncDirectory, writeAtomic } from './write.ts';
+import { tryRemoveSync } from './write-sync.ts';
 
 const FLAGS = constants.O_RDWR | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const LINE_FEED = 10;
@@ -48,7 +48,7 @@ export async function createAppendFile(
     for await (const piece of pieces) {
       if ((await file.append(piece)) === 'overtaken') throw new Error('another process writes to it');
     }
-    replaceFileSync(temporary, path);
+    await replaceFile(temporary, path);
     opened.path = path;
     return file;
   } catch (thrown) {

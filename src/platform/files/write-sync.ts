@@ -15,20 +15,20 @@ import { makeDirectories, temporaryPath } from './path.ts';
 
 /** Also creates its directory. Synchronous: it runs between the answer and the exit. Nothing is left after an error. */
 export function writeAtomicSync(path: string, text: string): void {
-  const bytes = Buffer.from(text);
   const temporary = temporaryPath(path);
-  const descriptor = openExclusive(temporary);
-  try {
+  createPrivateFile(temporary, text);
+  for (let attempt = 0; ; attempt += 1) {
     try {
-      // On a partial write (disk full) the next write throws the reason.
-      for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
-    } finally {
-      closeSync(descriptor);
+      renameSync(temporary, path);
+      return;
+    } catch (thrown) {
+      const delay = nextReplacement(attempt, thrown);
+      if (delay === undefined) {
+        tryRemoveSync(temporary);
+        throw thrown;
+      }
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, delay);
     }
-    replaceFileSync(temporary, path);
-  } catch (thrown) {
-    unlinkSync(temporary);
-    throw thrown;
   }
 }
 
@@ -44,53 +44,46 @@ export function nextReplacement(attempt: number, thrown: unknown, platform = pro
 /** About two seconds in all: fifty processes that read the same file in turn take more than half of one. */
 const REPLACE_RETRIES = 19;
 
-/** Gives a complete file the name of another, which it replaces. Throws system errors; the other file is as before then. */
-export function replaceFileSync(from: string, to: string): void {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      renameSync(from, to);
-      return;
-    } catch (thrown) {
-      const delay = nextReplacement(attempt, thrown);
-      if (delay === undefined) throw thrown;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, delay);
-    }
-  }
-}
-
 /** Creates a private file, and its directory; `exists`: something has that name, and is left alone. Never throws. */
 export function tryCreateExclusive(path: string, text: string): 'created' | 'exists' | 'failed' {
-  let descriptor: number;
   try {
-    descriptor = openExclusive(path);
+    createPrivateFile(path, text);
+    return 'created';
   } catch (thrown) {
     return errorCode(thrown) === 'EEXIST' ? 'exists' : 'failed';
   }
+}
+
+/** Throws system errors; nothing is left then. */
+function createPrivateFile(path: string, text: string): void {
+  const descriptor = openInDirectory(path, 'wx');
   try {
     // The umask takes bits from the mode given to open.
     fchmodSync(descriptor, 0o600);
     writeFileSync(descriptor, text);
-    return 'created';
-  } catch {
+  } catch (thrown) {
     tryRemoveSync(path);
-    return 'failed';
+    throw thrown;
   } finally {
     closeSync(descriptor);
   }
 }
 
+/** Opens a private file; creates its directory if it is missing. */
+function openInDirectory(path: string, flags: string | number): number {
+  try {
+    return openSync(path, flags, 0o600);
+  } catch (thrown) {
+    if (errorCode(thrown) !== 'ENOENT') throw thrown;
+    makeDirectories(dirname(path));
+    return openSync(path, flags, 0o600);
+  }
+}
+
 /** Adds to a private file, which it creates with its directory, in one write. A link is not followed. Never throws. */
 export function tryAppendSync(path: string, text: string): boolean {
-  const open = (): number => openSync(path, APPEND, 0o600);
   try {
-    let descriptor: number;
-    try {
-      descriptor = open();
-    } catch (thrown) {
-      if (errorCode(thrown) !== 'ENOENT') return false;
-      makeDirectories(dirname(path));
-      descriptor = open();
-    }
+    const descriptor = openInDirectory(path, APPEND);
     try {
       writeSync(descriptor, text);
     } finally {
@@ -123,16 +116,6 @@ export function tryRemoveSync(path: string): void {
     unlinkSync(path);
   } catch {
     // It is gone, or cannot be removed.
-  }
-}
-
-function openExclusive(path: string): number {
-  try {
-    return openSync(path, 'wx', 0o600);
-  } catch (thrown) {
-    if (errorCode(thrown) !== 'ENOENT') throw thrown;
-    makeDirectories(dirname(path));
-    return openSync(path, 'wx', 0o600);
   }
 }
 

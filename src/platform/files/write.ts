@@ -237,7 +237,10 @@ export async function removeTemporaries(directory: string, beforeMs: number): Pr
   await removeFiles(directory, (name) => isTemporary(name) && isOld(name));
 }
 
-/** As `replaceFileSync`. This process must not have the replaced file open. */
+/**
+ * Gives a complete file the name of another, which it replaces. Throws system errors; the other file is as before then.
+ * This process must not have it open.
+ */
 export async function replaceFile(from: string, to: string): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     try {
