@@ -123,6 +123,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/api/reply.ts",
       "src/api/sse.ts",
       "src/app/prune.ts",
+      "src/app/run-setup.ts",
       "src/app/terminal-host.ts",
       "src/auth/choice.ts",
       "src/auth/credential.ts",

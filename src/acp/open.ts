@@ -1,4 +1,5 @@
 import { createCustomCommands } from '../app/custom-commands.ts';
+import { type RunFlags, toRunSetup } from '../app/run-setup.ts';
 import { type ApprovalMode, nonInteractiveDenial } from '../approval/policy.ts';
 import { listModes } from '../chat/approval-modes.ts';
 import { createChanges } from '../chat/changes.ts';
@@ -29,7 +30,7 @@ import type { McpServer } from './sdk.ts';
 import { createEditorSession, type EditorSession, type TurnState } from './session.ts';
 
 /** What `gmn acp` was started with: it holds for every session. */
-export interface AcpOptions extends RunSetup {
+export interface AcpOptions extends RunFlags {
   readonly noMcp?: boolean;
   readonly noSession?: boolean;
 }
@@ -92,7 +93,13 @@ export async function openEditorSession(request: SessionRequest, context: Sessio
     };
     const changes = await createChanges(options, app, buffers);
     const workspace = watchWrites(changes.workspace, (texts) => state.updates?.addChange(texts));
-    const setup = { ...toEditorSetup(options, mode, request.servers), kept, workspace, budget: context.budget };
+    const asked = toEditorSetup(options, mode, request.servers);
+    const setup: RunSetup = {
+      ...asked,
+      tools: { ...asked.tools, workspace },
+      limits: { ...asked.limits, budget: context.budget },
+      session: { ...asked.session, kept },
+    };
     const run = await openRun(setup, app, host);
     const prices = readSetting(settings.document ?? {}, 'prices');
     const chat: Chat = {
@@ -122,18 +129,22 @@ function createSessionApp(app: App, cwd: string, out: Out): App {
 }
 
 function toEditorSetup(options: AcpOptions, mode: ApprovalMode, servers: readonly McpServer[]): RunSetup {
+  const { model, tools, instruction, limits, answer } = toRunSetup(options);
   return {
-    ...options,
-    // Somebody can be asked about each command.
-    tools: options.tools ?? 'edit,run_shell_command',
-    namedTools: options.tools === undefined ? 'edit' : undefined,
-    approvalMode: mode,
-    yolo: undefined,
-    isChat: true,
-    showThoughts: true,
-    servers: options.noMcp ? 'none' : 'all',
-    clientServers: servers.map(toServerSetting),
-    timing: 'request',
-    kind: 'chat',
+    model: { ...model, showThoughts: true },
+    tools: {
+      ...tools,
+      // Somebody can be asked about each command.
+      tools: options.tools ?? 'edit,run_shell_command',
+      namedTools: options.tools === undefined ? 'edit' : undefined,
+      approvalMode: mode,
+      yolo: undefined,
+      servers: options.noMcp ? 'none' : 'all',
+      clientServers: servers.map(toServerSetting),
+    },
+    instruction: { ...instruction, isChat: true },
+    limits: { ...limits, timing: 'request' },
+    answer,
+    session: { kind: 'chat' },
   };
 }

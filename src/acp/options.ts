@@ -35,7 +35,7 @@ export function describeChoices(chat: Chat): SessionChoices {
       },
       {
         ...{ type: 'select', id: 'thinking', name: 'Thinking', category: 'thought_level' },
-        currentValue: findThinkingChoice(thinking, chat.run.facts.setup)?.name ?? '',
+        currentValue: findThinkingChoice(thinking, chat.run.facts.setup.model)?.name ?? '',
         options: thinking.map(({ name }) => ({ value: name, name })),
       },
     ],
@@ -47,7 +47,7 @@ function toLabel(id: string): string {
 }
 
 function listThinking({ run: { facts } }: Chat): readonly ThinkingChoice[] {
-  return listThinkingChoices(facts.agent.request.model, facts.setup);
+  return listThinkingChoices(facts.agent.request.model, facts.setup.model);
 }
 
 /** Throws AppError `usage` for what is not offered; then nothing changes. */
@@ -62,16 +62,16 @@ export async function chooseOption(chat: Chat, option: string, value: unknown): 
   }
   const chosen = listThinking(chat).find(({ name }) => name === value);
   if (chosen === undefined) throw notOfferedError(option, value);
-  await changeRun(chat, chosen.setup);
+  await changeRun(chat, { model: chosen.setup });
 }
 
 /** The new model may not think as the last one was told to. */
 async function chooseModel(chat: Chat, model: string): Promise<void> {
   const [asUsual, ...choices] = listThinking(chat);
-  const before = findThinkingChoice(choices, chat.run.facts.setup)?.name;
-  await changeRun(chat, { model, ...asUsual?.setup });
+  const before = findThinkingChoice(choices, chat.run.facts.setup.model)?.name;
+  await changeRun(chat, { model: { ...asUsual?.setup, model } });
   const same = listThinking(chat).find(({ name }) => name === before);
-  if (same !== undefined) await changeRun(chat, same.setup);
+  if (same !== undefined) await changeRun(chat, { model: same.setup });
 }
 
 function notOfferedError(option: string, value: unknown): AppError {

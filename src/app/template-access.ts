@@ -9,9 +9,9 @@ import { leadsAway } from '../core/text/path.ts';
 import { quoteForShell } from '../core/text/quote.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { takeBefore } from '../core/text/trim.ts';
-import { checkCommand } from '../engine/check-command.ts';
 import type { Host } from '../engine/host.ts';
-import type { ToolOptions } from '../engine/tools/toolbox.ts';
+import { checkCommand } from '../engine/tools/check-command.ts';
+import type { ToolSetup } from '../engine/tools/setup.ts';
 import { createAttachments, NO_FILE_SUPPORT, toPlainName } from '../input/attachment.ts';
 import { type AttachedItem, addDirectory, createWalkContext, type WalkContext } from '../input/files.ts';
 import { findMentionRefusal } from '../input/mentions.ts';
@@ -24,7 +24,7 @@ const MAX_BYTES = 1_000_000;
 const MAX_CHARS = 200_000;
 const COMMAND_MS = 60_000;
 
-export type AccessOptions = Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo' | 'shell'>;
+export type AccessOptions = Pick<ToolSetup, 'allowedTools' | 'approvalMode' | 'yolo' | 'shell'>;
 
 export interface AccessContext {
   readonly app: App;

@@ -8,7 +8,8 @@ import { formatNotice } from '../core/text/notice.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { createLazyRedaction } from '../engine/agent.ts';
 import { readAnswerFormat } from '../engine/answer/output-schema.ts';
-import { type ModelOptions, openModel } from '../engine/model/model.ts';
+import { openModel } from '../engine/model/model.ts';
+import type { ModelSetup } from '../engine/model/setup.ts';
 import { keepHeapSmall } from '../platform/runtime/native.ts';
 import { type Journal, openJournal, readCounts } from './output/journal.ts';
 import { type RunFile, type RunPaths, readRunFile, resolveRunPaths } from './output/run-file.ts';
@@ -25,7 +26,7 @@ import { chooseRowRetries } from './requests/batch-setup.ts';
 import { BatchCosts } from './requests/costs.ts';
 import type { EngineRun } from './rows/row-engine.ts';
 
-export interface JobOptions extends Pick<ModelOptions, 'auth' | 'backend' | 'retries'>, PrintOptions {
+export interface JobOptions extends Pick<ModelSetup, 'auth' | 'backend' | 'retries'>, PrintOptions {
   readonly args: readonly string[];
 }
 

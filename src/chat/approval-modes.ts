@@ -19,12 +19,12 @@ export function listModes(first: ApprovalMode): readonly ApprovalMode[] {
 
 export function describeMode(mode: ApprovalMode, run?: Run): string {
   const { sandbox, setup } = run?.facts ?? {};
-  const isConfined = sandbox !== undefined && !setup?.sandboxAsk;
+  const isConfined = sandbox !== undefined && !setup?.tools.sandboxAsk;
   return mode === 'auto_edit' && isConfined ? 'edits and confined commands run without asking' : MODE_LABELS[mode];
 }
 
 export function findMode({ facts }: Run): ApprovalMode {
-  return facts.setup.approvalMode ?? 'default';
+  return facts.setup.tools.approvalMode ?? 'default';
 }
 
 /** `edits ask first`, with the sandbox if there is one; or that there are no tools. */
@@ -63,7 +63,7 @@ export async function changeMode(chat: Chat, wanted: string): Promise<string> {
     });
   }
   const before = findMode(chat.run);
-  await changeRun(chat, { approvalMode: mode });
+  await changeRun(chat, { tools: { approvalMode: mode } });
   if (mode === 'plan' && before !== 'plan') chat.modeBeforePlan = before;
   return `${mode}: ${describeMode(mode, chat.run)}`;
 }

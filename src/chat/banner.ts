@@ -46,7 +46,9 @@ export async function formatFarewell({ conversation, run, stats }: Chat): Promis
   const reference = canGoOn ? await findReference(conversation) : undefined;
   return [
     ...stats.formatLines(),
-    ...(reference === undefined ? [] : [`Resume: gmn chat ${run.facts.setup.demo ? '--demo ' : ''}-r ${reference}`]),
+    ...(reference === undefined
+      ? []
+      : [`Resume: gmn chat ${run.facts.setup.model.demo ? '--demo ' : ''}-r ${reference}`]),
   ];
 }
 

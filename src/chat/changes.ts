@@ -5,7 +5,7 @@ import type { Session } from '../core/session.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { takeBefore } from '../core/text/trim.ts';
-import type { ToolOptions } from '../engine/tools/toolbox.ts';
+import type { ToolSetup } from '../engine/tools/setup.ts';
 import { openTurnChanges } from '../engine/tools/turn-changes.ts';
 import { putBackChanges } from '../engine/tools/undo-store.ts';
 import { readBytesIfAny } from '../platform/files/read.ts';
@@ -38,7 +38,7 @@ export interface Changes {
 }
 
 /** Opens the workspace, so that what is written there can be undone turn by turn. */
-export async function createChanges(options: ToolOptions, app: App, buffers?: Buffers): Promise<Changes> {
+export async function createChanges(options: ToolSetup, app: App, buffers?: Buffers): Promise<Changes> {
   const { workspace, store, begin } = await openTurnChanges(options, app, buffers);
   const cwd = workspace.roots[0] ?? app.cwd;
   const ids = new WeakMap<Session, ReadonlySet<string>>();

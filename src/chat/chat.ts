@@ -1,6 +1,7 @@
 import type { ApprovalMode } from '../approval/policy.ts';
 import type { App } from '../core/app.ts';
-import type { Run, RunChange } from '../engine/run.ts';
+import type { Run } from '../engine/run.ts';
+import type { RunPatch } from '../engine/setup.ts';
 import type { Attached } from './attached.ts';
 import type { Changes } from './changes.ts';
 import type { ChatConversation } from './conversation.ts';
@@ -52,7 +53,7 @@ export interface CustomCommands {
 }
 
 /** Shows what the run has to say about it. Throws AppError; then nothing changes. */
-export async function changeRun({ run, view }: Chat, wanted: RunChange): Promise<void> {
+export async function changeRun({ run, view }: Chat, wanted: RunPatch): Promise<void> {
   await run.change(wanted);
   await view.showReports();
 }

@@ -2,7 +2,7 @@ import { listSent, prepareEstimates } from '../agent/compacted.ts';
 import type { App } from '../core/app.ts';
 import type { StoredContent } from '../core/content.ts';
 import type { Reply } from '../core/model.ts';
-import type { SavedSession, Session, SessionSetup, SessionStore, SessionSummary } from '../core/session.ts';
+import type { KeptSetup, SavedSession, Session, SessionStore, SessionSummary } from '../core/session.ts';
 import { createLazyRedaction } from '../engine/agent.ts';
 import type { Conversation, SessionOptions } from '../engine/session/conversation.ts';
 import { toKeptSetup } from '../engine/session/kept-setup.ts';
@@ -43,7 +43,7 @@ export async function openChatConversation(
   options: SessionOptions,
   app: App,
   report: (message: string) => void,
-): Promise<{ readonly conversation: ChatConversation; readonly kept?: SessionSetup }> {
+): Promise<{ readonly conversation: ChatConversation; readonly kept?: KeptSetup }> {
   const store = openStore(app, report, { by: 'chat' });
   const { kept, ...opened } = await openChatSession(options, app, store);
   await prepareWindow(opened.session);
@@ -58,7 +58,7 @@ async function openChatSession(
   options: SessionOptions,
   app: App,
   store: SessionStore,
-): Promise<OpenedSession & { readonly kept?: SessionSetup }> {
+): Promise<OpenedSession & { readonly kept?: KeptSetup }> {
   const { clock, cwd, homes } = app;
   const { resume, sessionId: id, noSession, demo } = options;
   const name = await createLazyRedaction(app).redact(options.sessionName);

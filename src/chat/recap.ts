@@ -1,5 +1,5 @@
 import { beginsTurn, findToolError, type StoredContent } from '../core/content.ts';
-import type { Session, SessionSetup } from '../core/session.ts';
+import type { KeptSetup, Session } from '../core/session.ts';
 import { plural } from '../core/text/format.ts';
 import { sanitize, stripControls } from '../core/text/terminal.ts';
 import { measureWidth } from '../core/text/width.ts';
@@ -21,7 +21,7 @@ export function formatPromptMark({
 }
 
 /** What a session brings back; `model` is absent if there is nothing to say about it. */
-export function restoredNotice({ model, ...texts }: SessionSetup): string | undefined {
+export function restoredNotice({ model, ...texts }: KeptSetup): string | undefined {
   const hasText = [texts.system, texts.systemText, texts.appendText].some((text) => text !== undefined);
   const items = [
     ...(model === undefined ? [] : [`the model ${sanitize(model)}`]),

@@ -32,7 +32,7 @@ export async function runShellLine(chat: Chat, command: string, signal: AbortSig
 function runStreaming(chat: Chat, command: string, signal: AbortSignal): Promise<ShellResult> {
   const { cwd, env, clock } = chat.app;
   const { io, isQuiet, isPlain } = chat.view;
-  const shell = chooseShell(chat.run.facts.setup.shell, env);
+  const shell = chooseShell(chat.run.facts.setup.tools.shell, env);
   return withLive(chat, async (live) => {
     const output = createOutput(io.err, live);
     const progress = createProgress(io.err, {

@@ -150,7 +150,7 @@ function createTurnRenderer({ app: { clock }, run, view }: Chat, live?: LiveArea
   return textRenderer(io, {
     live,
     quiet: isQuiet,
-    showThoughts: run.facts.setup.showThoughts ?? false,
+    showThoughts: run.facts.setup.model.showThoughts ?? false,
     showUsage: false,
     render: isPlain ? 'never' : 'auto',
     rawOutput: false,

@@ -31,7 +31,7 @@ export interface SessionSummary {
 }
 
 /** Who is asked in a conversation, and with which instruction. Absent in sessions of versions that did not keep it. */
-export interface SessionSetup {
+export interface KeptSetup {
   /** The name it was asked for by, which may be an alias; `default` means gmn's own. */
   readonly model?: string;
   /** Only in sessions of older versions: `@` and the path of a file that contains the instruction. */
@@ -59,10 +59,10 @@ export interface Session extends History {
   readonly turns: number;
   /** The last prompt, if it got no answer. It is not in `contents`. */
   readonly unanswered: StoredContent | undefined;
-  readonly setup: SessionSetup;
+  readonly setup: KeptSetup;
   readonly isSaved: boolean;
   /** Takes effect now; saved with the next prompt. */
-  choose(setup: SessionSetup): void;
+  choose(setup: KeptSetup): void;
   rename(name: string): Promise<void>;
   /** The file keeps them. */
   rewind(turns: number): Promise<void>;

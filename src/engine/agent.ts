@@ -11,36 +11,24 @@ import { defaultSetting, readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify } from '../core/event.ts';
-import type { SessionSetup, SessionStart } from '../core/session.ts';
+import type { KeptSetup } from '../core/session.ts';
 import { joinFirst } from '../core/text/format.ts';
 import { mayHoldCredential, splitList } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type { Tool } from '../core/tool.ts';
 import { findModelFacts, findPromptWindow } from '../models/table.ts';
+import type { InstructionSetup } from './instruction/setup.ts';
 import type { OpenedModel } from './model/model.ts';
-import type { ServiceOptions } from './tools/service-tools.ts';
+import type { RunSetup } from './setup.ts';
+import type { ToolSetup } from './tools/setup.ts';
 import type { ParentRun } from './tools/sub-agents.ts';
-import type { Toolbox, ToolboxContext, ToolOptions } from './tools/toolbox.ts';
-
-export interface AgentOptions extends ToolOptions, ServiceOptions {
-  readonly system?: string;
-  readonly appendSystemPrompt?: string;
-  /** Like the two above, but literal: a leading `@` does not name a file. */
-  readonly systemText?: string;
-  readonly appendText?: string;
-  readonly noAgentPrompt?: boolean;
-  /** Neither context files nor GEMINI_SYSTEM_MD are read, and there are no skills and sub-agents. */
-  readonly noContext?: boolean;
-  readonly start?: SessionStart;
-  readonly isChat?: boolean;
-  readonly maxTurns?: number;
-}
+import type { Toolbox, ToolboxContext } from './tools/toolbox.ts';
 
 export interface OpenedAgent extends Agent, Pick<Toolbox, 'chosen' | 'mode'> {
   readonly contextText?: string;
   readonly contextFiles?: readonly ContextText[];
   /** What a session keeps to be continued in the same way. */
-  readonly setup: SessionSetup;
+  readonly setup: KeptSetup;
 }
 
 const MAX_TURNS = 100;
@@ -55,19 +43,22 @@ const NO_TOOLS: Toolbox = {
 };
 
 /** The model with its instruction and tools. Loads tools only if there are any. Throws AppError `usage` or `config`. */
-export async function openAgent(options: AgentOptions, context: ToolboxContext): Promise<OpenedAgent> {
+export async function openAgent(setup: RunSetup, context: ToolboxContext): Promise<OpenedAgent> {
   const { app, opened } = context;
   const { notify } = context.host;
-  checkTurns(options);
-  const toolbox = await openToolboxIfWanted(options, context);
+  const { tools: toolSetup, instruction: told } = setup;
+  const { maxTurns = MAX_TURNS } = setup.limits;
+  checkTurns(maxTurns);
+  const toolbox = await openToolboxIfWanted(toolSetup, context);
   const { tools, withheld, chosen, approve, mode, outputs } = toolbox;
-  const service = await openServiceIfWanted(options, opened, tools.length > 0);
+  const service = await openServiceIfWanted(setup, opened, tools.length > 0);
   const skills = await listSkills(context.conventions, { tools, notify });
-  const { text, given, prompt, contextText, contextFiles } = await readSystemInstruction(options, {
+  const { text, given, prompt, contextText, contextFiles } = await readSystemInstruction(told, {
     ...{ app, notify, tools, skills },
+    directories: splitList(toolSetup.includeDirectories ?? []),
     isPlanning: mode === 'plan' && withheld.length > 0,
   });
-  toolbox.protect(await listFlagFiles(options, app));
+  toolbox.protect(await listFlagFiles(told, app));
   const redaction = createLazyRedaction(app, prompt);
   const instruction = addServerInstructions(text, context.remote);
   const system = await redaction.redact(instruction);
@@ -81,10 +72,10 @@ export async function openAgent(options: AgentOptions, context: ToolboxContext):
     hooks: context.hooks,
     now: app.clock.now,
     pause: async () => (await import('../platform/runtime/clock.ts')).nextTurn(),
-    findNestedContext: tools.length === 0 || options.noContext ? undefined : findNestedContext(options, app),
+    findNestedContext: tools.length === 0 || told.noContext ? undefined : findNestedContext(toolSetup, app),
     outputs,
-    maxTurns: options.maxTurns ?? MAX_TURNS,
-    ...(tools.length === 0 && !options.isChat ? {} : await readCompactionPolicy(opened, app)),
+    maxTurns,
+    ...(tools.length === 0 && !told.isChat ? {} : await readCompactionPolicy(opened, app)),
   };
   const agents = await openAgentsIfAny(context, shared, contextText);
   return {
@@ -142,7 +133,7 @@ async function readCompactionPolicy(
 }
 
 function findNestedContext(
-  { includeDirectories = [] }: ToolOptions,
+  { includeDirectories = [] }: ToolSetup,
   { env, cwd, homes, settings }: App,
 ): NonNullable<Agent['findNestedContext']> {
   const roots = [cwd, ...splitList(includeDirectories)];
@@ -223,13 +214,13 @@ function formatOrigin({ backend, account }: OpenedModel): string {
   return `${backend}:${account()}`;
 }
 
-function checkTurns({ maxTurns }: AgentOptions): void {
-  if (maxTurns !== undefined && maxTurns < 1) {
+function checkTurns(maxTurns: number): void {
+  if (maxTurns < 1) {
     throw new AppError('usage', '--max-turns must be at least 1', { hint: 'Example: --max-turns 25' });
   }
 }
 
-async function openToolboxIfWanted(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
+async function openToolboxIfWanted(options: ToolSetup, context: ToolboxContext): Promise<Toolbox> {
   const { workspace } = context;
   const { tools = 'none', ownTools = [] } = options;
   const isWanted = tools !== 'none' || ownTools.length > 0 || context.remote !== undefined;
@@ -239,18 +230,23 @@ async function openToolboxIfWanted(options: ToolOptions, context: ToolboxContext
 }
 
 async function openServiceIfWanted(
-  options: ServiceOptions,
+  { tools: options, model: { serviceTier } }: RunSetup,
   { modelId, backend }: OpenedModel,
   hasTools: boolean,
 ): Promise<Pick<Agent['request'], 'tools' | 'toolConfig' | 'serviceTier'>> {
-  const { search, code, url, serviceTier } = options;
+  const { search, code, url } = options;
   if (!search && !code && !url && serviceTier === undefined) return {};
-  return (await import('./tools/service-tools.ts')).toServiceFields(options, { modelId, backend, hasTools });
+  return (await import('./tools/service-tools.ts')).toServiceFields(options, {
+    modelId,
+    backend,
+    hasTools,
+    serviceTier,
+  });
 }
 
 interface SystemInstruction extends Pick<OpenedAgent, 'contextText' | 'contextFiles'> {
   readonly text?: string;
-  readonly given?: Pick<SessionSetup, 'systemText' | 'appendText' | 'start'>;
+  readonly given?: Pick<KeptSetup, 'systemText' | 'appendText' | 'start'>;
   /** The agent prompt, with which the text begins. Undefined if its branch might be a credential. */
   readonly prompt?: string;
 }
@@ -261,13 +257,14 @@ interface InstructionContext {
   readonly tools: readonly Tool[];
   /** The list of them, ready to be read. */
   readonly skills?: string;
+  readonly directories: readonly string[];
   readonly isPlanning: boolean;
 }
 
 /** The agent prompt or what replaces it, the context files, the list of skills, and the text of the flags. */
 async function readSystemInstruction(
-  options: AgentOptions,
-  { app, notify, tools, skills, isPlanning }: InstructionContext,
+  options: InstructionSetup,
+  { app, notify, tools, skills, directories, isPlanning }: InstructionContext,
 ): Promise<SystemInstruction> {
   const { env, cwd, omitsHomeContext } = app;
   const question = { env, cwd, omitsHomeContext, homes: app.homes(), settings: await app.settings() };
@@ -279,8 +276,7 @@ async function readSystemInstruction(
   for (const notice of context.notices) notify(notice);
   const system = options.systemText ?? (await readTextFlag(options.system, '--system', app));
   const append = options.appendText ?? (await readTextFlag(options.appendSystemPrompt, '--append-system-prompt', app));
-  const { isChat = false, start, includeDirectories = [] } = options;
-  const directories = splitList(includeDirectories);
+  const { isChat = false, start } = options;
   const prompt =
     isAgent && system === undefined && context.system === undefined
       ? (await import('./instruction/agent-prompt.ts')).createAgentPrompt(app, {
@@ -314,7 +310,7 @@ async function loadContext(question: ContextOptions, tools: readonly Tool[], ski
 }
 
 /** Of `--system` and `--append-system-prompt`, as real paths. */
-async function listFlagFiles({ system, appendSystemPrompt }: AgentOptions, app: App): Promise<readonly string[]> {
+async function listFlagFiles({ system, appendSystemPrompt }: InstructionSetup, app: App): Promise<readonly string[]> {
   const names = [system, appendSystemPrompt].flatMap((value) => (value?.startsWith('@') ? [value.slice(1)] : []));
   if (names.length === 0) return [];
   const { resolveNamedFile } = await import('../input/named-file.ts');

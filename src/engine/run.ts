@@ -21,14 +21,17 @@ import { type OpenedAgent, openAgent } from './agent.ts';
 import type { AnswerFormat } from './answer/output-schema.ts';
 import type { Host } from './host.ts';
 import type { Budget } from './limits/budget.ts';
+import type { LimitSetup } from './limits/setup.ts';
 import { chooseTimeout, deadlineError, type OpenedModel, openModel, toBilledCall } from './model/model.ts';
+import type { ModelSetup } from './model/setup.ts';
 import { type Conversation, hasTools } from './session/conversation.ts';
-import type { RunSetup } from './setup.ts';
+import type { RunPatch, RunSetup } from './setup.ts';
 import type { Conventions } from './tools/conventions.ts';
 import type { Hooks } from './tools/hooks/hooks.ts';
 import type { RunSandbox, Sandbox } from './tools/sandbox/sandbox.ts';
 import type { RunServers } from './tools/servers/run-servers.ts';
 import type { Servers } from './tools/servers/servers.ts';
+import type { ToolSetup } from './tools/setup.ts';
 import type { BackgroundHolder } from './tools/toolbox.ts';
 import { loadAnswerFormat, type TurnOptions, takeTurn } from './turn.ts';
 
@@ -50,29 +53,6 @@ export interface RunFacts {
   readonly sandbox: Sandbox | undefined;
 }
 
-/** What may be different in the next turn. */
-export type RunChange = Partial<
-  Pick<
-    RunSetup,
-    | 'model'
-    | 'showThoughts'
-    | 'thinkingLevel'
-    | 'thinkingBudget'
-    | 'tools'
-    | 'namedTools'
-    | 'approvalMode'
-    | 'system'
-    | 'systemText'
-    | 'appendText'
-    | 'start'
-    | 'search'
-    | 'code'
-    | 'url'
-    | 'sandbox'
-    | 'sandboxNet'
-  >
->;
-
 export interface Run {
   readonly facts: RunFacts;
   /** Aborts when the run must end. */
@@ -88,7 +68,7 @@ export interface Run {
    */
   turn(prompt: Content, options: TurnOptions): AsyncGenerator<TurnEvent, void>;
   /** Between two turns. Throws AppError; then nothing changes. */
-  change(patch: RunChange): Promise<void>;
+  change(patch: RunPatch): Promise<void>;
   /** Starts the MCP servers again, as the settings are now. Throws AppError `config`; then nothing changes. */
   reloadServers(): Promise<void>;
   /**
@@ -104,12 +84,14 @@ export interface Run {
  * Throws AppError, and then leaves nothing open.
  */
 export async function openRun(given: RunSetup, app: App, host: Host): Promise<Run> {
+  const { limits } = given;
   const format = await openAnswerFormat(given, app);
-  const budget = given.budget ?? (await openBudgetIfLimited(given, app));
-  const deadline = createDeadline(given.signal ?? app.signal, chooseLimit(given), deadlineError);
+  const budget = limits.budget ?? (await openBudgetIfLimited(limits, app));
+  const deadline = createDeadline(limits.signal ?? app.signal, chooseLimit(given), deadlineError);
   const run = createRun({ app, host: pauseWhileAsked(host, deadline), deadline, format, budget });
   try {
-    await run.open(await applyKept(given));
+    const { kept } = given.session;
+    await run.open(kept === undefined ? given : (await import('./session/kept-setup.ts')).applyKept(given, kept));
     return run;
   } catch (thrown) {
     await run.close();
@@ -163,20 +145,20 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
   const held: RunHoldings = {
     ...{ background: {}, remembered: [], left: [], denied: new Set<string>(), toolCalls: [], inForce: {} },
     onMode: (approvalMode) => {
-      state = state && { ...state, setup: { ...state.setup, approvalMode } };
+      if (state === undefined) return;
+      const { setup } = state;
+      state = { ...state, setup: { ...setup, tools: { ...setup.tools, approvalMode } } };
     },
   };
   const runSerially = createSerial();
 
   const requireState = (): RunState => state as RunState;
 
-  const change = (patch: RunChange): Promise<void> =>
+  const change = (patch: RunPatch): Promise<void> =>
     runSerially(async () => {
       const before = requireState();
       const notify = skipKnown(host.notify, before.said);
-      // An instruction that is given now comes in place of the text of the last one.
-      const replaced = 'system' in patch ? { systemText: undefined } : {};
-      state = await openState({ ...before.setup, ...replaced, ...patch }, { parts, held, before, notify });
+      state = await openState(applyPatch(before.setup, patch), { parts, held, before, notify });
       if (state.model !== before.model) await before.model.close();
     });
 
@@ -231,7 +213,7 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
     },
     async activateSkills(names) {
       if (names.length === 0) return [];
-      return (await import('./tools/skills.ts')).activateSkills(names, parts.app, requireState().setup);
+      return (await import('./tools/skills.ts')).activateSkills(names, parts.app, requireState().setup.tools);
     },
     async close() {
       deadline.clear();
@@ -271,43 +253,47 @@ async function openState(setup: RunSetup, { parts, held, before, notify }: Openi
       notify(event);
     },
   };
-  const isSame = MODEL_KEYS.every((key) => before?.setup[key] === setup[key]);
+  const isSame = MODEL_KEYS.every((key) => before?.setup.model[key] === setup.model[key]);
   const model = (isSame && before?.model) || (await openRunModel(setup, parts, host.notify));
   const confined = held.sandbox;
   try {
-    const workspace = setup.workspace ?? (await openWorkspaceIfNeeded(setup, app));
-    const isConfinedSo = before?.setup.sandbox === setup.sandbox && before?.setup.sandboxNet === setup.sandboxNet;
+    const workspace = setup.tools.workspace ?? (await openWorkspaceIfNeeded(setup.tools, app));
+    const { sandbox, sandboxNet } = setup.tools;
+    const isConfinedSo = before?.setup.tools.sandbox === sandbox && before?.setup.tools.sandboxNet === sandboxNet;
     if (before === undefined || !isConfinedSo)
-      held.sandbox = await prepareSandboxIfWanted(setup, app, workspace?.roots);
+      held.sandbox = await prepareSandboxIfWanted(setup.tools, app, workspace?.roots);
     // What the flag names must work, whether or not something is run; what the settings name, when something is.
-    if (setup.sandbox !== undefined) await held.sandbox?.open();
-    held.servers ??= await openServersIfAny({ ...setup, workspace }, parts, held);
+    if (sandbox !== undefined) await held.sandbox?.open();
+    held.servers ??= await openServersIfAny({ ...setup.tools, workspace }, parts, held);
     const isPicture = makesPictures(model.modelId);
     // Models that make pictures take no functions; those that the user named are up to the service.
-    const tools = isPicture && setup.namedTools !== undefined ? 'none' : setup.tools;
-    const remote = isPicture && setup.servers === 'all' ? undefined : held.servers?.current?.tools;
-    const conventions = setup.noContext ? undefined : await readConventionsIfAny(workspace, app, host.notify);
+    const tools = isPicture && setup.tools.namedTools !== undefined ? 'none' : setup.tools.tools;
+    const remote = isPicture && setup.tools.servers === 'all' ? undefined : held.servers?.current?.tools;
+    const conventions = setup.instruction.noContext
+      ? undefined
+      : await readConventionsIfAny(workspace, app, host.notify);
     const watch: RequestWatch = {
       onRequest: () => held.count?.onRequest(),
       onCall: (call: CountedCall) => void held.toolCalls.push(toBilledCall(call, model.billedTo, app.clock.now())),
     };
     const forAgents = {
       count: () => held.count,
-      openModel: (name: string) => openOtherModel({ ...setup, model: name }, parts, skipKnown(host.notify, said)),
+      openModel: (name: string) =>
+        openOtherModel({ ...setup, model: { ...setup.model, model: name } }, parts, skipKnown(host.notify, said)),
       openSession: async (report: (message: string) => void) =>
         held.conversation?.sessionId === undefined
           ? undefined
           : (await import('./session/sessions.ts')).openAgentSession(app, report),
     };
     const agent = await openAgent(
-      { ...setup, tools },
+      { ...setup, tools: { ...setup.tools, tools } },
       { app, opened: model, host, workspace, remote, conventions, forAgents, watch, ...held },
     );
     if (held.sandbox !== confined) {
       if (confined?.opened !== undefined) held.left.push(confined.opened);
       await confined?.close();
     }
-    return { setup: describeInForce({ ...setup, workspace }, agent), model, agent, said };
+    return { setup: describeInForce({ ...setup, tools: { ...setup.tools, workspace } }, agent), model, agent, said };
   } catch (thrown) {
     if (held.sandbox !== confined) await held.sandbox?.close();
     held.sandbox = confined;
@@ -324,7 +310,7 @@ const MODEL_KEYS = [
   'showThoughts',
   'thinkingLevel',
   'thinkingBudget',
-] as const satisfies readonly (keyof RunChange)[];
+] as const satisfies readonly (keyof ModelSetup)[];
 
 function skipKnown(notify: Notify, known: readonly string[]): Notify {
   return (notice) => {
@@ -333,9 +319,20 @@ function skipKnown(notify: Notify, known: readonly string[]): Notify {
   };
 }
 
-function chooseLimit(setup: RunSetup): number {
-  if (setup.timing === 'request') return 0;
-  return setup.timeout ?? Math.max(chooseTimeout(setup), setup.leastMs ?? 0);
+function applyPatch(setup: RunSetup, { model, tools, instruction = {} }: RunPatch): RunSetup {
+  // A new instruction replaces the text of the last one.
+  const systemText = 'system' in instruction ? undefined : setup.instruction.systemText;
+  return {
+    ...setup,
+    model: { ...setup.model, ...model },
+    tools: { ...setup.tools, ...tools },
+    instruction: { ...setup.instruction, systemText, ...instruction },
+  };
+}
+
+function chooseLimit({ limits: { timing, timeout, leastMs = 0 }, model }: RunSetup): number {
+  if (timing === 'request') return 0;
+  return timeout ?? Math.max(chooseTimeout(undefined, model), leastMs);
 }
 
 /** Time spent with a person does not count. */
@@ -349,18 +346,12 @@ function pauseWhileAsked(host: Host, deadline: Deadline): Host {
   };
 }
 
-async function applyKept({ kept, ...setup }: RunSetup): Promise<RunSetup> {
-  if (kept === undefined) return setup;
-  const { chooseKept } = await import('./session/kept-setup.ts');
-  return { ...setup, ...chooseKept(setup, kept) };
-}
-
-async function openAnswerFormat({ outputSchema }: RunSetup, app: App): Promise<AnswerFormat> {
+async function openAnswerFormat({ answer: { outputSchema } }: RunSetup, app: App): Promise<AnswerFormat> {
   if (outputSchema === undefined) return { agent: (agent) => agent, run: runTurn };
   return loadAnswerFormat(outputSchema, app);
 }
 
-async function openBudgetIfLimited({ maxCost, costHint = '' }: RunSetup, app: App): Promise<Budget | undefined> {
+async function openBudgetIfLimited({ maxCost, costHint = '' }: LimitSetup, app: App): Promise<Budget | undefined> {
   if (maxCost === undefined) return undefined;
   return (await import('./limits/budget.ts')).openBudget({ maxCost, hint: costHint }, app);
 }
@@ -368,12 +359,16 @@ async function openBudgetIfLimited({ maxCost, costHint = '' }: RunSetup, app: Ap
 /** With the clock and the budget of the run. */
 function openOtherModel(setup: RunSetup, parts: RunParts, notify: Notify): Promise<OpenedModel> {
   const { app, deadline, budget } = parts;
-  return openModel(setup, app, {
+  const { timeout, timing } = setup.limits;
+  return openModel(setup.model, app, {
+    timeout,
     endsAt: deadline.endsAt,
-    isTimedByRequest: setup.timing === 'request',
+    isTimedByRequest: timing === 'request',
     // An upload does not count against the default timeout, but against one that the user set.
-    pause: setup.timeout === undefined ? deadline.pause : undefined,
-    ...{ budget, notify, showProgress: parts.host.showProgress },
+    pause: timeout === undefined ? deadline.pause : undefined,
+    budget,
+    notify,
+    showProgress: parts.host.showProgress,
   });
 }
 
@@ -381,22 +376,23 @@ function openOtherModel(setup: RunSetup, parts: RunParts, notify: Notify): Promi
 async function openRunModel(setup: RunSetup, parts: RunParts, notify: Notify): Promise<OpenedModel> {
   const { deadline } = parts;
   const model = await openOtherModel(setup, parts, notify);
-  const limitMs = Math.max(model.timeoutMs, setup.leastMs ?? 0);
-  if (setup.timing !== 'request' && setup.timeout === undefined && limitMs !== chooseLimit(setup)) {
+  const { timing, timeout, leastMs = 0 } = setup.limits;
+  const limitMs = Math.max(model.timeoutMs, leastMs);
+  if (timing !== 'request' && timeout === undefined && limitMs !== chooseLimit(setup)) {
     deadline.restart(limitMs);
   }
-  for (const find of [findIgnoredSampling, findThinkingChange]) find(model.modelId, setup).forEach(notify);
+  for (const find of [findIgnoredSampling, findThinkingChange]) find(model.modelId, setup.model).forEach(notify);
   return model;
 }
 
-async function openWorkspaceIfNeeded(setup: RunSetup, app: App): Promise<Workspace | undefined> {
+async function openWorkspaceIfNeeded(setup: ToolSetup, app: App): Promise<Workspace | undefined> {
   if (!hasTools(setup)) return undefined;
   const { createLazyJournal, openOwnWorkspace } = await import('./tools/toolbox.ts');
   return openOwnWorkspace(setup, app, (roots) => createLazyJournal(app, roots));
 }
 
 async function prepareSandboxIfWanted(
-  setup: RunSetup,
+  setup: ToolSetup,
   app: App,
   roots: readonly string[] | undefined,
 ): Promise<RunSandbox | undefined> {
@@ -430,13 +426,20 @@ async function openHooksIfAny(
   if (hooks.length === 0) return undefined;
   // A run without tools has no sandbox yet.
   const confine = async (): Promise<Confine | undefined> => {
-    held.sandbox ??= await prepareSandboxIfWanted(setup, app, [app.cwd]);
+    held.sandbox ??= await prepareSandboxIfWanted(setup.tools, app, [app.cwd]);
     return (await held.sandbox?.open())?.confine;
   };
-  return (await import('./tools/hooks/hooks.ts')).openHooks({ app, setup, notify, withPerson, confine });
+  return (await import('./tools/hooks/hooks.ts')).openHooks({
+    app,
+    shell: setup.tools.shell,
+    kind: setup.session.kind,
+    notify,
+    withPerson,
+    confine,
+  });
 }
 
-async function openServersIfAny(setup: RunSetup, parts: RunParts, held: RunHoldings): Promise<RunServers | undefined> {
+async function openServersIfAny(setup: ToolSetup, parts: RunParts, held: RunHoldings): Promise<RunServers | undefined> {
   const { app, host, deadline } = parts;
   const { workspace, isPreview, servers = 'named' } = setup;
   const isNamed = setup.allowedMcpServerNames !== undefined || setup.mcpConfig !== undefined;
@@ -454,8 +457,13 @@ function traceUnused({ servers = [] }: Settings, { trace }: App): void {
 }
 
 /** Later changes start from this: what a file or a session gave is a text by now. */
-function describeInForce(setup: RunSetup, { setup: asked, mode = setup.approvalMode }: OpenedAgent): RunSetup {
-  const { model, systemText, appendText, start = setup.start } = asked;
-  const texts = { system: undefined, appendSystemPrompt: undefined, systemText, appendText };
-  return { ...setup, model, keptModel: undefined, ...texts, start, approvalMode: mode, yolo: undefined };
+function describeInForce(setup: RunSetup, { setup: asked, mode = setup.tools.approvalMode }: OpenedAgent): RunSetup {
+  const { model, systemText, appendText, start = setup.instruction.start } = asked;
+  const texts = { system: undefined, appendSystemPrompt: undefined, systemText, appendText, start };
+  return {
+    ...setup,
+    model: { ...setup.model, model, keptModel: undefined },
+    tools: { ...setup.tools, approvalMode: mode, yolo: undefined },
+    instruction: { ...setup.instruction, ...texts },
+  };
 }

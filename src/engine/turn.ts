@@ -101,7 +101,7 @@ export async function* takeTurn(
         const { notices, ...saved } = await save();
         if (options.isLast) await given.background.commands?.close();
         const rest = (await files?.finish()) ?? [];
-        const cost = setup.showsCost ? await sumTurnCost(app, calls) : undefined;
+        const cost = setup.answer.showsCost ? await sumTurnCost(app, calls) : undefined;
         return [...rest, ...toNotices([...notices, ...(await listMade(given))]), { ...event, cost, ...saved }];
       }
       default:
@@ -153,7 +153,7 @@ async function findFirstCall(
 ): Promise<Turn['firstCall']> {
   const [part] = prompt.parts;
   const opening = prompt.question ?? (part !== undefined && 'text' in part ? part.text : undefined);
-  if (!hasTools || setup.noContext || !opening?.startsWith('@')) return undefined;
+  if (!hasTools || setup.instruction.noContext || !opening?.startsWith('@')) return undefined;
   const { findAskedAgent } = await import('./tools/asked-agent.ts');
   return findAskedAgent(prompt, agent.tools, { app, notify: host.notify });
 }
@@ -170,7 +170,12 @@ export async function loadAnswerFormat(outputSchema: string, app: App): Promise<
 async function saveTurn(
   conversation: Conversation,
   calls: readonly BilledCall[],
-  { app: { homes, clock, cwd, replayed }, setup: { kind } }: TurnParts,
+  {
+    app: { homes, clock, cwd, replayed },
+    setup: {
+      session: { kind },
+    },
+  }: TurnParts,
 ): Promise<SaveResult> {
   const { sessionId } = conversation;
   const saved = await conversation.save();
@@ -200,8 +205,12 @@ async function verifyWith(verify: Verification, parts: TurnParts): Promise<Answe
   const { app, host, setup, format } = parts;
   const { requireHarmless, verifyTurn } = await import('./answer/verify.ts');
   const sandbox = await parts.sandbox?.open();
-  if (sandbox === undefined) requireHarmless(verify, { app, setup });
-  return verifyTurn(format.run, verify, { app, host, setup, sandbox, isLastOnly: format.schema !== undefined });
+  const {
+    limits,
+    tools: { shell },
+  } = setup;
+  if (sandbox === undefined) requireHarmless(verify, { app, shell });
+  return verifyTurn(format.run, verify, { app, host, shell, limits, sandbox, isLastOnly: format.schema !== undefined });
 }
 
 async function openFilesWith(open: TurnOptions['openFiles'], hasText: boolean): Promise<AnswerFiles | undefined> {

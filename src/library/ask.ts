@@ -6,7 +6,7 @@ import { createRunApp } from './app.ts';
 import type * as Public from './gmn.d.ts';
 import { askCallback, createHost } from './host.ts';
 import { addSkills, buildAskedContent } from './prompt.ts';
-import { checkApprove, keepsFiles, openChosenConversation, toRunSetup } from './setup.ts';
+import { checkApprove, keepsFiles, openChosenConversation, toLibrarySetup } from './setup.ts';
 import { createTurn, type TurnContext } from './turn.ts';
 
 type AskOptions = Public.AskOptions & { readonly schema?: unknown };
@@ -29,14 +29,22 @@ async function askOnce(
   const { approve, session } = options;
   checkApprove(approve);
   const app = createRunApp(guest, options, { signal, keepsFiles: keepsFiles(options) });
-  const setup = toRunSetup(options, app);
+  const setup = toLibrarySetup(options, app);
   const notify: Notify = (notice) => void show(toNoticeEvent(notice)).catch(() => {});
   const host = createHost(notify, approve && askCallback(approve, fail));
   let conversation: OpenedConversation | undefined;
   let run: Run | undefined;
   try {
     conversation = session ? await openChosenConversation(session, app, notify) : createUnsavedConversation();
-    run = await openRun({ ...setup, kept: conversation.setup, outputSchema: schema }, app, host);
+    run = await openRun(
+      {
+        ...setup,
+        answer: { ...setup.answer, outputSchema: schema },
+        session: { ...setup.session, kept: conversation.setup },
+      },
+      app,
+      host,
+    );
     const { fileSupport } = run.facts.model;
     const asked = await buildAskedContent(prompt, options.files, { app, fileSupport, signal: run.signal, notify });
     const content = await addSkills(asked, options.skills, { run, settings: options.settings });
@@ -44,6 +52,6 @@ async function askOnce(
   } finally {
     await run?.close();
     await conversation?.close();
-    await run?.facts.setup.workspace?.close();
+    await run?.facts.setup.tools.workspace?.close();
   }
 }

@@ -17,7 +17,7 @@ import { createChannel } from './channel.ts';
 import { toGmnError, turnCancelledError } from './error.ts';
 import type * as Public from './gmn.d.ts';
 import { toAnswerSchema, tryToJson } from './schema.ts';
-import { checkSignal, openLibraryBudget, toModelSetup } from './setup.ts';
+import { checkSignal, openLibraryBudget, toModelOptions } from './setup.ts';
 
 type BatchOptions = Public.BatchOptions & { readonly schema?: unknown };
 type GivenRows = Iterable<unknown> | AsyncIterable<unknown>;
@@ -81,7 +81,7 @@ async function askRows(
   const { prompt, output, ordered = false, concurrency } = options;
   const schema = options.schema === undefined ? undefined : toAnswerSchema(options.schema);
   const [costs, budget] = await Promise.all([BatchCosts.open(app), openLibraryBudget(options, app)]);
-  const model = toModelSetup(options, app);
+  const model = toModelOptions(options, app);
   const parts = { costs, budget, onNotice: () => {} };
   const setup = await openBatch({ ...model, prompt, outputSchema: schema?.text }, app, parts);
   try {

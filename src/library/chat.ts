@@ -1,21 +1,31 @@
 import { type AskProgram, type CallAnswer, unanswerableError } from '../approval/program.ts';
 import { createSerial, raceWithAbort } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
+import type { KeptSetup } from '../core/session.ts';
 import { createTurnNotices } from '../engine/answer/turn-notices.ts';
 import { openRun, type Run } from '../engine/run.ts';
 import type { OpenedConversation } from '../engine/session/conversation.ts';
+import type { RunSetup } from '../engine/setup.ts';
 import { openTurnChanges, type TurnChanges } from '../engine/tools/turn-changes.ts';
 import { putBackChanges } from '../engine/tools/undo-store.ts';
 import type { Guest } from '../platform/app.ts';
 import { createAbortable, followSignal, onAbort } from '../platform/runtime/abort.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import type { UndoResult } from '../tools/workspace/journal.ts';
+import type { Workspace } from '../tools/workspace/workspace.ts';
 import { createRunApp } from './app.ts';
 import { toGmnError, turnCancelledError } from './error.ts';
 import type * as Public from './gmn.d.ts';
 import { askCallback, createHost, toCallAnswer } from './host.ts';
 import { addSkills, buildAskedContent } from './prompt.ts';
-import { checkApprove, checkSignal, keepsFiles, listBuiltins, openChosenConversation, toRunSetup } from './setup.ts';
+import {
+  checkApprove,
+  checkSignal,
+  keepsFiles,
+  listBuiltins,
+  openChosenConversation,
+  toLibrarySetup,
+} from './setup.ts';
 import { createTurn, type TurnContext } from './turn.ts';
 
 export function createChatFunction(guest: Guest): typeof Public.chat {
@@ -37,7 +47,7 @@ async function openLibraryChat(options: Public.ChatOptions, guest: Guest): Promi
   if (given?.aborted) throw turnCancelledError(given.reason);
   const life = createAbortable();
   const app = createRunApp(guest, options, { signal: life.signal, keepsFiles: keepsFiles(options) });
-  const setup = toRunSetup(options, app);
+  const setup = toLibrarySetup(options, app);
   const notices = createTurnNotices();
   /** The turn that runs. */
   let current: TurnContext | undefined;
@@ -60,11 +70,10 @@ async function openLibraryChat(options: Public.ChatOptions, guest: Guest): Promi
   async function openParts(): Promise<Parts> {
     const parts: Partial<Parts> = {};
     try {
-      if (listBuiltins(options).length > 0) parts.changes = await openTurnChanges(setup, app);
+      if (listBuiltins(options).length > 0) parts.changes = await openTurnChanges(setup.tools, app);
       parts.conversation = await openChosenConversation(options.session, app, host.notify);
-      const { setup: kept } = parts.conversation;
-      const own = { kept, workspace: parts.changes?.workspace, isChat: true, timing: 'request' } as const;
-      parts.run = await openRun({ ...setup, ...own }, app, host);
+      const own = addSession(setup, parts.changes?.workspace, parts.conversation.setup);
+      parts.run = await openRun(own, app, host);
       return parts as Parts;
     } catch (thrown) {
       await closeParts(parts);
@@ -130,6 +139,16 @@ async function openLibraryChat(options: Public.ChatOptions, guest: Guest): Promi
   };
 }
 
+function addSession(setup: RunSetup, workspace: Workspace | undefined, kept: KeptSetup | undefined): RunSetup {
+  return {
+    ...setup,
+    tools: { ...setup.tools, workspace },
+    instruction: { ...setup.instruction, isChat: true },
+    limits: { ...setup.limits, timing: 'request' },
+    session: { ...setup.session, kept },
+  };
+}
+
 function nothingWaitsError(call: string): AppError {
   return new AppError('usage', `no call with the id "${call}" waits for an approval`, {
     hint: "It was answered or its turn is over, or the session has not approve: 'defer'.",
@@ -145,7 +164,7 @@ interface Parts {
 async function closeParts({ run, conversation, changes }: Partial<Parts>): Promise<void> {
   await run?.close();
   await conversation?.close();
-  await (changes?.workspace ?? run?.facts.setup.workspace)?.close();
+  await (changes?.workspace ?? run?.facts.setup.tools.workspace)?.close();
 }
 
 function rethrow(thrown: unknown): never {

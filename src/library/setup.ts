@@ -7,12 +7,13 @@ import { tryParseDuration } from '../core/text/format.ts';
 import type { Budget } from '../engine/limits/budget.ts';
 import type { OpenedConversation } from '../engine/session/conversation.ts';
 import type { RunSetup } from '../engine/setup.ts';
+import type { ThinkingSetup } from '../models/thinking.ts';
 import { chooseAuth } from './app.ts';
 import type { ModelOptions, OwnTool, RunOptions, ServiceOptions } from './gmn.d.ts';
 import { toEngineTool } from './tool.ts';
 
 /** Throws AppError `usage`, and `auth` without a credential. */
-export function toRunSetup(options: RunOptions, app: App): RunSetup {
+export function toLibrarySetup(options: RunOptions, app: App): RunSetup {
   const { allowedTools, approvalMode, maxTurns, search, code, url, settings = false, mcpServers = [] } = options;
   for (const [index, tool] of requireList('tools', options.tools).entries()) {
     if (typeof tool === 'string' || (isObject(tool) && typeof tool.run === 'function')) continue;
@@ -23,25 +24,31 @@ export function toRunSetup(options: RunOptions, app: App): RunSetup {
   }
   checkOneOf('approvalMode', approvalMode, ['default', 'auto_edit', 'plan', 'yolo']);
   const builtin = listBuiltins(options);
+  const { timeout, systemText, noContext, ...model } = toModelOptions(options, app);
   return {
-    ...toModelSetup(options, app),
-    ...{ search, code, url, maxTurns, approvalMode, allowedTools, showThoughts: options.thoughts },
-    tools: builtin.length === 0 ? undefined : builtin.join(','),
-    ownTools: (options.tools ?? []).filter(isOwnTool).map(toEngineTool),
+    model: { ...model, showThoughts: options.thoughts },
+    tools: {
+      tools: builtin.length === 0 ? undefined : builtin.join(','),
+      ownTools: (options.tools ?? []).filter(isOwnTool).map(toEngineTool),
+      approvalMode,
+      allowedTools,
+      search,
+      code,
+      url,
+      ignoresPermissions: settings ? undefined : true,
+      servers: mcpServers.length === 0 ? 'none' : 'named',
+      allowedMcpServerNames: mcpServers.length === 0 ? undefined : mcpServers,
+    },
     // What the agent is told about files and commands is of no use without them.
-    noAgentPrompt: builtin.length === 0,
-    ignoresPermissions: settings ? undefined : true,
-    servers: mcpServers.length === 0 ? 'none' : 'named',
-    allowedMcpServerNames: mcpServers.length === 0 ? undefined : mcpServers,
-    maxCost: parseCost(options.maxCost),
-    costHint: COST_HINT,
-    showsCost: true,
-    kind: options.session ? 'prompt' : undefined,
+    instruction: { systemText, noContext, noAgentPrompt: builtin.length === 0 },
+    limits: { timeout, maxTurns, maxCost: parseCost(options.maxCost), costHint: COST_HINT },
+    answer: { showsCost: true },
+    session: { kind: options.session ? 'prompt' : undefined },
   };
 }
 
 /** The model and how it is asked. */
-export function toModelSetup(options: ModelOptions, app: App) {
+export function toModelOptions(options: ModelOptions, app: App) {
   const { model, temperature, maxOutputTokens, store, system: systemText, settings = false } = options;
   return {
     ...toServiceSetup(options, app),
@@ -63,7 +70,7 @@ export async function openLibraryBudget({ maxCost }: ServiceOptions, app: App): 
 
 const COST_HINT = 'Raise maxCost, or choose a cheaper model.';
 
-function chooseThinking({ thinking }: ModelOptions): Pick<RunSetup, 'thinkingLevel' | 'thinkingBudget'> {
+function chooseThinking({ thinking }: ModelOptions): ThinkingSetup {
   if (typeof thinking === 'string') checkOneOf('thinking', thinking, THINKING_LEVELS);
   return typeof thinking === 'number' ? { thinkingBudget: thinking } : { thinkingLevel: thinking };
 }

@@ -1,19 +1,15 @@
 import { pruneIfDue } from '../app/prune.ts';
+import { type RunFlags, toRunSetup } from '../app/run-setup.ts';
 import { nonInteractiveDenial } from '../approval/policy.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { AgentOptions } from '../engine/agent.ts';
-import type { AnswerFormatOptions } from '../engine/answer/output-schema.ts';
 import { createTurnNotices } from '../engine/answer/turn-notices.ts';
 import type { Host } from '../engine/host.ts';
-import type { ModelOptions } from '../engine/model/model.ts';
 import { openRun } from '../engine/run.ts';
 import type { OpenedConversation, SessionOptions } from '../engine/session/conversation.ts';
 import { openLongConversation } from '../engine/session/long-conversation.ts';
 import type { RunSetup } from '../engine/setup.ts';
-import type { SandboxOptions } from '../engine/tools/sandbox/sandbox.ts';
-import type { RosterOptions } from '../engine/tools/servers/roster.ts';
 import { type Line, splitLines, trimLine } from '../mcp/wire/lines.ts';
 import { MAX_MESSAGE_BYTES } from '../mcp/wire/message.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
@@ -24,15 +20,7 @@ import { createRelay, type Relay } from './relay.ts';
 import { findId, parseProcessLine, type Request } from './request.ts';
 import { createTurnQueue, type TurnsOptions } from './turns.ts';
 
-export interface ProcessOptions
-  extends ModelOptions,
-    AgentOptions,
-    RosterOptions,
-    SessionOptions,
-    AnswerFormatOptions,
-    TurnsOptions,
-    SandboxOptions,
-    Pick<RunSetup, 'timeout' | 'maxCost'> {
+export interface ProcessOptions extends RunFlags, SessionOptions, TurnsOptions {
   readonly relayApprovals?: boolean;
 }
 
@@ -81,14 +69,14 @@ export async function runProcess(options: ProcessOptions, app: App): Promise<num
 }
 
 function toProcessSetup(options: ProcessOptions, { setup: kept }: OpenedConversation): RunSetup {
+  const { model, tools, instruction, limits, answer } = toRunSetup(options);
   return {
-    ...options,
-    kept,
-    kind: 'prompt',
-    isChat: true,
-    timing: 'request',
-    showsCost: true,
-    costHint: 'Start it again with -r and a higher --max-cost.',
+    model,
+    tools,
+    instruction: { ...instruction, isChat: true },
+    limits: { ...limits, timing: 'request', costHint: 'Start it again with -r and a higher --max-cost.' },
+    answer: { ...answer, showsCost: true },
+    session: { kept, kind: 'prompt' },
   };
 }
 

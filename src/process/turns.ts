@@ -1,3 +1,4 @@
+import type { ApprovalMode } from '../approval/policy.ts';
 import type { App } from '../core/app.ts';
 import { createSerial } from '../core/async.ts';
 import { prependParts } from '../core/content.ts';
@@ -6,7 +7,7 @@ import { settle, type TurnEvent, toFailure } from '../core/event.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { TurnNotices } from '../engine/answer/turn-notices.ts';
 import type { Verification, VerifyOptions } from '../engine/answer/verify.ts';
-import type { Run, RunChange } from '../engine/run.ts';
+import type { Run } from '../engine/run.ts';
 import type { Conversation } from '../engine/session/conversation.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
 import { type Renderer, showInOrder } from '../render/renderer.ts';
@@ -110,8 +111,8 @@ export function createTurnQueue(options: TurnsOptions, context: TurnsContext) {
         } catch (thrown) {
           return onFailure(AppError.from(thrown));
         }
-        const { model, approvalMode: mode } = run.facts.setup;
-        await write({ type: 'set', model, mode });
+        const { model, tools } = run.facts.setup;
+        await write({ type: 'set', model: model.model, mode: tools.approvalMode });
       }).catch((thrown) => context.onLost(AppError.from(thrown))),
     /** Waits for all turns. Returns the exit code of the worst one; a turn that was cancelled counts if all others are done. */
     async finish(): Promise<number> {
@@ -193,18 +194,33 @@ function createTurnRunner(options: TurnsOptions, { app, run, conversation }: Tur
   return { answer, set: setup.set };
 }
 
-type SetupChoice = Pick<RunChange, 'model' | 'systemText' | 'tools' | 'approvalMode'>;
+interface SetupChoice {
+  readonly model: string | undefined;
+  readonly systemText: string | undefined;
+  readonly tools: string | undefined;
+  readonly approvalMode: ApprovalMode | undefined;
+}
 
 /** What is in force: what a turn chooses holds for that turn only. */
 function createTurnSetup(run: Run) {
-  const { model, systemText, tools, approvalMode } = run.facts.setup;
+  const { setup } = run.facts;
+  const { tools, approvalMode } = setup.tools;
   const isYolo = approvalMode === 'yolo';
-  let base: SetupChoice = { model, systemText, tools, approvalMode };
+  let base: SetupChoice = {
+    model: setup.model.model,
+    systemText: setup.instruction.systemText,
+    tools,
+    approvalMode,
+  };
   let inForce = base;
   const change = async (wanted: SetupChoice): Promise<void> => {
     const keys = Object.keys(wanted) as (keyof SetupChoice)[];
     if (keys.every((key) => wanted[key] === inForce[key])) return;
-    await run.change(wanted);
+    await run.change({
+      model: { model: wanted.model },
+      tools: { tools: wanted.tools, approvalMode: wanted.approvalMode },
+      instruction: { systemText: wanted.systemText },
+    });
     inForce = wanted;
   };
   return {

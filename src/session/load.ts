@@ -1,7 +1,7 @@
 import { beginsTurn, type StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { Compaction, TurnRecord } from '../core/history.ts';
-import type { SavedRecord, SessionSetup } from '../core/session.ts';
+import type { KeptSetup, SavedRecord } from '../core/session.ts';
 import { plural } from '../core/text/format.ts';
 import { NO_USAGE } from '../core/usage.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
@@ -24,7 +24,7 @@ export interface LoadedSession {
   readonly bytes: number;
   readonly seq: number;
   readonly state: SessionState;
-  readonly setup: SessionSetup;
+  readonly setup: KeptSetup;
   readonly unanswered: StoredContent | undefined;
   readonly notices: readonly string[];
 }
@@ -107,7 +107,7 @@ function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
   let last: ReadRecord | undefined;
   let lastStep: RecordBody | undefined;
   let unanswered: StoredContent | undefined;
-  let setup: SessionSetup = {};
+  let setup: KeptSetup = {};
   /** The text of a reply whose own record has not come, and the line that it ends with. */
   let partial: { readonly text: string; readonly line: ReadRecord } | undefined;
   const addPartialReply = (): void => {

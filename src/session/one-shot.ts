@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { StoredContent } from '../core/content.ts';
 import type { Compaction, History, TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
-import type { SessionSetup } from '../core/session.ts';
+import type { KeptSetup } from '../core/session.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import { writeAtomicSync } from '../platform/files/write-sync.ts';
 import {
@@ -72,14 +72,14 @@ export function createRunRecords(
 /** The file is written in one write, so it is complete or absent. */
 export function createOneShotHistory(place: OneShotOptions) {
   const run = createRunRecords(place.clock, { contents: [], compactions: [] });
-  let setup: SessionSetup = {};
+  let setup: KeptSetup = {};
   return {
     id: place.id,
     contents: run.contents,
     replyLimit: run.replyLimit,
     append: run.append,
     dropReply: run.dropReply,
-    keepSetup(chosen: SessionSetup) {
+    keepSetup(chosen: KeptSetup) {
       setup = chosen;
     },
     /** Saves nothing if the model did not answer. */
@@ -100,7 +100,7 @@ export function createOneShotHistory(place: OneShotOptions) {
 
 async function formatSession(
   { id, cwd, version, home }: OneShotOptions,
-  chosen: SessionSetup,
+  chosen: KeptSetup,
   records: RunRecords['records'],
 ): Promise<string> {
   const [first] = records;

@@ -3,7 +3,7 @@ import { createSerial } from '../core/async.ts';
 import { beginsTurn } from '../core/content.ts';
 import type { Compaction } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
-import type { SavedRecord, Session, SessionSetup, SessionSource } from '../core/session.ts';
+import type { KeptSetup, SavedRecord, Session, SessionSource } from '../core/session.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import type { NameReservation } from './find.ts';
 import { createTurns, type LoadedSession, type Turns } from './load.ts';
@@ -113,9 +113,9 @@ export function createSession(given: SessionOptions): LocalSession {
   };
 }
 
-const TEXTS = ['model', 'system', 'systemText', 'appendText'] as const satisfies readonly (keyof SessionSetup)[];
+const TEXTS = ['model', 'system', 'systemText', 'appendText'] as const satisfies readonly (keyof KeptSetup)[];
 
-function isSameSetup(one: SessionSetup, other: SessionSetup): boolean {
+function isSameSetup(one: KeptSetup, other: KeptSetup): boolean {
   return (
     TEXTS.every((key) => one[key] === other[key]) &&
     one.start?.date === other.start?.date &&
@@ -139,7 +139,7 @@ function createRecordLog({ now }: Clock, earlier: SessionOptions['earlier'], own
   return {
     turns: history,
     findSetup: () => setup,
-    choose(next: SessionSetup) {
+    choose(next: KeptSetup) {
       setup = next;
     },
     toLine,

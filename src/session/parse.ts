@@ -11,7 +11,7 @@ import {
   toTimestamp,
   tryParseJson,
 } from '../core/json.ts';
-import type { SessionSetup, SessionSource, SessionStart } from '../core/session.ts';
+import type { KeptSetup, SessionSource, SessionStart } from '../core/session.ts';
 import { USAGE_KEYS, type Usage } from '../core/usage.ts';
 import {
   type BlobReferences,
@@ -139,7 +139,7 @@ function tryParseSummary(value: unknown): ConversationSummary | undefined {
   };
 }
 
-function toSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
+function toSetup(value: Readonly<Record<string, unknown>>): KeptSetup {
   const model = toNonEmptyString(value.model);
   const system = toNonEmptyString(value.system);
   const isPath = system?.startsWith('@');

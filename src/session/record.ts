@@ -1,6 +1,6 @@
 import type { MediaPart, Part, StoredContent } from '../core/content.ts';
 import type { ConversationSummary, TurnRecord } from '../core/history.ts';
-import type { SessionSetup, SessionSource } from '../core/session.ts';
+import type { KeptSetup, SessionSource } from '../core/session.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import { toPosixCode } from '../platform/files/path.ts';
 import { errorReason } from '../platform/runtime/system.ts';
@@ -33,7 +33,7 @@ export type RecordBody =
   | TurnRecord
   /** Text of a reply in progress, since the last partial record. */
   | { readonly kind: 'partial'; readonly text: string }
-  | { readonly kind: 'setup'; readonly chosen: SessionSetup }
+  | { readonly kind: 'setup'; readonly chosen: KeptSetup }
   /** Changes the name to that of this record's state, which may be none. */
   | { readonly kind: 'name' }
   | { readonly kind: 'rewind'; readonly turns: number }

@@ -4,6 +4,8 @@ import { openRun } from '../../src/engine/run.ts';
 import { succeed } from '../../src/tools/define.ts';
 import { surroundings } from '../mcp/client/support.ts';
 
+const EMPTY = { model: {}, tools: {}, instruction: {}, limits: {}, answer: {}, session: {} };
+
 const listeners = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap').length;
 
 function createApp(t: TestContext): App {
@@ -24,7 +26,7 @@ const unasked = () => Promise.reject(new Error('unasked'));
 test('a model whose agent cannot be opened is closed', async (t) => {
   const before = listeners();
   const host = { notify: () => {}, explainDenial: unasked };
-  const setup = { demo: true, tools: 'edit', allowedTools: ['nosuch'] };
+  const setup = { ...EMPTY, model: { demo: true }, tools: { tools: 'edit', allowedTools: ['nosuch'] } };
   await expect(openRun(setup, createApp(t), host)).rejects.toMatchObject({
     message: 'there is no tool nosuch',
   });
@@ -41,7 +43,7 @@ test('no more tools are declared than the API takes', async (t) => {
     invoke: async () => succeed(''),
   }));
   const host = { notify: (notice: unknown) => void said.push(notice), explainDenial: unasked };
-  const run = await openRun({ demo: true, ownTools }, createApp(t), host);
+  const run = await openRun({ ...EMPTY, model: { demo: true }, tools: { ownTools } }, createApp(t), host);
   try {
     expect(run.facts.agent.tools).toHaveLength(512);
     expect(said).toContainEqual({

@@ -5,12 +5,13 @@ import type { App } from '../../core/app.ts';
 import { type Locks, loadOnce } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { settle, type TurnEvent, toNoticeEvent } from '../../core/event.ts';
-import type { SessionSetup } from '../../core/session.ts';
+import type { KeptSetup } from '../../core/session.ts';
 import { createLazyRedaction } from '../../engine/agent.ts';
 import type { Host } from '../../engine/host.ts';
 import type { Budget } from '../../engine/limits/budget.ts';
-import { type ModelOptions, openModel } from '../../engine/model/model.ts';
+import { openModel } from '../../engine/model/model.ts';
 import { countTokens } from '../../engine/model/queries.ts';
+import type { ModelSetup } from '../../engine/model/setup.ts';
 import { openRun, type Run } from '../../engine/run.ts';
 import { chooseKept } from '../../engine/session/kept-setup.ts';
 import type { RunSetup } from '../../engine/setup.ts';
@@ -27,7 +28,7 @@ import { fetchBytes } from '../../tools/web-page.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 import { createModelsReport } from '../models-report.ts';
 import { openServeSessions, type ServedConversation } from './sessions.ts';
-import { denyServed, type Permissions, reportRefusals, reportUnoffered, toToolOptions } from './tools.ts';
+import { denyServed, type Permissions, reportRefusals, reportUnoffered, toServedTools } from './tools.ts';
 
 const DEFAULT_TURN_MS = 600_000;
 
@@ -40,7 +41,7 @@ interface EngineOptions {
   /** In dollars, for all calls of this process together. */
   readonly maxCost?: number;
   readonly locks: Locks;
-  readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo' | 'store'>;
+  readonly model: Pick<ModelSetup, 'model' | 'auth' | 'backend' | 'demo' | 'store'>;
   readonly permissions: Permissions;
   readonly sandbox?: SandboxOptions;
 }
@@ -168,18 +169,22 @@ function createServeHost(said: TurnEvent[], refused: string[]): Host {
 function toServedSetup(
   { model, permissions, sandbox }: EngineOptions,
   request: TurnRequest,
-  { kept, ...own }: { readonly kept: SessionSetup } & Pick<RunSetup, 'workspace' | 'budget'>,
+  own: { readonly kept: KeptSetup; readonly workspace?: Workspace; readonly budget?: Budget },
 ): RunSetup {
   const { builtIn, sampling, timeoutMs, signal } = request;
   // A path that a person named once is not read for a caller.
-  const { keptModel, system: _, systemText, appendText, start } = chooseKept(request, kept);
-  const setup: RunSetup = {
-    ...{ ...model, model: request.model ?? keptModel ?? model.model, ...sampling, builtIn },
-    ...{ systemText: request.systemText ?? systemText, appendText, start },
-    ...{ ...own, signal, timeout: timeoutMs, leastMs: DEFAULT_TURN_MS },
-    ...{ kind: 'serve', showsCost: true, servers: 'none' },
+  const { keptModel, systemText, appendText, start } = chooseKept(request, own.kept);
+  const { workspace, budget } = own;
+  const allowed = workspace && toServedTools(permissions);
+  const confined = workspace && sandbox;
+  return {
+    model: { ...model, ...sampling, model: request.model ?? keptModel ?? model.model, builtIn },
+    tools: { ...allowed, ...confined, workspace, servers: 'none' },
+    instruction: { systemText: request.systemText ?? systemText, appendText, start },
+    limits: { budget, signal, timeout: timeoutMs, leastMs: DEFAULT_TURN_MS },
+    answer: { showsCost: true },
+    session: { kind: 'serve' },
   };
-  return own.workspace === undefined ? setup : { ...setup, ...toToolOptions(permissions), ...sandbox };
 }
 
 async function openTurnWorkspace(

@@ -2,7 +2,7 @@ import type { App } from '../../core/app.ts';
 import type { Locks } from '../../core/async.ts';
 import { isPrompt, type StoredContent } from '../../core/content.ts';
 import type { Compaction, History } from '../../core/history.ts';
-import type { Session, SessionSetup } from '../../core/session.ts';
+import type { KeptSetup, Session } from '../../core/session.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { createLazyRedaction } from '../../engine/agent.ts';
 import type { Conversation } from '../../engine/session/conversation.ts';
@@ -13,7 +13,7 @@ import type { LocalSession } from '../../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../../session/store.ts';
 
 export interface ServedConversation extends Conversation {
-  readonly setup: SessionSetup;
+  readonly setup: KeptSetup;
   close(): Promise<void>;
 }
 

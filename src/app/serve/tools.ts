@@ -5,7 +5,7 @@ import { AppError } from '../../core/error.ts';
 import type { TurnEvent } from '../../core/event.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Effect } from '../../core/tool.ts';
-import type { ToolOptions } from '../../engine/tools/toolbox.ts';
+import type { ToolSetup } from '../../engine/tools/setup.ts';
 import { findBuiltin, listNamesByEffect } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 
@@ -17,7 +17,7 @@ export interface Permissions {
 const FLAGS: Readonly<Partial<Record<Effect, string>>> = { write: '--allow-write', execute: '--allow-shell' };
 
 /** The server's flags decide what is allowed: neither the approval mode nor what the user has allowed for themselves counts. */
-export function toToolOptions({ write, shell }: Permissions): ToolOptions {
+export function toServedTools({ write, shell }: Permissions): ToolSetup {
   const own = { approvalMode: write ? 'auto_edit' : 'default', ignoresPermissions: true } as const;
   // A set instead of names, so that no writing tool is offered in a home directory even if it is a root.
   if (!shell) return { ...own, tools: write ? 'edit' : 'read' };

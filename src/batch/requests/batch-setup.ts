@@ -1,5 +1,6 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { BatchDecisionFlags } from '../../app/decision.ts';
+import type { RunFlags } from '../../app/run-setup.ts';
 import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
@@ -8,7 +9,8 @@ import type { JsonObject } from '../../core/json.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import type { Host } from '../../engine/host.ts';
 import type { Budget } from '../../engine/limits/budget.ts';
-import { chooseRetries, type ModelOptions, type OpenedModel } from '../../engine/model/model.ts';
+import { chooseRetries, type OpenedModel } from '../../engine/model/model.ts';
+import type { ModelSetup } from '../../engine/model/setup.ts';
 import type { FileNeed } from '../../engine/model/uploads.ts';
 import type { Run, RunFacts } from '../../engine/run.ts';
 import type { RedactLines } from '../output/failed-file.ts';
@@ -18,15 +20,15 @@ import type { PendingRow, PreparedRow } from '../rows/row-engine.ts';
 import type { BatchCosts } from './costs.ts';
 import type { SharedPromptOptions } from './shared-prompt.ts';
 
-export interface BatchOptions extends ModelOptions, BatchDecisionFlags, SharedPromptOptions {
-  readonly system?: string;
-  /** Like it, but literal: a leading `@` does not name a file. */
+/** The flags of a run that rows may have: there are no tools. */
+type RowFlags = Omit<ModelSetup, 'keptModel' | 'followThoughts'> &
+  Pick<RunFlags, 'timeout' | 'system' | 'appendSystemPrompt' | 'noContext' | 'outputSchema'>;
+
+export interface BatchOptions extends RowFlags, BatchDecisionFlags, SharedPromptOptions {
+  /** Like `system`, but literal: a leading `@` does not name a file. */
   readonly systemText?: string;
   /** Whether rows are asked with what the context files say; the library says `noContext` for the opposite. */
   readonly context?: boolean;
-  readonly noContext?: boolean;
-  readonly appendSystemPrompt?: string;
-  readonly outputSchema?: string;
 }
 
 export interface SetupContext {
@@ -74,7 +76,7 @@ interface RowPreview {
 const DEFAULT_RETRIES = 3;
 
 /** How often a row is asked again: the engine does it, not the model, since what one row learns of the server holds for all. */
-export async function chooseRowRetries(options: Pick<ModelOptions, 'retries'>, app: App): Promise<number> {
+export async function chooseRowRetries(options: Pick<ModelSetup, 'retries'>, app: App): Promise<number> {
   return options.retries ?? chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES;
 }
 

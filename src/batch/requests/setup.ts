@@ -1,4 +1,5 @@
 import { REDACTED_NOTICE } from '../../agent/turn.ts';
+import { toRunSetup } from '../../app/run-setup.ts';
 import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
 import { AppError, serverError } from '../../core/error.ts';
@@ -7,6 +8,7 @@ import type { ModelRequest } from '../../core/model.ts';
 import { createLazyRedaction } from '../../engine/agent.ts';
 import type { OpenedModel } from '../../engine/model/model.ts';
 import { openRun, type Run, type RunFacts } from '../../engine/run.ts';
+import type { RunSetup } from '../../engine/setup.ts';
 import { makesPictures } from '../../models/table.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { formatAssignment } from '../../platform/runtime/system.ts';
@@ -30,18 +32,18 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
   const shared = await SharedPrompt.open(options, app);
   const retries = await chooseRowRetries(options, app);
   const host = createBatchHost(context.onNotice);
-  const { noContext = !options.context } = options;
-  const setup = {
-    ...options,
-    noContext,
-    retries: 0,
-    timing: 'request',
-    servers: 'none',
-    budget: context.budget,
-  } as const;
+  const { noContext = !options.context, systemText } = options;
+  const asked = toRunSetup(options);
   const runs: Run[] = [];
   const open = async (model = options.model): Promise<Run> => {
-    const run = await openRun({ ...setup, model }, app, host);
+    const setup: RunSetup = {
+      ...asked,
+      model: { ...asked.model, model, retries: 0 },
+      tools: { servers: 'none' },
+      instruction: { ...asked.instruction, systemText, noContext },
+      limits: { ...asked.limits, timing: 'request', budget: context.budget },
+    };
+    const run = await openRun(setup, app, host);
     runs.push(run);
     requireBatchBackend(run.facts.model);
     requireTextModel(run.facts.model);
@@ -154,8 +156,9 @@ function requireTextModel({ modelId }: OpenedModel): void {
 }
 
 /** Each context file by its name, so that an error can name the one that changed. */
-function describeInstruction({ agent, contextFiles, setup: { systemText, appendText } }: RunFacts): RunSettings {
+function describeInstruction({ agent, contextFiles, setup }: RunFacts): RunSettings {
   const { systemInstruction: system } = agent.request;
+  const { systemText, appendText } = setup.instruction;
   const own =
     systemText === undefined && appendText === undefined ? undefined : JSON.stringify([systemText, appendText]);
   const text = contextFiles.length > 0 ? own : system && JSON.stringify(system.parts);

@@ -60,7 +60,7 @@ async function pipeToCommand(
   input: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const shell = chooseShell(run.facts.setup.shell, env);
+  const shell = chooseShell(run.facts.setup.tools.shell, env);
   const exitCode = await lines.withTerminal(() => feedCommand({ shell, command, input, env, cwd }, signal));
   if (exitCode === 0) return;
   throw new AppError('usage', `the command failed (exit code ${exitCode})`, { hint: 'See what it says above.' });

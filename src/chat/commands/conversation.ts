@@ -13,7 +13,7 @@ export const NEW: SlashCommand = {
   help: 'Begin a new session; this one is kept if it is saved',
   async run(_, { conversation, run, view }) {
     await conversation.begin();
-    await run.change({ start: undefined });
+    await run.change({ instruction: { start: undefined } });
     await view.say('This is a new session.');
   },
 };

@@ -59,7 +59,7 @@ async function removePermission(chat: Chat, removed: Grant): Promise<void> {
   const { granted } = run.facts;
   granted.splice(0, granted.length, ...granted.filter((grant) => !isSamePermission(grant, removed)));
   const isMode = removed.kind === 'edits' && findMode(run) === 'auto_edit';
-  await changeRun(chat, isMode ? { approvalMode: 'default' } : {});
+  await changeRun(chat, isMode ? { tools: { approvalMode: 'default' } } : {});
   await view.say(`Asked about again: ${formatGrant(removed)}`);
 }
 

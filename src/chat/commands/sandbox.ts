@@ -17,13 +17,14 @@ export const SANDBOX: SlashCommand = {
   ],
   async run(argument, chat) {
     if (argument !== '') {
-      await changeRun(chat, toChange(argument));
+      await changeRun(chat, { tools: toChange(argument) });
       // Servers of the folder run as it was said when they were started.
       const { servers = [] } = await chat.app.settings();
       if (servers.some(({ scope }) => scope === 'workspace')) await chat.run.reloadServers();
     }
     const { sandbox, setup } = chat.run.facts;
-    const unused = setup.sandbox === undefined || setup.sandbox === 'off' ? OFF : 'No tool can run a command now.';
+    const wanted = setup.tools.sandbox ?? 'off';
+    const unused = wanted === 'off' ? OFF : 'No tool can run a command now.';
     await say(chat, sandbox === undefined ? unused : `${sandbox.summary}. ${sandbox.rules}`);
   },
 };

@@ -1,8 +1,9 @@
 import { AppError } from '../../core/error.ts';
-import { type SessionSource, SOURCE_LABELS } from '../../core/session.ts';
+import { type KeptSetup, type SessionSource, SOURCE_LABELS } from '../../core/session.ts';
 import { plural } from '../../core/text/format.ts';
 import { shortenId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
+import type { RunPatch } from '../../engine/setup.ts';
 import { formatSessionRows } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
@@ -101,14 +102,19 @@ export const LOAD: SlashCommand = {
 
 async function restoreSessionSetup({ conversation, run, view }: Chat): Promise<void> {
   const { setup } = conversation.session;
-  // A session of a version that did not keep its model leaves the chat as it is.
-  const own = setup.model === undefined ? {} : { systemText: undefined, appendText: undefined };
+  const { model: wanted, ...texts } = setup;
   const { model: before } = run.facts.agent.request;
-  await run.change({ ...own, start: undefined, ...setup });
+  await run.change(toPatch(setup));
   const { model } = run.facts.agent.request;
-  const { model: _, ...texts } = setup;
   const restored = restoredNotice(model === before ? texts : { ...texts, model });
   if (restored !== undefined) await view.showNotice(restored);
+}
+
+/** A session of a version that did not keep its model leaves the chat as it is. */
+function toPatch({ model, start, ...texts }: KeptSetup): RunPatch {
+  if (model === undefined) return { instruction: { ...texts, start } };
+  const { systemText, appendText } = texts;
+  return { model: { model }, instruction: { ...texts, systemText, appendText, start } };
 }
 
 async function chooseSession(chat: Chat): Promise<string | undefined> {

@@ -22,7 +22,7 @@ export const MODEL: SlashCommand = {
     const { pick } = chat.lines;
     const wanted = argument === '' && pick !== undefined ? await pickModel(chat, pick) : argument;
     if (wanted === undefined) return;
-    if (wanted !== '') await changeRun(chat, { model: wanted });
+    if (wanted !== '') await changeRun(chat, { model: { model: wanted } });
     const { model } = chat.run.facts.agent.request;
     if (wanted !== '') await chat.view.say(`The model is ${sanitize(model)} now.`);
     else {
@@ -54,7 +54,9 @@ export const SYSTEM: SlashCommand = {
   argument: '[text]',
   help: 'Show the system instruction, or set it; - drops yours',
   async run(argument, chat) {
-    if (argument !== '') await changeRun(chat, argument === '-' ? { systemText: undefined } : { system: argument });
+    if (argument !== '') {
+      await changeRun(chat, { instruction: argument === '-' ? { systemText: undefined } : { system: argument } });
+    }
     const parts = chat.run.facts.agent.request.systemInstruction?.parts ?? [];
     const text = parts.map((part) => ('text' in part ? part.text : '')).join('');
     await (text === '' ? chat.view.say('There is no system instruction.') : chat.view.sayVerbatim(text));
@@ -67,8 +69,8 @@ export const THOUGHTS: SlashCommand = {
   help: 'Show what the model thinks, or not',
   complete: () => ['on', 'off'].map((insert) => ({ insert })),
   async run(argument, chat) {
-    if (argument !== '') await changeRun(chat, { showThoughts: parseOnOff(argument, 'thoughts') });
-    await chat.view.say(`Thoughts are ${chat.run.facts.setup.showThoughts ? 'shown' : 'not shown'}.`);
+    if (argument !== '') await changeRun(chat, { model: { showThoughts: parseOnOff(argument, 'thoughts') } });
+    await chat.view.say(`Thoughts are ${chat.run.facts.setup.model.showThoughts ? 'shown' : 'not shown'}.`);
   },
 };
 
@@ -86,7 +88,7 @@ export const TOOLS: SlashCommand = {
   async run(argument, chat) {
     const { run, lines } = chat;
     if (argument === 'none' || TOOL_SETS.some((set) => set === argument)) {
-      await changeRun(chat, { tools: argument, namedTools: undefined });
+      await changeRun(chat, { tools: { tools: argument, namedTools: undefined } });
     } else if (argument !== '') {
       const [word = '', turned = ''] = argument.split(/\s+/);
       const isKnown = listToolChoices(run.facts).some(({ name: known }) => known === word);
@@ -116,16 +118,16 @@ const SERVICE_ABOUT: Readonly<Record<(typeof SERVICE_TOOLS)[number], string>> = 
 function listToolChoices({ tools, setup }: RunFacts): readonly ToolChoice[] {
   return [
     ...BUILTIN_NAMES.map((name) => ({ name, isOn: tools.includes(name), about: findBuiltin(name)?.about ?? '' })),
-    ...SERVICE_TOOLS.map((name) => ({ name, isOn: setup[name] === true, about: SERVICE_ABOUT[name] })),
+    ...SERVICE_TOOLS.map((name) => ({ name, isOn: setup.tools[name] === true, about: SERVICE_ABOUT[name] })),
   ];
 }
 
 async function turnTool(chat: Chat, name: string, isOn: boolean): Promise<void> {
   const service = SERVICE_TOOLS.find((tool) => tool === name);
-  if (service !== undefined) return changeRun(chat, { [service]: isOn });
+  if (service !== undefined) return changeRun(chat, { tools: { [service]: isOn } });
   const others = chat.run.facts.tools.filter((tool) => tool !== name);
   const tools = (isOn ? [...others, name] : others).join(',') || 'none';
-  await changeRun(chat, { tools, namedTools: undefined });
+  await changeRun(chat, { tools: { tools, namedTools: undefined } });
 }
 
 async function pickTools(chat: Chat, pick: PickFromList): Promise<boolean> {

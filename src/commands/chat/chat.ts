@@ -1,4 +1,5 @@
 import { pruneIfDue } from '../../app/prune.ts';
+import { type RunFlags, toRunSetup } from '../../app/run-setup.ts';
 import { createTerminalHost } from '../../app/terminal-host.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
 import { listModes } from '../../chat/approval-modes.ts';
@@ -17,17 +18,13 @@ import { loadOnce } from '../../core/async.ts';
 import { FAULTS } from '../../core/error.ts';
 import { type Io, NEVER_REDRAWN, wrapOut } from '../../core/io.ts';
 import { splitList } from '../../core/text/names.ts';
-import type { AgentOptions } from '../../engine/agent.ts';
 import type { Host } from '../../engine/host.ts';
-import type { ModelOptions } from '../../engine/model/model.ts';
 import { openRun, type Run } from '../../engine/run.ts';
 import type { SessionOptions } from '../../engine/session/conversation.ts';
 import { chooseKept, type KeptOptions } from '../../engine/session/kept-setup.ts';
 import { checkSessionFlags } from '../../engine/session/sessions.ts';
 import type { RunSetup } from '../../engine/setup.ts';
 import { openProjectPermissions, tryListPermissions } from '../../engine/tools/permissions.ts';
-import type { SandboxOptions } from '../../engine/tools/sandbox/sandbox.ts';
-import type { RosterOptions } from '../../engine/tools/servers/roster.ts';
 import { chooseMode } from '../../engine/tools/toolbox.ts';
 import { twoPromptsError } from '../../input/prompt.ts';
 import { DEFAULT_NAME } from '../../models/choice.ts';
@@ -36,13 +33,7 @@ import { isInteractive } from '../../platform/terminal/io.ts';
 import type { PictureChoice } from '../../render/picture.ts';
 import { hasSpinner } from '../../render/spinner.ts';
 
-export interface ChatOptions
-  extends ModelOptions,
-    AgentOptions,
-    RosterOptions,
-    SessionOptions,
-    SandboxOptions,
-    Pick<RunSetup, 'timeout' | 'maxCost'> {
+export interface ChatOptions extends RunFlags, SessionOptions {
   readonly args: readonly string[];
   readonly prompt?: string;
   readonly file?: readonly string[];
@@ -87,7 +78,12 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
   });
   const followThoughts = hasSpinner(app.io.err, { quiet: options.quiet ?? false, isDumb: isPlain });
   const asked = toChatSetup(options, mode, lines.isTerminal);
-  const setup = { ...asked, followThoughts, kept, workspace: changes.workspace };
+  const setup: RunSetup = {
+    ...asked,
+    model: { ...asked.model, followThoughts },
+    tools: { ...asked.tools, workspace: changes.workspace },
+    session: { ...asked.session, kept },
+  };
   const opened = await openRun(setup, app, host).catch(async (thrown) => {
     await conversation.session.close();
     throw thrown;
@@ -131,19 +127,24 @@ async function chooseContinued(app: App, lines: Chat['lines']): Promise<string |
 }
 
 function toChatSetup(options: ChatOptions, mode: ApprovalMode, isTerminal: boolean): RunSetup {
+  const { model, tools, instruction, limits, answer } = toRunSetup(options);
+  const costHint = 'Leave the chat, and continue it with gmn chat -c and a higher --max-cost.';
   return {
-    ...options,
-    // On a terminal somebody can be asked about each command. `--shell` implies that the model may use it.
-    tools: options.tools ?? (isTerminal || options.shell !== undefined ? 'edit,run_shell_command' : 'edit'),
-    // The default tools of a chat do not count as named by the user.
-    namedTools: options.tools === undefined ? 'edit' : undefined,
-    approvalMode: mode,
-    yolo: undefined,
-    isChat: true,
-    servers: options.noMcp ? 'none' : 'all',
-    timing: 'request',
-    kind: 'chat',
-    costHint: 'Leave the chat, and continue it with gmn chat -c and a higher --max-cost.',
+    model,
+    tools: {
+      ...tools,
+      // On a terminal somebody can be asked about each command. `--shell` implies that the model may use it.
+      tools: options.tools ?? (isTerminal || options.shell !== undefined ? 'edit,run_shell_command' : 'edit'),
+      // The default tools of a chat do not count as named by the user.
+      namedTools: options.tools === undefined ? 'edit' : undefined,
+      approvalMode: mode,
+      yolo: undefined,
+      servers: options.noMcp ? 'none' : 'all',
+    },
+    instruction: { ...instruction, isChat: true },
+    limits: { ...limits, timing: 'request', costHint },
+    answer,
+    session: { kind: 'chat' },
   };
 }
 

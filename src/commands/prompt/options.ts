@@ -1,24 +1,16 @@
 import type { OutputOptions } from '../../app/output.ts';
+import type { RunFlags } from '../../app/run-setup.ts';
 import type { App, OutputFormat } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { checkEffects } from '../../core/flag.ts';
-import type { AgentOptions } from '../../engine/agent.ts';
-import type { AnswerFormatOptions } from '../../engine/answer/output-schema.ts';
 import type { VerifyOptions } from '../../engine/answer/verify.ts';
-import type { ModelOptions } from '../../engine/model/model.ts';
 import { hasTools, type SessionOptions } from '../../engine/session/conversation.ts';
-import type { SandboxOptions } from '../../engine/tools/sandbox/sandbox.ts';
-import type { RosterOptions } from '../../engine/tools/servers/roster.ts';
 import type { PictureChoice } from '../../render/picture.ts';
 import type { AttachmentOptions, ComposeOptions } from './compose.ts';
 
 export interface PromptOptions
-  extends ModelOptions,
-    AgentOptions,
-    RosterOptions,
+  extends RunFlags,
     SessionOptions,
-    AnswerFormatOptions,
-    SandboxOptions,
     VerifyOptions,
     OutputOptions,
     ComposeOptions,
@@ -39,7 +31,6 @@ export interface PromptOptions
   readonly stdin?: boolean;
   readonly noStdin?: boolean;
   readonly noAt?: boolean;
-  readonly timeout?: number;
   readonly quiet?: boolean;
   readonly render?: 'auto' | 'always' | 'never';
   readonly noRender?: boolean;
@@ -47,10 +38,7 @@ export interface PromptOptions
   readonly screenReader?: boolean;
   readonly pictures?: PictureChoice;
   readonly usage?: boolean;
-  /** In dollars. */
-  readonly maxCost?: number;
   readonly countTokens?: boolean;
-  readonly dryRun?: boolean;
   readonly listSessions?: boolean;
   readonly acp?: boolean;
   readonly deleteSession?: string;

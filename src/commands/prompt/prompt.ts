@@ -1,5 +1,6 @@
 import type { Output } from '../../app/output.ts';
 import { pruneIfDue } from '../../app/prune.ts';
+import { toRunSetup } from '../../app/run-setup.ts';
 import { createTerminalHost } from '../../app/terminal-host.ts';
 import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
@@ -126,15 +127,18 @@ function toPromptSetup(options: PromptOptions, { setup: kept }: OpenedConversati
   const resume = isResumable
     ? ' To continue where it stopped: gmn -c "continue", with the same --tools and a higher --max-cost.'
     : '';
+  const { model, tools, instruction, limits, answer } = toRunSetup(options);
   return {
-    ...options,
-    kept,
-    option: asksForText ? ['responseModalities=["TEXT"]', ...option] : option,
-    kind: 'prompt',
-    costHint: `Raise --max-cost, or choose a cheaper model with -m.${resume}`,
-    followThoughts: outputFormat === 'text' && hasSpinner(app.io.err, toRenderOptions(options, app)),
-    showsCost: outputFormat !== 'text' || showsUsage,
-    isPreview: isPreview(options),
+    model: {
+      ...model,
+      option: asksForText ? ['responseModalities=["TEXT"]', ...option] : option,
+      followThoughts: outputFormat === 'text' && hasSpinner(app.io.err, toRenderOptions(options, app)),
+    },
+    tools: { ...tools, isPreview: isPreview(options) },
+    instruction,
+    limits: { ...limits, costHint: `Raise --max-cost, or choose a cheaper model with -m.${resume}` },
+    answer: { ...answer, showsCost: outputFormat !== 'text' || showsUsage },
+    session: { kept, kind: 'prompt' },
   };
 }
 

@@ -6,10 +6,6 @@ import { isList, isObject, type JsonObject, type JsonValue } from '../../core/js
 import { StepLimitError } from '../../core/text/pattern.ts';
 import { readNamedText } from '../../input/text-or-file.ts';
 
-export interface AnswerFormatOptions {
-  readonly outputSchema?: string;
-}
-
 export interface AnswerFormat {
   /** The agent with the format in its first request. Throws AppError `usage` if it does not support it. */
   agent(agent: Agent): Agent;

@@ -9,10 +9,11 @@ import { runShell, type ShellResult } from '../../platform/process/shell.ts';
 import { chooseShell, isPosixShell } from '../../platform/process/shell-choice.ts';
 import type { Host } from '../host.ts';
 import { createRounds, passEvents, type Round } from '../limits/rounds.ts';
+import type { LimitSetup } from '../limits/setup.ts';
 import { DEFAULT_TIMEOUT_MS } from '../model/model.ts';
-import type { RunSetup } from '../setup.ts';
 import { createHarmCheck } from '../tools/sandbox/harm-check.ts';
 import type { Sandbox } from '../tools/sandbox/sandbox.ts';
+import type { ToolSetup } from '../tools/setup.ts';
 
 export interface VerifyOptions {
   readonly verify?: string;
@@ -31,14 +32,17 @@ export interface Verification {
 /** `--verify` as the turn takes it. Throws AppError `usage` if there is nothing that it could verify. */
 export function toVerification(
   { verify: command = '', maxVerify = MAX_FAILURES }: VerifyOptions,
-  { setup, agent }: { readonly setup: Pick<RunSetup, 'approvalMode'>; readonly agent: Pick<Agent, 'tools'> },
+  {
+    setup,
+    agent,
+  }: { readonly setup: { readonly tools: Pick<ToolSetup, 'approvalMode'> }; readonly agent: Pick<Agent, 'tools'> },
 ): Verification {
   if (command.trim() === '') {
     throw new AppError('usage', '--verify needs a command', { hint: 'Example: --verify "npm test"' });
   }
   if (maxVerify < 0)
     throw new AppError('usage', '--max-verify must not be negative', { hint: 'Example: --max-verify 3' });
-  if (setup.approvalMode === 'plan') {
+  if (setup.tools.approvalMode === 'plan') {
     throw new AppError('usage', '--verify cannot be combined with plan mode, which changes nothing', {
       hint: 'Choose another mode: --approval-mode auto_edit',
     });
@@ -52,8 +56,8 @@ export function toVerification(
 }
 
 /** Throws AppError `usage` for a command that nothing confines, and that is known to destroy more than the workspace. */
-export function requireHarmless({ command }: Verification, { app, setup }: Pick<VerifyContext, 'app' | 'setup'>): void {
-  const isPosix = isPosixShell(chooseShell(setup.shell, app.env));
+export function requireHarmless({ command }: Verification, { app, shell }: Pick<VerifyContext, 'app' | 'shell'>): void {
+  const isPosix = isPosixShell(chooseShell(shell, app.env));
   const harm = createHarmCheck(app)({ command, isPosix });
   if (harm === undefined) return;
   throw new AppError(
@@ -68,7 +72,8 @@ export function requireHarmless({ command }: Verification, { app, setup }: Pick<
 interface VerifyContext {
   readonly app: Pick<App, 'cwd' | 'env' | 'clock'>;
   readonly host: Pick<Host, 'showOutput'>;
-  readonly setup: Pick<RunSetup, 'shell' | 'timing' | 'timeout'>;
+  readonly shell?: string;
+  readonly limits: Pick<LimitSetup, 'timing' | 'timeout'>;
   /** Whether only the last answer is shown. */
   readonly isLastOnly: boolean;
   readonly sandbox?: Pick<Sandbox, 'confine' | 'explain'>;
@@ -113,19 +118,19 @@ export function verifyTurn(run: RunTurn, verification: Verification, context: Ve
 }
 
 /** For one run of the command. The clock of a run ends it, too. */
-function chooseVerifyTimeout({ timing, timeout = DEFAULT_TIMEOUT_MS }: VerifyContext['setup']): number {
+function chooseVerifyTimeout({ timing, timeout = DEFAULT_TIMEOUT_MS }: VerifyContext['limits']): number {
   return timing === 'request' ? timeout : 0;
 }
 
 async function runVerification(
   command: string,
-  { app, host, setup, sandbox }: VerifyContext,
+  { app, host, shell, limits, sandbox }: VerifyContext,
   signal: AbortSignal,
 ): Promise<ShellResult> {
   const { cwd, env } = app;
   const run = {
-    ...{ shell: chooseShell(setup.shell, env), command, cwd, env, confine: sandbox?.confine },
-    timeoutMs: chooseVerifyTimeout(setup) || Number.POSITIVE_INFINITY,
+    ...{ shell: chooseShell(shell, env), command, cwd, env, confine: sandbox?.confine },
+    timeoutMs: chooseVerifyTimeout(limits) || Number.POSITIVE_INFINITY,
     // Half of it is kept from the end.
     maxChars: 2 * OUTPUT_BYTES,
     onOutput: host.showOutput,
@@ -150,8 +155,8 @@ function takeLastBytes({ head, tail, omitted }: ShellResult): string {
     .replace(/^\ufffd+/, '');
 }
 
-function formatVerifyEnding({ exitCode, signal, hasTimedOut }: ShellResult, { setup }: VerifyContext): string {
-  if (hasTimedOut) return `it was stopped after ${formatDuration(chooseVerifyTimeout(setup))}`;
+function formatVerifyEnding({ exitCode, signal, hasTimedOut }: ShellResult, { limits }: VerifyContext): string {
+  if (hasTimedOut) return `it was stopped after ${formatDuration(chooseVerifyTimeout(limits))}`;
   return signal === null ? `exit code ${exitCode}` : `ended by ${signal}`;
 }
 

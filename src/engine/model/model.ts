@@ -17,48 +17,28 @@ import type { FileSupport } from '../../core/files.ts';
 import type { InteractionsClient } from '../../core/interaction.ts';
 import type { HttpRequest } from '../../core/io.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { CountedCall, Model, ModelRequest, ServiceTier } from '../../core/model.ts';
+import type { CountedCall, Model, ModelRequest } from '../../core/model.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import type { BilledCall } from '../../core/usage.ts';
 import { cacheDefault, DEFAULT_NAME, defaultChoice, readCachedDefault, resolveModel } from '../../models/choice.ts';
-import { createGenerationConfig, type Sampling } from '../../models/generation.ts';
+import { createGenerationConfig } from '../../models/generation.ts';
 import {
   assumeModelFacts,
   type Backend as BackendName,
   BUILT_IN,
-  type BuiltInModel,
   findOfficeGap,
   IMAGE_BUILT_IN,
   isSlowModel,
 } from '../../models/table.ts';
 import type { Budget } from '../limits/budget.ts';
 import { type OpenedBackend, openBackend, withEndpointHint } from './backend.ts';
+import type { ModelSetup } from './setup.ts';
 import type { createUploads, FileNeed } from './uploads.ts';
-
-export interface ModelOptions extends Sampling {
-  readonly model?: string;
-  /** That of the conversation which goes on. Used if `model` is absent, regardless of the settings. */
-  readonly keptModel?: string;
-  /** Used if both are absent, regardless of the settings. */
-  readonly builtIn?: BuiltInModel;
-  readonly auth?: string;
-  readonly backend?: BackendName;
-  readonly demo?: boolean;
-  readonly retries?: number;
-  readonly noFallback?: boolean;
-  /** Models to ask when the one before has no room, separated by commas. */
-  readonly fallback?: string;
-  readonly dryRun?: boolean;
-  readonly serviceTier?: ServiceTier;
-  readonly store?: boolean;
-  /** In milliseconds. */
-  readonly timeout?: number;
-}
 
 export interface OpenedModel {
   readonly model: Model;
   readonly modelId: string;
-  /** The name that asks the same model again, wherever the name came from: `SessionSetup.model`. */
+  /** The name that asks the same model again, wherever the name came from: `KeptSetup.model`. */
   readonly askedName: string;
   readonly backend: BackendName;
   /** Where its calls are billed: the backend, or `demo`. */
@@ -96,10 +76,7 @@ const FLEX_TIMEOUT_MS = 900_000;
 const SLOW_TIMEOUT_MS = 1_200_000;
 
 /** Before the model is known, that of an ordinary one; see `OpenedModel.timeoutMs`. */
-export function chooseTimeout(
-  { timeout, serviceTier }: Pick<ModelOptions, 'serviceTier' | 'timeout'>,
-  isSlow = false,
-): number {
+export function chooseTimeout(timeout: number | undefined, { serviceTier }: ModelSetup, isSlow = false): number {
   if (timeout !== undefined) return timeout;
   return isSlow ? SLOW_TIMEOUT_MS : serviceTier === 'flex' ? FLEX_TIMEOUT_MS : DEFAULT_TIMEOUT_MS;
 }
@@ -112,6 +89,8 @@ export function deadlineError(timeoutMs: number): AppError {
 }
 
 export interface ModelLimits {
+  /** In milliseconds; 0 means no limit. Default: what the model may take. */
+  readonly timeout?: number;
   /** Shows how far an upload is. */
   readonly showProgress?: (text: string) => void;
   /** When the run must end, in milliseconds since the epoch: no wait goes beyond it. */
@@ -126,12 +105,12 @@ export interface ModelLimits {
 }
 
 /** Throws AppError `auth` if there is no credential, and what else is wrong. Sends nothing. */
-export async function requireCredential(options: ModelOptions, app: App): Promise<void> {
+export async function requireCredential(options: ModelSetup, app: App): Promise<void> {
   await (await openModel(options, app, { notify: () => {} })).close();
 }
 
 /** With `--demo` the real client talks to a server on the loopback interface. Sends nothing yet. Throws AppError. */
-export async function openModel(options: ModelOptions, app: App, limits: ModelLimits): Promise<OpenedModel> {
+export async function openModel(options: ModelSetup, app: App, limits: ModelLimits): Promise<OpenedModel> {
   const { notify } = limits;
   const settings = await app.settings();
   checkDemo(options);
@@ -166,7 +145,7 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
 }
 
 /** Sends as the app does, but waits longer for answers that may take minutes before they begin. */
-function chooseSend({ env, send }: App, { serviceTier, builtIn }: ModelOptions, isSlow: boolean): App['send'] {
+function chooseSend({ env, send }: App, { serviceTier, builtIn }: ModelSetup, isSlow: boolean): App['send'] {
   if (!isSlow && serviceTier !== 'flex' && builtIn !== IMAGE_BUILT_IN) return send;
   const timers = {
     ...(env.GMN_HEADERS_TIMEOUT ? {} : { headersMs: isSlow ? SLOW_TIMEOUT_MS : FLEX_TIMEOUT_MS }),
@@ -175,7 +154,7 @@ function chooseSend({ env, send }: App, { serviceTier, builtIn }: ModelOptions, 
   return (request, signal) => send({ ...request, timers }, signal);
 }
 
-function checkDemo({ demo, auth, backend }: ModelOptions): void {
+function checkDemo({ demo, auth, backend }: ModelSetup): void {
   const flag = auth === undefined ? backend && '--backend' : '--auth';
   if (!demo || !flag) return;
   throw new AppError('usage', `${flag} cannot be combined with --demo: the offline model needs no account`, {
@@ -212,7 +191,7 @@ async function openModelConfigs({ modelConfigs }: Settings): Promise<Configure> 
   return (name, resolveId) => resolveConfiguredModel(modelConfigs, name, resolveId);
 }
 
-function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel, 'close'> {
+function createModel(options: ModelSetup, parts: ModelParts): Omit<OpenedModel, 'close'> {
   const { app, settings, limits, opened, credential, configure } = parts;
   const { name, backend, retryBaseMs, files, batches } = opened;
   const named = options.model ?? options.keptModel;
@@ -265,7 +244,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   });
   const models = [modelId, ...ids, ...(fallback === undefined ? [] : [fallback.to])];
   const isSlow = options.thinkingLevel === 'high' || options.thinkingLevel === 'xhigh' || models.some(isSlowModel);
-  const timeoutMs = chooseTimeout(options, isSlow);
+  const timeoutMs = chooseTimeout(limits.timeout, options, isSlow);
   const model = geminiModel({
     requestTimeout: isTimedByRequest ? { ms: timeoutMs, error: () => deadlineError(timeoutMs) } : undefined,
     contentIdleMs: isSlow ? SLOW_TIMEOUT_MS : undefined,
@@ -363,7 +342,7 @@ const MAX_RETRIES = 10;
 /** As in the official CLI, a larger setting means this. */
 const MAX_ATTEMPTS = 10;
 
-export function chooseRetries({ retries }: ModelOptions, { maxAttempts }: Settings): number | undefined {
+export function chooseRetries({ retries }: ModelSetup, { maxAttempts }: Settings): number | undefined {
   if (retries === undefined) return maxAttempts && Math.min(maxAttempts, MAX_ATTEMPTS) - 1;
   if (retries >= 0 && retries <= MAX_RETRIES) return retries;
   throw new AppError('usage', `--retries: ${retries} is out of range`, { hint: `It must be 0 to ${MAX_RETRIES}.` });

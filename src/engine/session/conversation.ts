@@ -1,6 +1,6 @@
 import { createMemoryHistory } from '../../agent/agent.ts';
 import type { History } from '../../core/history.ts';
-import type { SessionSetup } from '../../core/session.ts';
+import type { KeptSetup } from '../../core/session.ts';
 import { NOT_SAVED, type SaveResult } from '../../session/one-shot.ts';
 
 /** Where the turns of a run are kept. */
@@ -11,13 +11,13 @@ export interface Conversation {
   /** Whether it can be resumed as soon as a turn has begun. */
   readonly isResumable?: boolean;
   /** Takes how this turn asks; saved with the prompt, as far as later turns keep it. */
-  keepSetup?(asked: SessionSetup): void;
+  keepSetup?(asked: KeptSetup): void;
   /** Called once, when a turn is over. Never throws. */
   save(): Promise<SaveResult>;
 }
 
 export interface OpenedConversation extends Conversation {
-  readonly setup?: SessionSetup;
+  readonly setup?: KeptSetup;
   close(): Promise<void>;
 }
 

@@ -1,9 +1,11 @@
-import type { Session, SessionSetup } from '../../core/session.ts';
+import type { KeptSetup, Session } from '../../core/session.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { DEFAULT_NAME } from '../../models/choice.ts';
 import { type BuiltInModel, findModelFacts, makesPictures } from '../../models/table.ts';
-import type { AgentOptions } from '../agent.ts';
-import type { ModelOptions, OpenedModel } from '../model/model.ts';
+import type { InstructionSetup } from '../instruction/setup.ts';
+import type { OpenedModel } from '../model/model.ts';
+import type { ModelSetup } from '../model/setup.ts';
+import type { RunSetup } from '../setup.ts';
 
 interface NamedOptions {
   readonly model?: string;
@@ -13,8 +15,8 @@ interface NamedOptions {
   readonly appendSystemPrompt?: string;
 }
 
-export type KeptOptions = Pick<ModelOptions, 'keptModel'> &
-  Pick<AgentOptions, 'system' | 'systemText' | 'appendText' | 'start'>;
+export type KeptOptions = Pick<ModelSetup, 'keptModel'> &
+  Pick<InstructionSetup, 'system' | 'systemText' | 'appendText' | 'start'>;
 
 /**
  * The model and the instruction of a conversation that goes on, where the caller names none. What is named comes first,
@@ -22,7 +24,7 @@ export type KeptOptions = Pick<ModelOptions, 'keptModel'> &
  */
 export function chooseKept(
   named: NamedOptions,
-  { model, system, systemText, appendText, start }: SessionSetup,
+  { model, system, systemText, appendText, start }: KeptSetup,
 ): KeptOptions {
   const hasSystem = named.system !== undefined || named.systemText !== undefined;
   return {
@@ -34,6 +36,13 @@ export function chooseKept(
   };
 }
 
+/** The setup with what its session keeps. */
+export function applyKept(setup: RunSetup, kept: KeptSetup): RunSetup {
+  const { model, instruction } = setup;
+  const { keptModel = model.keptModel, ...texts } = chooseKept({ ...model, ...instruction }, kept);
+  return { ...setup, model: { ...model, keptModel }, instruction: { ...instruction, ...texts } };
+}
+
 /** `gmn image` keeps only a model that makes pictures; its own default keeps its fallback. */
 function isOther(model: string, builtIn: BuiltInModel | undefined): boolean {
   return builtIn !== undefined && (model === builtIn.id || !makesPictures(model));
@@ -43,26 +52,20 @@ function isOther(model: string, builtIn: BuiltInModel | undefined): boolean {
  * What to keep after a turn that asked like `asked`. What is named for one turn of a conversation that goes on holds for
  * that turn only; one in which nothing was answered yet begins with it.
  */
-export function mergeSetup(
-  { contents, setup }: Pick<Session, 'contents' | 'setup'>,
-  asked: SessionSetup,
-): SessionSetup {
+export function mergeSetup({ contents, setup }: Pick<Session, 'contents' | 'setup'>, asked: KeptSetup): KeptSetup {
   if (!contents.some(({ role }) => role === 'model')) return asked;
   return { ...setup, start: asked.start ?? setup.start };
 }
 
 /** The setup of a session to continue. The next turn after a picture most likely edits it. */
-export function toKeptSetup(
-  { setup }: Pick<Session, 'setup'>,
-  { model = '' }: { readonly model?: string },
-): SessionSetup {
+export function toKeptSetup({ setup }: Pick<Session, 'setup'>, { model = '' }: { readonly model?: string }): KeptSetup {
   return makesPictures(model) ? { ...setup, model } : setup;
 }
 
 /** Says which model a conversation that goes on asks, unless that is gmn's default and no setting names another. */
 export function describeAsked(
   { modelId, askedName, backend }: Pick<OpenedModel, 'modelId' | 'askedName' | 'backend'>,
-  { model: kept }: SessionSetup,
+  { model: kept }: KeptSetup,
   named: NamedOptions,
   setting: string | undefined,
 ): readonly string[] {

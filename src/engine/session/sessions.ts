@@ -2,7 +2,7 @@ import { noHomeError } from '../../config/home.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Notify } from '../../core/event.ts';
-import type { SessionSetup, SessionSummary } from '../../core/session.ts';
+import type { KeptSetup, SessionSummary } from '../../core/session.ts';
 import { createRunRecords } from '../../session/one-shot.ts';
 import type { LocalSession } from '../../session/open-session.ts';
 import { type LocalStore, type StoreOptions, sessionStore } from '../../session/store.ts';
@@ -95,7 +95,7 @@ export async function openSession(
   options: SessionOptions,
   app: App,
   { report, durability }: Required<Pick<StoreOptions, 'report' | 'durability'>>,
-): Promise<{ readonly session: LocalSession; readonly setup?: SessionSetup }> {
+): Promise<{ readonly session: LocalSession; readonly setup?: KeptSetup }> {
   const store = openStore(app, report, { durability });
   const { cwd } = app;
   const { sessionId: id } = options;

@@ -2,23 +2,21 @@ import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { ServiceTier } from '../../core/model.ts';
 import { type Backend, canMixTools } from '../../models/table.ts';
+import type { ToolSetup } from './setup.ts';
 
-export interface ServiceOptions {
-  readonly search?: boolean;
-  readonly code?: boolean;
-  readonly url?: boolean;
-  readonly serviceTier?: ServiceTier;
-}
+type ServiceTools = Pick<ToolSetup, 'search' | 'code' | 'url'>;
 
 interface ServiceContext {
   readonly modelId: string;
   readonly backend: Backend;
   readonly hasTools: boolean;
+  readonly serviceTier: ServiceTier | undefined;
 }
 
 /** The fields of a request that these flags set. Throws AppError `usage` for what model or backend do not have. */
-export function toServiceFields(options: ServiceOptions, context: ServiceContext) {
-  const { search, code, url, serviceTier } = options;
+export function toServiceFields(options: ServiceTools, context: ServiceContext) {
+  const { search, code, url } = options;
+  const { serviceTier } = context;
   if (serviceTier !== undefined) checkTier(context.backend);
   const tools: readonly JsonObject[] = [
     ...(search ? [{ googleSearch: {} }] : []),
@@ -42,7 +40,7 @@ function checkTier(backend: Backend): void {
   });
 }
 
-function checkMix({ search, code, url }: ServiceOptions, model: string): void {
+function checkMix({ search, code, url }: ServiceTools, model: string): void {
   if (canMixTools(model)) return;
   const flags = [...(search ? ['--search'] : []), ...(code ? ['--code'] : []), ...(url ? ['--url'] : [])];
   throw new AppError('usage', `${flags.join(', ')} cannot be combined with other tools`, {

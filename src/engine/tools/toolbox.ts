@@ -48,21 +48,8 @@ import {
   tryListPermissions,
 } from './permissions.ts';
 import type { RunSandbox } from './sandbox/sandbox.ts';
+import type { ToolSetup } from './setup.ts';
 import type { ParentRun } from './sub-agents.ts';
-
-export interface ToolOptions extends ModeOptions {
-  readonly tools?: string;
-  /** The part of `tools` that the user named; all of it by default. */
-  readonly namedTools?: string;
-  readonly allowedTools?: readonly string[];
-  /** Others use this run: what its user has allowed for themselves, in the settings or for the project, does not count. */
-  readonly ignoresPermissions?: true;
-  readonly includeDirectories?: readonly string[];
-  readonly shell?: string;
-  /** Tools of the program that gmn is a part of. No setting limits them. */
-  readonly ownTools?: readonly Tool[];
-  readonly sandboxAsk?: boolean;
-}
 
 export interface Toolbox {
   readonly tools: readonly Tool[];
@@ -112,7 +99,7 @@ export interface BackgroundHolder {
   commands?: BackgroundCommands;
 }
 
-export async function openToolbox(options: ToolOptions, context: ToolboxParts): Promise<Toolbox> {
+export async function openToolbox(options: ToolSetup, context: ToolboxParts): Promise<Toolbox> {
   const { app, host, workspace } = context;
   const settings = await app.settings();
   const permissions = options.ignoresPermissions ? undefined : openProjectPermissions(app, workspace.roots);
@@ -199,7 +186,7 @@ function createDenialReport({ notify }: Host, reported = new Set<string>()): (no
 }
 
 export async function openOwnWorkspace(
-  options: ToolOptions,
+  options: ToolSetup,
   app: App,
   openJournal: (roots: readonly string[]) => Journal,
   buffers?: Buffers,
@@ -231,7 +218,7 @@ export function createLazyJournal(app: App, roots: readonly string[]): Journal {
 /** Getters and functions: a run pays only for what one of its tools needs. */
 function createToolContext(
   workspace: Workspace,
-  { shell }: ToolOptions,
+  { shell }: ToolSetup,
   {
     app,
     opened,
@@ -333,10 +320,7 @@ function dropRiskyTools(tools: readonly Tool[], { roots }: Workspace, app: App, 
 }
 
 /** Of `--allowed-tools`, what is about built-in tools; names of MCP tools are checked where their server is known. Throws AppError `usage`. */
-function parseAllowedTools(
-  { allowedTools = [] }: ToolOptions,
-  remote: ToolboxContext['remote'],
-): readonly Permission[] {
+function parseAllowedTools({ allowedTools = [] }: ToolSetup, remote: ToolboxContext['remote']): readonly Permission[] {
   const isRemote = (name: string): boolean =>
     isRemoteName(name) || isOffered(name, remote) || findMissingOwners(name, remote).length > 0;
   return splitRules(allowedTools).flatMap((entry) => {
@@ -384,7 +368,7 @@ function findMissingOwners(name: string, remote: ToolboxContext['remote']): read
   return isBuiltinName(name) || isOffered(name, remote) ? [] : (remote?.findOwners(name) ?? []);
 }
 
-function formatMissingTools({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
+function formatMissingTools({ allowedTools = [] }: ToolSetup, remote: ToolboxContext['remote']): readonly string[] {
   return splitRules(allowedTools)
     .filter((name) => !isRemoteName(name) && parseRule(name).command === undefined)
     .flatMap((name) => {
@@ -448,10 +432,7 @@ function createApprove(parts: ApproveParts): Approve {
 
 const NOBODY: WithPerson = async () => undefined;
 
-export interface ModeOptions {
-  readonly approvalMode?: ApprovalMode;
-  readonly yolo?: boolean;
-}
+export type ModeOptions = Pick<ToolSetup, 'approvalMode' | 'yolo'>;
 
 /** Beside `default`. A settings file cannot choose `yolo`; only the command line can. */
 const SETTINGS_MODES: readonly ApprovalMode[] = ['auto_edit', 'plan'];

@@ -3,7 +3,8 @@ import { randomId } from '../../platform/runtime/random-id.ts';
 import type { Buffers } from '../../tools/workspace/buffers.ts';
 import type { UndoStore } from '../../tools/workspace/journal.ts';
 import type { Journal, Workspace } from '../../tools/workspace/workspace.ts';
-import { openOwnWorkspace, type ToolOptions } from './toolbox.ts';
+import type { ToolSetup } from './setup.ts';
+import { openOwnWorkspace } from './toolbox.ts';
 import { createUndoStore } from './undo-store.ts';
 
 /** The workspace of many turns, with what each of them has changed there. */
@@ -14,7 +15,7 @@ export interface TurnChanges {
   begin(owner: string): string;
 }
 
-export async function openTurnChanges(options: ToolOptions, app: App, buffers?: Buffers): Promise<TurnChanges> {
+export async function openTurnChanges(options: ToolSetup, app: App, buffers?: Buffers): Promise<TurnChanges> {
   const store = createUndoStore(app);
   let roots: readonly string[] = [];
   let journal = store.createJournal(randomId());

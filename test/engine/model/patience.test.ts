@@ -1,7 +1,8 @@
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import type { HttpRequest } from '../../../src/core/io.ts';
-import { type ModelOptions, openModel } from '../../../src/engine/model/model.ts';
+import { openModel } from '../../../src/engine/model/model.ts';
+import type { ModelSetup } from '../../../src/engine/model/setup.ts';
 import { fitOutput } from '../../../src/engine/model/shared-window.ts';
 import { findModelFacts, findPromptWindow } from '../../../src/models/table.ts';
 import { place } from '../../config/place.ts';
@@ -10,7 +11,11 @@ const MINUTE = 60_000;
 const CONTENTS = [{ role: 'user', parts: [{ text: 'hi' }] }] as const;
 
 /** How long one request of a run with these options may be silent, and take in all. */
-async function patience(t: TestContext, options: ModelOptions, env: Readonly<Record<string, string>> = {}) {
+async function patience(
+  t: TestContext,
+  { timeout, ...options }: ModelSetup & { readonly timeout?: number },
+  env: Readonly<Record<string, string>> = {},
+) {
   const { app } = place(t, {}, { GEMINI_API_KEY: 'a-key-0123456789', ...env });
   const sent: HttpRequest[] = [];
   const send = async (request: HttpRequest): Promise<never> => {
@@ -19,7 +24,7 @@ async function patience(t: TestContext, options: ModelOptions, env: Readonly<Rec
   };
   const settings = { env: app.env, notices: [] };
   const around = { ...app, send, preconnect: () => {}, settings: async () => settings };
-  const opened = await openModel(options, around, { notify: () => {} });
+  const opened = await openModel(options, around, { timeout, notify: () => {} });
   const { modelId: model, generationConfig, timeoutMs } = opened;
   const stream = opened.model.stream({ model, contents: CONTENTS, generationConfig }, new AbortController().signal);
   await expect(async () => {
@@ -34,7 +39,7 @@ test('an ordinary model has five minutes, and the timers of every request', asyn
   }
 });
 
-test.for<[string, ModelOptions]>([
+test.for<[string, ModelSetup]>([
   ['Gemini 4', { model: 'gemini-4-argon' }],
   ['a model of its family', { model: 'gemini-5-new' }],
   ['a model that is told to think long', { model: 'gemini-3.8-flash', thinkingLevel: 'high' }],

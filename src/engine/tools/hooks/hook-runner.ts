@@ -11,14 +11,15 @@ import { runFilter } from '../../../platform/process/filter.ts';
 import type { ShellCommand } from '../../../platform/process/shell.ts';
 import { chooseShell, isPosixShell } from '../../../platform/process/shell-choice.ts';
 import { createLazyRedaction } from '../../agent.ts';
-import type { RunSetup } from '../../setup.ts';
+import type { SessionSetup } from '../../session/setup.ts';
 import { createHarmCheck } from '../sandbox/harm-check.ts';
 import { type HookAnswer, type HookFailure, readHookAnswer } from './hook-output.ts';
 import type { HookPlaces } from './hook-place.ts';
 
 export interface HookContext {
   readonly app: App;
-  readonly setup: Pick<RunSetup, 'shell' | 'kind'>;
+  readonly shell?: string;
+  readonly kind: SessionSetup['kind'];
   readonly notify: Notify;
   readonly places: HookPlaces;
 }
@@ -149,9 +150,9 @@ async function runHook(
 
 async function toShellCommand(hook: Hook, context: RunContext, signal: AbortSignal): Promise<ShellCommand> {
   const { command: written, scope, file } = hook;
-  const { app, setup, sessionId } = context;
+  const { app, sessionId } = context;
   const { cwd, env } = app;
-  const shell = chooseShell(setup.shell, env);
+  const shell = chooseShell(context.shell, env);
   const project = { GEMINI_PROJECT_DIR: cwd, CLAUDE_PROJECT_DIR: cwd, GEMINI_CWD: cwd, GEMINI_SESSION_ID: sessionId };
   const extension = { extensionPath: dirname(file), CLAUDE_PLUGIN_ROOT: dirname(file), workspacePath: cwd };
   const variables = scope === 'extension' ? Object.assign(extension, project) : project;

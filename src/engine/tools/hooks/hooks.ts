@@ -32,7 +32,7 @@ const STOPPED_MS = 2000;
 
 /** Undefined if there is none that could run. Faulty ones are named. */
 export async function openHooks(given: Omit<HookContext, 'places'> & PlaceQuestion): Promise<Hooks | undefined> {
-  const { app, setup, notify, withPerson, confine } = given;
+  const { app, shell, kind, notify, withPerson, confine } = given;
   const settings = await app.settings();
   const { hooks: found, faults } = parseHooks(settings.hooks ?? []);
   const { isOn, isOff } = readHookSwitches(settings);
@@ -42,8 +42,8 @@ export async function openHooks(given: Omit<HookContext, 'places'> & PlaceQuesti
   const hooks = found.filter((hook) => !isOff(hook));
   if (hooks.length === 0) return undefined;
   const places = new HookPlaces({ app, withPerson, confine });
-  const runner = createHookRunner(hooks, { app, setup, notify, places });
-  const session: HookedSession = { runner, isChat: setup.kind === 'chat', isStarted: false };
+  const runner = createHookRunner(hooks, { app, shell, kind, notify, places });
+  const session: HookedSession = { runner, isChat: kind === 'chat', isStarted: false };
   const person = createPersonWatch(runner, hooks);
   return {
     ...createToolHooks(runner, notify),

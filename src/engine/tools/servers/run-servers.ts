@@ -1,20 +1,12 @@
 import { loadSettings } from '../../../config/settings.ts';
-import type { ToolOptions } from '../toolbox.ts';
-import type { RosterOptions } from './roster.ts';
+import type { ToolSetup } from '../setup.ts';
 import type { ServersContext } from './servers.ts';
 import type { OpenedServers } from './tools.ts';
-
-export interface ServerOptions
-  extends RosterOptions,
-    Pick<ToolOptions, 'tools' | 'allowedTools' | 'ignoresPermissions'> {
-  /** `named`: those that a flag names. `all`: those of the settings, which may change during the run. */
-  readonly servers?: 'none' | 'named' | 'all';
-}
 
 export type RunServers = Awaited<ReturnType<typeof openRunServers>>;
 
 /** Loads nothing of MCP unless there are servers. Throws AppError `mcp` or `config`. */
-export async function openRunServers(options: ServerOptions, context: ServersContext) {
+export async function openRunServers(options: ToolSetup, context: ServersContext) {
   const { app } = context;
   const isAll = options.servers === 'all';
   let current = isAll ? await (await prepareServers(options, context))?.() : await openNamed(options, context);
@@ -46,13 +38,13 @@ export async function openRunServers(options: ServerOptions, context: ServersCon
   };
 }
 
-async function openNamed(options: ServerOptions, context: ServersContext): Promise<OpenedServers> {
+async function openNamed(options: ToolSetup, context: ServersContext): Promise<OpenedServers> {
   context.host.notify({ type: 'wait', what: 'the MCP servers' });
   return (await import('./tools.ts')).openNamedServers(options, context);
 }
 
 async function prepareServers(
-  options: ServerOptions,
+  options: ToolSetup,
   context: ServersContext,
 ): Promise<(() => Promise<OpenedServers>) | undefined> {
   const { servers = [], serverCommand } = await context.app.settings();

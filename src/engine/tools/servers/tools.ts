@@ -8,7 +8,7 @@ import { BUILTIN_NAMES, isSelected } from '../../../tools/builtins.ts';
 import { readFile } from '../../../tools/read-file.ts';
 import { splitRules } from '../../../tools/rules.ts';
 import { readAllowedSetting } from '../permissions.ts';
-import type { ToolOptions } from '../toolbox.ts';
+import type { ToolSetup } from '../setup.ts';
 import { obeySchema } from './elicitation.ts';
 import { type Roster, type RosterOptions, readRoster } from './roster.ts';
 import { createServers, type Servers, type ServersContext } from './servers.ts';
@@ -25,10 +25,7 @@ const CHAT_WAIT_MS = 5000;
 const PROMPT_WAIT_MS = 1500;
 
 /** Uses the servers of `--allowed-mcp-server-names`, else all in the file of `--mcp-config`. */
-export async function openNamedServers(
-  options: RosterOptions & ToolOptions,
-  context: ServersContext,
-): Promise<OpenedServers> {
+export async function openNamedServers(options: ToolSetup, context: ServersContext): Promise<OpenedServers> {
   const roster = await readRoster(options, context.app);
   const flagged = { ...roster, entries: roster.entries.filter(({ scope }) => scope === 'flag') };
   const isAll = options.allowedMcpServerNames === undefined;
@@ -39,7 +36,7 @@ export async function openNamedServers(
 
 /** The returned function starts them: errors in the settings must show before the servers in use are closed. */
 export async function prepareConfiguredServers(
-  options: RosterOptions & ToolOptions,
+  options: ToolSetup,
   context: ServersContext,
 ): Promise<(() => Promise<OpenedServers>) | undefined> {
   const roster = await readRoster(options, context.app);
@@ -82,7 +79,7 @@ interface ConnectContext extends ServersContext {
 
 async function connectServers(
   ready: readonly ConfiguredServer[],
-  options: ToolOptions,
+  options: ToolSetup,
   { app, host, workspace, signal, maxWaitMs, roster, notices, isPreview, ignoresCache, confine }: ConnectContext,
 ): Promise<OpenedServers> {
   // Without read_file the model could not read a stored output.

@@ -1,13 +1,13 @@
-import { approvalPolicy, type Policy } from '../approval/policy.ts';
-import type { App } from '../core/app.ts';
-import { listStateDirectories } from '../core/text/secrets.ts';
-import { errorResult, type Tool } from '../core/tool.ts';
-import { realPath } from '../platform/files/path.ts';
-import { findUserHomes } from '../platform/host.ts';
-import { findProgram } from '../platform/process/program-path.ts';
-import { isPosixShell, type Shell } from '../platform/process/shell-choice.ts';
-import { parseRule, splitRules, toPermission } from '../tools/rules.ts';
-import { runShellCommand } from '../tools/run-shell-command.ts';
+import { approvalPolicy, type Policy } from '../../approval/policy.ts';
+import type { App } from '../../core/app.ts';
+import { listStateDirectories } from '../../core/text/secrets.ts';
+import { errorResult, type Tool } from '../../core/tool.ts';
+import { realPath } from '../../platform/files/path.ts';
+import { findUserHomes } from '../../platform/host.ts';
+import { findProgram } from '../../platform/process/program-path.ts';
+import { isPosixShell, type Shell } from '../../platform/process/shell-choice.ts';
+import { parseRule, splitRules, toPermission } from '../../tools/rules.ts';
+import { runShellCommand } from '../../tools/run-shell-command.ts';
 import {
   holdIn,
   openOfficialRules,
@@ -15,14 +15,15 @@ import {
   readAllowedSetting,
   readCommandLimits,
   tryListPermissions,
-} from './tools/permissions.ts';
-import { chooseMode, type ToolOptions } from './tools/toolbox.ts';
+} from './permissions.ts';
+import type { ToolSetup } from './setup.ts';
+import { chooseMode } from './toolbox.ts';
 
 /** Decides about a command that is no tool call, such as one of a template, as about one of the shell tool; only in plan mode it may be asked about. */
 export async function checkCommand(
   command: string,
   shell: Shell,
-  options: Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo'> & { readonly isInteractive?: boolean },
+  options: Pick<ToolSetup, 'allowedTools' | 'approvalMode' | 'yolo'> & { readonly isInteractive?: boolean },
   app: App,
 ): Promise<ReturnType<Policy['rule']>> {
   const settings = await app.settings();
@@ -43,9 +44,9 @@ export async function checkCommand(
     invoke: async () => errorResult('only decided about'),
   };
   const [{ resolveParts }, { createFence }, { createHarmCheck }] = await Promise.all([
-    import('../approval/command-parts.ts'),
-    import('../tools/workspace/fence.ts'),
-    import('./tools/sandbox/harm-check.ts'),
+    import('../../approval/command-parts.ts'),
+    import('../../tools/workspace/fence.ts'),
+    import('./sandbox/harm-check.ts'),
   ]);
   const directory = realPath(app.cwd) ?? app.cwd;
   const fence = await createFence({
