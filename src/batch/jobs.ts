@@ -11,7 +11,7 @@ import { readAnswerFormat } from '../engine/answer/output-schema.ts';
 import { openModel } from '../engine/model/model.ts';
 import type { ModelSetup } from '../engine/model/setup.ts';
 import { keepHeapSmall } from '../platform/runtime/native.ts';
-import { type Journal, openJournal, readCounts } from './output/journal.ts';
+import { openJournal, type RowCounts, readCounts } from './output/journal.ts';
 import { type RunFile, type RunPaths, readRunFile, resolveRunPaths } from './output/run-file.ts';
 import { formatRowCount } from './progress.ts';
 import { createResultReader } from './remote/codec.ts';
@@ -149,7 +149,7 @@ async function openService(options: JobOptions, app: App) {
 }
 
 interface RunWithJobs extends Omit<EngineRun, 'rows'> {
-  readonly counts: Journal['counts'];
+  readonly counts: RowCounts;
   readonly remote: Omit<RemoteOptions, 'mode'>;
 }
 
@@ -220,7 +220,7 @@ function formatJobs(rows: number, jobs: number): string {
   return `${formatRowCount(rows)} in ${plural(jobs, 'batch job')}`;
 }
 
-function reportRun({ named: output }: RunPaths, { ok, failed }: Journal['counts'], store?: PlanStore): Report {
+function reportRun({ named: output }: RunPaths, { ok, failed }: RowCounts, store?: PlanStore): Report {
   const shards = store?.plan.shards.filter(isInFlight) ?? [];
   const inFlight = shards.reduce((sum, { rows }) => sum + rows, 0);
   const json: JsonObject = { output, ok, failed, inFlight, jobs: shards.length };

@@ -49,28 +49,11 @@ export interface JournalOptions {
 type Claim = 'pending' | 'ok' | 'failed' | 'duplicate';
 
 /** The output of a run, which is also the record of what is done. This process is its only writer. */
-export interface Journal {
-  readonly paths: RunPaths;
-  readonly runId: string;
-  /** Rows of the output by their last result, those of earlier runs included. */
-  readonly counts: { readonly ok: number; readonly failed: number };
-  claim(id: string): Claim;
-  /** The row's last result; undefined if there is none. Does not claim it. */
-  find(id: string): 'ok' | 'failed' | undefined;
-  /** Resolves when it is in the file: no kill can lose it, a power failure those of the last second. Throws AppError `internal`. */
-  write(row: FinishedRow): Promise<void>;
-  /** Keeps a row that failed in an earlier run in `<out>.failed.jsonl`, if it is not there. */
-  keepFailed(row: Row): void;
-  /** The claimed rows by their last result. Rows that the input no longer has do not count. */
-  countClaimed(): { readonly ok: number; readonly failed: number };
-  /** To be called when all rows of the input are claimed: drops all others, such as corrected ones, from `<out>.failed.jsonl`. */
-  forgetOthers(): void;
-  /** Resolves when everything written so far is on disk. Throws AppError `internal`. */
-  sync(): Promise<void>;
-  /** Writes the rows that wait before it returns, for a process about to end. Never throws. */
-  flushNow(): void;
-  /** Everything is on disk when it resolves, and the output may be used by others. */
-  close(): Promise<void>;
+export type Journal = Awaited<ReturnType<typeof openJournal>>;
+
+export interface RowCounts {
+  readonly ok: number;
+  readonly failed: number;
 }
 
 const OK = 1;
@@ -84,7 +67,7 @@ const SYNC_MS = 1000;
 const LOCK_WAIT_MS = 300;
 
 /** A new output, or one to go on with. Throws AppError `usage` if another process has it, or other settings made it. */
-export async function openJournal(options: JournalOptions): Promise<Journal> {
+export async function openJournal(options: JournalOptions) {
   const { paths, clock, signal } = options;
   const lock = await acquireLock(paths.lock, {
     clock,
@@ -163,7 +146,7 @@ function hasBegun({ output, plan }: RunPaths): boolean {
 }
 
 /** Needs no lock: another process may be writing to the output. Throws AppError `usage`. */
-export async function readCounts(paths: RunPaths): Promise<Journal['counts']> {
+export async function readCounts(paths: RunPaths): Promise<RowCounts> {
   return (await scanOutput(paths, createIdTable())).counts;
 }
 
@@ -216,20 +199,73 @@ interface JournalParts extends Pick<JournalOptions, 'paths' | 'redact' | 'notify
   readonly failed: FailedFile;
 }
 
-function createJournal(parts: JournalParts): Journal {
+function createJournal(parts: JournalParts) {
   const { paths, run, marks, counts, file, failed, clock } = parts;
+  const lines = createLineWriter(file, paths.output, clock);
+  const formatLine = createLineFormat(parts);
+  let forgetsOthers = false;
+  let claimed: RowCounts | undefined;
+  return {
+    paths,
+    runId: run.runId,
+    /** Rows of the output by their last result, those of earlier runs included. */
+    counts: counts as RowCounts,
+    claim(id: string): Claim {
+      const mark = marks.get(id);
+      if (mark & SEEN) return 'duplicate';
+      marks.set(id, mark | SEEN);
+      return mark & OK ? 'ok' : mark & FAILED ? 'failed' : 'pending';
+    },
+    /** Resolves when it is in the file: no kill can lose it, a power failure those of the last second. Throws AppError `internal`. */
+    async write(row: FinishedRow): Promise<void> {
+      // First the line, then the mark: a row that is marked is among those that are written.
+      const line = await formatLine(row);
+      const before = marks.get(row.id);
+      // No row gets a second answer, whichever engine asks.
+      if (before & OK) return;
+      const ok = !isFailed(row.result);
+      countMark(counts, before, ok);
+      marks.set(row.id, markResult(before, ok));
+      await lines.write(line);
+      if (!ok && row.line !== undefined) failed.add(row.line);
+    },
+    /** Keeps a row that failed in an earlier run in `<out>.failed.jsonl`, if it is not there. */
+    keepFailed({ line }: Row): void {
+      if (line !== undefined) failed.add(line);
+    },
+    /** The claimed rows by their last result. Rows that the input no longer has do not count. */
+    countClaimed: () => claimed ?? countSeen(marks),
+    /** To be called when all rows of the input are claimed: drops all others, such as corrected ones, from `<out>.failed.jsonl`. */
+    forgetOthers(): void {
+      forgetsOthers = true;
+    },
+    /** Resolves when everything written so far is on disk. Throws AppError `internal`. */
+    sync: lines.sync,
+    /** Writes the rows that wait before it returns, for a process about to end. Never throws. */
+    flushNow: lines.flushNow,
+    /** Everything is on disk when it resolves, and the output may be used by others. */
+    async close(): Promise<void> {
+      try {
+        await lines.close();
+      } finally {
+        await failed.close((id) => (marks.get(id) & OK) !== 0, forgetsOthers);
+      }
+      claimed = countSeen(marks);
+      await updateTable(parts, forgetsOthers);
+    },
+  };
+}
+
+/** Appends lines, all that come in one turn of the event loop at once, and has them on disk a second later. */
+function createLineWriter(file: AppendFile, output: string, clock: Clock) {
   let waiting: string[] = [];
   let flushed: Promise<void> | undefined;
   let syncedAt = clock.now();
   let syncing: Promise<void> | undefined;
   let failure: AppError | undefined;
-  let forgetsOthers = false;
-  let claimed: { readonly ok: number; readonly failed: number } | undefined;
-
-  const formatLine = createLineFormat(parts);
   const syncFile = (): Promise<void> =>
     file.sync().catch((thrown: unknown) => {
-      throw outputWriteError(paths.output, thrown);
+      throw outputWriteError(output, thrown);
     });
   const append = async (): Promise<void> => {
     const lines = waiting;
@@ -241,7 +277,7 @@ function createJournal(parts: JournalParts): Journal {
       if ((await file.append(`${lines.join('\n')}\n`)) === 'overtaken')
         throw new Error('another program has changed it');
     } catch (thrown) {
-      failure = outputWriteError(paths.output, thrown);
+      failure = outputWriteError(output, thrown);
       throw failure;
     }
     if (clock.now() - syncedAt < SYNC_MS || syncing !== undefined) return;
@@ -255,49 +291,21 @@ function createJournal(parts: JournalParts): Journal {
         syncing = undefined;
       });
   };
-
   return {
-    paths,
-    runId: run.runId,
-    counts,
-    claim(id) {
-      const mark = marks.get(id);
-      if (mark & SEEN) return 'duplicate';
-      marks.set(id, mark | SEEN);
-      return toResultName(mark) ?? 'pending';
-    },
-    find: (id) => toResultName(marks.get(id)),
-    async write(row) {
-      // First the line, then the mark: a row that is marked is among those that `append` writes.
-      const line = await formatLine(row);
-      const before = marks.get(row.id);
-      // No row gets a second answer, whichever engine asks.
-      if (before & OK) return;
-      const ok = !isFailed(row.result);
-      countMark(counts, before, ok);
-      marks.set(row.id, markResult(before, ok));
+    async write(line: string): Promise<void> {
       waiting.push(line);
-      // All rows that finish in one turn of the event loop are one write.
       flushed ??= nextTurn().then(append);
       await flushed;
-      if (!ok && row.line !== undefined) failed.add(row.line);
     },
-    keepFailed({ line }) {
-      if (line !== undefined) failed.add(line);
-    },
-    countClaimed: () => claimed ?? countSeen(marks),
-    forgetOthers() {
-      forgetsOthers = true;
-    },
-    async sync() {
+    async sync(): Promise<void> {
       await flushed;
       await syncing;
       await syncFile();
     },
-    flushNow() {
+    flushNow(): void {
       void append().catch(() => {});
     },
-    async close() {
+    async close(): Promise<void> {
       try {
         await flushed;
         await append();
@@ -306,19 +314,12 @@ function createJournal(parts: JournalParts): Journal {
         await syncFile();
       } finally {
         await file.close();
-        await failed.close((id) => (marks.get(id) & OK) !== 0, forgetsOthers);
       }
-      claimed = countSeen(marks);
-      await updateTable(parts, forgetsOthers);
     },
   };
 }
 
-function toResultName(mark: number): 'ok' | 'failed' | undefined {
-  return mark & OK ? 'ok' : mark & FAILED ? 'failed' : undefined;
-}
-
-function countSeen(marks: IdTable): { readonly ok: number; readonly failed: number } {
+function countSeen(marks: IdTable): RowCounts {
   return { ok: marks.count(SEEN | OK), failed: marks.count(SEEN | FAILED) };
 }
 
@@ -341,11 +342,8 @@ async function updateTable({ paths, run, marks, notify }: JournalParts, forgetsO
   const isStale = [paths.output, paths.run].some((path) => writtenAt <= (readModifiedTime(path) ?? 0));
   const hasOthers = forgetsOthers && marks.count(SEEN) < marks.size;
   if (!isStale && !hasOthers) return;
-  const notices = await writeTable(paths, {
-    ...{ format: run.table, marks },
-    kept: forgetsOthers ? SEEN : 0,
-    repeated: REPEATED,
-  });
+  const kept = forgetsOthers ? SEEN : 0;
+  const notices = await writeTable(paths, { format: run.table, marks, kept, repeated: REPEATED });
   notices.forEach(notify);
 }
 

@@ -125,7 +125,10 @@ export function tryParseRunFile(text: string): RunFile | undefined {
   const { name, firstRow } = input;
   if (typeof name !== 'string' || typeof firstRow !== 'string') return undefined;
   return {
-    ...{ runId, createdAt, settings: toJsonObject(settings), input: { name, firstRow } },
+    runId,
+    createdAt,
+    settings: toJsonObject(settings),
+    input: { name, firstRow },
     table: tryParseTableFormat(table),
     omitsInput: omitsInput === true ? true : undefined,
   };

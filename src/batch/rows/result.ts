@@ -1,5 +1,5 @@
 import { AppError } from '../../core/error.ts';
-import { isObject, type JsonObject, type JsonValue, tryParseJson } from '../../core/json.ts';
+import { isObject, type JsonValue, tryParseJson } from '../../core/json.ts';
 import type { Usage } from '../../core/usage.ts';
 import { errorFields } from '../../render/json-parts.ts';
 import type { Row } from './row.ts';
@@ -37,10 +37,21 @@ export function isFailed(result: RowResult): result is AppError {
 export function formatOutputLine({ id, index, result }: FinishedRow, input?: JsonValue): string {
   if (isFailed(result)) return JSON.stringify({ id, index, ok: false, error: errorFields(result), input });
   const { response, json, model, usage, cost, finishReason, sameAs, ms, attempts } = result;
-  const answer: JsonObject = json === undefined ? { response: response ?? '' } : { json };
+  const text = json === undefined ? (response ?? '') : undefined;
   return JSON.stringify({
-    ...{ id, index, ok: true, ...answer, model, usage },
-    ...{ cost, finishReason, sameAs, ms: Math.round(ms), attempts, input },
+    id,
+    index,
+    ok: true,
+    response: text,
+    json,
+    model,
+    usage,
+    cost,
+    finishReason,
+    sameAs,
+    ms: Math.round(ms),
+    attempts,
+    input,
   });
 }
 
