@@ -65,6 +65,18 @@ test('commands that overlap, of several processes, keep each other from nothing,
   expect([readdirSync(ROOT), readdirSync(RECORDS)]).toEqual([[], []]);
 });
 
+test('of short commands of several processes, none ends another, and nothing is told', async () => {
+  const chain = async (): Promise<readonly string[]> => {
+    const outputs: string[] = [];
+    for (let turn = 0; turn < 10; turn += 1)
+      outputs.push((await confine('[ -d .vscode ] && ! mkdir .vscode/x 2>&-')).output);
+    return outputs;
+  };
+  const outputs = (await Promise.all(Array.from({ length: 6 }, chain))).flat();
+  expect(outputs.filter((output) => output !== '')).toEqual([]);
+  expect([readdirSync(ROOT), readdirSync(RECORDS)]).toEqual([[], []]);
+});
+
 test('of a gmn that is killed, empty directories are left at most, until the next start', async () => {
   const words = [GMN, 'sandbox', '--engine', ENGINE, '--', 'sh', '-c', 'touch started; sleep 100'];
   const child = spawn(process.execPath, words, { cwd: ROOT, env: ENV, stdio: 'ignore' });
@@ -115,6 +127,7 @@ const PROGRAMS: Readonly<Record<string, readonly [setup: string, program: string
     'tools/diff',
     'echo b > f; git diff',
   ],
+  'an alias that goes to another directory': ['git config alias.x "!cd tools && sh al"', 'tools/al', 'git x'],
   'a watcher of files': ['git config core.fsmonitor tools/watch', 'tools/watch', 'git status'],
   'a hook of another work tree': [
     'rm -r sub; git commit -qm x --allow-empty; git worktree add -q sub; git config core.hooksPath tools/hooks',

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { filterStrings, toJsonObject, tryParseJson } from '../../core/json.ts';
 import { contains } from '../../core/text/path.ts';
-import { checkProcess, identifySelf, tryParseProcessIdentity } from '../process/identity.ts';
+import { checkProcess, identifySelf, type ProcessIdentity, tryParseProcessIdentity } from '../process/identity.ts';
 import { randomId } from '../runtime/random-id.ts';
 
 /**
@@ -20,8 +20,11 @@ import { randomId } from '../runtime/random-id.ts';
  * as long as commands run. Empty directories mean nothing to git and to most other programs, and only an empty one can be removed.
  */
 export interface Stubs {
-  /** Makes those that are missing. They are removed when everybody who holds them, in other processes too, has let go. */
-  hold(paths: readonly string[]): () => void;
+  /**
+   * Makes those that are missing. They are removed when everybody who holds them, in other processes too, has let go. While they are listed,
+   * nobody removes any in these roots.
+   */
+  hold(listPaths: () => readonly string[]): () => void;
   /** What was made so, by any process, if nobody has put anything in it. */
   list(): readonly string[];
   isHeld(): boolean;
@@ -39,7 +42,8 @@ interface StubRecord {
 
 /** `directory` is where all processes of the user write down what they made, so that nothing is left over by one that was killed. */
 export function createStubs(directory: string, roots: readonly string[]): Stubs {
-  const own = join(directory, `${randomId()}.json`);
+  const id = randomId();
+  const own = join(directory, `${id}.json`);
   let made: readonly string[] = [];
   let holders = 0;
   const write = (isHeld: boolean): void => {
@@ -50,17 +54,20 @@ export function createStubs(directory: string, roots: readonly string[]): Stubs 
     if (holders === 0) return;
     holders = 0;
     attempt(() => write(false));
-    sweep(directory);
+    sweep(directory, id);
   };
   return {
-    hold(paths) {
+    hold(listPaths) {
       if (holders === 0) {
         attempt(() => mkdirSync(directory, { recursive: true, mode: 0o700 }));
-        sweep(directory);
+        sweep(directory, id);
         // What others held when this one let go is still its own.
         if (!existsSync(own)) made = [];
+        // From here on nobody removes what lies in these roots, but those that did not see this.
+        attempt(() => write(true));
+        waitForSweeps(directory);
       }
-      const missing = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) === undefined);
+      const missing = listPaths().filter((path) => lstatSync(path, { throwIfNoEntry: false }) === undefined);
       made = [...made, ...missing.filter((path) => !made.includes(path))];
       // Written down first: then a process that is killed leaves nothing that nobody knows of. Without that, nothing is made.
       const isKnown = (holders > 0 && missing.length === 0) || attempt(() => write(true));
@@ -82,8 +89,13 @@ export function createStubs(directory: string, roots: readonly string[]): Stubs 
   };
 }
 
-/** Removes what nobody holds any more. */
-function sweep(directory: string): void {
+/**
+ * Removes what nobody holds any more. It is announced first, and looks then; who takes hold says so first, and then waits for sweeps: so
+ * none removes what another process found in its place.
+ */
+function sweep(directory: string, id: string): void {
+  const announcement = join(directory, `${id}.sweep`);
+  if (!attempt(() => writeFileSync(announcement, JSON.stringify(identifySelf()), { mode: 0o600 }))) return;
   const records = readRecords(directory);
   const held = records.filter(({ isHeld }) => isHeld).flatMap(({ roots }) => roots);
   for (const { file, made } of records.filter(({ isHeld }) => !isHeld)) {
@@ -91,13 +103,30 @@ function sweep(directory: string): void {
     for (const path of free) attempt(() => rmdirSync(path));
     if (free.length === made.length) attempt(() => unlinkSync(file));
   }
+  attempt(() => unlinkSync(announcement));
+}
+
+/** A sweep takes a few milliseconds; one that takes this long was stopped, or its process ended on another machine. */
+const MAX_SWEEP_MS = 2000;
+
+function waitForSweeps(directory: string): void {
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  for (let left = MAX_SWEEP_MS; left >= 0; left -= 1) {
+    const announcements = listFiles(directory, '.sweep');
+    if (announcements.length === 0) return;
+    for (const file of announcements) {
+      let owner: ProcessIdentity | undefined;
+      if (!attempt(() => (owner = tryParseProcessIdentity(tryParseJson(readFileSync(file, 'utf8')))))) continue;
+      // One that is being written has no owner yet.
+      if (left === 0 || (owner !== undefined && checkProcess(owner) === 'gone')) attempt(() => unlinkSync(file));
+    }
+    Atomics.wait(cell, 0, 0, 1);
+  }
 }
 
 function readRecords(directory: string): readonly StubRecord[] {
   const records: StubRecord[] = [];
-  let names: readonly string[] = [];
-  attempt(() => (names = readdirSync(directory)));
-  for (const file of names.filter((name) => name.endsWith('.json')).map((name) => join(directory, name))) {
+  for (const file of listFiles(directory, '.json')) {
     attempt(() => {
       const { owner, isHeld, roots, made } = toJsonObject(tryParseJson(readFileSync(file, 'utf8')));
       const process = tryParseProcessIdentity(owner);
@@ -112,6 +141,12 @@ function readRecords(directory: string): readonly StubRecord[] {
     });
   }
   return records;
+}
+
+function listFiles(directory: string, ending: string): readonly string[] {
+  let names: readonly string[] = [];
+  attempt(() => (names = readdirSync(directory)));
+  return names.filter((name) => name.endsWith(ending)).map((name) => join(directory, name));
 }
 
 /** Whether it worked: what cannot be made, or is not empty, stays as it is. */

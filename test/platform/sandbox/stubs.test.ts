@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -18,7 +18,7 @@ function placeWithRoots(t: Pick<TestContext, 'onTestFinished'>) {
 test('names are kept for as long as somebody holds them, and nothing is left then', (t) => {
   const { root, records, paths, open } = placeWithRoots(t);
   const [one, other] = [open(), open()];
-  const releases = [one.hold(paths), one.hold(paths), other.hold(paths)];
+  const releases = [one.hold(() => paths), one.hold(() => paths), other.hold(() => paths)];
   expect(readdirSync(root).sort()).toEqual(['.git', '.vscode']);
   for (const release of releases) {
     expect([...new Set(other.list())].sort()).toEqual([...paths].sort());
@@ -32,7 +32,7 @@ test('what somebody has put there stays, and what was there before is not touche
   const { root, records, paths, open } = placeWithRoots(t);
   mkdirSync(join(root, '.git'));
   const stubs = open();
-  stubs.hold(paths);
+  stubs.hold(() => paths);
   expect(stubs.list()).toEqual([join(root, '.vscode')]);
   writeFileSync(join(root, '.vscode/settings.json'), '{}');
   expect(stubs.list()).toEqual([]);
@@ -45,24 +45,56 @@ test('what a killed process left is removed by the next one, unless a third need
   const child = spawn(process.execPath, ['-e', '']);
   await new Promise((resolve) => child.once('exit', resolve));
   const third = open();
-  const release = third.hold([]);
+  const release = third.hold(() => []);
   for (const path of paths) mkdirSync(path);
   const owner = { pid: child.pid, host: hostname(), began: '1' };
   const write = (name: string, text: string): void => writeFileSync(join(records, name), text);
   write('dead.json', JSON.stringify({ owner, isHeld: true, roots: [root], made: paths }));
   write('cut.json', '{"owner":');
   const elsewhere = createStubs(records, [join(root, '..', 'other')]);
-  elsewhere.hold([])();
+  elsewhere.hold(() => [])();
   expect(readdirSync(root).sort()).toEqual(['.git', '.vscode']);
   release();
   expect([readdirSync(root), readdirSync(records)]).toEqual([[], ['cut.json']]);
+});
+
+/** Another process, which began to remove names before anybody said that they are needed. */
+const SWEEPER = `
+const { readdirSync, rmdirSync, unlinkSync } = require('node:fs');
+const [, records, ...paths] = process.argv;
+while (!readdirSync(records).some((name) => name.endsWith('.json'))) ;
+for (const path of paths) rmdirSync(path);
+unlinkSync(records + '/other.sweep');
+`;
+
+test('who takes hold waits for another process that is removing the same names, and makes them anew', async (t) => {
+  const { records, paths, open } = placeWithRoots(t);
+  mkdirSync(records);
+  for (const path of paths) mkdirSync(path);
+  const child = spawn(process.execPath, ['-e', SWEEPER, records, ...paths]);
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const began = process.platform === 'linux' ? readFileSync(`/proc/${child.pid}/stat`, 'latin1').split(' ')[21] : '';
+  writeFileSync(join(records, 'other.sweep'), JSON.stringify({ pid: child.pid, host: hostname(), began }));
+  open().hold(() => paths);
+  expect(await ended).toBe(0);
+  expect(paths.map((path) => existsSync(path))).toEqual([true, true]);
+});
+
+test('nobody waits for a process that ended while it removed names', async (t) => {
+  const { records, paths, open } = placeWithRoots(t);
+  const child = spawn(process.execPath, ['-e', '']);
+  await new Promise((resolve) => child.once('exit', resolve));
+  mkdirSync(records);
+  writeFileSync(join(records, 'dead.sweep'), JSON.stringify({ pid: child.pid, host: hostname(), began: '1' }));
+  open().hold(() => paths)();
+  expect(readdirSync(records)).toEqual([]);
 });
 
 test('where nothing can be written down, nothing is made', (t) => {
   const { root, records, paths } = placeWithRoots(t);
   writeFileSync(records, '');
   const stubs = createStubs(records, [root]);
-  stubs.hold(paths)();
+  stubs.hold(() => paths)();
   expect([readdirSync(root), stubs.list()]).toEqual([[], []]);
 });
 
@@ -77,7 +109,7 @@ test('in any order of holding and letting go, a held name is there, and in the e
       const users = [0, 1, 2].map(() => ({ stubs: open() as Stubs, releases: [] as (() => void)[] }));
       for (const { who, takes } of steps) {
         const { stubs, releases } = users[who]!;
-        if (takes) releases.push(stubs.hold(paths));
+        if (takes) releases.push(stubs.hold(() => paths));
         else releases.pop()?.();
         const isHeld = users.some((user) => user.releases.length > 0);
         expect(paths.map((path) => existsSync(path))).toEqual(paths.map(() => isHeld));

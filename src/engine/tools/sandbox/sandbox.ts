@@ -143,16 +143,19 @@ export async function openSandbox(
     forgetStubs = () => stubs.isHeld() || ignoreExit();
     // Whoever opens it learns at once if the engine or the directory cannot be used so.
     const profile = readProfile();
-    engine.confine(profile, { command: 'true', args: [], cwd: app.cwd, env: {} }, directory);
+    // Names that another process keeps may be gone in a moment.
+    const probed = { ...profile, protected: [], pinned: [] };
+    engine.confine(probed, { command: 'true', args: [], cwd: app.cwd, env: {} }, directory);
     const { writable } = profile;
     const allowed = describeRules(writable, rules, sandboxNet);
     let watch: Watch | undefined;
     const confine: Confine = (start) => {
-      watch ??= startWatch(watcher, stubs.list);
-      const known = stubs.list();
-      missing = watcher.roots.flatMap((root) => listMissing(root, known));
-      const onEnd = stubs.hold(missing);
+      const onEnd = stubs.hold(() => {
+        missing = watcher.roots.flatMap((root) => listMissing(root, stubs.list));
+        return missing;
+      });
       try {
+        watch ??= startWatch(watcher, stubs.list);
         return { ...engine.confine(readProfile(), start, directory), onEnd };
       } catch (thrown) {
         onEnd();
@@ -206,11 +209,16 @@ const KEPT_NAMES = [
 ];
 
 /** Of these, the first step that is not there, or only as a stub. */
-function listMissing(root: string, stubs: readonly string[]): readonly string[] {
-  return KEPT_NAMES.flatMap((name) => {
-    const steps = name.split('/').map((_, index, all) => join(root, ...all.slice(0, index + 1)));
-    return steps.find((path) => stubs.includes(path) || !entryExists(path)) ?? [];
-  });
+function listMissing(root: string, listStubs: () => readonly string[]): readonly string[] {
+  const names = KEPT_NAMES.map((name) =>
+    name.split('/').map((_, index, all) => {
+      const path = join(root, ...all.slice(0, index + 1));
+      return { path, isThere: entryExists(path) };
+    }),
+  );
+  // Other processes write down a stub before they make it: so whatever was there is known by now.
+  const stubs = listStubs();
+  return names.flatMap((steps) => steps.find(({ path, isThere }) => !isThere || stubs.includes(path))?.path ?? []);
 }
 
 export function createEngineContext(app: App, roots: readonly string[]): EngineContext {
