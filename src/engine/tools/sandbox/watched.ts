@@ -206,17 +206,24 @@ function readNamed(file: string, base: string): string | undefined {
 
 const MAX_WORDS = 100;
 
-/** The words of a command, or of another value, that are files, or are written as the path of one that is not there. */
+/** Directories to which a command may go before it runs something: `cd tools && ./check`. */
+const MAX_BASES = 10;
+
+/** The words of a command, or of another value, that are files, or are written as the path of one that is not there; also from the directories that it names. */
 function listNamedFiles(command: string, base: string, home: string | undefined): readonly string[] {
   const words = command
     .slice(0, 10_000)
     .split(/[\s"'`;|&()<>=$!]+/)
-    .slice(0, MAX_WORDS);
-  return words
-    .filter((word) => word !== '' && !word.includes('://') && !leadsAway(word, [base]))
-    .map((word) => ({ word, path: resolve(base, expandHome(word, home)) }))
-    .filter(({ word, path }) => (entryExists(path) ? !isDirectory(path) : word.includes('/') && !/[:*]/.test(word)))
-    .map(({ path }) => path);
+    .slice(0, MAX_WORDS)
+    .filter((word) => word !== '' && !word.includes('://') && !leadsAway(word, [base]));
+  const toPath = (word: string, from: string): string => resolve(from, expandHome(word, home));
+  const directories = words.map((word) => toPath(word, base)).filter(isDirectory);
+  return [base, ...directories.slice(0, MAX_BASES)].flatMap((from) =>
+    words
+      .map((word) => ({ word, path: toPath(word, from) }))
+      .filter(({ word, path }) => (entryExists(path) ? !isDirectory(path) : word.includes('/') && !/[:*]/.test(word)))
+      .map(({ path }) => path),
+  );
 }
 
 /** Of what the instruction was read from, or would be; and of what the user's own directories and extensions have elsewhere. Real paths. */
