@@ -4,6 +4,7 @@ import { listContextNames } from '../../../config/context-place.ts';
 import { parseHooks } from '../../../config/conventions/hooks.ts';
 import { readNestedContext } from '../../../config/nested-context.ts';
 import type { App } from '../../../core/app.ts';
+import { filterStrings, isList, isObject } from '../../../core/json.ts';
 import { parseGitConfig } from '../../../core/text/git-config.ts';
 import { contains, expandHome, leadsAway } from '../../../core/text/path.ts';
 import { locate } from '../../../platform/files/directory-handle.ts';
@@ -211,9 +212,9 @@ const MAX_BASES = 10;
 
 /** The words of a command, or of another value, that are files, or are written as the path of one that is not there; also from the directories that it names. */
 function listNamedFiles(command: string, base: string, home: string | undefined): readonly string[] {
-  const words = command
-    .slice(0, 10_000)
-    .split(/[\s"'`;|&()<>=$!]+/)
+  const start = command.slice(0, 10_000);
+  const quoted = [...start.matchAll(/"([^"]*)"|'([^']*)'/g)].map(([, double = '', single = '']) => double || single);
+  const words = [start, ...quoted, ...start.split(/[\s"'`;|&()<>=$!]+/)]
     .slice(0, MAX_WORDS)
     .filter((word) => word !== '' && !word.includes('://') && !leadsAway(word, [base]));
   const toPath = (word: string, from: string): string => resolve(from, expandHome(word, home));
@@ -221,7 +222,7 @@ function listNamedFiles(command: string, base: string, home: string | undefined)
   return [base, ...directories.slice(0, MAX_BASES)].flatMap((from) =>
     words
       .map((word) => ({ word, path: toPath(word, from) }))
-      .filter(({ word, path }) => (entryExists(path) ? !isDirectory(path) : word.includes('/') && !/[:*]/.test(word)))
+      .filter(({ word, path }) => (entryExists(path) ? !isDirectory(path) : word.includes('/') && !/[\s:*]/.test(word)))
       .map(({ path }) => path),
   );
 }
@@ -243,19 +244,42 @@ async function listInstructing({ app, roots }: WatchQuestion, folders: readonly 
     ...[file, ...contextFiles],
     ...EXTENSION_PLACES.flatMap((name) => [join(path, name), ...listLinked(join(path, name), MAX_LINK_DEPTH)]),
   ]);
-  // What a folder's hook runs is compared each time.
+  // A folder's servers and hooks are confined, or compared each time.
+  const servers = [settings.servers ?? [], settings.serverCommand ?? []].flat().flatMap(({ scope, definition }) => {
+    if (scope === 'workspace') return [];
+    if (!isObject(definition)) return listNamedFiles(String(definition), cwd, env.HOME);
+    const base = typeof definition.cwd === 'string' ? resolve(cwd, definition.cwd) : cwd;
+    const words = [definition.command ?? '', ...(isList(definition.args) ? definition.args : [])];
+    return filterStrings(words).flatMap((word) => listNamedFiles(word, base, env.HOME));
+  });
   const lasting = parseHooks(settings.hooks ?? []).hooks.filter(({ scope }) => scope !== 'folder');
   const hooks = lasting.flatMap(({ command, file }) => [
     file,
     ...listNamedFiles(
-      command.replace(/\$\{?(?:GEMINI_PROJECT_DIR|CLAUDE_PROJECT_DIR|GEMINI_CWD|PWD)\}?/g, () => cwd),
+      command
+        .replace(/\$\{?(?:GEMINI_PROJECT_DIR|CLAUDE_PROJECT_DIR|GEMINI_CWD|PWD)\}?/g, () => cwd)
+        .replace(/\$\{?(?:extensionPath|CLAUDE_PLUGIN_ROOT)\}?/g, () => dirname(file)),
       cwd,
       env.HOME,
     ),
   ]);
-  return [...sources, ...nested.flatMap((each) => each.sources), ...linked, ...installed, ...hooks].flatMap(
-    (path) => resolveLinks(path) ?? [],
-  );
+  const found = [
+    sources,
+    ...nested.map((each) => each.sources),
+    linked,
+    listDotfiles(env.HOME),
+    installed,
+    servers,
+    hooks,
+  ];
+  return found.flat().flatMap((path) => resolveLinks(path) ?? []);
+}
+
+/** Shells, git and editors read them there: `~/.bashrc -> ~/dotfiles/bashrc`. */
+function listDotfiles(home: string | undefined): readonly string[] {
+  if (home === undefined) return [];
+  const own = listLinked(home, 1).filter((path) => basename(path).startsWith('.'));
+  return [...own, ...listLinked(join(home, '.config'), MAX_LINK_DEPTH)];
 }
 
 const USER_PLACES = ['skills', 'agents', 'commands', 'templates', 'hooks', 'policies', 'extensions'];

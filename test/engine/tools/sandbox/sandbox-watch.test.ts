@@ -11,12 +11,17 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
+import type { Settings } from '../../../../src/core/app.ts';
 import { startWatch } from '../../../../src/engine/tools/sandbox/sandbox-watch.ts';
 import { openWatcher } from '../../../../src/engine/tools/sandbox/watched.ts';
 import { posixTest } from '../../../support/posix.ts';
 
 /** A workspace with these files, and one that is watched. */
-async function workspaceWith(t: TestContext, files: Readonly<Record<string, string>>, others: readonly string[] = []) {
+async function workspaceWith(
+  t: TestContext,
+  files: Readonly<Record<string, string>>,
+  { others = [], settings = {} }: { readonly others?: readonly string[]; readonly settings?: Partial<Settings> } = {},
+) {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-watch-')));
   t.onTestFinished(() => rmSync(home, { recursive: true }));
   const root = join(home, 'w');
@@ -29,9 +34,9 @@ async function workspaceWith(t: TestContext, files: Readonly<Record<string, stri
   write({ plain: '', ...files });
   const homes = { gmn: join(home, '.gmn'), gemini: join(home, '.gemini') };
   const env = { HOME: home, GEMINI_CLI_TRUST_WORKSPACE: 'true' };
-  const app = { env, cwd: root, homes: () => homes, settings: async () => ({ env, notices: [] }) };
+  const app = { env, cwd: root, homes: () => homes, settings: async () => ({ env, notices: [], ...settings }) };
   const watch = async () => startWatch(await openWatcher({ app, roots: [root, ...others] }));
-  return { root, write, watch };
+  return { home, root, write, watch };
 }
 
 test.for([
@@ -109,7 +114,7 @@ posixTest('a program that runs as its owner is told, if it was not one before', 
 
 test('names of several roots are whole, and not too many are shown', async (t) => {
   const other = await workspaceWith(t, {});
-  const { write, watch } = await workspaceWith(t, {}, [other.root]);
+  const { write, watch } = await workspaceWith(t, {}, { others: [other.root] });
   const { report } = await watch();
   for (let index = 0; index < 12; index += 1) write({ [`${index}/.git/config`]: '' });
   expect(await report()).toMatch(/before: \S+w\W0\W\.git \(new\), [^\n]* and 2 others\. Look/);
@@ -123,4 +128,48 @@ test('what was not looked at is said once', async (t) => {
   expect(await report()).toBeUndefined();
   write({ '.envrc': '' });
   expect(await report()).toMatch(/\.envrc \(new\)\. Look at it before you use git, an editor or an agent there$/);
+});
+
+const user = { scope: 'user', file: '/home/settings.json', name: 's' } as const;
+
+test.for<[string, Partial<Settings>]>([
+  ['a server', { servers: [{ ...user, definition: { command: 'node', args: ['my tools/serve.js'] } }] }],
+  ['a server elsewhere', { servers: [{ ...user, definition: { command: './serve.js', cwd: 'my tools' } }] }],
+  ['the server of a line', { serverCommand: { ...user, definition: 'node "my tools/serve.js"' } }],
+  [
+    'a hook in quotes',
+    {
+      hooks: [
+        {
+          ...user,
+          hooks: { BeforeTool: [{ hooks: [{ type: 'command', command: 'sh "my tools/serve.js"' }] }] },
+        },
+      ],
+    },
+  ],
+])('a script of the workspace is watched if the user runs it as %s', async ([, settings], t) => {
+  const { write, watch } = await workspaceWith(t, { 'my tools/serve.js': 'a' }, { settings });
+  const { report } = await watch();
+  write({ 'my tools/serve.js': 'b' });
+  expect(await report()).toContain(`is not as before: ${join('my tools', 'serve.js')}. Look`);
+});
+
+test('a server of the folder is not among them: it runs confined', async (t) => {
+  const definition = { command: 'node', args: ['serve.js'] };
+  const settings: Partial<Settings> = { servers: [{ ...user, scope: 'workspace', definition }] };
+  const { write, watch } = await workspaceWith(t, { 'serve.js': 'a' }, { settings });
+  const { report } = await watch();
+  write({ 'serve.js': 'b' });
+  expect(await report()).toBeUndefined();
+});
+
+posixTest('a file is watched if it is what a shell or git reads at home', async (t) => {
+  const { home, root, write, watch } = await workspaceWith(t, { rc: 'a', 'git/config': 'a', plain2: 'a' });
+  symlinkSync(join(root, 'rc'), join(home, '.bashrc'));
+  mkdirSync(join(home, '.config'));
+  symlinkSync(join(root, 'git'), join(home, '.config/git'));
+  symlinkSync(join(root, 'plain2'), join(home, 'plain2'));
+  const { report } = await watch();
+  write({ rc: 'b', 'git/config': 'b', plain2: 'b' });
+  expect(await report()).toContain(`is not as before: ${join('git', 'config')}, rc. Look`);
 });
