@@ -1,4 +1,4 @@
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import { contains, leadsAway, toSlashes } from '../../core/text/path.ts';
@@ -83,8 +83,12 @@ export function findScripts(
   const all = splitHookWords(command, folder);
   const words = all.slice(0, MAX_WORDS);
   const isInside = (path: string): boolean => contains(folder, path);
-  const directories = words.map((word) => resolve(folder, word)).filter((path) => isInside(path) && isDirectory(path));
-  const bases = [...new Set([folder, ...directories])];
+  const bases = [folder];
+  // A command may go down step by step: `cd tools && cd linux`.
+  for (const base of bases) {
+    const paths = words.map((word) => resolve(base, word)).filter((path) => isInside(path) && !bases.includes(path));
+    if (bases.length <= MAX_DIRECTORIES) bases.push(...new Set(paths.filter(isDirectory)));
+  }
   const found = new Map<string, { path: string; real: string }>();
   for (const path of new Set(
     bases.slice(0, MAX_DIRECTORIES).flatMap((base) => words.flatMap((word) => expandWord(word, base, folder))),
@@ -107,7 +111,16 @@ function splitHookWords(command: string, folder: string): readonly string[] {
   const bare = plain.replace(/["']/g, '').split(/[\s;|&()<>=,`]+/);
   const parts = bare.flatMap((word) => (/^[a-z]:[\\/]/i.test(word) ? [] : word.split(':')));
   const values = bare.flatMap((word) => /^-[a-z](.+)$/i.exec(word)?.[1] ?? []);
-  return [...new Set([...bare, ...quoted, ...parts, ...values])].filter(
+  const whole = [...plain.matchAll(/(?:\\.|[^\\\s;|&()<>"'`])+/g)].map(([word]) => word);
+  const unescaped = whole.map((word) => word.replace(/\\(.)/g, '$1'));
+  const braced = whole.flatMap((word) => {
+    const [, before = '', list, after = ''] = /^([^{]*)\{([^{}]*)\}([^{]*)$/.exec(word) ?? [];
+    return list?.includes(',') ? list.split(',').map((each) => `${before}${each}${after}`) : [];
+  });
+  // What a variable or a command stands for may be any directory.
+  const built = [...plain.replace(/"/g, '').matchAll(/(?:\$\w+|\$\{[^{}]*\}|\$\([^()]*\)|~\+)(\/[^\s;|&()<>"'`$]+)/g)];
+  const anywhere = built.flatMap(([, tail = '']) => [`.${tail}`, `*${tail}`]);
+  return [...new Set([bare, quoted, parts, values, unescaped, braced, anywhere].flat())].filter(
     (word) => word !== '' && word.length < 1000 && !leadsAway(word, [folder]),
   );
 }
@@ -138,16 +151,34 @@ function expandPattern(pattern: string, base: string, folder: string): readonly 
   const fixed = segments.findIndex((segment) => /[*?[]/.test(segment));
   let found = [segments.slice(0, fixed).join('/') || '/'];
   for (const segment of segments.slice(fixed)) {
-    const source = segment
-      .replace(/[.+^${}()|\\]/g, '\\$&')
-      .replace(/\*+|\[[^\]]*\]?/g, '.*')
-      .replaceAll('?', '.');
-    const matcher = new RegExp(`^${source.replace(/(?:\.\*)+/g, '.*')}$`, 's');
+    const matches = createSegmentMatcher(segment);
     found = found
       .filter((directory) => contains(folder, directory))
       .flatMap((directory) => listPaths(directory))
-      .filter((path) => matcher.test(path.slice(dirname(path).length).replace(/^[\\/]/, '')))
+      .filter((path) => matches(basename(path)))
       .slice(0, MAX_SCRIPTS + 1);
   }
   return found;
+}
+
+/** In a time that grows with the length of a name, whatever the pattern of a stranger is. A class counts as `*`. */
+function createSegmentMatcher(segment: string): (name: string) => boolean {
+  const pieces = segment
+    .split(/(?:\*|\[[^\]]*\]?)+/)
+    .map((piece) => piece.replace(/[.+^${}()|\\\]]/g, '\\$&').replaceAll('?', '.'));
+  const [first = '', ...others] = pieces;
+  const last = others.pop();
+  if (last === undefined) return (name) => new RegExp(`^${first}$`, 's').test(name);
+  const start = new RegExp(`^${first}`, 's');
+  const middles = others.map((piece) => new RegExp(piece, 's'));
+  const end = new RegExp(`${last}$`, 's');
+  return (name) => {
+    let left = name;
+    for (const piece of [start, ...middles]) {
+      const found = piece.exec(left);
+      if (found === null) return false;
+      left = left.slice(found.index + found[0].length);
+    }
+    return end.test(left);
+  };
 }

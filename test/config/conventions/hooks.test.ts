@@ -86,6 +86,13 @@ test.for([
   ['as a package of Python', 'python3 -m tools.check', 'tools/check/__main__.py'],
   ['by a PATH', 'PATH=tools:$PATH check.sh', 'tools/check.sh'],
   ['by a pattern', 'cat hooks.d/*.sh | sh', 'hooks.d/a.sh'],
+  ['by a pattern with more parts', 'sh *c*c*c*.sh', 'in-check-c.c.sh'],
+  ['by a slow pattern', `sh ${'*a'.repeat(30)}*b ./check.sh`, 'check.sh', { [`work/${'a'.repeat(200)}`]: '' }],
+  ['in braces', 'cat tools/{a,b}.sh | sh', 'tools/b.sh'],
+  ['behind a blank that is escaped', String.raw`sh in\ here/check.sh`, 'in here/check.sh'],
+  ['after cd step by step', 'cd in && cd here && ./check.sh', 'in/here/check.sh'],
+  ['by a variable', 'D=tools; sh "$D/check.sh"', 'tools/check.sh'],
+  ['by a command', 'sh $(pwd)/in/check.sh', 'in/check.sh'],
   ['with a blank in its name', 'sh "in here/check it.sh"', 'in here/check it.sh'],
 ] as const)('a script that a hook names %s is a part of it', async ([, command, script, more = {}], t) => {
   const path = `work/${script}`;
