@@ -112,7 +112,7 @@ const MAX_SWEEP_MS = 2000;
 function waitForSweeps(directory: string): void {
   const cell = new Int32Array(new SharedArrayBuffer(4));
   for (let left = MAX_SWEEP_MS; left >= 0; left -= 1) {
-    const announcements = listFiles(directory, '.sweep');
+    const announcements = listRecordFiles(directory, '.sweep');
     if (announcements.length === 0) return;
     for (const file of announcements) {
       let owner: ProcessIdentity | undefined;
@@ -126,7 +126,7 @@ function waitForSweeps(directory: string): void {
 
 function readRecords(directory: string): readonly StubRecord[] {
   const records: StubRecord[] = [];
-  for (const file of listFiles(directory, '.json')) {
+  for (const file of listRecordFiles(directory, '.json')) {
     attempt(() => {
       const { owner, isHeld, roots, made } = toJsonObject(tryParseJson(readFileSync(file, 'utf8')));
       const process = tryParseProcessIdentity(owner);
@@ -143,7 +143,7 @@ function readRecords(directory: string): readonly StubRecord[] {
   return records;
 }
 
-function listFiles(directory: string, ending: string): readonly string[] {
+function listRecordFiles(directory: string, ending: string): readonly string[] {
   let names: readonly string[] = [];
   attempt(() => (names = readdirSync(directory)));
   return names.filter((name) => name.endsWith(ending)).map((name) => join(directory, name));
