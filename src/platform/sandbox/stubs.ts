@@ -80,10 +80,7 @@ export function createStubs(directory: string, roots: readonly string[]): Stubs 
         isHeld = false;
       };
     },
-    list: () =>
-      readRecords(directory).flatMap((record) =>
-        record.made.filter((path) => attempt(() => readdirSync(path).length === 0)),
-      ),
+    list: () => readRecords(directory).flatMap(({ made: paths }) => paths.filter(isEmpty)),
     isHeld: () => holders > 0,
     close: letGo,
   };
@@ -100,8 +97,9 @@ function sweep(directory: string, id: string): void {
   const held = records.filter(({ isHeld }) => isHeld).flatMap(({ roots }) => roots);
   for (const { file, made } of records.filter(({ isHeld }) => !isHeld)) {
     const free = made.filter((path) => !held.some((root) => contains(root, path)));
-    for (const path of free) attempt(() => rmdirSync(path));
-    if (free.length === made.length) attempt(() => unlinkSync(file));
+    // A command may have taken the right to write there; the next sweep may have it again.
+    const left = free.filter((path) => !attempt(() => rmdirSync(path)) && isEmpty(path));
+    if (free.length === made.length && left.length === 0) attempt(() => unlinkSync(file));
   }
   attempt(() => unlinkSync(announcement));
 }
@@ -141,6 +139,10 @@ function readRecords(directory: string): readonly StubRecord[] {
     });
   }
   return records;
+}
+
+function isEmpty(path: string): boolean {
+  return attempt(() => readdirSync(path).length === 0);
 }
 
 function listRecordFiles(directory: string, ending: string): readonly string[] {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -14,6 +15,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext, test } from 'vitest';
 import { createStubs, type Stubs } from '../../../src/platform/sandbox/stubs.ts';
+import { posixTest } from '../../support/posix.ts';
 
 function placeWithRoots(t: Pick<TestContext, 'onTestFinished'>) {
   const top = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-stubs-')));
@@ -97,6 +99,19 @@ test('nobody waits for a process that ended while it removed names', async (t) =
   writeFileSync(join(records, 'dead.sweep'), JSON.stringify({ pid: child.pid, host: hostname(), began: '1' }));
   open().hold(() => paths)();
   expect(readdirSync(records)).toEqual([]);
+});
+
+posixTest('what cannot be removed is known until it can', (t) => {
+  if (process.getuid?.() === 0) t.skip('root may write everywhere');
+  const { root, records, paths, open } = placeWithRoots(t);
+  const stubs = open();
+  const release = stubs.hold(() => paths);
+  chmodSync(root, 0o500);
+  release();
+  expect([...stubs.list()].sort()).toEqual([...paths].sort());
+  chmodSync(root, 0o700);
+  open().hold(() => [])();
+  expect([readdirSync(root), readdirSync(records)]).toEqual([[], []]);
 });
 
 test('where nothing can be written down, nothing is made', (t) => {
