@@ -44,6 +44,21 @@ const ENTRIES = [
   '__init__.py',
 ];
 
+/** Where programs find what a project wants them to run, without a word that names it. */
+const PROJECT_FILES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['make', ['Makefile', 'makefile', 'GNUmakefile']],
+  ['just', ['justfile', 'Justfile', '.justfile']],
+  ['task', ['Taskfile.yml', 'Taskfile.yaml']],
+  ['npm', ['package.json']],
+  ['npx', ['package.json']],
+  ['pnpm', ['package.json']],
+  ['yarn', ['package.json']],
+  ['bun', ['package.json']],
+  ['bunx', ['package.json']],
+  ['rake', ['Rakefile', 'rakefile']],
+  ['composer', ['composer.json']],
+]);
+
 export interface Script {
   /** `a.sh`, or `a.sh -> /elsewhere/b.sh` for a link. */
   readonly path: string;
@@ -130,7 +145,8 @@ function expandWord(word: string, base: string, folder: string): readonly string
   if (/[*?[]/.test(word)) return expandPattern(word, base, folder);
   const path = resolve(base, word);
   const module = /^\w+(?:\.\w+)+$/.test(word) ? [resolve(base, word.replaceAll('.', '/'))] : [];
-  return [path, ...module].flatMap((each) => {
+  const project = PROJECT_FILES.get(basename(word)) ?? [];
+  return [path, ...module, ...project.map((name) => resolve(base, name))].flatMap((each) => {
     if (!contains(folder, each)) return [each];
     if (!isDirectory(each)) return [each, ...ENDINGS.map((ending) => `${each}${ending}`)];
     const entries = ENTRIES.map((name) => join(each, name));

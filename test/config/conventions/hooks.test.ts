@@ -88,6 +88,8 @@ test.for([
   ['by a pattern', 'cat hooks.d/*.sh | sh', 'hooks.d/a.sh'],
   ['by a pattern with more parts', 'sh *c*c*c*.sh', 'in-check-c.c.sh'],
   ['by a slow pattern', `sh ${'*a'.repeat(30)}*b ./check.sh`, 'check.sh', { [`work/${'a'.repeat(200)}`]: '' }],
+  ['as what make is to do', 'make -C tools lint', 'tools/Makefile'],
+  ['as the scripts of a package', 'npm run lint', 'package.json'],
   ['in braces', 'cat tools/{a,b}.sh | sh', 'tools/b.sh'],
   ['behind a blank that is escaped', String.raw`sh in\ here/check.sh`, 'in here/check.sh'],
   ['after cd step by step', 'cd in && cd here && ./check.sh', 'in/here/check.sh'],
