@@ -80,7 +80,7 @@ export function createStubs(directory: string, roots: readonly string[]): Stubs 
         isHeld = false;
       };
     },
-    list: () => readRecords(directory).flatMap(({ made: paths }) => paths.filter(isEmpty)),
+    list: () => readRecords(directory).flatMap(({ made: paths }) => paths.filter(isEmptyDirectory)),
     isHeld: () => holders > 0,
     close: letGo,
   };
@@ -98,7 +98,7 @@ function sweep(directory: string, id: string): void {
   for (const { file, made } of records.filter(({ isHeld }) => !isHeld)) {
     const free = made.filter((path) => !held.some((root) => contains(root, path)));
     // A command may have taken the right to write there; the next sweep may have it again.
-    const left = free.filter((path) => !attempt(() => rmdirSync(path)) && isEmpty(path));
+    const left = free.filter((path) => !attempt(() => rmdirSync(path)) && isEmptyDirectory(path));
     if (free.length === made.length && left.length === 0) attempt(() => unlinkSync(file));
   }
   attempt(() => unlinkSync(announcement));
@@ -141,7 +141,7 @@ function readRecords(directory: string): readonly StubRecord[] {
   return records;
 }
 
-function isEmpty(path: string): boolean {
+function isEmptyDirectory(path: string): boolean {
   return attempt(() => readdirSync(path).length === 0);
 }
 
