@@ -262,7 +262,7 @@ test('hooks of a folder’s .claude/settings.json are used like its others: show
     'work/check.sh': 'one',
   });
   expect((await here.settings()).notices.join()).toMatch(
-    /\.claude\/settings\.json and .*settings\.local\.json is not used: this folder/,
+    /\.claude\/settings\.json and .*settings\.local\.json are not used: this folder/,
   );
   expect(await listUsed(here)).toEqual([]);
   await trustFolder(here);
