@@ -65,7 +65,7 @@ async function askForWord(
   for (;;) {
     const page = await layOutPage(question, { tty, err, pause: () => yieldToEvents(signal) });
     const about = wrapExplanation(`Nothing brings back what it destroys: ${sanitize(harm)}`, page.columns).split('\n');
-    const isCut = page.view.body.length + about.length > page.room;
+    const isCut = page.isLong || page.view.body.length + about.length > page.room;
     await show(err, page, isCut);
     await err.write(`${about.join('\n')}\n`);
     if (isCut) {
@@ -90,7 +90,9 @@ interface Page {
   readonly columns: number;
   readonly rows: number;
   readonly view: QuestionView;
+  /** Rows for the body. */
   readonly room: number;
+  readonly titleRoom: number;
   readonly isLong: boolean;
 }
 
@@ -104,8 +106,12 @@ async function layOutPage(
 ): Promise<Page> {
   const view = await layOutQuestion(question, { columns, isStyled, pause });
   const keys = wrapKeys(formatKeys(question, false), columns).split('\n');
-  const room = Math.max(rows - view.title.length - keys.length - 3, 4);
-  return { columns, rows, view, room, isLong: view.body.length > room };
+  const free = rows - keys.length - 3;
+  // Names and paths can be long, too.
+  const titleRoom = Math.max(Math.ceil(free / 2), 8);
+  const room = Math.max(free - Math.min(view.title.length, titleRoom), 4);
+  const isLong = view.title.length > titleRoom || view.body.length > room;
+  return { columns, rows, view, room, titleRoom, isLong };
 }
 
 async function layOutQuestion({ items }: Question, options: ViewOptions): Promise<QuestionView> {
@@ -150,11 +156,13 @@ async function show(err: Out, page: Page, isCut: boolean): Promise<void> {
 }
 
 /** Cuts the middle, so that nothing can hide at the end behind a long beginning. */
-function selectRows({ view: { title, body: all, brief }, room }: Page, isCut: boolean): readonly string[] {
-  const body = isCut ? (brief ?? all) : all;
-  if (!isCut || body.length <= room) return [...title, ...body];
-  const head = body.slice(0, Math.ceil((room - 1) / 2));
-  const tail = body.slice(body.length - (room - 1 - head.length));
-  const omitted = body.length - head.length - tail.length;
-  return [...title, ...head, `┆ ${omitted} more lines`, ...tail];
+function selectRows({ view: { title, body, brief }, room, titleRoom }: Page, isCut: boolean): readonly string[] {
+  return isCut ? [...cutMiddle(title, titleRoom), ...cutMiddle(brief ?? body, room)] : [...title, ...body];
+}
+
+function cutMiddle(rows: readonly string[], room: number): readonly string[] {
+  if (rows.length <= room) return rows;
+  const head = rows.slice(0, Math.ceil((room - 1) / 2));
+  const tail = rows.slice(rows.length - (room - 1 - head.length));
+  return [...head, `┆ ${rows.length - head.length - tail.length} more lines`, ...tail];
 }

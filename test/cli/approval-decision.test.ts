@@ -156,6 +156,19 @@ test('what does not fit is cut in the middle, and approved only after it was sho
   ]);
 });
 
+test('a title that does not fit is cut like that, too', async () => {
+  const path = `src/${'a\u202e'.repeat(1000)}/end.ts`;
+  const long = tool('write_file', 'write', () => ({ kind: 'diff', path, diff: '@@ @@\n+x\n', added: 1, removed: 0 }));
+  const { decide, screen } = fakePerson({ keys: ['y', 'd', 'n'] });
+  expect(await decide(long, {})).toEqual({ kind: 'deny', reason: NO });
+  const [question = '', , whole = ''] = screen().split('› ');
+  expect(question.split('\n').length).toBeLessThan(20);
+  expect(question).toMatch(/^╭ write_file src\/a[\s\S]*\n┆ \d+ more lines\n[\s\S]*end\.ts[\s\S]*\[d\]/);
+  expect(question).not.toContain('[y]es');
+  expect(screen()).toContain('This is not all of it.');
+  expect(whole.replaceAll('\n┊ ', '')).toContain(path.replaceAll('\u202e', '\\u202e'));
+});
+
 test('after the window has changed the question is drawn for it, and nothing is approved before', async () => {
   const { decide, screen } = fakePerson({ keys: ['y', 'y'], nextColumns: 40 });
   const command = 'a'.repeat(50);
