@@ -157,10 +157,10 @@ async function show(err: Out, page: Page, isCut: boolean): Promise<void> {
 
 /** Cuts the middle, so that nothing can hide at the end behind a long beginning. */
 function selectRows({ view: { title, body, brief }, room, titleRoom }: Page, isCut: boolean): readonly string[] {
-  return isCut ? [...cutMiddle(title, titleRoom), ...cutMiddle(brief ?? body, room)] : [...title, ...body];
+  return isCut ? [...cutRows(title, titleRoom), ...cutRows(brief ?? body, room)] : [...title, ...body];
 }
 
-function cutMiddle(rows: readonly string[], room: number): readonly string[] {
+function cutRows(rows: readonly string[], room: number): readonly string[] {
   if (rows.length <= room) return rows;
   const head = rows.slice(0, Math.ceil((room - 1) / 2));
   const tail = rows.slice(rows.length - (room - 1 - head.length));

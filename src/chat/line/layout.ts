@@ -138,15 +138,18 @@ function layOutGrapheme(
   if (name !== undefined) return toSinglePieces(name);
   const width = measureWidth(grapheme);
   if (width > 0 && isDrawable(grapheme)) return [{ text: grapheme, width }];
+  // A mark without a letter stands on a dotted circle.
+  if (/^(?!\p{Default_Ignorable_Code_Point})\p{Mn}{1,2}$/u.test(grapheme)) return [{ text: `◌${grapheme}`, width: 1 }];
   return toSinglePieces(sanitize(grapheme));
 }
 
 /**
- * Joiners, variation selectors and flag tags are harmless inside a visible character: emoji and some scripts need them.
+ * Joiners, variation selectors, flag tags and the frame of a keycap are harmless inside a visible character: emoji and some scripts need them.
  * Everything else that is invisible is shown as its escape.
  */
 function isDrawable(grapheme: string): boolean {
   const bare = grapheme
+    .replace(/^([\d#*])\ufe0f?\u20e3$/, '$1')
     .replace(/(?!^)(?:\u200c|\u200d|\ufe0e|\ufe0f)/g, '')
     .replace(/^(\u{1f3f4})[\u{e0020}-\u{e007f}]{1,6}$/u, '$1');
   return sanitize(bare) === bare;
@@ -155,8 +158,7 @@ function isDrawable(grapheme: string): boolean {
 function toSinglePieces(text: string): readonly Piece[] {
   return splitGraphemes(text).map((grapheme) => {
     const width = measureWidth(grapheme);
-    // A combining mark without a base is shown on a dotted circle.
-    return width > 0 ? { text: grapheme, width } : { text: `◌${grapheme}`, width: 1 };
+    return { text: grapheme, width };
   });
 }
 

@@ -190,7 +190,8 @@ test.for([
 
 test('a job that took too long says how long it had, and what to do', async (t) => {
   const { scripted } = silence('so far');
-  const server = await serve(t, { gemini: await fakeGemini(t, [scripted]) });
+  // On a busy machine the job may end before its request is sent.
+  const server = await serve(t, { gemini: await fakeGemini(t, scripted) });
   const { job_id } = (await server.call('delegate', { prompt: 'x', mode: 'async', timeout_ms: 50 })).structuredContent;
   const { content, structuredContent } = await server.call('delegate_status', { job_id, wait_ms: 20_000 });
   expect(content[0].text).toBe(`Job ${job_id} failed: it took longer than timeout_ms (50). Delegate again with more.`);
