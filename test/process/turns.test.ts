@@ -30,7 +30,8 @@ function createScene() {
       makeRoom = resolve;
     });
   };
-  const run = { facts: { setup: {}, agent: { tools: [] } }, turn } as unknown as Run;
+  const setup = { model: {}, tools: {}, instruction: {} };
+  const run = { facts: { setup, agent: { tools: [] } }, turn } as unknown as Run;
   const app = { io: { out: { write } } } as unknown as App;
   const turns = createTurnQueue(
     {},

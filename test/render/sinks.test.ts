@@ -113,7 +113,9 @@ const SINKS: Readonly<Record<string, Sink>> = {
     const model = head + tail;
     const chat: unknown = {
       app: { version: '1', cwd: `/${head}${tail}`, env: {} },
-      run: { facts: { agent: { request: { model } }, model: { billedTo: 'x' }, setup: {}, tools: [] } },
+      run: {
+        facts: { agent: { request: { model } }, model: { billedTo: 'x' }, setup: { model: {}, tools: {} }, tools: [] },
+      },
       view: { columns: 10_000 },
     };
     return formatBanner(parseChat(chat));
