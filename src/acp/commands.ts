@@ -11,7 +11,7 @@ export async function listEditorCommands(chat: Chat): Promise<AvailableCommand[]
     ...listOffered(chat).map(({ name, help, argument }) => ({
       name,
       description: help,
-      ...(argument && { input: { hint: argument } }),
+      input: argument ? { hint: argument } : undefined,
     })),
     ...custom.map(({ name, about }) => ({ name, description: about, input: { hint: '[words]' } })),
   ];

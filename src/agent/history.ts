@@ -138,11 +138,10 @@ function pairResponses(previous: Turn, answers: readonly Response[]): readonly P
     );
     const answer = found === -1 ? undefined : open.splice(found, 1)[0];
     const id = functionCall.id ?? answer?.part.functionResponse.id;
-    const withId = id === undefined ? {} : { id };
     // Where the model gave no id, use gmn's id on both sides.
-    previous.parts[index] = { ...part, functionCall: { ...functionCall, ...withId } };
+    previous.parts[index] = { ...part, functionCall: { ...functionCall, id } };
     const response = answer === undefined ? LOST_RESPONSE : toResponseObject(answer.part.functionResponse.response);
-    return [{ functionResponse: { ...withId, name, response } }, ...(answer?.media ?? [])];
+    return [{ functionResponse: { id, name, response } }, ...(answer?.media ?? [])];
   });
 }
 

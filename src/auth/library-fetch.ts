@@ -40,8 +40,8 @@ function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions
     const form = init?.body instanceof URLSearchParams;
     if (form) headers['content-type'] ??= 'application/x-www-form-urlencoded';
     const method = init?.method === 'POST' ? 'POST' : 'GET';
-    const body = form || typeof init?.body === 'string' ? { body: String(init.body) } : {};
-    const { status, text, type } = await exchange({ method, url, headers, ...body }).catch((thrown: unknown) => {
+    const body = form || typeof init?.body === 'string' ? String(init.body) : undefined;
+    const { status, text, type } = await exchange({ method, url, headers, body }).catch((thrown: unknown) => {
       onFailure?.(thrown);
       throw thrown;
     });

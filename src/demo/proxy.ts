@@ -43,8 +43,11 @@ export async function forward(
   url.search = query.toString();
   let hasBegun = false;
   try {
-    const sent = body.length === 0 ? {} : { body };
-    const response = await send({ method, url, headers: passHeaders(headers), ...sent, timers: TIMERS }, reply.signal);
+    const sent = body.length === 0 ? undefined : body;
+    const response = await send(
+      { method, url, headers: passHeaders(headers), body: sent, timers: TIMERS },
+      reply.signal,
+    );
     hasBegun = true;
     // The body has been decompressed.
     const { 'content-encoding': _, ...answered } = passHeaders(response.headers);

@@ -75,7 +75,7 @@ export async function openAgent(setup: RunSetup, context: ToolboxContext): Promi
     findNestedContext: tools.length === 0 || told.noContext ? undefined : findNestedContext(toolSetup, app),
     outputs,
     maxTurns,
-    ...(tools.length === 0 && !told.isChat ? {} : await readCompactionPolicy(opened, app)),
+    compaction: tools.length === 0 && !told.isChat ? undefined : await readCompactionPolicy(opened, app),
   };
   const agents = await openAgentsIfAny(context, shared, contextText);
   return {
@@ -121,15 +121,15 @@ async function openAgentsIfAny(
 async function readCompactionPolicy(
   { modelId, backend, account }: OpenedModel,
   app: App,
-): Promise<{ readonly compaction?: CompactionPolicy }> {
+): Promise<CompactionPolicy | undefined> {
   const { document = {} } = await app.settings();
   const key = 'model.compressionThreshold';
   const threshold = readSetting(document, key) ?? defaultSetting(key);
-  if (threshold <= 0 || threshold >= 1) return {};
+  if (threshold <= 0 || threshold >= 1) return undefined;
   const known = findPromptWindow(modelId);
-  if (known !== undefined) return { compaction: { threshold, windowTokens: known } };
+  if (known !== undefined) return { threshold, windowTokens: known };
   const { findListedWindow } = await import('../models/listing.ts');
-  return { compaction: { threshold, windowTokens: findListedWindow(app, { backend, account: account() }, modelId) } };
+  return { threshold, windowTokens: findListedWindow(app, { backend, account: account() }, modelId) };
 }
 
 function findNestedContext(

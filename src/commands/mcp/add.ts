@@ -64,11 +64,11 @@ function checkName(name: string): void {
 function toCommonKeys(options: McpAddOptions): JsonObject {
   const { timeout, trust, description, includeTools, excludeTools } = options;
   return {
-    ...(timeout === undefined ? {} : { timeout }),
-    ...(trust ? { trust } : {}),
-    ...(description === undefined ? {} : { description }),
-    ...(includeTools === undefined ? {} : { includeTools: splitList(includeTools) }),
-    ...(excludeTools === undefined ? {} : { excludeTools: splitList(excludeTools) }),
+    timeout,
+    trust: trust || undefined,
+    description,
+    includeTools: includeTools && splitList(includeTools),
+    excludeTools: excludeTools && splitList(excludeTools),
   };
 }
 

@@ -2,7 +2,7 @@ import type { Agent, RunTurn } from '../../agent/agent.ts';
 import { type AnswerSchema, parseAnswer, runStructuredTurn, structuredAgent } from '../../agent/structured.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { isList, isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
+import { isList, isObject, type JsonObject, type JsonValue, omitUndefined } from '../../core/json.ts';
 import { StepLimitError } from '../../core/text/pattern.ts';
 import { readNamedText } from '../../input/text-or-file.ts';
 
@@ -96,11 +96,11 @@ function toApiSchema(schema: JsonValue | undefined): JsonValue | undefined {
 
 function toApiObject(schema: JsonObject): JsonObject {
   const { definitions, const: only, ...rest } = schema;
-  const known: JsonObject = {
+  const known = omitUndefined<JsonObject>({
     ...rest,
-    ...(definitions === undefined ? {} : { $defs: { ...asObject(rest.$defs), ...asObject(definitions) } }),
-    ...(only === undefined ? {} : { enum: [only] }),
-  };
+    $defs: definitions === undefined ? rest.$defs : { ...asObject(rest.$defs), ...asObject(definitions) },
+    enum: only === undefined ? rest.enum : [only],
+  });
   const isReference = typeof known.$ref === 'string';
   const kept = Object.entries(known).filter(([key]) => API_KEYWORDS.has(key) && (!isReference || key.startsWith('$')));
   return Object.fromEntries(kept.map(([key, value]) => [key, toApiValue(key, value)]));

@@ -169,6 +169,7 @@ async function admitRequest(asked: ModelRequest, purse: Purse, signal: AbortSign
   const affordable = countAffordable();
   if (affordable < Math.min(MIN_OUTPUT, most)) throw spentError(account, hint);
   const output = Math.min(most, affordable);
+  const isLess = output < most;
   const settle = account.reserve(estimate(output));
   const toCost = (counted: CountedCall): number => {
     const usage = { ...counted.usage, ...counted.details };
@@ -178,15 +179,9 @@ async function admitRequest(asked: ModelRequest, purse: Purse, signal: AbortSign
     return price(counted.model) ?? price(model) ?? estimate(output);
   };
   return {
-    ...(output < most ? limitOutput(asked, output, account) : { request: asked }),
+    request: isLess ? { ...asked, generationConfig: { ...asked.generationConfig, maxOutputTokens: output } } : asked,
+    notice: isLess ? `--max-cost ${account.limit} left room for ${output} tokens of this answer` : undefined,
     settle: (counted, mayCost) => settle(counted === undefined ? (mayCost ? estimate(0) : 0) : toCost(counted)),
-  };
-}
-
-function limitOutput(asked: ModelRequest, output: number, { limit }: Account): Omit<AdmittedRequest, 'settle'> {
-  return {
-    request: { ...asked, generationConfig: { ...asked.generationConfig, maxOutputTokens: output } },
-    notice: `--max-cost ${limit} left room for ${output} tokens of this answer`,
   };
 }
 

@@ -16,7 +16,7 @@ import type { Notify } from '../../core/event.ts';
 import type { FileSupport } from '../../core/files.ts';
 import type { InteractionsClient } from '../../core/interaction.ts';
 import type { HttpRequest } from '../../core/io.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { type JsonObject, omitUndefined } from '../../core/json.ts';
 import type { CountedCall, Model, ModelRequest } from '../../core/model.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import type { BilledCall } from '../../core/usage.ts';
@@ -147,10 +147,11 @@ export async function openModel(options: ModelSetup, app: App, limits: ModelLimi
 /** Sends as the app does, but waits longer for answers that may take minutes before they begin. */
 function chooseSend({ env, send }: App, { serviceTier, builtIn }: ModelSetup, isSlow: boolean): App['send'] {
   if (!isSlow && serviceTier !== 'flex' && builtIn !== IMAGE_BUILT_IN) return send;
-  const timers = {
-    ...(env.GMN_HEADERS_TIMEOUT ? {} : { headersMs: isSlow ? SLOW_TIMEOUT_MS : FLEX_TIMEOUT_MS }),
-    ...(env.GMN_IDLE_TIMEOUT || !isSlow ? {} : { idleMs: SLOW_TIMEOUT_MS }),
-  };
+  const headersMs = isSlow ? SLOW_TIMEOUT_MS : FLEX_TIMEOUT_MS;
+  const timers = omitUndefined({
+    headersMs: env.GMN_HEADERS_TIMEOUT ? undefined : headersMs,
+    idleMs: env.GMN_IDLE_TIMEOUT || !isSlow ? undefined : SLOW_TIMEOUT_MS,
+  });
   return (request, signal) => send({ ...request, timers }, signal);
 }
 

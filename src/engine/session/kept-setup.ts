@@ -1,3 +1,4 @@
+import { omitUndefined } from '../../core/json.ts';
 import type { KeptSetup, Session } from '../../core/session.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { DEFAULT_NAME } from '../../models/choice.ts';
@@ -27,13 +28,14 @@ export function chooseKept(
   { model, system, systemText, appendText, start }: KeptSetup,
 ): KeptOptions {
   const hasSystem = named.system !== undefined || named.systemText !== undefined;
-  return {
-    ...(named.model !== undefined || model === undefined || isOther(model, named.builtIn) ? {} : { keptModel: model }),
-    ...(hasSystem || system === undefined ? {} : { system }),
-    ...(hasSystem || systemText === undefined ? {} : { systemText }),
-    ...(named.appendSystemPrompt !== undefined || appendText === undefined ? {} : { appendText }),
-    start,
-  };
+  const isKept = named.model === undefined && model !== undefined && !isOther(model, named.builtIn);
+  const kept = omitUndefined({
+    keptModel: isKept ? model : undefined,
+    system: hasSystem ? undefined : system,
+    systemText: hasSystem ? undefined : systemText,
+    appendText: named.appendSystemPrompt === undefined ? appendText : undefined,
+  });
+  return { ...kept, start };
 }
 
 /** The setup with what its session keeps. */

@@ -200,7 +200,7 @@ async function toAgent({ agent, tools, parent }: AgentTask, parts: AgentParts): 
     request: {
       model: model.modelId,
       systemInstruction: { role: 'user', parts: [{ text: system }] },
-      generationConfig: { ...model.generationConfig, ...(temperature === undefined ? {} : { temperature }) },
+      generationConfig: temperature === undefined ? model.generationConfig : { ...model.generationConfig, temperature },
     },
     origin: () => `${model.backend}:${model.account()}`,
     tools,

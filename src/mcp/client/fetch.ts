@@ -29,8 +29,8 @@ function toHttpRequest(input: string | URL, init: RequestInit | undefined): Http
   const form = init?.body instanceof URLSearchParams;
   const headers = new Headers(init?.headers);
   if (form && !headers.has('content-type')) headers.set('content-type', 'application/x-www-form-urlencoded');
-  const body = form || typeof init?.body === 'string' ? { body: String(init.body) } : {};
-  return { method, url: new URL(input), headers: Object.fromEntries(headers), ...body };
+  const body = form || typeof init?.body === 'string' ? String(init.body) : undefined;
+  return { method, url: new URL(input), headers: Object.fromEntries(headers), body };
 }
 
 function toStream(body: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> {

@@ -1,6 +1,6 @@
 import type { App } from '../../../core/app.ts';
 import { AppError } from '../../../core/error.ts';
-import { isObject, type JsonObject, tryParseJson } from '../../../core/json.ts';
+import { isObject, type JsonObject, omitEmpty, omitUndefined, tryParseJson } from '../../../core/json.ts';
 import { sanitize } from '../../../core/text/terminal.ts';
 import { readTextOrFile } from '../../../input/text-or-file.ts';
 import { parseDefinition } from '../../../mcp/client/definition.ts';
@@ -37,8 +37,8 @@ export function createDefinition(
     if (header.length > 0) throw usageError('--header is for an address', 'A program gets variables: --env K=V');
     return checkEntry({
       command: commandOrUrl,
-      ...(args.length === 0 ? {} : { args }),
-      ...(env.length === 0 ? {} : { env: Object.fromEntries(env.map(parseEnvFlag)) }),
+      args: omitEmpty(args),
+      env: env.length === 0 ? undefined : Object.fromEntries(env.map(parseEnvFlag)),
       ...more,
     });
   }
@@ -46,13 +46,14 @@ export function createDefinition(
   if (args.length > 0) throw usageError('an address takes no arguments', `Leave out: ${sanitize(args.join(' '))}`);
   return checkEntry({
     url: commandOrUrl,
-    ...(transport === undefined ? {} : { type: kind }),
-    ...(header.length === 0 ? {} : { headers: Object.fromEntries(header.map(parseHeaderFlag)) }),
+    type: transport,
+    headers: header.length === 0 ? undefined : Object.fromEntries(header.map(parseHeaderFlag)),
     ...more,
   });
 }
 
-function checkEntry(entry: JsonObject) {
+function checkEntry(fields: JsonObject) {
+  const entry = omitUndefined(fields);
   const definition = parseDefinition(entry);
   if (definition.kind === 'fault')
     throw usageError(`that is not a server: ${definition.why}`, 'Run: gmn mcp add --help');
