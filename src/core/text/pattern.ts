@@ -25,8 +25,8 @@ export interface Pattern {
  */
 export function compilePattern(source: string, flags = 'u'): Pattern {
   const { node, sets } = parseSource(source, flags);
-  const main = compileProgram(node, 'forward');
-  return { test: (text, limit) => searchText(main, sets, toCodePoints(text), limit) };
+  const main = compileProgram(node, 'forward', sets);
+  return { test: (text, limit) => searchText(main, toCodePoints(text), limit) };
 }
 
 type Direction = 'forward' | 'backward';
@@ -146,98 +146,83 @@ function createSet(token: string, flags: string): CharacterSet {
   };
 }
 
-type Instruction =
-  | { readonly do: 'take'; readonly set: number }
-  /** Goes on at both; `number` is its own among them. */
-  | { readonly do: 'fork'; readonly number: number; first: number; second: number }
-  | { readonly do: 'jump'; to: number }
-  | { readonly do: 'place'; readonly isHere: IsHere }
-  | { readonly do: 'look'; readonly program: Program; readonly isNegated: boolean }
+/** What is still to be matched; each state leads to the next. */
+type State =
+  | { readonly do: 'take'; readonly has: CharacterSet; readonly next: State }
+  /** Tries both; `number` is its own among them. */
+  | Fork
+  | { readonly do: 'place'; readonly isHere: IsHere; readonly next: State }
+  | { readonly do: 'look'; readonly program: Program; readonly isNegated: boolean; readonly next: State }
   | { readonly do: 'end' };
+
+interface Fork {
+  readonly do: 'fork';
+  readonly number: number;
+  first: State;
+  readonly second: State;
+}
 
 interface Program {
   readonly direction: Direction;
-  readonly instructions: readonly Instruction[];
+  readonly start: State;
   readonly forks: number;
 }
 
 /** Repetitions with numbers are written out. */
-const MAX_INSTRUCTIONS = 20_000;
+const MAX_STATES = 20_000;
 
-function compileProgram(node: Node, direction: Direction): Program {
-  const instructions: Instruction[] = [];
+function compileProgram(node: Node, direction: Direction, sets: readonly CharacterSet[]): Program {
+  let states = 0;
   let forks = 0;
-  const add = <Added extends Instruction>(instruction: Added): Added => {
-    if (instructions.length >= MAX_INSTRUCTIONS) throw new SyntaxError('it repeats too much');
-    instructions.push(instruction);
-    return instruction;
+  const add = <Added extends State>(state: Added): Added => {
+    states += 1;
+    if (states > MAX_STATES) throw new SyntaxError('it repeats too much');
+    return state;
   };
-  const addFork = (): Extract<Instruction, { do: 'fork' }> => {
-    const fork = add({ do: 'fork', number: forks, first: instructions.length + 1, second: 0 });
-    forks += 1;
-    return fork;
-  };
-  const compile = (part: Node): void => {
+  const fork = (first: State, second: State): Fork => add({ do: 'fork', number: forks++, first, second });
+  /** The state where `part` begins, after which `next` is matched. */
+  const compile = (part: Node, next: State): State => {
     switch (part.kind) {
       case 'set':
-        add({ do: 'take', set: part.set });
-        return;
+        return add({ do: 'take', has: sets[part.set] ?? (() => false), next });
       case 'place':
-        add({ do: 'place', isHere: part.isHere });
-        return;
-      case 'look':
-        add({ do: 'look', program: compileProgram(part.node, part.direction), isNegated: part.isNegated });
-        return;
-      case 'list':
-        for (const each of direction === 'forward' ? part.nodes : part.nodes.toReversed()) compile(each);
-        return;
+        return add({ do: 'place', isHere: part.isHere, next });
+      case 'look': {
+        const program = compileProgram(part.node, part.direction, sets);
+        return add({ do: 'look', program, isNegated: part.isNegated, next });
+      }
+      case 'list': {
+        const nodes = direction === 'forward' ? part.nodes : part.nodes.toReversed();
+        return nodes.reduceRight((after, each) => compile(each, after), next);
+      }
       case 'either':
-        compileEither(part.nodes);
-        return;
+        return part.nodes.map((each) => compile(each, next)).reduceRight((second, first) => fork(first, second));
       case 'repeat':
-        compileRepeat(part);
+        return compileRepeat(part, next);
     }
   };
-  const compileEither = (nodes: readonly Node[]): void => {
-    const jumps = nodes.map((node, index) => {
-      const fork = index < nodes.length - 1 ? addFork() : undefined;
-      compile(node);
-      const jump = add({ do: 'jump', to: 0 });
-      if (fork !== undefined) fork.second = instructions.length;
-      return jump;
-    });
-    for (const jump of jumps) jump.to = instructions.length;
-  };
-  const compileRepeat = ({ node: body, least, most }: Extract<Node, { kind: 'repeat' }>): void => {
-    for (let count = 0; count < least; count += 1) compile(body);
+  const compileRepeat = ({ node: body, least, most }: Extract<Node, { kind: 'repeat' }>, next: State): State => {
+    let state = next;
     if (most === Number.POSITIVE_INFINITY) {
-      const start = instructions.length;
-      const fork = addFork();
-      compile(body);
-      add({ do: 'jump', to: start });
-      fork.second = instructions.length;
-      return;
-    }
-    const skips = Array.from({ length: most - least }, () => {
-      const fork = addFork();
-      compile(body);
-      return fork;
-    });
-    for (const fork of skips) fork.second = instructions.length;
+      const loop = fork(next, next);
+      loop.first = compile(body, loop);
+      state = loop;
+    } else for (let count = least; count < most; count += 1) state = fork(compile(body, state), next);
+    for (let count = 0; count < least; count += 1) state = compile(body, state);
+    return state;
   };
-  compile(node);
-  add({ do: 'end' });
-  return { direction, instructions, forks };
+  const start = compile(node, { do: 'end' });
+  return { direction, start, forks };
 }
 
 function toCodePoints(text: string): Uint32Array {
   return Uint32Array.from(text, (character) => character.codePointAt(0) ?? 0);
 }
 
-function searchText(program: Program, sets: readonly CharacterSet[], text: Uint32Array, limit: StepLimit): boolean {
+function searchText(program: Program, text: Uint32Array, limit: StepLimit): boolean {
   const visited = createVisited(program, text, limit);
-  for (let start = 0; start <= text.length; start += 1) {
-    if (runInstructions(program, { sets, text, limit, visited }, start)) return true;
+  for (let place = 0; place <= text.length; place += 1) {
+    if (runStates(program, { text, limit, visited }, place)) return true;
   }
   return false;
 }
@@ -252,50 +237,46 @@ function createVisited({ forks }: Program, { length }: Uint32Array, limit: StepL
 }
 
 interface Run {
-  readonly sets: readonly CharacterSet[];
   readonly text: Uint32Array;
   readonly limit: StepLimit;
   readonly visited: Visited;
 }
 
-function runInstructions({ instructions, direction }: Program, run: Run, start: number): boolean {
-  const { sets, text, limit, visited } = run;
+function runStates({ start, direction }: Program, { text, limit, visited }: Run, from: number): boolean {
   const isForward = direction === 'forward';
-  /** Instructions and places still to be tried, in pairs. */
-  const pending: number[] = [0, start];
-  while (pending.length > 0) {
-    let place = pending.pop() ?? 0;
-    let next = pending.pop() ?? 0;
-    for (let isAlive = true; isAlive; ) {
+  /** What is still to be tried; the places apart, so that nothing is allocated for each of them. */
+  const pending: State[] = [start];
+  const places: number[] = [from];
+  for (let state = pending.pop(); state !== undefined; state = pending.pop()) {
+    let place = places.pop() ?? 0;
+    while (state !== undefined) {
       takeSteps(limit, 1);
-      const instruction = instructions[next];
-      next += 1;
-      switch (instruction?.do) {
+      switch (state.do) {
         case 'take': {
-          const code = text[isForward ? place : place - 1];
-          isAlive = code !== undefined && sets[instruction.set]?.(code) === true;
+          const code: number | undefined = text[isForward ? place : place - 1];
           place += isForward ? 1 : -1;
+          state = code !== undefined && state.has(code) ? state.next : undefined;
           break;
         }
         case 'fork': {
-          const bit = instruction.number * (text.length + 1) + place;
-          isAlive = ((visited[bit >> 3] ?? 0) & (1 << (bit & 7))) === 0;
-          if (!isAlive) break;
-          visited[bit >> 3] = (visited[bit >> 3] ?? 0) | (1 << (bit & 7));
-          pending.push(instruction.second, place);
-          next = instruction.first;
+          const bit = state.number * (text.length + 1) + place;
+          const known = visited[bit >> 3] ?? 0;
+          const mask = 1 << (bit & 7);
+          visited[bit >> 3] = known | mask;
+          const isNew: boolean = (known & mask) === 0;
+          if (isNew) {
+            pending.push(state.second);
+            places.push(place);
+          }
+          state = isNew ? state.first : undefined;
           break;
         }
-        case 'jump':
-          next = instruction.to;
-          break;
         case 'place':
-          isAlive = instruction.isHere(text, place);
+          state = state.isHere(text, place) ? state.next : undefined;
           break;
         case 'look': {
-          const { program, isNegated } = instruction;
-          const inner = { ...run, visited: createVisited(program, text, limit) };
-          isAlive = runInstructions(program, inner, place) !== isNegated;
+          const inner = { text, limit, visited: createVisited(state.program, text, limit) };
+          state = runStates(state.program, inner, place) !== state.isNegated ? state.next : undefined;
           break;
         }
         default:
