@@ -131,7 +131,8 @@ async function readRequest(incoming: IncomingMessage): Promise<SeenRequest> {
 /** Of a model call. The other services take what they are sent. */
 function findObjection({ path, text, body }: SeenRequest, issued: readonly WirePart[]): string | undefined {
   if (!/:(?:streamG|g)enerateContent/.test(path)) return undefined;
-  if (!path.startsWith('/v1internal:')) return requestObjection(text, issued);
+  const [, model] = /\/models\/([^/:]+):/.exec(path) ?? [];
+  if (!path.startsWith('/v1internal:')) return requestObjection(text, issued, model);
   const { session_id: _, ...request } = body.request ?? {};
   return requestObjection(JSON.stringify(request), issued);
 }

@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 import { filterObjects, type JsonObject, type JsonValue, toJsonObject } from '../../src/core/json.ts';
 import { parseRequest } from '../../src/demo/request.ts';
-import { checkRequest } from '../../src/demo/rules.ts';
 import { createSignatureBook } from '../../src/demo/signature.ts';
 import { serve } from '../mcp/server/support.ts';
 import { chunk, events, failure, fakeGemini, finish } from '../support/gemini.ts';
-import { conversationObjection, type WirePart } from '../support/gemini-rules.ts';
+import { conversationObjection, STRICT_MODEL, type WirePart } from '../support/gemini-rules.ts';
 import { callGmnIn, type GmnResult, place } from '../support/gmn.ts';
 import type { End, Seen, Task, Way } from './task.ts';
 
@@ -124,7 +123,7 @@ interface ScriptedModel {
 async function scriptedModel(t: TestContext, { model, name }: Task): Promise<ScriptedModel> {
   const replies: (readonly WirePart[])[] = [];
   const bodies: string[] = [];
-  const demo = demoRules();
+  const demo = demoSignatures();
   let steps = 0;
   const gemini = await fakeGemini(t, (response, request) => {
     const { text, path } = request;
@@ -155,18 +154,14 @@ async function scriptedModel(t: TestContext, { model, name }: Task): Promise<Scr
   };
 }
 
-/** Of the family that wants a signature with every first call. */
-const STRICT_MODEL = 'gemini-3-pro-preview';
-
-/** What `gmn demo serve` would refuse a request for. */
-function demoRules() {
+/** The signatures for which `gmn demo serve` would refuse a request; its other rules are among those of every request here. */
+function demoSignatures() {
   const book = createSignatureBook();
   return {
     record: (parts: readonly WirePart[]) => book.record(toJsonObject({ candidates: [{ content: { parts } }] })),
     findObjection(text: string): string | undefined {
       const parsed = parseRequest(toJsonObject(JSON.parse(text)), STRICT_MODEL);
-      if (!parsed.ok) return parsed.message;
-      return checkRequest(parsed.value) ?? book.check(parsed.value.contents, STRICT_MODEL);
+      return parsed.ok ? book.check(parsed.value.contents, STRICT_MODEL) : parsed.message;
     },
   };
 }
