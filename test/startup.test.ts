@@ -155,6 +155,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/core/text/url.ts",
       "src/core/usage.ts",
       "src/engine/agent.ts",
+      "src/engine/limits/limits.ts",
       "src/engine/model/backend.ts",
       "src/engine/model/model.ts",
       "src/engine/run.ts",

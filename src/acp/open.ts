@@ -105,7 +105,7 @@ export async function openEditorSession(request: SessionRequest, context: Sessio
     const chat: Chat = {
       ...{ app, run, lines: NO_LINES, view, conversation, changes },
       attached: { files: [], notes: [], pictures: [] },
-      stats: createStats({ clock: app.clock, prices, budget: run.budget }),
+      stats: createStats({ clock: app.clock, prices, budget: run.limits.budget }),
       customCommands: createCustomCommands(options, { app, host }),
       ...{ canAsk: true, isInEditor: true, modes: listModes(mode), modeBeforePlan: undefined, verify: undefined },
     };

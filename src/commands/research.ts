@@ -6,7 +6,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Notify, TurnEvent } from '../core/event.ts';
 import { isInteractionId, RESEARCH_AGENTS } from '../core/interaction.ts';
-import { deadlineError } from '../engine/model/model.ts';
+import { deadlineError } from '../engine/limits/limits.ts';
 import { openResearcher, type Researcher, type ResearcherOptions } from '../engine/model/research.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { deriveTitle } from '../session/record.ts';

@@ -15,14 +15,12 @@ import type { BilledCall } from '../core/usage.ts';
 import { findIgnoredSampling, findThinkingChange } from '../models/generation.ts';
 import { makesPictures } from '../models/table.ts';
 import type { BackgroundCommands } from '../platform/process/background.ts';
-import { createDeadline, type Deadline } from '../platform/runtime/clock.ts';
 import type { Workspace } from '../tools/workspace/workspace.ts';
 import { type OpenedAgent, openAgent } from './agent.ts';
 import type { AnswerFormat } from './answer/output-schema.ts';
 import type { Host } from './host.ts';
-import type { Budget } from './limits/budget.ts';
-import type { LimitSetup } from './limits/setup.ts';
-import { chooseTimeout, deadlineError, type OpenedModel, openModel, toBilledCall } from './model/model.ts';
+import { Limits } from './limits/limits.ts';
+import { chooseTimeout, type OpenedModel, openModel, toBilledCall } from './model/model.ts';
 import type { ModelSetup } from './model/setup.ts';
 import { type Conversation, hasTools } from './session/conversation.ts';
 import type { RunPatch, RunSetup } from './setup.ts';
@@ -55,13 +53,9 @@ export interface RunFacts {
 
 export interface Run {
   readonly facts: RunFacts;
-  /** Aborts when the run must end. */
-  readonly signal: AbortSignal;
-  readonly budget: Budget | undefined;
+  readonly limits: Limits;
   /** The commands that tools have started in the background; undefined if there were none yet. */
   readonly background: Pick<BackgroundCommands, 'list' | 'stop'> | undefined;
-  /** Stops the clock of the run until the returned function is called. */
-  pause(): () => void;
   /**
    * A prompt, and all that follows from it. Begins once and ends once: with `end`, or with `failure`. Never throws. Turns with
    * tools do not overlap.
@@ -84,11 +78,9 @@ export interface Run {
  * Throws AppError, and then leaves nothing open.
  */
 export async function openRun(given: RunSetup, app: App, host: Host): Promise<Run> {
-  const { limits } = given;
   const format = await openAnswerFormat(given, app);
-  const budget = limits.budget ?? (await openBudgetIfLimited(limits, app));
-  const deadline = createDeadline(limits.signal ?? app.signal, chooseLimit(given), deadlineError);
-  const run = createRun({ app, host: pauseWhileAsked(host, deadline), deadline, format, budget });
+  const limits = await Limits.open(given.limits, app, chooseTimeout(undefined, given.model));
+  const run = createRun({ app, host: limits.pauseWhileAsked(host), limits, format });
   try {
     const { kept } = given.session;
     await run.open(kept === undefined ? given : (await import('./session/kept-setup.ts')).applyKept(given, kept));
@@ -102,9 +94,8 @@ export async function openRun(given: RunSetup, app: App, host: Host): Promise<Ru
 interface RunParts {
   readonly app: App;
   readonly host: Host;
-  readonly deadline: Deadline;
+  readonly limits: Limits;
   readonly format: AnswerFormat;
-  readonly budget: Budget | undefined;
 }
 
 /** What stays the same when the setup changes. */
@@ -140,7 +131,7 @@ interface RunState {
 }
 
 function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void> } {
-  const { host, deadline, format, budget } = parts;
+  const { host, limits, format } = parts;
   let state: RunState | undefined;
   const held: RunHoldings = {
     ...{ background: {}, remembered: [], left: [], denied: new Set<string>(), toolCalls: [], inForce: {} },
@@ -185,12 +176,10 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
         sandbox: held.sandbox?.opened,
       };
     },
-    signal: deadline.signal,
-    budget,
+    limits,
     get background() {
       return held.background.commands;
     },
-    pause: deadline.pause,
     turn: (prompt, options) => {
       const state = requireState();
       const count = new PromptCount(state.agent.maxTurns, host.notify);
@@ -216,7 +205,7 @@ function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void
       return (await import('./tools/skills.ts')).activateSkills(names, parts.app, requireState().setup.tools);
     },
     async close() {
-      deadline.clear();
+      limits.close();
       await held.hooks?.close();
       await held.background.commands?.close();
       await held.servers?.close();
@@ -330,43 +319,22 @@ function applyPatch(setup: RunSetup, { model, tools, instruction = {} }: RunPatc
   };
 }
 
-function chooseLimit({ limits: { timing, timeout, leastMs = 0 }, model }: RunSetup): number {
-  if (timing === 'request') return 0;
-  return timeout ?? Math.max(chooseTimeout(undefined, model), leastMs);
-}
-
-/** Time spent with a person does not count. */
-function pauseWhileAsked(host: Host, deadline: Deadline): Host {
-  const { withPerson, elicit } = host;
-  const runPaused = <Result>(work: () => Promise<Result>): Promise<Result> => work().finally(deadline.pause());
-  return {
-    ...host,
-    withPerson: withPerson && ((work) => withPerson((person) => runPaused(() => work(person)))),
-    elicit: elicit && ((question, signal) => runPaused(() => elicit(question, signal))),
-  };
-}
-
 async function openAnswerFormat({ answer: { outputSchema } }: RunSetup, app: App): Promise<AnswerFormat> {
   if (outputSchema === undefined) return { agent: (agent) => agent, run: runTurn };
   return loadAnswerFormat(outputSchema, app);
 }
 
-async function openBudgetIfLimited({ maxCost, costHint = '' }: LimitSetup, app: App): Promise<Budget | undefined> {
-  if (maxCost === undefined) return undefined;
-  return (await import('./limits/budget.ts')).openBudget({ maxCost, hint: costHint }, app);
-}
-
 /** With the clock and the budget of the run. */
 function openOtherModel(setup: RunSetup, parts: RunParts, notify: Notify): Promise<OpenedModel> {
-  const { app, deadline, budget } = parts;
-  const { timeout, timing } = setup.limits;
+  const { app, limits } = parts;
+  const { timeout, timing } = limits.setup;
   return openModel(setup.model, app, {
     timeout,
-    endsAt: deadline.endsAt,
+    endsAt: limits.endsAt,
     isTimedByRequest: timing === 'request',
     // An upload does not count against the default timeout, but against one that the user set.
-    pause: timeout === undefined ? deadline.pause : undefined,
-    budget,
+    pause: timeout === undefined ? limits.pause : undefined,
+    budget: limits.budget,
     notify,
     showProgress: parts.host.showProgress,
   });
@@ -374,13 +342,8 @@ function openOtherModel(setup: RunSetup, parts: RunParts, notify: Notify): Promi
 
 /** Its timeout, if the model takes longer than others, becomes that of the run. */
 async function openRunModel(setup: RunSetup, parts: RunParts, notify: Notify): Promise<OpenedModel> {
-  const { deadline } = parts;
   const model = await openOtherModel(setup, parts, notify);
-  const { timing, timeout, leastMs = 0 } = setup.limits;
-  const limitMs = Math.max(model.timeoutMs, leastMs);
-  if (timing !== 'request' && timeout === undefined && limitMs !== chooseLimit(setup)) {
-    deadline.restart(limitMs);
-  }
+  parts.limits.allow(model.timeoutMs);
   for (const find of [findIgnoredSampling, findThinkingChange]) find(model.modelId, setup.model).forEach(notify);
   return model;
 }
@@ -440,14 +403,14 @@ async function openHooksIfAny(
 }
 
 async function openServersIfAny(setup: ToolSetup, parts: RunParts, held: RunHoldings): Promise<RunServers | undefined> {
-  const { app, host, deadline } = parts;
+  const { app, host, limits } = parts;
   const { workspace, isPreview, servers = 'named' } = setup;
   const isNamed = setup.allowedMcpServerNames !== undefined || setup.mcpConfig !== undefined;
   if (servers === 'named' && !isNamed) traceUnused(await app.settings(), app);
   if (workspace === undefined || servers === 'none' || (servers === 'named' && !isNamed)) return undefined;
   const { openRunServers } = await import('./tools/servers/run-servers.ts');
   const confine = async (): Promise<Confine | undefined> => (await held.sandbox?.open())?.confine;
-  return openRunServers(setup, { app, host, workspace, signal: deadline.signal, isPreview, confine });
+  return openRunServers(setup, { app, host, workspace, signal: limits.signal, isPreview, confine });
 }
 
 function traceUnused({ servers = [] }: Settings, { trace }: App): void {

@@ -6,13 +6,13 @@ import { type TurnEvent, toFailure, toNotices } from '../core/event.ts';
 import type { Model } from '../core/model.ts';
 import { shortenId } from '../core/text/names.ts';
 import type { BilledCall } from '../core/usage.ts';
-import type { Deadline } from '../platform/runtime/clock.ts';
 import type { SaveResult } from '../session/one-shot.ts';
 import { appendUsage } from '../session/usage-log.ts';
 import type { AnswerFiles } from './answer/answer-files.ts';
 import type { AnswerFormat } from './answer/output-schema.ts';
 import type { Verification } from './answer/verify.ts';
 import type { Host } from './host.ts';
+import type { Limits } from './limits/limits.ts';
 import { type OpenedModel, toBilledCall } from './model/model.ts';
 import type { Conversation } from './session/conversation.ts';
 import type { RunSetup } from './setup.ts';
@@ -47,7 +47,7 @@ interface TurnParts {
   readonly app: App;
   readonly host: Host;
   readonly setup: RunSetup;
-  readonly deadline: Deadline;
+  readonly limits: Limits;
   readonly format: AnswerFormat;
   readonly model: OpenedModel;
   readonly agent: Agent & { readonly setup: Parameters<NonNullable<Conversation['keepSetup']>>[0] };
@@ -72,7 +72,7 @@ export async function* takeTurn(
   options: TurnOptions,
   given: TurnParts,
 ): AsyncGenerator<TurnEvent, void> {
-  const { conversation, openFiles, isPicture, tokensBefore, signal = given.deadline.signal } = options;
+  const { conversation, openFiles, isPicture, tokensBefore, signal = given.limits.signal } = options;
   const { app, setup } = given;
   const calls: BilledCall[] = [];
   const onCall = (call: BilledCall): void => {

@@ -46,7 +46,12 @@ async function askOnce(
       host,
     );
     const { fileSupport } = run.facts.model;
-    const asked = await buildAskedContent(prompt, options.files, { app, fileSupport, signal: run.signal, notify });
+    const asked = await buildAskedContent(prompt, options.files, {
+      app,
+      fileSupport,
+      signal: run.limits.signal,
+      notify,
+    });
     const content = await addSkills(asked, options.skills, { run, settings: options.settings });
     for await (const event of run.turn(content, { conversation, isLast: true })) await show(event);
   } finally {

@@ -98,7 +98,7 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
         notes: await opened.activateSkills(splitList(options.skill ?? [])),
         pictures: [],
       },
-      stats: createStats({ clock: app.clock, prices: readSetting(document, 'prices'), budget: opened.budget }),
+      stats: createStats({ clock: app.clock, prices: readSetting(document, 'prices'), budget: opened.limits.budget }),
       customCommands: createLazyCommands(options, { app, host }),
       canAsk: host.withPerson !== undefined,
       modes: listModes(mode),

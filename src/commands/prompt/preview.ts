@@ -28,7 +28,7 @@ export async function* previewTurn(
   { app, run, notify, history, prompt }: Preview,
 ): AsyncGenerator<TurnEvent, void> {
   const { agent, model: opened } = run.facts;
-  const { signal } = run;
+  const { signal } = run.limits;
   const { listSent } = await import('../../agent/compacted.ts');
   const sent = listSent({ ...history, contents: [...history.contents, prompt] });
   const contents = await prepareContents(sent, { origin: agent.origin, distrusted: 0 });

@@ -98,7 +98,7 @@ async function* answer(options: PromptOptions, app: App, host: Host): AsyncGener
   let run: Run | undefined;
   try {
     run = await openRun(toPromptSetup(options, conversation, app), app, host);
-    const { signal } = run;
+    const { signal } = run.limits;
     onAbort(signal, () => app.expireWrites(AppError.from(signal.reason)));
     await describeKeptModel(options, conversation, { app, run, notify });
     checkModel(options, run.facts.model);
@@ -224,16 +224,17 @@ interface ReadingContext {
 
 async function readPrompt(options: PromptOptions, { app, run, host }: ReadingContext): Promise<Content> {
   const { cwd, env, homes, clock, stdin } = app;
-  const { signal, facts } = run;
+  const { limits, facts } = run;
+  const { signal, pause } = limits;
   const { notify } = host;
   const prompt = joinPrompt(options);
   const readsAll = options.stdin || (hasDash(options) && !options.noStdin);
   const isTyped = (readsAll || prompt === '-') && (await stdin.isTerminal());
-  const resume = isTyped ? run.pause() : undefined;
+  const resume = isTyped ? pause() : undefined;
   const stdinMode = readsAll ? 'always' : options.noStdin ? 'never' : 'auto';
   const isComposed = prompt?.startsWith('/') || COMPOSE_FLAGS.some((name) => options[name] !== undefined);
   const hasOtherInput = hasTools(options) || options.continue === true || options.resume !== undefined;
-  const { pause, activateSkills } = run;
+  const { activateSkills } = run;
   const composing = {
     app,
     host,

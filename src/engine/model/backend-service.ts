@@ -3,7 +3,8 @@ import { AppError } from '../../core/error.ts';
 import { BUILT_IN } from '../../models/table.ts';
 import { createDeadline } from '../../platform/runtime/clock.ts';
 import { createLazyRedaction } from '../agent.ts';
-import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelLimits, type OpenedModel, openModel } from './model.ts';
+import { deadlineError } from '../limits/limits.ts';
+import { DEFAULT_TIMEOUT_MS, type ModelLimits, type OpenedModel, openModel } from './model.ts';
 import type { ModelSetup } from './setup.ts';
 
 export interface BackendServiceOptions extends Pick<ModelSetup, 'auth' | 'backend' | 'demo' | 'retries'> {

@@ -18,7 +18,6 @@ import type { InteractionsClient } from '../../core/interaction.ts';
 import type { HttpRequest } from '../../core/io.ts';
 import { type JsonObject, omitUndefined } from '../../core/json.ts';
 import type { CountedCall, Model, ModelRequest } from '../../core/model.ts';
-import { formatDuration } from '../../core/text/format.ts';
 import type { BilledCall } from '../../core/usage.ts';
 import { cacheDefault, DEFAULT_NAME, defaultChoice, readCachedDefault, resolveModel } from '../../models/choice.ts';
 import { createGenerationConfig } from '../../models/generation.ts';
@@ -31,6 +30,7 @@ import {
   isSlowModel,
 } from '../../models/table.ts';
 import type { Budget } from '../limits/budget.ts';
+import { deadlineError } from '../limits/limits.ts';
 import { type OpenedBackend, openBackend, withEndpointHint } from './backend.ts';
 import type { ModelSetup } from './setup.ts';
 import type { createUploads, FileNeed } from './uploads.ts';
@@ -79,13 +79,6 @@ const SLOW_TIMEOUT_MS = 1_200_000;
 export function chooseTimeout(timeout: number | undefined, { serviceTier }: ModelSetup, isSlow = false): number {
   if (timeout !== undefined) return timeout;
   return isSlow ? SLOW_TIMEOUT_MS : serviceTier === 'flex' ? FLEX_TIMEOUT_MS : DEFAULT_TIMEOUT_MS;
-}
-
-export function deadlineError(timeoutMs: number): AppError {
-  return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
-    isTimeout: true,
-    hint: 'Give it longer with --timeout, e.g. --timeout 15m; 0 means no limit.',
-  });
 }
 
 export interface ModelLimits {
