@@ -127,6 +127,27 @@ test('refused signatures are left out once, those of later replies are sent', as
   expect(events.at(-1)?.type).toBe('end');
 });
 
+test('a notice of the loop is an event of its turn, in its place, whatever other turns of the run do meanwhile', async () => {
+  const model: Model = {
+    async *stream({ contents }) {
+      yield { type: 'begin', model: 'gemini-test' };
+      if (JSON.stringify(contents).includes('b2xk')) throw REFUSED;
+      yield { type: 'text', delta: 'ok' };
+      return { finishReason: 'STOP', usage: {}, model: 'gemini-test' };
+    },
+  };
+  const signed = { role: 'model', parts: [{ text: 'b', thoughtSignature: 'b2xk' }], origin: 'here' } as const;
+  const agent = agentOf(model, []);
+  const turns = await Promise.all([
+    play(agent, createMemoryHistory({ earlier: [userContent('a'), signed] })),
+    play(agent, createMemoryHistory()),
+  ]);
+  expect(turns.map(({ events }) => events.map(({ type }) => type))).toEqual([
+    ['begin', 'notice', 'text', 'end'],
+    ['begin', 'text', 'end'],
+  ]);
+});
+
 test('a refusal after text is final: nothing is shown twice', async () => {
   const model = scripted([{ text: ['half'], throws: REFUSED }, { text: ['half of it'] }]);
   for (const history of [createMemoryHistory(), recorded(true)]) {
