@@ -17,7 +17,7 @@ import type { Out } from '../core/io.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Host } from '../engine/host.ts';
 import type { Budget } from '../engine/limits/budget.ts';
-import { openRun } from '../engine/run.ts';
+import { Run } from '../engine/run.ts';
 import type { RunSetup } from '../engine/setup.ts';
 import { openProjectPermissions, tryListPermissions } from '../engine/tools/permissions.ts';
 import { toServerSetting } from '../engine/tools/servers/client-servers.ts';
@@ -100,7 +100,7 @@ export async function openEditorSession(request: SessionRequest, context: Sessio
       limits: { ...asked.limits, budget: context.budget },
       session: { ...asked.session, kept },
     };
-    const run = await openRun(setup, app, host);
+    const run = await Run.open(setup, app, host);
     const prices = readSetting(settings.document ?? {}, 'prices');
     const chat: Chat = {
       ...{ app, run, lines: NO_LINES, view, conversation, changes },

@@ -51,43 +51,156 @@ export interface RunFacts {
   readonly sandbox: Sandbox | undefined;
 }
 
-export interface Run {
-  readonly facts: RunFacts;
+export class Run {
   readonly limits: Limits;
+  readonly #parts: RunParts;
+  readonly #held: RunHoldings;
+  readonly #runSerially = createSerial();
+  #opened: RunState | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor(parts: RunParts) {
+    this.limits = parts.limits;
+    this.#parts = parts;
+    this.#held = {
+      background: {},
+      remembered: [],
+      left: [],
+      denied: new Set<string>(),
+      toolCalls: [],
+      inForce: {},
+      onMode: (approvalMode) => {
+        if (this.#opened === undefined) return;
+        const { setup } = this.#opened;
+        this.#opened = { ...this.#opened, setup: { ...setup, tools: { ...setup.tools, approvalMode } } };
+      },
+    };
+  }
+
+  /**
+   * Opens answer format, limits, model, MCP servers, tools and instruction; notices go to the host. Throws AppError, and then
+   * leaves nothing open.
+   */
+  static async open(given: RunSetup, app: App, host: Host): Promise<Run> {
+    const format = await openAnswerFormat(given, app);
+    const limits = await Limits.open(given.limits, app, chooseTimeout(undefined, given.model));
+    const parts = { app, host: limits.pauseWhileAsked(host), limits, format };
+    const run = new Run(parts);
+    try {
+      const { kept } = given.session;
+      const setup = kept === undefined ? given : (await import('./session/kept-setup.ts')).applyKept(given, kept);
+      run.#opened = await openState(setup, { parts, held: run.#held, notify: parts.host.notify });
+      run.#watchServers();
+      return run;
+    } catch (thrown) {
+      await run.close();
+      throw thrown;
+    }
+  }
+
+  get facts(): RunFacts {
+    const { setup, model, agent } = this.#state;
+    const { chosen: tools, contextText = '', contextFiles = [] } = agent;
+    const { format } = this.#parts;
+    return {
+      setup,
+      model,
+      agent: format.agent(agent),
+      tools,
+      servers: this.#held.servers?.current?.servers,
+      schema: format.schema,
+      granted: this.#held.remembered,
+      contextText,
+      contextFiles,
+      sandbox: this.#held.sandbox?.opened,
+    };
+  }
+
   /** The commands that tools have started in the background; undefined if there were none yet. */
-  readonly background: Pick<BackgroundCommands, 'list' | 'stop'> | undefined;
+  get background(): Pick<BackgroundCommands, 'list' | 'stop'> | undefined {
+    return this.#held.background.commands;
+  }
+
   /**
    * A prompt, and all that follows from it. Begins once and ends once: with `end`, or with `failure`. Never throws. Turns with
    * tools do not overlap.
    */
-  turn(prompt: Content, options: TurnOptions): AsyncGenerator<TurnEvent, void>;
-  /** Between two turns. Throws AppError; then nothing changes. */
-  change(patch: RunPatch): Promise<void>;
-  /** Starts the MCP servers again, as the settings are now. Throws AppError `config`; then nothing changes. */
-  reloadServers(): Promise<void>;
-  /**
-   * What a prompt begins with that is to follow these skills; from then on tools may read their folders. Throws AppError `usage` if
-   * there is no such skill.
-   */
-  activateSkills(names: readonly string[]): Promise<readonly string[]>;
-  close(): Promise<void>;
-}
+  turn(prompt: Content, options: TurnOptions): AsyncGenerator<TurnEvent, void> {
+    const held = this.#held;
+    const count = new PromptCount(this.#state.agent.maxTurns, this.#parts.host.notify);
+    held.conversation = options.conversation;
+    held.count = count;
+    return takeTurn(prompt, options, { ...this.#parts, ...held, ...this.#state, count });
+  }
 
-/**
- * Opens a run: answer format, budget, clock, model, MCP servers, tools, instruction. What there is to say goes to the host.
- * Throws AppError, and then leaves nothing open.
- */
-export async function openRun(given: RunSetup, app: App, host: Host): Promise<Run> {
-  const format = await openAnswerFormat(given, app);
-  const limits = await Limits.open(given.limits, app, chooseTimeout(undefined, given.model));
-  const run = createRun({ app, host: limits.pauseWhileAsked(host), limits, format });
-  try {
-    const { kept } = given.session;
-    await run.open(kept === undefined ? given : (await import('./session/kept-setup.ts')).applyKept(given, kept));
-    return run;
-  } catch (thrown) {
-    await run.close();
-    throw thrown;
+  /** Between two turns. Throws AppError; then nothing changes. */
+  change(patch: RunPatch): Promise<void> {
+    return this.#runSerially(async () => {
+      const before = this.#state;
+      const parts = this.#parts;
+      const notify = skipKnown(parts.host.notify, before.said);
+      const setup = applyPatch(before.setup, patch);
+      const after = await openState(setup, { parts, held: this.#held, before, notify });
+      this.#opened = after;
+      if (after.model !== before.model) await before.model.close();
+    });
+  }
+
+  /** Starts the MCP servers again, as the settings are now. Throws AppError `config`; then nothing changes. */
+  async reloadServers(): Promise<void> {
+    const held = this.#held;
+    const before = held.servers?.current;
+    try {
+      await held.servers?.reload();
+    } finally {
+      // Also if it failed half way: a tool whose server has ended must not be offered.
+      if (held.servers?.current !== before) {
+        await this.change({});
+        this.#watchServers();
+      }
+    }
+  }
+
+  /**
+   * Texts for the beginning of a prompt that is to follow these skills; from then on tools may read their folders. Throws AppError
+   * `usage` if there is no such skill.
+   */
+  async activateSkills(names: readonly string[]): Promise<readonly string[]> {
+    if (names.length === 0) return [];
+    return (await import('./tools/skills.ts')).activateSkills(names, this.#parts.app, this.#state.setup.tools);
+  }
+
+  /** Once, however often it is called. */
+  close(): Promise<void> {
+    this.#closing ??= this.#closeParts();
+    return this.#closing;
+  }
+
+  async #closeParts(): Promise<void> {
+    const held = this.#held;
+    this.limits.close();
+    await held.hooks?.close();
+    await held.background.commands?.close();
+    await held.servers?.close();
+    // What was ended may have written last.
+    for (const sandbox of [...held.left, held.sandbox?.opened]) {
+      const notice = await sandbox?.reportMade();
+      if (notice !== undefined) this.#parts.host.notify({ type: 'notice', message: notice, isUrgent: true });
+    }
+    await held.sandbox?.close();
+    await this.#opened?.model.close();
+  }
+
+  get #state(): RunState {
+    return this.#opened as RunState;
+  }
+
+  /** In the background: the next turn gets the tools that the servers have by then. */
+  #watchServers(): void {
+    this.#held.servers?.watch((notices) => {
+      for (const notice of notices) this.#parts.host.notify(notice);
+      void this.change({}).catch(() => undefined);
+    });
   }
 }
 
@@ -128,96 +241,6 @@ interface RunState {
   readonly model: OpenedModel;
   readonly agent: OpenedAgent;
   readonly said: readonly string[];
-}
-
-function createRun(parts: RunParts): Run & { open(setup: RunSetup): Promise<void> } {
-  const { host, limits, format } = parts;
-  let state: RunState | undefined;
-  const held: RunHoldings = {
-    ...{ background: {}, remembered: [], left: [], denied: new Set<string>(), toolCalls: [], inForce: {} },
-    onMode: (approvalMode) => {
-      if (state === undefined) return;
-      const { setup } = state;
-      state = { ...state, setup: { ...setup, tools: { ...setup.tools, approvalMode } } };
-    },
-  };
-  const runSerially = createSerial();
-
-  const requireState = (): RunState => state as RunState;
-
-  const change = (patch: RunPatch): Promise<void> =>
-    runSerially(async () => {
-      const before = requireState();
-      const notify = skipKnown(host.notify, before.said);
-      state = await openState(applyPatch(before.setup, patch), { parts, held, before, notify });
-      if (state.model !== before.model) await before.model.close();
-    });
-
-  /** In the background: the next turn gets the tools that the servers have by then. */
-  const watchServers = (): void =>
-    held.servers?.watch((notices) => {
-      for (const notice of notices) host.notify(notice);
-      void change({}).catch(() => undefined);
-    });
-
-  return {
-    async open(setup) {
-      state = await openState(setup, { parts, held, notify: host.notify });
-      watchServers();
-    },
-    get facts() {
-      const { setup, model, agent } = requireState();
-      const { chosen: tools, contextText = '', contextFiles = [] } = agent;
-      const servers = held.servers?.current?.servers;
-      const { remembered: granted } = held;
-      return {
-        ...{ setup, model, agent: format.agent(agent), tools, servers, schema: format.schema, granted },
-        ...{ contextText, contextFiles },
-        sandbox: held.sandbox?.opened,
-      };
-    },
-    limits,
-    get background() {
-      return held.background.commands;
-    },
-    turn: (prompt, options) => {
-      const state = requireState();
-      const count = new PromptCount(state.agent.maxTurns, host.notify);
-      held.conversation = options.conversation;
-      held.count = count;
-      return takeTurn(prompt, options, { ...parts, ...held, ...state, count });
-    },
-    change,
-    async reloadServers() {
-      const before = held.servers?.current;
-      try {
-        await held.servers?.reload();
-      } finally {
-        // Also if it failed half way: a tool whose server has ended must not be offered.
-        if (held.servers?.current !== before) {
-          await change({});
-          watchServers();
-        }
-      }
-    },
-    async activateSkills(names) {
-      if (names.length === 0) return [];
-      return (await import('./tools/skills.ts')).activateSkills(names, parts.app, requireState().setup.tools);
-    },
-    async close() {
-      limits.close();
-      await held.hooks?.close();
-      await held.background.commands?.close();
-      await held.servers?.close();
-      // What was ended may have written last.
-      for (const sandbox of [...held.left, held.sandbox?.opened]) {
-        const notice = await sandbox?.reportMade();
-        if (notice !== undefined) host.notify({ type: 'notice', message: notice, isUrgent: true });
-      }
-      await held.sandbox?.close();
-      await state?.model.close();
-    },
-  };
 }
 
 interface Opening {

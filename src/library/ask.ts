@@ -1,5 +1,5 @@
 import { type Notify, toNoticeEvent } from '../core/event.ts';
-import { openRun, type Run } from '../engine/run.ts';
+import { Run } from '../engine/run.ts';
 import { createUnsavedConversation, type OpenedConversation } from '../engine/session/conversation.ts';
 import type { Guest } from '../platform/app.ts';
 import { createRunApp } from './app.ts';
@@ -36,7 +36,7 @@ async function askOnce(
   let run: Run | undefined;
   try {
     conversation = session ? await openChosenConversation(session, app, notify) : createUnsavedConversation();
-    run = await openRun(
+    run = await Run.open(
       {
         ...setup,
         answer: { ...setup.answer, outputSchema: schema },

@@ -3,7 +3,7 @@ import { createSerial, raceWithAbort } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { KeptSetup } from '../core/session.ts';
 import { createTurnNotices } from '../engine/answer/turn-notices.ts';
-import { openRun, type Run } from '../engine/run.ts';
+import { Run } from '../engine/run.ts';
 import type { OpenedConversation } from '../engine/session/conversation.ts';
 import type { RunSetup } from '../engine/setup.ts';
 import { openTurnChanges, type TurnChanges } from '../engine/tools/turn-changes.ts';
@@ -73,7 +73,7 @@ async function openLibraryChat(options: Public.ChatOptions, guest: Guest): Promi
       if (listBuiltins(options).length > 0) parts.changes = await openTurnChanges(setup.tools, app);
       parts.conversation = await openChosenConversation(options.session, app, host.notify);
       const own = addSession(setup, parts.changes?.workspace, parts.conversation.setup);
-      parts.run = await openRun(own, app, host);
+      parts.run = await Run.open(own, app, host);
       return parts as Parts;
     } catch (thrown) {
       await closeParts(parts);

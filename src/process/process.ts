@@ -6,7 +6,7 @@ import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { createTurnNotices } from '../engine/answer/turn-notices.ts';
 import type { Host } from '../engine/host.ts';
-import { openRun } from '../engine/run.ts';
+import { Run } from '../engine/run.ts';
 import type { OpenedConversation, SessionOptions } from '../engine/session/conversation.ts';
 import { openLongConversation } from '../engine/session/long-conversation.ts';
 import type { RunSetup } from '../engine/setup.ts';
@@ -49,7 +49,7 @@ export async function runProcess(options: ProcessOptions, app: App): Promise<num
   };
   const conversation = await openLongConversation(options, app, host.notify);
   try {
-    const run = await openRun(toProcessSetup(options, conversation), app, host);
+    const run = await Run.open(toProcessSetup(options, conversation), app, host);
     try {
       const context = { app, run, conversation, write, signal: over.signal, onLost: stop, notices };
       turns = createTurnQueue(options, context);

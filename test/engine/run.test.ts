@@ -1,6 +1,6 @@
 import { expect, type TestContext, test } from 'vitest';
 import type { App } from '../../src/core/app.ts';
-import { openRun } from '../../src/engine/run.ts';
+import { Run } from '../../src/engine/run.ts';
 import { succeed } from '../../src/tools/define.ts';
 import { surroundings } from '../mcp/client/support.ts';
 
@@ -27,7 +27,7 @@ test('a model whose agent cannot be opened is closed', async (t) => {
   const before = listeners();
   const host = { notify: () => {}, explainDenial: unasked };
   const setup = { ...EMPTY, model: { demo: true }, tools: { tools: 'edit', allowedTools: ['nosuch'] } };
-  await expect(openRun(setup, createApp(t), host)).rejects.toMatchObject({
+  await expect(Run.open(setup, createApp(t), host)).rejects.toMatchObject({
     message: 'there is no tool nosuch',
   });
   await expect.poll(listeners).toBe(before);
@@ -43,7 +43,7 @@ test('no more tools are declared than the API takes', async (t) => {
     invoke: async () => succeed(''),
   }));
   const host = { notify: (notice: unknown) => void said.push(notice), explainDenial: unasked };
-  const run = await openRun({ ...EMPTY, model: { demo: true }, tools: { ownTools } }, createApp(t), host);
+  const run = await Run.open({ ...EMPTY, model: { demo: true }, tools: { ownTools } }, createApp(t), host);
   try {
     expect(run.facts.agent.tools).toHaveLength(512);
     expect(said).toContainEqual({

@@ -12,7 +12,7 @@ import type { Budget } from '../../engine/limits/budget.ts';
 import { openModel } from '../../engine/model/model.ts';
 import { countTokens } from '../../engine/model/queries.ts';
 import type { ModelSetup } from '../../engine/model/setup.ts';
-import { openRun, type Run } from '../../engine/run.ts';
+import { Run } from '../../engine/run.ts';
 import { chooseKept } from '../../engine/session/kept-setup.ts';
 import type { RunSetup } from '../../engine/setup.ts';
 import type { SandboxOptions } from '../../engine/tools/sandbox/sandbox.ts';
@@ -128,7 +128,7 @@ async function* serveTurn(
     const app = createTurnApp(options.app, request.directory);
     const workspace = await openTurnWorkspace(request, app, refused);
     const setup = toServedSetup(options, request, { kept: conversation.setup, workspace, budget });
-    run = await openRun(setup, app, createServeHost(said, refused));
+    run = await Run.open(setup, app, createServeHost(said, refused));
     const { agent } = run.facts;
     // Check again: reading settings and context files took time.
     checkDirectory(request);

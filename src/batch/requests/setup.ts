@@ -7,7 +7,7 @@ import { canonicalJson, type JsonObject } from '../../core/json.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import { createLazyRedaction } from '../../engine/agent.ts';
 import type { OpenedModel } from '../../engine/model/model.ts';
-import { openRun, type Run, type RunFacts } from '../../engine/run.ts';
+import { Run, type RunFacts } from '../../engine/run.ts';
 import type { RunSetup } from '../../engine/setup.ts';
 import { makesPictures } from '../../models/table.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
@@ -43,7 +43,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       instruction: { ...asked.instruction, systemText, noContext },
       limits: { ...asked.limits, timing: 'request', budget: context.budget },
     };
-    const run = await openRun(setup, app, host);
+    const run = await Run.open(setup, app, host);
     runs.push(run);
     requireBatchBackend(run.facts.model);
     requireTextModel(run.facts.model);

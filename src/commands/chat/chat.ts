@@ -19,7 +19,7 @@ import { FAULTS } from '../../core/error.ts';
 import { type Io, NEVER_REDRAWN, wrapOut } from '../../core/io.ts';
 import { splitList } from '../../core/text/names.ts';
 import type { Host } from '../../engine/host.ts';
-import { openRun, type Run } from '../../engine/run.ts';
+import { Run } from '../../engine/run.ts';
 import type { SessionOptions } from '../../engine/session/conversation.ts';
 import { chooseKept, type KeptOptions } from '../../engine/session/kept-setup.ts';
 import { checkSessionFlags } from '../../engine/session/sessions.ts';
@@ -84,7 +84,7 @@ export async function run(options: ChatOptions, given: App): Promise<number> {
     tools: { ...asked.tools, workspace: changes.workspace },
     session: { ...asked.session, kept },
   };
-  const opened = await openRun(setup, app, host).catch(async (thrown) => {
+  const opened = await Run.open(setup, app, host).catch(async (thrown) => {
     await conversation.session.close();
     throw thrown;
   });

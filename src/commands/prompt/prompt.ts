@@ -10,7 +10,7 @@ import type { AnswerFiles } from '../../engine/answer/answer-files.ts';
 import type { Verification } from '../../engine/answer/verify.ts';
 import type { Host } from '../../engine/host.ts';
 import type { OpenedModel } from '../../engine/model/model.ts';
-import { openRun, type Run } from '../../engine/run.ts';
+import { Run } from '../../engine/run.ts';
 import { hasTools, type OpenedConversation } from '../../engine/session/conversation.ts';
 import { openConversation } from '../../engine/session/open-conversation.ts';
 import type { RunSetup } from '../../engine/setup.ts';
@@ -97,7 +97,7 @@ async function* answer(options: PromptOptions, app: App, host: Host): AsyncGener
   const conversation = await openConversation(options, app, notify);
   let run: Run | undefined;
   try {
-    run = await openRun(toPromptSetup(options, conversation, app), app, host);
+    run = await Run.open(toPromptSetup(options, conversation, app), app, host);
     const { signal } = run.limits;
     onAbort(signal, () => app.expireWrites(AppError.from(signal.reason)));
     await describeKeptModel(options, conversation, { app, run, notify });
@@ -234,7 +234,6 @@ async function readPrompt(options: PromptOptions, { app, run, host }: ReadingCon
   const stdinMode = readsAll ? 'always' : options.noStdin ? 'never' : 'auto';
   const isComposed = prompt?.startsWith('/') || COMPOSE_FLAGS.some((name) => options[name] !== undefined);
   const hasOtherInput = hasTools(options) || options.continue === true || options.resume !== undefined;
-  const { activateSkills } = run;
   const composing = {
     app,
     host,
@@ -243,7 +242,7 @@ async function readPrompt(options: PromptOptions, { app, run, host }: ReadingCon
     stdinMode,
     hasOtherInput,
     pause,
-    activateSkills,
+    activateSkills: (names: readonly string[]) => run.activateSkills(names),
     signal,
   } as const;
   const input: PromptInput = {
