@@ -34,10 +34,12 @@ test('the programs of a command are found with what they may do, for shells that
   const { root, tools, workspace } = await place({ 'a.txt': 'a\n' });
   const { findParts } = targetFiles(workspace, () => false);
   const find = (name: string, command: string) => findParts(tools.get(name)!, { command }, root);
-  expect(await find('run_shell_command', 'cat a.txt | wc')).toMatchObject([
-    { words: ['cat', 'a.txt'], allows: { least: 1, offered: 1 }, names: [['cat', 'a.txt']] },
+  const parts = await find('run_shell_command', 'cat a.txt | wc');
+  expect(parts).toMatchObject([
+    { words: ['cat', 'a.txt'], allows: { least: 1, offered: 1 } },
     { words: ['wc'], allows: { least: 1, offered: 1 } },
   ]);
+  expect([['cat'], ['cat', 'a.txt'], ['wc']].map((rule) => parts?.[0]?.compare?.(rule))).toEqual(['yes', 'yes', 'no']);
   expect(await find('run_shell_command', 'cat $x')).toBeUndefined();
   expect(await find('read_file', 'cat a.txt')).toBeUndefined();
 });
