@@ -139,11 +139,10 @@ export function guardNearMiss(
       hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
     });
   }
+  if (words.length > 1 || !isInteractive()) return;
   // Short names resemble too many everyday words.
-  const near = Object.keys(OTHER_COMMANDS).find((name) => name.length >= 5 && measureEditDistance(word, name) === 1);
-  if (near !== undefined && words.length === 1 && isInteractive()) {
-    throw otherCommandError(word, OTHER_COMMANDS[near] ?? '');
-  }
+  const near = Object.keys(OTHER_COMMANDS).find((name) => name.length >= 5 && isSlipOf(1, word, name));
+  if (near !== undefined) throw otherCommandError(word, OTHER_COMMANDS[near] ?? '');
 }
 
 function otherCommandError(word: string, advice: string): AppError {
@@ -176,8 +175,13 @@ function isOfficialCommand(
 
 function resembles(word: string, name: string): boolean {
   // Too many everyday words are two letters away from a short name, as trash is from trust.
-  const slips = name.length <= 5 ? 1 : 2;
-  // A cheap check before the edit distance.
+  return isSlipOf(name.length <= 5 ? 1 : 2, word, name);
+}
+
+function isSlipOf(slips: number, word: string, name: string): boolean {
   if (word === name || Math.abs(word.length - name.length) > slips) return false;
-  return measureEditDistance(word, name) <= slips;
+  // Each slip explains one foreign letter. Nearly every word stops here, before the edit distance is measured.
+  let foreign = 0;
+  for (const letter of word) if (!name.includes(letter)) foreign += 1;
+  return foreign <= slips && measureEditDistance(word, name) <= slips;
 }

@@ -264,7 +264,8 @@ async function readPrompt(options: PromptOptions, { app, run, host }: ReadingCon
   const composed = isComposed && (await (await import('./compose.ts')).composeInput(options, composing));
   const content = await buildPromptContent(composed ? { ...input, ...composed } : input);
   resume?.();
-  const word = findLoneWord(options);
+  // Without stdin it was looked at before.
+  const word = stdin.kind() === 'none' ? undefined : findLoneWord(options);
   const [first, ...others] = content.parts;
   const isAlone = first !== undefined && 'text' in first && first.text === word && others.length === 0;
   if (word !== undefined && isAlone) app.guardPrompt?.(word, 'alone');
