@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { TestContext } from 'vitest';
 import type { Script } from './approval-program.ts';
-import { startOnPty } from './pty.ts';
+import { startOnPty, statesIn } from './pty.ts';
 
 export interface Asking {
   type(keys: string): void;
@@ -53,7 +53,7 @@ export function asking(t: TestContext, program: string, script: Script, options:
   const look = 'echo "STATE $(stty -g)"';
   const run = `${options.wrapper ?? ''} "${process.execPath}" "${program}" ${options.after ?? ''}`;
   const back = options.hasJobs ? `${look}; fg > /dev/null;` : '';
-  const lines = `${options.hasJobs ? 'set -m;' : ''} ${options.before ?? ':'}; ${look}; ${run}; code=$?; ${back} ${look}; exit $code`;
+  const lines = `${options.hasJobs ? 'set -m;' : ''} ${options.before ?? ':'}; ${look}; ${run}; code=$?; ${back} ${look}; read -r -s -t 10; exit $code`;
   const env = {
     PATH: process.env.PATH ?? '',
     TMPDIR: directory,
@@ -61,7 +61,12 @@ export function asking(t: TestContext, program: string, script: Script, options:
     VISUAL: `sh ${join(directory, 'editor.sh')}`,
   };
   const { columns, rows } = options;
-  const pty = startOnPty(t, ['/bin/bash', ['-c', lines]], { cwd: directory, env, columns, rows });
+  // The shell ends when its last line has arrived: of a terminal that is gone, the rest may be lost on a busy machine.
+  const states = options.hasJobs ? 3 : 2;
+  const onData = (): void => {
+    if (statesIn(pty.output()).length === states) pty.type('\n');
+  };
+  const pty = startOnPty(t, ['/bin/bash', ['-c', lines]], { cwd: directory, env, columns, rows, onData });
   let seen = 0;
   return {
     directory,
